@@ -1,0 +1,87 @@
+//! Joins the logic to the WIT world `bulkhead:captcha/captcha`: exports on one side, the host's
+//! functions on the other, and conversions between WIT records and plain types.
+
+mod convert;
+mod imports;
+
+use std::sync::Once;
+
+use crate::error::Error;
+use crate::{issue, self_test, verify};
+use bindings::exports::bulkhead::captcha::challenges as wit;
+use bindings::wasi::logging::logging::{Level, log};
+use imports::Imports;
+
+/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+mod bindings {
+    #![allow(unsafe_code, missing_docs)]
+    #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    #![allow(clippy::indexing_slicing, clippy::todo)]
+
+    wit_bindgen::generate!({
+        // Dependencies first.
+        path: [
+            "../../wit/deps/io",
+            "../../wit/deps/clocks",
+            "../../wit/deps/random",
+            "../../wit/deps/logging",
+            "../../wit/deps/config",
+            "../../wit/host",
+            "../../wit/captcha",
+        ],
+        world: "bulkhead:captcha/captcha",
+        generate_all,
+    });
+
+    use super::Component;
+    export!(Component);
+}
+
+/// Context of everything that this component logs.
+const LOG_CONTEXT: &str = "captcha";
+
+/// What the exports hang on.
+struct Component;
+
+impl wit::Guest for Component {
+    fn issue(
+        site: wit::Site,
+        client: wit::Client,
+        action: Option<String>,
+    ) -> Result<wit::Issued, wit::Error> {
+        report_panics();
+        let issued = issue::issue(&Imports, &site.into(), &client.into(), action.as_deref())?;
+        Ok(issued.into())
+    }
+
+    fn verify(
+        site: wit::Site,
+        client: wit::Client,
+        payload: String,
+        action: Option<String>,
+    ) -> Result<wit::Verdict, wit::Error> {
+        report_panics();
+        let (site, client) = (site.into(), client.into());
+        Ok(verify::verify(&Imports, &site, &client, &payload, action.as_deref())?.into())
+    }
+
+    fn invalidate(site: wit::Site, payload: String) -> Result<bool, wit::Error> {
+        report_panics();
+        Ok(verify::invalidate(&Imports, &site.into(), &payload)?)
+    }
+}
+
+impl bindings::Guest for Component {
+    fn self_test() -> Result<(), String> {
+        report_panics();
+        self_test::self_test(&Imports)
+    }
+}
+
+/// Sends panics to the host's log: a component has no standard error.
+fn report_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
+    });
+}

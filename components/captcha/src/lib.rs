@@ -1,0 +1,25 @@
+//! The captcha component: proof-of-work challenges in the ALTCHA protocol.
+//!
+//! Everything but `guest` is plain Rust that knows no WIT: it reaches secrets, key derivation,
+//! clocks and storage through the [`host::Host`] trait and is tested natively against the
+//! protocol's known answers in `vectors/altcha.json`.
+
+pub mod algorithm;
+pub mod binding;
+pub mod canonical;
+pub mod challenge;
+pub mod difficulty;
+pub mod error;
+#[cfg(target_family = "wasm")]
+mod guest;
+pub mod host;
+pub mod issue;
+pub mod json;
+pub mod policy;
+pub mod self_test;
+pub mod server_signature;
+pub mod signing;
+pub mod solution;
+pub mod spending;
+pub mod v1;
+pub mod verify;

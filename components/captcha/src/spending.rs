@@ -1,0 +1,93 @@
+//! How often a challenge may still be used: claims, replays and failed attempts.
+
+use std::time::Duration;
+
+use crate::algorithm::Hash;
+use crate::error::Error;
+use crate::host::Host;
+use crate::policy::Site;
+use crate::verify::Reason;
+
+/// Seconds for which a spent challenge is remembered beyond its expiry, so that hosts whose clocks
+/// differ agree. More costs rows, less lets a slow clock accept a replay.
+pub const CLOCK_SKEW_SECONDS: u64 = 60;
+
+/// The ledger's view of one signed challenge.
+pub struct Spending<'a> {
+    host: &'a dyn Host,
+    site: &'a Site,
+    id: String,
+    until: u64,
+    limit: u32,
+}
+
+impl<'a> Spending<'a> {
+    /// The challenge with this `signature`. The id comes from the signature alone, hence from
+    /// nothing a client can vary: hex SHA-256 of its text, as captchaservice stores it. A
+    /// challenge without expiry is remembered for one `timeout_seconds`.
+    pub fn new(
+        host: &'a dyn Host,
+        site: &'a Site,
+        signature: &str,
+        expires_at: Option<f64>,
+        now: Duration,
+    ) -> Self {
+        let end = match expires_at {
+            Some(seconds) => seconds.ceil() as u64,
+            None => now.as_secs().saturating_add(site.timeout_seconds.into()),
+        };
+        let id = hex::encode(Hash::Sha256.digest(signature.as_bytes()));
+        let until = end.saturating_add(CLOCK_SKEW_SECONDS);
+        Self { host, site, id, until, limit: site.max_verifies }
+    }
+
+    /// The same, but usable only once whatever the site allows.
+    pub fn once(self) -> Self {
+        Self { limit: 1, ..self }
+    }
+
+    /// Why nothing is left of the challenge, if so. Only a glance: [`Self::claim`] decides.
+    pub fn exhausted(&self) -> Result<Option<Reason>, Error> {
+        match self.host.spent(&self.id)? >= self.limit {
+            true => self.cause().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Spends the challenge once. `None`: done; else why it could not be.
+    pub fn claim(&self) -> Result<Option<Reason>, Error> {
+        match self.host.claim(&self.id, self.until, self.limit, false)? {
+            true => Ok(None),
+            false => self.cause().map(Some),
+        }
+    }
+
+    /// Spends all that is left; whether there was anything.
+    pub fn claim_all(&self) -> Result<bool, Error> {
+        self.host.claim(&self.id, self.until, self.limit, true)
+    }
+
+    /// Counts a wrong solution. The last one that the site allows uses the challenge up, so that
+    /// later attempts, right or wrong, cost no derivation.
+    pub fn fail(&self) -> Result<Reason, Error> {
+        let allowed = self.site.max_failures.max(1);
+        let failures = self.host.record_failure(&self.id, self.until)?;
+        if failures == allowed {
+            self.host.claim(&self.failed_id(), self.until, 1, false)?;
+            self.claim_all()?;
+            self.host.warn("a challenge was used up by wrong solutions");
+        }
+        Ok(if failures > allowed { Reason::TooManyFailures } else { Reason::WrongSolution })
+    }
+
+    /// What used the challenge up.
+    fn cause(&self) -> Result<Reason, Error> {
+        let failed = self.host.spent(&self.failed_id())? > 0;
+        Ok(if failed { Reason::TooManyFailures } else { Reason::Replayed })
+    }
+
+    /// The ledger entry that tells a challenge used up by failures from one that was spent.
+    fn failed_id(&self) -> String {
+        hex::encode(Hash::Sha256.digest(format!("failed:{}", self.id).as_bytes()))
+    }
+}

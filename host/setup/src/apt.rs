@@ -1,0 +1,49 @@
+//! Debian's packages.
+
+use crate::command::{Outcome, capture, find, program, succeeds};
+
+/// True on systems whose packages come through apt.
+pub fn is_here() -> bool {
+    find("apt-get").is_some() && find("dpkg-query").is_some()
+}
+
+/// The packages of these that are not installed.
+pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
+    let installed = |package: &&str| {
+        let query = ["-W", "-f=${db:Status-Status}", package];
+        capture(&mut program("dpkg-query", query)).is_ok_and(|status| status == "installed")
+    };
+    packages
+        .iter()
+        .copied()
+        .filter(|package| !installed(package))
+        .collect()
+}
+
+/// Installs packages as root or through sudo where it asks no password; otherwise the error is
+/// the line to run.
+pub fn install(packages: &[&str]) -> Outcome {
+    let install = ["apt-get", "install", "-y", "--no-install-recommends"];
+    let by_hand = [&install, packages].concat().join(" ");
+    let before: &[&str] = if is_root() {
+        &[]
+    } else if succeeds(&mut program("sudo", ["-n", "true"])) {
+        &["sudo", "-n"]
+    } else {
+        return Err(format!("needs root once; run: sudo {by_hand}"));
+    };
+    // Without fresh lists a package may be unknown or its stored version gone; when they cannot
+    // be fetched the old ones may still do.
+    let env: &[&str] = &["env", "DEBIAN_FRONTEND=noninteractive"];
+    let privileged = |words: &[&str]| {
+        let line = [before, env, words].concat();
+        let (name, args) = line.split_first().unwrap_or((&"env", &[]));
+        capture(&mut program(name, args))
+    };
+    let _ = privileged(&["apt-get", "update"]);
+    privileged(&[&install, packages].concat()).map(drop)
+}
+
+fn is_root() -> bool {
+    capture(&mut program("id", ["-u"])).is_ok_and(|id| id.trim() == "0")
+}

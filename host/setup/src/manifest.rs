@@ -1,0 +1,68 @@
+//! The two names in a component's `Cargo.toml` that decide what to build and what comes out.
+
+/// A crate's names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The package, as `cargo build -p` takes it.
+    pub package: String,
+    /// The library, as cargo names its file.
+    pub library: String,
+}
+
+/// Reads the names; `None` when there is no `[package]` with a `name`.
+pub fn names(manifest: &str) -> Option<Names> {
+    let mut section = "";
+    let (mut package, mut library) = (None, None);
+    for line in manifest.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.split(']').next().unwrap_or_default().trim();
+        } else if let Some(name) = value_of("name", line) {
+            match section {
+                "package" => package = Some(name),
+                "lib" => library = Some(name),
+                _ => {}
+            }
+        }
+    }
+    let package = package?.to_owned();
+    let library = library.map_or_else(|| package.replace('-', "_"), str::to_owned);
+    Some(Names { package, library })
+}
+
+fn value_of<'a>(key: &str, line: &'a str) -> Option<&'a str> {
+    let (found, value) = line.split_once('=')?;
+    let quoted = value.trim().strip_prefix('"')?;
+    (found.trim() == key)
+        .then(|| quoted.split('"').next())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(manifest: &str) -> Option<(String, String)> {
+        names(manifest).map(|names| (names.package, names.library))
+    }
+
+    #[test]
+    fn the_library_is_named_after_the_package() {
+        let manifest = "[package]\nname = \"bulkhead-captcha\" # why\n[lib]\ncrate-type = []\n";
+        assert_eq!(
+            read(manifest),
+            Some(("bulkhead-captcha".into(), "bulkhead_captcha".into()))
+        );
+    }
+
+    #[test]
+    fn a_library_may_have_its_own_name() {
+        let manifest = "[package]\nname=\"a-b\"\n\n[lib]\nname = \"c\"\n[[bin]]\nname = \"d\"\n";
+        assert_eq!(read(manifest), Some(("a-b".into(), "c".into())));
+    }
+
+    #[test]
+    fn names_elsewhere_do_not_count() {
+        assert_eq!(read("[dependencies]\nname = \"x\"\n"), None);
+        assert_eq!(read("[package]\nrename = \"x\"\n"), None);
+    }
+}

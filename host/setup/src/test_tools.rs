@@ -1,0 +1,101 @@
+//! What the test suite drives beside the host: a browser, a database server and npm packages.
+
+use std::path::Path;
+
+use crate::command::{Outcome, capture, find, program};
+use crate::{apt, files, places};
+
+/// Pinned exactly, since the tests compare with what these very versions do.
+const NPM_PACKAGES: [(&str, &str); 3] = [
+    // The captcha widget that the browser test solves with.
+    ("altcha", "3.2.2"),
+    // The Node server that the benchmark compares with.
+    ("altcha-lib", "2.8.0"),
+    // Drives the installed Chromium; brings no browser of its own.
+    ("playwright-core", "1.64.1"),
+];
+
+/// Installs what is missing.
+pub fn install() -> Outcome {
+    system_packages()?;
+    npm_packages(&places::target().join("test-tools/node"))
+}
+
+fn system_packages() -> Outcome {
+    let mut wanted = Vec::new();
+    if find("chromium").is_none() {
+        wanted.push("chromium");
+    }
+    if !has_postgresql() {
+        wanted.push("postgresql");
+    }
+    if wanted.is_empty() {
+        println!("test tools: Chromium and PostgreSQL are here");
+        return Ok(());
+    }
+    if !apt::is_here() {
+        return Err(format!(
+            "install with your package manager: {}",
+            wanted.join(" ")
+        ));
+    }
+    println!("test tools: installing {} with apt", wanted.join(" and "));
+    apt::install(&wanted)
+}
+
+/// True when the server's programs are here; Debian keeps them out of `PATH`, a folder a version.
+fn has_postgresql() -> bool {
+    let versions = files::entries(Path::new("/usr/lib/postgresql"));
+    find("initdb").is_some()
+        || versions
+            .iter()
+            .any(|version| version.join("bin/initdb").is_file())
+}
+
+/// Installs the npm packages; the manifest written last time tells whether they are the same.
+fn npm_packages(folder: &Path) -> Outcome {
+    let manifest = manifest();
+    let stamp = folder.join("installed.json");
+    let names = NPM_PACKAGES
+        .map(|(name, version)| format!("{name} {version}"))
+        .join(", ");
+    if files::holds(&stamp, manifest.as_bytes()) {
+        println!("test tools: {names} are here");
+        return Ok(());
+    }
+    if find("node").is_none() || find("npm").is_none() {
+        return Err(
+            "node and npm are needed for the browser tests; install Node.js 20 or later".to_owned(),
+        );
+    }
+    println!("test tools: installing {names} with npm");
+    files::remove_folder(folder)?;
+    files::write(&folder.join("package.json"), manifest.as_bytes())?;
+    let args = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+    capture(program("npm", args).current_dir(folder))?;
+    files::write(&stamp, manifest.as_bytes())
+}
+
+fn manifest() -> String {
+    let lines = NPM_PACKAGES.map(|(name, version)| format!("    \"{name}\": \"{version}\""));
+    format!(
+        "{{\n  \"private\": true,\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
+        lines.join(",\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_pins_every_package() {
+        let manifest = manifest();
+        assert!(manifest.contains("\"altcha\": \"3.2.2\",\n"), "{manifest}");
+        assert_eq!(
+            manifest.matches(',').count(),
+            NPM_PACKAGES.len(),
+            "{manifest}"
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Rust's standard library for WebAssembly. The active toolchain's is used where it has one; on
+//! Debian it is built once from packaged sources, since rustup's server may be out of reach.
+
+use std::path::{Path, PathBuf};
+
+use crate::command::{Outcome, capture, cargo, program};
+use crate::rustc::{self, Rustc};
+use crate::{apt, files, places};
+
+/// The target that components are compiled for; the linker makes components of its modules.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Debian's compiler and the sources of its standard library, always of one version.
+const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
+
+/// Where the package puts its compiler.
+const PACKAGED_RUSTC: &str = "/usr/bin/rustc";
+
+/// The oldest compiler that the workspace builds with.
+const OLDEST_RUSTC: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// A compiler with std for WebAssembly.
+#[derive(Debug)]
+pub struct Compiler {
+    pub rustc: Rustc,
+    /// Where std lies when it is not in the compiler's own folder.
+    pub sysroot: Option<PathBuf>,
+}
+
+/// Finds a compiler with std for WebAssembly, or makes one.
+pub fn find(active: Rustc) -> Outcome<Compiler> {
+    if has_std(&active.libraries(TARGET)) {
+        return Ok(Compiler {
+            rustc: active,
+            sysroot: None,
+        });
+    }
+    if apt::is_here() {
+        return packaged();
+    }
+    println!("wasm std: adding the target {TARGET} with rustup");
+    capture(&mut program("rustup", ["target", "add", TARGET]))?;
+    Ok(Compiler {
+        rustc: active,
+        sysroot: None,
+    })
+}
+
+fn packaged() -> Outcome<Compiler> {
+    if !apt::missing(&PACKAGES).is_empty() {
+        println!("wasm std: installing {} with apt", PACKAGES.join(" and "));
+        apt::install(&PACKAGES).map_err(|reason| {
+            format!("{reason}\n(or, where rustup has network: rustup target add {TARGET})")
+        })?;
+    }
+    let rustc = Rustc::ask(PACKAGED_RUSTC)?;
+    if !rustc.is_at_least(OLDEST_RUSTC) {
+        return Err(format!(
+            "apt's rustc is {}, too old for {OLDEST_RUSTC}; enable Debian's security updates",
+            rustc.release
+        ));
+    }
+    let sysroot = cached(&rustc)?;
+    Ok(Compiler {
+        rustc,
+        sysroot: Some(sysroot),
+    })
+}
+
+/// The sysroot that holds std as built by this compiler, built first if this is the first time.
+fn cached(rustc: &Rustc) -> Outcome<PathBuf> {
+    let cache = places::cache().join("wasm-std");
+    let sysroot = cache.join(&rustc.commit);
+    let _lock = files::lock(&cache)?;
+    if !has_std(&rustc::libraries(&sysroot, TARGET)) {
+        println!(
+            "wasm std: building it once (a minute or two) from rust-web-src {} into {}",
+            rustc.release,
+            sysroot.display()
+        );
+        let scratch = cache.join("build");
+        files::remove_folder(&scratch)?;
+        files::remove_folder(&sysroot)?;
+        files::rename(&build(rustc, &scratch)?, &sysroot)?;
+        files::remove_folder(&scratch)?;
+    }
+    Ok(sysroot)
+}
+
+/// Builds std as the dependency of an empty crate, with bitcode so that components link with LTO
+/// and without network, since the package carries std's own dependencies. Gives back a finished
+/// sysroot inside the scratch folder.
+fn build(rustc: &Rustc, scratch: &Path) -> Outcome<PathBuf> {
+    const EMPTY: &str = "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n";
+    files::write(&scratch.join("Cargo.toml"), EMPTY.as_bytes())?;
+    files::write(&scratch.join("src/lib.rs"), b"")?;
+    let vendored = rustc.sysroot.join("lib/rustlib/src/rust/library/vendor");
+    let args = [
+        "build",
+        "--offline",
+        "--release",
+        "-Zbuild-std=std,panic_abort",
+    ];
+    capture(
+        cargo(args)
+            .args(["--target", TARGET, "--target-dir", "target"])
+            .args(["--config", "source.crates-io.replace-with='packaged'"])
+            .args([
+                "--config",
+                &format!("source.packaged.directory='{}'", vendored.display()),
+            ])
+            .current_dir(scratch)
+            .env("RUSTC", &rustc.program)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_ENCODED_RUSTFLAGS", "-Cembed-bitcode=yes"),
+    )?;
+    let sysroot = scratch.join("sysroot");
+    let libraries = rustc::libraries(&sysroot, TARGET);
+    files::create_folder(&libraries)?;
+    let built = scratch.join("target").join(TARGET).join("release/deps");
+    for file in files::entries(&built)
+        .iter()
+        .filter(|file| is_library(file))
+    {
+        files::copy_into(file, &libraries)?;
+    }
+    if has_std(&libraries) {
+        Ok(sysroot)
+    } else {
+        Err("cargo built no std".to_owned())
+    }
+}
+
+fn is_library(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|extension| extension == "rlib")
+}
+
+/// True when a folder of libraries holds std.
+fn has_std(libraries: &Path) -> bool {
+    let is_std = |file: &PathBuf| {
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        name.starts_with("libstd-") && is_library(file)
+    };
+    files::entries(libraries).iter().any(is_std)
+}

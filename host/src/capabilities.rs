@@ -1,0 +1,153 @@
+//! What a guest may ask the host for: one file an interface, and one table of them all.
+
+mod clocks;
+mod config;
+mod keys;
+mod ledger;
+mod logging;
+mod pow;
+mod random;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use wasmtime::component::{Linker, ResourceTable};
+use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
+
+use self::logging::LogBudget;
+use crate::{config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment, storage::Ledger, telemetry::Metrics};
+
+/// Bindings of the interfaces that are Bulkhead's own or not in wasmtime-wasi.
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host"],
+        world: "bulkhead:host/all",
+        imports: {
+            default: trappable,
+            "bulkhead:host/pow": async | trappable,
+            "bulkhead:host/ledger": async | trappable,
+        },
+    });
+}
+
+/// The compartment of a guest with its capabilities.
+pub type Guest = Compartment<Capabilities>;
+
+/// What all calls of a slot share.
+#[derive(Debug)]
+pub struct Backing {
+    /// Which slot.
+    pub slot: SlotName,
+    /// What `wasi:config/store` answers.
+    pub config: BTreeMap<String, String>,
+    /// What `bulkhead:host/keys` signs with.
+    pub keys: KeyRing,
+    /// What `bulkhead:host/pow` derives with.
+    pub pow: Arc<Pow>,
+    /// What `bulkhead:host/ledger` remembers in; none where the slot's service keeps none.
+    pub ledger: Option<Ledger>,
+    /// The slot's log budget.
+    pub log: LogBudget,
+    /// Where dropped log text is counted.
+    pub metrics: Arc<Metrics>,
+}
+
+impl Backing {
+    /// A slot's backing with nothing in it yet but a log budget of `log_bytes_per_second`.
+    pub fn new(slot: SlotName, log_bytes_per_second: u32, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
+        Self {
+            slot,
+            config: BTreeMap::new(),
+            keys: KeyRing::default(),
+            pow,
+            ledger: None,
+            log: LogBudget::new(log_bytes_per_second),
+            metrics,
+        }
+    }
+}
+
+/// The capabilities' state of one call.
+pub struct Capabilities {
+    /// What the slot's calls share.
+    pub backing: Arc<Backing>,
+    /// First characters of the component's digest, for attribution.
+    pub version: Arc<str>,
+    table: ResourceTable,
+    // Made when first asked for: most calls use few of them.
+    clocks: Option<WasiClocksCtx>,
+    random: Option<WasiRandomCtx>,
+}
+
+impl std::fmt::Debug for Capabilities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Capabilities").field("slot", &self.backing.slot).finish_non_exhaustive()
+    }
+}
+
+impl Capabilities {
+    /// Fresh state for one call.
+    pub fn new(backing: Arc<Backing>, version: Arc<str>) -> Self {
+        Self { backing, version, table: ResourceTable::new(), clocks: None, random: None }
+    }
+}
+
+/// Whether a function only looks or also changes something that outlives the call. A shadow run is
+/// given its reads and none of its writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks.
+    Read,
+    /// Changes.
+    Write,
+}
+
+/// An interface that the host offers.
+pub struct Interface {
+    /// `package:name/interface`, without its version.
+    pub name: &'static str,
+    /// The version offered; the linker accepts any that semver calls compatible.
+    pub version: &'static str,
+    /// Slots that may import it without a grant in the configuration.
+    pub granted_to: &'static [SlotName],
+    /// Every function, and what it does.
+    pub functions: &'static [(&'static str, Access)],
+    add_to_linker: fn(&mut Linker<Guest>) -> wasmtime::Result<()>,
+}
+
+impl std::fmt::Debug for Interface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
+impl Interface {
+    /// Makes the interface importable.
+    ///
+    /// # Errors
+    /// When the linker has it already.
+    pub fn add_to_linker(&self, linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+        (self.add_to_linker)(linker)
+    }
+}
+
+/// Every interface of the host.
+pub const INTERFACES: &[&Interface] = &[
+    &clocks::WALL_CLOCK,
+    &clocks::MONOTONIC_CLOCK,
+    &clocks::POLL,
+    &random::RANDOM,
+    &random::INSECURE,
+    &random::INSECURE_SEED,
+    &logging::LOGGING,
+    &config::STORE,
+    &keys::KEYS,
+    &pow::POW,
+    &ledger::LEDGER,
+];
+
+/// Nobody.
+const NO_SLOT: &[SlotName] = &[];
+/// All slots.
+const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
+/// The captcha slot only.
+const CAPTCHA: &[SlotName] = &[SlotName::Captcha];

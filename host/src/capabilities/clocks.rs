@@ -1,0 +1,50 @@
+//! `wasi:clocks` and the `wasi:io/poll` that waiting needs, from wasmtime-wasi.
+
+use wasmtime_wasi::{
+    clocks::{WasiClocks, WasiClocksCtxView},
+    p2::bindings::clocks::{monotonic_clock, wall_clock},
+};
+
+use super::{Access::Read, EVERY_SLOT, Guest, Interface, NO_SLOT};
+
+fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
+    let capabilities = &mut guest.capabilities;
+    WasiClocksCtxView { ctx: capabilities.clocks.get_or_insert_default(), table: &mut capabilities.table }
+}
+
+/// The time of day.
+pub const WALL_CLOCK: Interface = Interface {
+    name: "wasi:clocks/wall-clock",
+    version: "0.2.12",
+    granted_to: EVERY_SLOT,
+    functions: &[("now", Read), ("resolution", Read)],
+    add_to_linker: |linker| wall_clock::add_to_linker::<_, WasiClocks>(linker, view),
+};
+
+/// Elapsed time.
+pub const MONOTONIC_CLOCK: Interface = Interface {
+    name: "wasi:clocks/monotonic-clock",
+    version: "0.2.12",
+    granted_to: EVERY_SLOT,
+    functions: &[("now", Read), ("resolution", Read), ("subscribe-instant", Read), ("subscribe-duration", Read)],
+    add_to_linker: |linker| monotonic_clock::add_to_linker::<_, WasiClocks>(linker, view),
+};
+
+/// Waiting, which a component must be granted: it holds its place while it waits.
+pub const POLL: Interface = Interface {
+    name: "wasi:io/poll",
+    version: "0.2.12",
+    granted_to: NO_SLOT,
+    functions: &[("[method]pollable.ready", Read), ("[method]pollable.block", Read), ("poll", Read)],
+    add_to_linker: |linker| {
+        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker::<Guest, Polls>(linker, |guest| {
+            &mut guest.capabilities.table
+        })
+    },
+};
+
+struct Polls;
+
+impl wasmtime::component::HasData for Polls {
+    type Data<'a> = &'a mut wasmtime::component::ResourceTable;
+}

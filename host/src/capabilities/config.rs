@@ -1,0 +1,26 @@
+//! `wasi:config/store`: the slot's `[slots.NAME.config]` table.
+
+use wasmtime::component::HasSelf;
+
+use super::{Access::Read, Capabilities, EVERY_SLOT, Interface, bindings::wasi::config::store};
+
+/// The slot's own configuration.
+pub const STORE: Interface = Interface {
+    name: "wasi:config/store",
+    version: "0.2.0-rc.1",
+    granted_to: EVERY_SLOT,
+    functions: &[("get", Read), ("get-all", Read)],
+    add_to_linker: |linker| {
+        store::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+impl store::Host for Capabilities {
+    fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, store::Error>> {
+        Ok(Ok(self.backing.config.get(&key).cloned()))
+    }
+
+    fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, store::Error>> {
+        Ok(Ok(self.backing.config.clone().into_iter().collect()))
+    }
+}

@@ -1,0 +1,75 @@
+//! `bulkhead:host/keys`: HMAC and HKDF by key name; the secrets stay here.
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::Read,
+    CAPTCHA, Capabilities, Interface,
+    bindings::bulkhead::host::keys::{self, Error, Signature},
+};
+use crate::keys::{Hash, Key};
+
+/// Signing and deriving.
+pub const KEYS: Interface = Interface {
+    name: "bulkhead:host/keys",
+    version: "0.1.0",
+    granted_to: CAPTCHA,
+    functions: &[("hmac-sign", Read), ("hmac-verify", Read), ("derive", Read)],
+    add_to_linker: |linker| keys::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities),
+};
+
+impl From<keys::Hash> for Hash {
+    fn from(hash: keys::Hash) -> Self {
+        match hash {
+            keys::Hash::Sha256 => Self::Sha256,
+            keys::Hash::Sha384 => Self::Sha384,
+            keys::Hash::Sha512 => Self::Sha512,
+        }
+    }
+}
+
+impl Capabilities {
+    fn key(&self, name: &str) -> Result<&Key, Error> {
+        self.backing.keys.current(name).ok_or_else(|| unknown(self, name))
+    }
+}
+
+fn unknown(capabilities: &Capabilities, name: &str) -> Error {
+    let name: String = name.chars().take(64).collect();
+    Error::UnknownKey(format!("slot {} has no key called {name:?}", capabilities.backing.slot.as_str()))
+}
+
+impl keys::Host for Capabilities {
+    fn hmac_sign(
+        &mut self,
+        name: String,
+        hash: keys::Hash,
+        data: Vec<u8>,
+    ) -> wasmtime::Result<Result<Signature, Error>> {
+        Ok(self.key(&name).map(|key| Signature { key_id: key.id().to_owned(), tag: key.hmac(hash.into(), &data) }))
+    }
+
+    fn hmac_verify(
+        &mut self,
+        name: String,
+        key_id: Option<String>,
+        hash: keys::Hash,
+        data: Vec<u8>,
+        tag: Vec<u8>,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        let accepted = self.backing.keys.accepted(&name);
+        if accepted.is_empty() {
+            return Ok(Err(unknown(self, &name)));
+        }
+        let mut candidates = accepted.iter().filter(|key| key_id.as_deref().is_none_or(|id| id == key.id()));
+        Ok(Ok(candidates.any(|key| key.verifies(hash.into(), &data, &tag))))
+    }
+
+    fn derive(&mut self, name: String, info: Vec<u8>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        let too_long = || Error::Invalid(format!("{length} bytes asked for, at most {} can be derived", 255 * 32));
+        if length > 255 * 32 {
+            return Ok(Err(too_long()));
+        }
+        Ok(self.key(&name).and_then(|key| key.derive_for_guest(&info, length as usize).ok_or_else(too_long)))
+    }
+}

@@ -1,0 +1,88 @@
+//! `bulkhead:host/ledger`: visits and spent challenges, in the service's storage.
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::{Read, Write},
+    CAPTCHA, Capabilities, Interface,
+    bindings::bulkhead::host::ledger::{self, Error, Load, Visits},
+};
+use crate::storage::{Ledger, StorageError};
+
+/// Remembering between calls.
+pub const LEDGER: Interface = Interface {
+    name: "bulkhead:host/ledger",
+    version: "0.1.0",
+    granted_to: CAPTCHA,
+    functions: &[
+        ("record-visit", Write),
+        ("load", Read),
+        ("spent", Read),
+        ("claim", Write),
+        ("record-failure", Write),
+    ],
+    add_to_linker: |linker| {
+        ledger::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+impl Capabilities {
+    fn ledger(&self) -> Result<&Ledger, Error> {
+        self.backing.ledger.as_ref().ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
+    }
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Invalid(text) => Self::Invalid(text),
+            // What the database says stays in the log.
+            error => {
+                tracing::error!(%error, "the ledger's storage does not answer");
+                Self::Unavailable("the ledger's storage does not answer".into())
+            }
+        }
+    }
+}
+
+impl ledger::Host for Capabilities {
+    async fn record_visit(
+        &mut self,
+        site: String,
+        client: Vec<String>,
+        allow_listed: bool,
+    ) -> wasmtime::Result<Result<Visits, Error>> {
+        let recorded = async { Ok(self.ledger()?.record_visit(&site, &client, allow_listed).await?) }.await;
+        Ok(recorded.map(|visits| Visits { client: visits.client, site: visits.site }))
+    }
+
+    async fn load(&mut self, site: String) -> wasmtime::Result<Result<Load, Error>> {
+        Ok(self.ledger().map(|ledger| {
+            let load = ledger.load(&site);
+            Load {
+                issued_per_minute: load.issued_per_minute,
+                failure_ratio: load.failure_ratio,
+                solve_time_ms: load.solve_time_ms,
+                solve_cost: load.solve_cost,
+            }
+        }))
+    }
+
+    async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
+        Ok(async { Ok(self.ledger()?.spent(&id).await?) }.await)
+    }
+
+    async fn claim(
+        &mut self,
+        id: String,
+        expires_at: u64,
+        limit: u32,
+        all: bool,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        Ok(async { Ok(self.ledger()?.claim(&id, expires_at, limit, all).await?) }.await)
+    }
+
+    async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
+        Ok(async { Ok(self.ledger()?.record_failure(&id, expires_at).await?) }.await)
+    }
+}

@@ -1,0 +1,101 @@
+//! `wasi:logging/logging`: guest text is data: capped, escaped, attributed, within a budget.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::Write,
+    Backing, Capabilities, EVERY_SLOT, Interface,
+    bindings::wasi::logging::logging::{self, Level},
+};
+use crate::telemetry::escape_guest;
+
+/// Longest message of one line, bytes; the rest is cut.
+const MESSAGE_BYTES: usize = 4096;
+/// Longest context, bytes.
+const CONTEXT_BYTES: usize = 128;
+/// What one line costs beside its text, bytes: empty lines are not free.
+const LINE_BYTES: usize = 64;
+
+/// Log lines.
+pub const LOGGING: Interface = Interface {
+    name: "wasi:logging/logging",
+    version: "0.1.0-draft",
+    granted_to: EVERY_SLOT,
+    functions: &[("log", Write)],
+    add_to_linker: |linker| {
+        logging::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// Bytes of log text that all calls of a slot may write: a bucket that fills every second anew.
+#[derive(Debug)]
+pub struct LogBudget {
+    bytes_per_second: usize,
+    second: Mutex<(Instant, usize)>,
+}
+
+impl LogBudget {
+    /// A budget of `bytes_per_second`.
+    pub fn new(bytes_per_second: u32) -> Self {
+        Self { bytes_per_second: bytes_per_second as usize, second: Mutex::new((Instant::now(), 0)) }
+    }
+
+    /// Takes `bytes` from this second, if they are left.
+    pub fn take(&self, bytes: usize) -> bool {
+        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
+        if second.0.elapsed().as_secs() >= 1 {
+            *second = (Instant::now(), 0);
+        }
+        let used = second.1.saturating_add(bytes);
+        let within = used <= self.bytes_per_second;
+        if within {
+            second.1 = used;
+        }
+        within
+    }
+}
+
+impl logging::Host for Capabilities {
+    fn log(&mut self, level: Level, context: String, message: String) -> wasmtime::Result<()> {
+        let Backing { slot, log, metrics, .. } = &*self.backing;
+        let slot = slot.as_str();
+        let bytes = message.len().min(MESSAGE_BYTES) + context.len().min(CONTEXT_BYTES) + LINE_BYTES;
+        if !log.take(bytes) {
+            metrics.guest_log_dropped(slot, message.len());
+            return Ok(());
+        }
+        let version = &*self.version;
+        let context = escape_guest(&context, CONTEXT_BYTES);
+        let message = escape_guest(&message, MESSAGE_BYTES);
+        macro_rules! line {
+            ($level:ident) => {
+                tracing::$level!(target: "guest", slot, version, context, "{message}")
+            };
+        }
+        metrics.guest_log_line(slot, level_name(level));
+        match level {
+            Level::Trace => line!(trace),
+            Level::Debug => line!(debug),
+            Level::Info => line!(info),
+            Level::Warn => line!(warn),
+            Level::Error | Level::Critical => line!(error),
+        }
+        Ok(())
+    }
+}
+
+const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Trace => "trace",
+        Level::Debug => "debug",
+        Level::Info => "info",
+        Level::Warn => "warn",
+        Level::Error => "error",
+        Level::Critical => "critical",
+    }
+}

@@ -1,0 +1,71 @@
+//! `bulkhead:host/pow`: proof-of-work keys, on threads of their own.
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::Read,
+    CAPTCHA, Capabilities, Interface,
+    bindings::bulkhead::host::pow::{self, Error},
+};
+use crate::pow::{Algorithm, Parameters, PowError, Recipe};
+
+/// Deriving and minting.
+pub const POW: Interface = Interface {
+    name: "bulkhead:host/pow",
+    version: "0.1.0",
+    granted_to: CAPTCHA,
+    functions: &[("derive", Read), ("mint", Read)],
+    add_to_linker: |linker| pow::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities),
+};
+
+impl From<pow::Parameters> for Parameters {
+    fn from(parameters: pow::Parameters) -> Self {
+        let pow::Parameters { algorithm, cost, memory_cost, parallelism, key_length } = parameters;
+        let algorithm = match algorithm {
+            pow::Algorithm::Sha256 => Algorithm::Sha256,
+            pow::Algorithm::Sha384 => Algorithm::Sha384,
+            pow::Algorithm::Sha512 => Algorithm::Sha512,
+            pow::Algorithm::Pbkdf2Sha256 => Algorithm::Pbkdf2Sha256,
+            pow::Algorithm::Pbkdf2Sha384 => Algorithm::Pbkdf2Sha384,
+            pow::Algorithm::Pbkdf2Sha512 => Algorithm::Pbkdf2Sha512,
+            pow::Algorithm::Scrypt => Algorithm::Scrypt,
+            pow::Algorithm::Argon2id => Algorithm::Argon2id,
+        };
+        Self { algorithm, cost, memory_cost, parallelism, key_length }
+    }
+}
+
+/// A refusal is the guest's to handle; a stopped pool ends the call.
+fn answer<T>(result: Result<T, PowError>) -> wasmtime::Result<Result<T, Error>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(PowError::Refused(refused)) => Ok(Err(Error::Refused(refused.to_string()))),
+        Err(PowError::Busy { retry_after }) => Ok(Err(Error::Busy(retry_after))),
+        Err(stopped @ PowError::Stopped) => Err(stopped.into()),
+    }
+}
+
+impl pow::Host for Capabilities {
+    async fn derive(
+        &mut self,
+        parameters: pow::Parameters,
+        password: Vec<u8>,
+        salt: Vec<u8>,
+    ) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        answer(self.backing.pow.derive(parameters.into(), password, salt).await)
+    }
+
+    async fn mint(
+        &mut self,
+        parameters: pow::Parameters,
+        counter_max: u32,
+    ) -> wasmtime::Result<Result<pow::Minted, Error>> {
+        let minted = self.backing.pow.mint(Recipe { parameters: parameters.into(), counter_max }).await;
+        answer(minted.map(|minted| pow::Minted {
+            nonce: minted.nonce,
+            salt: minted.salt,
+            counter: minted.counter,
+            derived_key: minted.derived_key,
+        }))
+    }
+}

@@ -1,0 +1,63 @@
+//! The command line.
+
+mod captcha;
+mod config;
+mod serve;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Flag, Loaded, Sources, load};
+
+/// A WebAssembly component host for ticket triage, appointment status and captcha services.
+#[derive(Debug, Parser)]
+#[command(name = "bulkhead", version, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve until SIGTERM or SIGINT.
+    Serve(serve::Serve),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Move to Bulkhead from a captcha service.
+    #[command(subcommand)]
+    Captcha(captcha::Command),
+}
+
+/// Where the configuration comes from.
+#[derive(Debug, clap::Args)]
+struct Configuration {
+    /// TOML file; without one the defaults hold. `BULKHEAD_*` variables win over it, flags over those.
+    #[arg(long, value_name = "FILE", env = "BULKHEAD_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+impl Configuration {
+    fn load(&self, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
+        let sources = Sources::of_process(self.config.as_deref(), flags)?;
+        Ok(load(&sources)?)
+    }
+}
+
+/// Runs the command line; errors go to standard error, one problem a line.
+pub fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Config(command) => command.run(),
+        Command::Captcha(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed standard error leaves nobody to tell.
+            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("bulkhead: {error:#}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the operator decides: plain types, a file a concern. Read by [`load`].
+//!
+//! Every value has a default that is a named constant beside it, with the trade-off in one line.
+
+pub mod captcha;
+pub mod management;
+pub mod sandbox;
+pub mod server;
+pub mod slots;
+
+mod alias;
+mod environment;
+mod file;
+mod forms;
+mod import;
+mod listeners;
+mod load;
+mod problems;
+mod reader;
+mod reference;
+mod spring;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use import::{ImportError, Imported, import_application_yml};
+pub use load::{ConfigFile, Flag, Loaded, Sources, load};
+pub use problems::{Origin, Problem, Problems};
+pub use reference::{KeyDoc, reference};
+
+/// The whole configuration of a host.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Folder for everything the host writes: databases, generated secrets, compiled code. Absolute.
+    pub data_dir: PathBuf,
+    /// Bring a demonstration site for every service.
+    pub demo: bool,
+    /// Listeners and HTTP limits.
+    pub server: server::Server,
+    /// The operators' listener.
+    pub admin: server::Admin,
+    /// Log format and level.
+    pub log: server::Log,
+    /// Limits that hold for all slots together.
+    pub sandbox: sandbox::Sandbox,
+    /// One compartment a service.
+    pub slots: slots::Slots,
+    /// Which services run, and where.
+    pub services: slots::Services,
+    /// The captcha service.
+    pub captcha: captcha::Captcha,
+    /// The captcha service's operational endpoints, under Spring's names.
+    pub management: management::Management,
+}

@@ -1,0 +1,87 @@
+//! The `BULKHEAD_*` layer, and what it shares with flags.
+
+use super::{
+    problems::{Origin, Problem},
+    tree::{self, Node, Table, Value},
+};
+
+const PREFIX: &str = "BULKHEAD_";
+
+/// Lays `BULKHEAD_*` over the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list.
+pub(super) fn apply(tree: &mut Table, environment: &[(String, String)]) {
+    for (name, text) in environment {
+        let Some(key) = strip_prefix(name, PREFIX) else { continue };
+        let path = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
+        let path = tree::adopt_spelling(tree, split_index(path));
+        let node =
+            Node { origin: Origin::Environment(name.clone()), value: Value::Text(text.clone()) };
+        tree::set(tree, &path, node);
+    }
+}
+
+/// Lays one flag over the tree.
+pub(super) fn apply_flag(tree: &mut Table, name: &str, path: &str, text: &str) {
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+    let node = Node { origin: Origin::Flag(name.to_owned()), value: Value::Text(text.to_owned()) };
+    tree::set(tree, &path, node);
+}
+
+/// Takes out the variables that Kubernetes makes up for services named like a prefix of ours.
+pub(super) fn drop_service_links(
+    environment: &mut Vec<(String, String)>,
+    warnings: &mut Vec<Problem>,
+) {
+    let mut dropped = Vec::new();
+    environment.retain(|(name, text)| {
+        let link = is_service_link(name, text);
+        if link && strip_prefix(name, PREFIX).is_some() {
+            dropped.push(name.clone());
+        }
+        !link
+    });
+    if let Some(first) = dropped.first() {
+        let text = format!(
+            "ignored {} variable(s) that Kubernetes sets for a service called bulkhead ({}); \
+             enableServiceLinks: false in the pod removes them",
+            dropped.len(),
+            dropped.join(", ")
+        );
+        warnings.push(Problem::new(Origin::Environment(first.clone()), "", text));
+    }
+}
+
+fn is_service_link(name: &str, text: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let url = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| text.starts_with(scheme));
+    name.starts_with("BULKHEAD_PORT")
+        || name.starts_with("BULKHEAD_SERVICE_")
+        || !name.contains("__")
+            && (name.ends_with("_SERVICE_HOST")
+                || name.contains("_SERVICE_PORT")
+                || ["_TCP", "_UDP", "_SCTP"].iter().any(|end| name.contains(end))
+                    && name.contains("_PORT_")
+                || name.ends_with("_PORT") && url)
+}
+
+/// `NAME_0` becomes `NAME`, `0`; names that people chose keep their digits.
+fn split_index(path: Vec<String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for segment in path {
+        let index = segment.rsplit_once('_').filter(|(name, digits)| {
+            !name.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+        });
+        match index {
+            Some((name, digits)) if !tree::holds_free_names(&out) => {
+                out.extend([name.to_owned(), digits.to_owned()]);
+            }
+            _ => out.push(segment),
+        }
+    }
+    out
+}
+
+/// Removes a prefix whatever its case.
+pub(super) fn strip_prefix<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    let (head, rest) = name.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
+}

@@ -1,0 +1,194 @@
+//! Layers in rising precedence: defaults, the TOML file, the replaced services' environment,
+//! `BULKHEAD_*`, flags.
+
+use std::{
+    env, fs,
+    path::{self, Path, PathBuf},
+};
+
+use super::{
+    Config, alias,
+    captcha::Captcha,
+    environment, file, listeners,
+    management::Management,
+    problems::{Origin, Problem, Problems},
+    reader::Reader,
+    sandbox::Sandbox,
+    server::{Admin, Log, Server},
+    slots::{Services, Slots},
+    tree::Table,
+};
+
+/// Where the data folder is for a host that runs as root.
+pub const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
+
+/// A configuration file.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// How problems name it.
+    pub name: String,
+    /// Its TOML text.
+    pub text: String,
+}
+
+/// A value from the command line.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// The flag as it is typed, such as `--listen`.
+    pub name: String,
+    /// The key it sets, in dotted form.
+    pub path: String,
+    /// The value as text.
+    pub value: String,
+}
+
+/// Everything that a configuration is made of; nothing else is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The configuration file, if any.
+    pub file: Option<ConfigFile>,
+    /// Environment variables, all of them.
+    pub environment: Vec<(String, String)>,
+    /// Flags, later ones win.
+    pub flags: Vec<Flag>,
+    /// Whether the host runs as root, which decides where data goes by default.
+    pub root: bool,
+}
+
+impl Sources {
+    /// The process's environment, and a file if one is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_process(file: Option<&Path>, flags: Vec<Flag>) -> Result<Self, Problems> {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Ok(Self {
+            file: file.map(ConfigFile::open).transpose()?,
+            environment: env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
+            flags,
+            root: rustix::process::geteuid().is_root(),
+        })
+    }
+}
+
+impl ConfigFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Problems> {
+        let name = path.display().to_string();
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Self { name, text }),
+            Err(error) => {
+                let origin = Origin::File { name: name.into(), line: 0 };
+                let text = format!("cannot be read: {error}; check the path given with --config");
+                Err(Problems::new(vec![Problem::new(origin, "", text)]))
+            }
+        }
+    }
+}
+
+/// A sound configuration.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What the host runs with.
+    pub config: Config,
+    /// What the operator should know, sorted.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads a configuration.
+///
+/// # Errors
+/// Every problem of all layers at once.
+pub fn load(sources: Sources) -> Result<Loaded, Problems> {
+    let Sources { file, mut environment, flags, root } = sources;
+    environment.sort();
+    let (mut problems, mut warnings) = (Vec::new(), Vec::new());
+    let mut tree = file.map_or_else(Table::new, |file| file::read(&file.name, &file.text, &mut problems));
+    environment::drop_service_links(&mut environment, &mut warnings);
+    alias::apply(&mut tree, &environment, &mut problems, &mut warnings);
+    environment::apply(&mut tree, &environment);
+    for Flag { name, path, value } in &flags {
+        environment::apply_flag(&mut tree, name, path, value);
+    }
+    let mut reader = Reader::new(tree);
+    let config = read(&mut reader, &Place::new(root, &environment));
+    problems.append(&mut reader.problems);
+    warnings.append(&mut reader.warnings);
+    if problems.is_empty() {
+        warnings.sort();
+        return Ok(Loaded { config, warnings });
+    }
+    Err(Problems::new(problems))
+}
+
+/// What defaults depend on.
+#[derive(Default)]
+pub(super) struct Place {
+    data_dir: Option<PathBuf>,
+    spring_security: Option<String>,
+}
+
+impl Place {
+    fn new(root: bool, environment: &[(String, String)]) -> Self {
+        let folder = |name: &str| {
+            let found = environment.iter().find(|(known, _)| known == name)?;
+            Some(PathBuf::from(&found.1)).filter(|path| path.is_absolute())
+        };
+        let home = || Some(folder("HOME")?.join(".local/share"));
+        let user = || folder("XDG_DATA_HOME").or_else(home).map(|path| path.join("bulkhead"));
+        Self {
+            data_dir: if root { Some(PathBuf::from(SYSTEM_DATA_DIR)) } else { user() },
+            spring_security: alias::spring_security(environment),
+        }
+    }
+}
+
+/// Reads every key there is.
+pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
+    let data_dir = read_data_dir(reader, place);
+    let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
+    let server = Server::read(reader);
+    let admin = Admin::read(reader);
+    let log = Log::read(reader);
+    let sandbox = Sandbox::read(reader);
+    let slots = Slots::read(reader);
+    let services = Services::read(reader);
+    let captcha = Captcha::read(reader, place.spring_security.as_deref());
+    let public = services.captcha.listen.unwrap_or(server.listen);
+    let management = Management::read(reader, public);
+    let config = Config {
+        data_dir,
+        demo,
+        server,
+        admin,
+        log,
+        sandbox,
+        slots,
+        services,
+        captcha,
+        management,
+    };
+    listeners::check(reader, &config);
+    reader.finish();
+    config
+}
+
+fn read_data_dir(reader: &mut Reader, place: &Place) -> PathBuf {
+    let written = reader
+        .key("data_dir", "Folder for everything the host writes")
+        .default_text("/var/lib/bulkhead as root, else $XDG_DATA_HOME/bulkhead")
+        .path();
+    let Some(folder) = written.or_else(|| place.data_dir.clone()) else {
+        if !reader.is_set("data_dir") {
+            reader.problem("data_dir", "has no default without HOME or XDG_DATA_HOME; set it");
+        }
+        return PathBuf::new();
+    };
+    path::absolute(&folder).unwrap_or_else(|error| {
+        reader.problem("data_dir", format!("cannot be made absolute: {error}; give it absolute"));
+        folder
+    })
+}

@@ -1,0 +1,82 @@
+//! `[sandbox]`: limits that hold for all slots together.
+
+use super::reader::Reader;
+
+/// Deep enough for recursive parsers; every running call reserves it.
+pub const STACK_BYTES: usize = 512 << 10;
+/// Several times the largest first-party component; bounds the compiler's memory.
+pub const COMPONENT_BYTES: usize = 32 << 20;
+/// One compilation already uses every core; more only add memory.
+pub const COMPILE_WORKERS: usize = 1;
+/// Far beyond what a request needs, far below what would hurt.
+pub const HANDLES: usize = 1000;
+/// A few seconds of work for the threads; beyond it clients are better told to come back.
+pub const POW_QUEUE: usize = 256;
+
+/// How WebAssembly instances get their memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocator {
+    /// Pooling where the address space can be reserved, else on demand with one warning.
+    Auto,
+    /// Pooling or refuse to start.
+    Pooling,
+    /// On demand: slower, needs little address space.
+    OnDemand,
+}
+
+/// `[sandbox]`.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// Stack of one call, bytes; wasmtime sets it for all slots alike.
+    pub stack_bytes: usize,
+    /// How instances get their memory.
+    pub allocator: Allocator,
+    /// Largest component that is looked at, bytes.
+    pub component_bytes: usize,
+    /// Components compiled at once.
+    pub compile_workers: usize,
+    /// Keep compiled code in the data folder.
+    pub cache: bool,
+    /// Handles (resources) that one call may hold at once.
+    pub handles: usize,
+    /// Threads that derive proof-of-work keys; 0 means one a core.
+    pub pow_threads: usize,
+    /// Proof-of-work jobs that wait for a thread.
+    pub pow_queue: usize,
+}
+
+impl Sandbox {
+    pub(super) fn read(reader: &mut Reader) -> Self {
+        const ALLOCATORS: [(&str, Allocator); 3] = [
+            ("auto", Allocator::Auto),
+            ("pooling", Allocator::Pooling),
+            ("on-demand", Allocator::OnDemand),
+        ];
+        reader.table("sandbox", |r| Self {
+            stack_bytes: r
+                .key("stack_bytes", "Stack of one call")
+                .unit("bytes")
+                .integer(64 << 10..=8 << 20, STACK_BYTES),
+            allocator: r
+                .key("allocator", "How instances get their memory")
+                .choice(&ALLOCATORS, Allocator::Auto),
+            component_bytes: r
+                .key("component_bytes", "Largest component that is looked at")
+                .unit("bytes")
+                .integer(1 << 10..=1 << 30, COMPONENT_BYTES),
+            compile_workers: r
+                .key("compile_workers", "Components compiled at once")
+                .integer(1..=64, COMPILE_WORKERS),
+            cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
+            handles: r
+                .key("handles", "Handles that one call may hold at once")
+                .integer(1..=1_000_000, HANDLES),
+            pow_threads: r
+                .key("pow_threads", "Threads that derive proof-of-work keys; 0 means one a core")
+                .integer(0..=1024, 0),
+            pow_queue: r
+                .key("pow_queue", "Proof-of-work jobs that wait for a thread")
+                .integer(0..=1_000_000, POW_QUEUE),
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! `[server]`, `[admin]` and `[log]`.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
+    path::PathBuf,
+    time::Duration,
+};
+
+use ipnet::IpNet;
+
+use super::{forms, reader::Reader};
+
+/// Reachable from this machine only, until the operator decides otherwise.
+pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
+/// Loopback: operators' endpoints ask for no credentials there.
+pub const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
+/// Fits the usual limit of 1024 open files with a raised soft limit; more costs memory a connection.
+pub const MAX_CONNECTIONS: usize = 1024;
+/// Long enough for a slow network, short enough to shed clients that dribble headers.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// As for headers, with room for the largest body over a slow network.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Ample for JSON; a body is held in memory.
+pub const BODY_BYTES: usize = 1 << 20;
+/// As long as orchestrators wait by default before they kill.
+pub const DRAIN: Duration = Duration::from_secs(30);
+
+/// A certificate chain and its private key, both PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Certificate chain, leaf first.
+    pub cert: PathBuf,
+    /// Private key (PKCS#8, PKCS#1 or SEC1).
+    pub key: PathBuf,
+}
+
+/// `[server]`: what HTTP clients meet.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Address of the shared listener.
+    pub listen: SocketAddr,
+    /// Address of the operators' listener.
+    pub admin_listen: SocketAddr,
+    /// TLS for the shared listener and the services' own.
+    pub tls: Option<Tls>,
+    /// Peers whose `Forwarded` and `X-Forwarded-*` headers are believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Connections open at once over all public listeners; further ones wait to be accepted.
+    pub max_connections: usize,
+    /// A connection must have sent a whole request head within this time.
+    pub header_timeout: Duration,
+    /// A request body must have arrived within this time.
+    pub body_timeout: Duration,
+    /// Largest request body, bytes, where a service names no smaller cap.
+    pub body_bytes: usize,
+    /// After a signal, requests in flight have this long to end.
+    pub drain: Duration,
+    /// Compress answers for clients that accept gzip.
+    pub compression: bool,
+}
+
+impl Server {
+    pub(super) fn read(reader: &mut Reader) -> Self {
+        reader.table("server", |r| Self {
+            listen: r
+                .key("listen", "Address of the shared listener")
+                .parsed("address", LISTEN, forms::address),
+            admin_listen: r
+                .key("admin_listen", "Address of the operators' listener")
+                .parsed("address", ADMIN_LISTEN, forms::address),
+            tls: Tls::read(r),
+            trusted_proxies: r
+                .key("trusted_proxies", "Peers whose `Forwarded` and `X-Forwarded-*` are believed")
+                .list("addresses or networks", forms::network)
+                .unwrap_or_default(),
+            max_connections: r
+                .key("max_connections", "Connections open at once; further ones wait")
+                .integer(1..=1_000_000, MAX_CONNECTIONS),
+            header_timeout: r
+                .key("header_timeout_seconds", "A request head must have arrived within this time")
+                .seconds(1..=3600, HEADER_TIMEOUT),
+            body_timeout: r
+                .key("body_timeout_seconds", "A request body must have arrived within this time")
+                .seconds(1..=3600, BODY_TIMEOUT),
+            body_bytes: r
+                .key("body_bytes", "Largest request body where a service names no smaller one")
+                .unit("bytes")
+                .integer(1024..=1 << 30, BODY_BYTES),
+            drain: r
+                .key("drain_seconds", "After a signal, requests in flight have this long to end")
+                .seconds(0..=3600, DRAIN),
+            compression: r
+                .key("compression", "Compress answers for clients that accept gzip")
+                .flag(true),
+        })
+    }
+}
+
+impl Tls {
+    fn read(reader: &mut Reader) -> Option<Self> {
+        let read = |r: &mut Reader| {
+            let cert = r.key("cert", "Certificate chain, leaf first (PEM file)").required().path();
+            let key = r.key("key", "Private key (PEM file)").required().path();
+            Some(Self { cert: cert?, key: key? })
+        };
+        reader.optional_table("tls", read).flatten()
+    }
+}
+
+impl Admin {
+    pub(super) fn read(reader: &mut Reader) -> Self {
+        reader.table("admin", |r| Self {
+            tls: Tls::read(r),
+            allow_remote: r
+                .key("allow_remote", "Allow an admin address beyond loopback without TLS")
+                .flag(false),
+        })
+    }
+}
+
+impl Log {
+    pub(super) fn read(reader: &mut Reader) -> Self {
+        use tracing::Level;
+        const FORMATS: [(&str, LogFormat); 2] =
+            [("human", LogFormat::Human), ("json", LogFormat::Json)];
+        const LEVELS: [(&str, Level); 5] = [
+            ("error", Level::ERROR),
+            ("warn", Level::WARN),
+            ("info", Level::INFO),
+            ("debug", Level::DEBUG),
+            ("trace", Level::TRACE),
+        ];
+        reader.table("log", |r| Self {
+            format: r
+                .key("format", "Readable lines or JSON objects, on standard error")
+                .choice(&FORMATS, LogFormat::Human),
+            level: r
+                .key("level", "The least important level that is written")
+                .choice(&LEVELS, Level::INFO),
+        })
+    }
+}
+
+/// `[admin]`: what guards the operators' listener.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// TLS for the operators' listener.
+    pub tls: Option<Tls>,
+    /// Allow an address that is not loopback without TLS.
+    pub allow_remote: bool,
+}
+
+/// How log lines are written to standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One readable line an event.
+    Human,
+    /// One JSON object an event.
+    Json,
+}
+
+/// `[log]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Log {
+    /// Readable or JSON lines.
+    pub format: LogFormat,
+    /// The least important level that is written.
+    pub level: tracing::Level,
+}

@@ -1,0 +1,87 @@
+//! The Java service's property names and the keys that they set here.
+//!
+//! Spring binds loosely: `max-verifies-per-payload`, `maxVerifiesPerPayload` and
+//! `MAX_VERIFIES_PER_PAYLOAD` are one property. So names are compared without case, dashes and
+//! underscores, with `#` for an index.
+
+pub(super) mod datasource;
+
+use std::iter;
+
+/// Properties that are not a site's.
+const PROPERTIES: [(&str, &str); 11] = [
+    ("captchahmackey", "captcha.hmac_key"),
+    ("captchacaptchatimeoutseconds", "captcha.captcha_timeout_seconds"),
+    ("captchasourceaddresswindowseconds", "captcha.source_address_window_seconds"),
+    ("managementendpointswebexposureinclude", "management.endpoints.web.exposure.include"),
+    ("managementendpointswebexposureinclude#", "management.endpoints.web.exposure.include.#"),
+    ("managementendpointswebexposureexclude", "management.endpoints.web.exposure.exclude"),
+    ("managementendpointswebexposureexclude#", "management.endpoints.web.exposure.exclude.#"),
+    ("managementendpointswebbasepath", "management.endpoints.web.base_path"),
+    ("managementendpointhealthshowdetails", "management.endpoint.health.show_details"),
+    ("managementserverport", "management.server.port"),
+    ("managementserveraddress", "management.server.address"),
+];
+
+/// A site's properties; `site-secret` is how the Java service's documentation misspells `secret`.
+const SITE_PROPERTIES: [(&str, &str); 9] = [
+    ("secret", "secret"),
+    ("sitesecret", "secret"),
+    ("maxverifiesperpayload", "max_verifies_per_payload"),
+    ("difficultymap#minvisits", "difficulty_map.#.min_visits"),
+    ("difficultymap#cost", "difficulty_map.#.cost"),
+    ("sourceaddressipv4netsize", "source_address_ipv4_net_size"),
+    ("sourceaddressipv6netsize", "source_address_ipv6_net_size"),
+    ("whitelistedsourceaddresses", "whitelisted_source_addresses"),
+    ("whitelistedsourceaddresses#", "whitelisted_source_addresses.#"),
+];
+
+/// The key that a property sets; the property is split at its dots and indexes.
+pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
+    match words {
+        ["captcha", "sites", site, rest @ ..] => {
+            let head = ["captcha", "sites", site].map(str::to_owned);
+            Some(head.into_iter().chain(look_up(&SITE_PROPERTIES, rest)?).collect())
+        }
+        _ => look_up(&PROPERTIES, words),
+    }
+}
+
+/// The key that a variable sets, such as `CAPTCHA_SITES_MY_SITE_SECRET`.
+///
+/// A site's key may hold underscores, so the shortest one that leaves a property is taken.
+pub(super) fn key_of_variable(name: &str) -> Option<Vec<String>> {
+    let name = name.to_ascii_lowercase();
+    let words: Vec<&str> = name.split('_').collect();
+    let ["captcha", "sites", rest @ ..] = words.as_slice() else {
+        return key_of_property(&words);
+    };
+    (1..rest.len()).find_map(|length| {
+        let (site, property) = rest.split_at_checked(length)?;
+        let site = site.join("_");
+        let words: Vec<&str> =
+            ["captcha", "sites", &site].into_iter().chain(property.iter().copied()).collect();
+        key_of_property(&words)
+    })
+}
+
+/// A name as Spring compares it.
+pub(super) fn fold(name: &str) -> String {
+    name.replace(['-', '_'], "").to_ascii_lowercase()
+}
+
+fn look_up(table: &[(&str, &str)], words: &[&str]) -> Option<Vec<String>> {
+    let (mut name, mut indexes) = (String::new(), Vec::new());
+    for word in words {
+        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+            name.push('#');
+            indexes.push(*word);
+        } else {
+            name.push_str(&fold(word));
+        }
+    }
+    let (_, path) = table.iter().find(|(known, _)| *known == name)?;
+    let mut indexes = indexes.into_iter().chain(iter::repeat("0"));
+    let segment = |part| if part == "#" { indexes.next() } else { Some(part) };
+    path.split('.').map(segment).map(|part| part.map(str::to_owned)).collect()
+}

@@ -1,0 +1,110 @@
+//! The values of all layers in one tree, each with its origin.
+
+use std::collections::BTreeMap;
+
+use super::problems::Origin;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) origin: Origin,
+    pub(super) value: Value,
+}
+
+/// What a layer said, before a key asks for its type.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// From the environment or a flag: text of which the key makes its own type.
+    Text(String),
+    String(String),
+    Integer(i64),
+    Boolean(bool),
+    /// A type that no key takes, by its name.
+    Other(&'static str),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// Children by their TOML key.
+pub(super) type Table = BTreeMap<String, Node>;
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { origin: Origin::Default, value: Value::Table(Table::new()) }
+    }
+}
+
+impl Value {
+    /// The type's name with its article, for error texts.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::String(_) => "a string",
+            Self::Integer(_) => "a whole number",
+            Self::Boolean(_) => "true or false",
+            Self::Other(kind) => kind,
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Whether the children of this path are names that people chose, not keys.
+pub(super) fn holds_free_names(path: &[String]) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    matches!(path.as_slice(), ["captcha", "sites"] | ["slots", _, "config"])
+}
+
+/// Puts a value at a path; what stood on its way gives way.
+pub(super) fn set(table: &mut Table, path: &[String], node: Node) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        table.insert(first.clone(), node);
+        return;
+    }
+    let empty = || Node { origin: node.origin.clone(), value: Value::Table(Table::new()) };
+    let child = table.entry(first.clone()).or_insert_with(empty);
+    if !matches!(child.value, Value::Table(_)) {
+        *child = empty();
+    }
+    if let Value::Table(inner) = &mut child.value {
+        set(inner, rest, node);
+    }
+}
+
+/// The value at a path.
+pub(super) fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
+    let (first, rest) = path.split_first()?;
+    let node = table.get(*first)?;
+    match (&node.value, rest) {
+        (_, []) => Some(node),
+        (Value::Table(inner), _) => get(inner, rest),
+        _ => None,
+    }
+}
+
+/// Finds the spelling that a chosen name already has, for layers that cannot write it exactly.
+///
+/// Environment variables have no case, dash or dot, so `MY_SITE` means `my-site` where that exists.
+pub(super) fn adopt_spelling(tree: &Table, mut path: Vec<String>) -> Vec<String> {
+    for depth in 1..path.len() {
+        let (above, below) = path.split_at_mut(depth);
+        let Some(name) = below.first_mut() else { break };
+        if !holds_free_names(above) {
+            continue;
+        }
+        let above: Vec<&str> = above.iter().map(String::as_str).collect();
+        if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
+            let same = |known: &&String| known.eq_ignore_ascii_case(name);
+            let alike = |known: &&String| fold(known) == fold(name);
+            let known = names.keys().find(same).or_else(|| names.keys().find(alike));
+            if let Some(known) = known {
+                name.clone_from(known);
+            }
+        }
+    }
+    path
+}
+
+fn fold(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['-', '.'], "_")
+}

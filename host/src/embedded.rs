@@ -1,0 +1,11 @@
+//! First-party components, built from source and carried by the binary.
+
+use crate::config::slots::SlotName;
+
+/// The component of a slot, where this binary carries one.
+pub const fn component(slot: SlotName) -> Option<&'static [u8]> {
+    match slot {
+        SlotName::Captcha => Some(include_bytes!(env!("BULKHEAD_COMPONENT_CAPTCHA"))),
+        SlotName::Triage | SlotName::Answer | SlotName::Status => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! The one wasmtime engine of a host: its configuration, its instance pool and its epoch clock.
+
+mod pool;
+mod ticker;
+
+use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics};
+
+pub use self::{
+    pool::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, PoolSize, TABLES_PER_CALL},
+    ticker::{Running, TICK},
+};
+use crate::config::{
+    sandbox::{Allocator, Sandbox},
+    slots::Limits,
+};
+
+/// Room that host functions need on a guest's stack, on top of `sandbox.stack_bytes`.
+const HOST_STACK_BYTES: usize = 256 << 10;
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The pool was demanded and cannot be had.
+    #[error(
+        "cannot reserve address space for the instance pool: {0:#}; \
+         lower slots.*.max_concurrent or set sandbox.allocator = \"on-demand\""
+    )]
+    Pool(wasmtime::Error),
+    /// The engine itself cannot be made.
+    #[error("cannot make a WebAssembly engine: {0:#}; check sandbox.stack_bytes")]
+    Engine(wasmtime::Error),
+    /// The epoch clock has no thread.
+    #[error("cannot start the epoch clock: {0}")]
+    Ticker(std::io::Error),
+}
+
+/// A wasmtime engine with its epoch clock. Dropping it stops the clock.
+#[derive(Debug)]
+pub struct Engine {
+    wasmtime: wasmtime::Engine,
+    ticker: ticker::Ticker,
+}
+
+impl Engine {
+    /// An engine for slots with these limits.
+    ///
+    /// # Errors
+    /// When the pool is demanded and the address space cannot be reserved, or on settings that
+    /// wasmtime refuses.
+    pub fn new<'a>(sandbox: &Sandbox, limits: impl IntoIterator<Item = &'a Limits>) -> Result<Self, EngineError> {
+        let size = PoolSize::of(limits);
+        let wasmtime = match sandbox.allocator {
+            Allocator::OnDemand => on_demand(sandbox)?,
+            Allocator::Pooling => pooling(sandbox, &size).map_err(EngineError::Pool)?,
+            Allocator::Auto => pooling(sandbox, &size).or_else(|error| {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "cannot reserve address space for the instance pool, instances are made on demand: slower"
+                );
+                on_demand(sandbox)
+            })?,
+        };
+        let ticker = ticker::Ticker::start(wasmtime.clone()).map_err(EngineError::Ticker)?;
+        Ok(Self { wasmtime, ticker })
+    }
+
+    /// The engine itself.
+    pub const fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.wasmtime
+    }
+
+    /// Keeps the epoch clock going while a guest runs.
+    pub fn running(&self) -> Running {
+        self.ticker.running()
+    }
+
+    /// What of the pool is in use; none when instances are made on demand.
+    pub fn pool_metrics(&self) -> Option<PoolingAllocatorMetrics> {
+        self.wasmtime.pooling_allocator_metrics()
+    }
+}
+
+fn on_demand(sandbox: &Sandbox) -> Result<wasmtime::Engine, EngineError> {
+    wasmtime::Engine::new(&configuration(sandbox)).map_err(EngineError::Engine)
+}
+
+fn pooling(sandbox: &Sandbox, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = configuration(sandbox);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration()));
+    wasmtime::Engine::new(&config)
+}
+
+/// Every wasmtime setting of the host, in one place.
+fn configuration(sandbox: &Sandbox) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .epoch_interruption(true)
+        // Guests are synchronous: without this a call costs half as much.
+        .concurrency_support(false)
+        .memory_init_cow(true)
+        .max_wasm_stack(sandbox.stack_bytes)
+        .async_stack_size(sandbox.stack_bytes.saturating_add(HOST_STACK_BYTES))
+        // One compile worker uses one core: the others serve.
+        .parallel_compilation(false);
+    config
+}

@@ -1,0 +1,62 @@
+use wasmtime::{Enabled, PoolingAllocationConfig};
+
+use crate::config::slots::Limits;
+
+/// Calls beyond all slots' `max_concurrent`: trial calls and kept instances.
+const SPARE_CALLS: usize = 8;
+/// Core instances in one component; adapters and lifted libraries count.
+pub const CORE_INSTANCES_PER_CALL: usize = 8;
+/// Linear memories in one component.
+pub const MEMORIES_PER_CALL: usize = 4;
+/// Tables in one component.
+pub const TABLES_PER_CALL: usize = 4;
+/// A WebAssembly page.
+const PAGE_BYTES: usize = 64 << 10;
+/// Memory of an instance that stays resident for the next one: saves page faults, where the kernel can tell which
+/// pages were written (6.7 and newer); elsewhere wiping it costs more than it saves.
+const KEEP_RESIDENT_BYTES: usize = 1 << 20;
+
+/// How large the instance pool must be for a set of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSize {
+    /// Calls at once.
+    pub calls: usize,
+    /// Largest memory of a call, bytes.
+    pub memory_bytes: usize,
+    /// Largest table of a call, elements.
+    pub table_elements: usize,
+}
+
+impl PoolSize {
+    /// The size that serves all of `limits` at once.
+    pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
+        let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
+        limits.into_iter().fold(none, |size, limits| Self {
+            calls: size.calls.saturating_add(limits.max_concurrent),
+            memory_bytes: size.memory_bytes.max(limits.memory_bytes.next_multiple_of(PAGE_BYTES)),
+            table_elements: size.table_elements.max(limits.table_elements),
+        })
+    }
+
+    pub(super) fn configuration(&self) -> PoolingAllocationConfig {
+        let each = |per_call: usize| u32::try_from(self.calls.saturating_mul(per_call)).unwrap_or(u32::MAX);
+        let mut pool = PoolingAllocationConfig::new();
+        pool.total_component_instances(each(1))
+            .total_core_instances(each(CORE_INSTANCES_PER_CALL))
+            .total_memories(each(MEMORIES_PER_CALL))
+            .total_tables(each(TABLES_PER_CALL))
+            .total_stacks(each(1))
+            .max_core_instances_per_component(CORE_INSTANCES_PER_CALL as u32)
+            .max_memories_per_component(MEMORIES_PER_CALL as u32)
+            .max_tables_per_component(TABLES_PER_CALL as u32)
+            .max_memories_per_module(MEMORIES_PER_CALL as u32)
+            .max_tables_per_module(TABLES_PER_CALL as u32)
+            .max_memory_size(self.memory_bytes)
+            .table_elements(self.table_elements)
+            .pagemap_scan(Enabled::Auto);
+        if PoolingAllocationConfig::is_pagemap_scan_available() {
+            pool.linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+        }
+        pool
+    }
+}

@@ -1,0 +1,190 @@
+//! One call of a guest: a place, a store, two clocks, and an outcome whatever happens.
+
+mod outcome;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, timeout_at};
+use wasmtime::Store;
+
+pub use self::outcome::{Failure, Outcome};
+use crate::{
+    capabilities::{Capabilities, Guest},
+    sandbox,
+    slots::{Empty, Kept, Slot, Version, World},
+    telemetry::{SlotMetrics, escape_guest},
+};
+
+/// When to ask again after a call that found no room or used its CPU budget.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Longest detail of a failed call in the log, bytes.
+const DETAIL_BYTES: usize = 8192;
+
+/// What a typed export gave: its answer, or the error of its own WIT type.
+pub type Answer<T, E> = Result<T, E>;
+
+/// Why a call has no answer from the guest's own types.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No version is active.
+    #[error(transparent)]
+    Empty(#[from] Empty),
+    /// The sandbox ended the call, or never began it.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Calls the active version of `slot`: `export` calls one typed export.
+///
+/// # Errors
+/// When the slot is empty, overloaded, or the sandbox ends the call. Details of a trap go to the log.
+pub async fn call<W, T, E, F>(slot: &Slot<W>, export: F) -> Result<Answer<T, E>, CallError>
+where
+    W: World,
+    T: Send,
+    E: Send,
+    F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
+{
+    let mut record = Record::new(&slot.metrics);
+    let _place = match slot.admit().await {
+        Ok(place) => place,
+        Err(overloaded) => {
+            record.outcome = Outcome::Overloaded;
+            return Err(Failure { outcome: Outcome::Overloaded, retry_after: Some(overloaded.retry_after) }.into());
+        }
+    };
+    let version = match slot.active() {
+        Ok(version) => version,
+        Err(empty) => {
+            record.forget();
+            return Err(empty.into());
+        }
+    };
+    run(slot, &version, &mut record, export).await.map_err(Into::into)
+}
+
+/// Calls `self-test` of a version that is not active, under the slot's limits.
+///
+/// # Errors
+/// The guest's own word, or how the sandbox ended the call.
+pub async fn trial<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Result<(), String> {
+    let mut record = Record::new(&slot.metrics);
+    record.forget();
+    let test = |instance, store| -> BoxFuture<'_, _> { Box::pin(W::self_test(instance, store)) };
+    match run::<W, (), String, _>(slot, version, &mut record, test).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(word)) => Err(escape_guest(&word, 1024)),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+async fn run<W, T, E, F>(
+    slot: &Slot<W>,
+    version: &Arc<Version<W>>,
+    record: &mut Record<'_>,
+    export: F,
+) -> Result<Answer<T, E>, Failure>
+where
+    W: World,
+    T: Send,
+    E: Send,
+    F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
+{
+    let _running = slot.yard.engine.running();
+    let deadline = Instant::now() + slot.settings.limits.deadline;
+    let mut kept = match version.take_kept() {
+        Some(mut kept) => {
+            kept.store.data_mut().renew();
+            sandbox::arm(&mut kept.store);
+            kept
+        }
+        None => fresh(slot, version, record, deadline).await?,
+    };
+    let since = Instant::now();
+    let called = timeout_at(deadline, export(&kept.instance, &mut kept.store)).await;
+    record.metrics.guest.observe(since.elapsed().as_secs_f64());
+    record.memory(kept.store.data());
+    match called {
+        Ok(Ok(answer)) => {
+            record.outcome = if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError };
+            if slot.settings.reuse {
+                version.keep(kept);
+            }
+            Ok(answer)
+        }
+        Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, kept.store.data()), &error)),
+        Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
+    }
+}
+
+/// A fresh store with a fresh instance in it, under the limits from its first instruction.
+async fn fresh<W: World>(
+    slot: &Slot<W>,
+    version: &Version<W>,
+    record: &mut Record<'_>,
+    deadline: Instant,
+) -> Result<Kept<W>, Failure> {
+    let capabilities = Capabilities::new(Arc::clone(&slot.backing), Arc::clone(&version.label));
+    let mut store = sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities);
+    let since = Instant::now();
+    let instantiated = timeout_at(deadline, W::instantiate(&version.linked, &mut store)).await;
+    record.metrics.instantiate.observe(since.elapsed().as_secs_f64());
+    match instantiated {
+        Ok(Ok(instance)) => Ok(Kept::new(store, instance)),
+        Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, store.data()), &error)),
+        Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
+    }
+}
+
+/// Counts a call once, however it ends: a caller that leaves drops it with the outcome it began with.
+struct Record<'a> {
+    metrics: &'a SlotMetrics,
+    since: Instant,
+    outcome: Outcome,
+    counted: bool,
+}
+
+impl<'a> Record<'a> {
+    fn new(metrics: &'a SlotMetrics) -> Self {
+        metrics.in_flight.inc();
+        Self { metrics, since: Instant::now(), outcome: Outcome::Cancelled, counted: true }
+    }
+
+    /// Leaves the call out of the figures by outcome.
+    const fn forget(&mut self) {
+        self.counted = false;
+    }
+
+    fn memory(&self, guest: &Guest) {
+        self.metrics.memory_high_water(guest.limiter.high_water());
+    }
+
+    /// Ends the call with a failure; its detail goes to the log, within the slot's log budget.
+    fn fail<W: World>(
+        &mut self,
+        slot: &Slot<W>,
+        version: &Version<W>,
+        outcome: Outcome,
+        error: &wasmtime::Error,
+    ) -> Failure {
+        self.outcome = outcome;
+        let detail = format!("{error:?}");
+        if slot.backing.log.take(detail.len().min(DETAIL_BYTES)) {
+            // Function names in a backtrace are the guest's text.
+            let detail = escape_guest(&detail, DETAIL_BYTES);
+            let (slot, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
+            tracing::error!(slot, version, outcome, detail, "the sandbox ended a call");
+        }
+        Failure { outcome, retry_after: matches!(outcome, Outcome::Overloaded | Outcome::CpuBudget).then_some(RETRY_AFTER) }
+    }
+}
+
+impl Drop for Record<'_> {
+    fn drop(&mut self) {
+        self.metrics.in_flight.dec();
+        if self.counted {
+            self.metrics.call(self.outcome.as_str(), self.since.elapsed().as_secs_f64());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::time::Duration;
+
+use wasmtime::PoolConcurrencyLimitError;
+
+use crate::{capabilities::Guest, sandbox::CpuBudgetSpent};
+
+/// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
+const HOSTCALL_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
+
+/// How a call ended: one metric label and one HTTP answer each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The guest answered.
+    Ok,
+    /// The guest answered with its own error.
+    GuestError,
+    /// The guest trapped, or could not be instantiated.
+    Trap,
+    /// Its processor time is used up.
+    CpuBudget,
+    /// Its wall time is over.
+    Deadline,
+    /// It asked for more memory or table elements than it may have.
+    MemoryLimit,
+    /// It handed over more than `response_bytes`.
+    ResponseTooLarge,
+    /// There was no place for it.
+    Overloaded,
+    /// Its caller left.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The metric label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::GuestError => "guest-error",
+            Self::Trap => "trap",
+            Self::CpuBudget => "cpu-budget",
+            Self::Deadline => "deadline",
+            Self::MemoryLimit => "memory-limit",
+            Self::ResponseTooLarge => "response-too-large",
+            Self::Overloaded => "overloaded",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// What an error of wasmtime means for a guest in this state.
+    pub(super) fn of(error: &wasmtime::Error, guest: &Guest) -> Self {
+        if guest.limiter.refusal().is_some() {
+            Self::MemoryLimit
+        } else if error.is::<CpuBudgetSpent>() {
+            Self::CpuBudget
+        } else if error.is::<PoolConcurrencyLimitError>() {
+            Self::Overloaded
+        } else if error.chain().any(|cause| cause.to_string().contains(HOSTCALL_FUEL)) {
+            Self::ResponseTooLarge
+        } else {
+            Self::Trap
+        }
+    }
+}
+
+/// A call without an answer; says nothing of the guest's inside.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the component's call ended with {}", outcome.as_str())]
+pub struct Failure {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When to ask again, where that helps.
+    pub retry_after: Option<Duration>,
+}

@@ -1,0 +1,36 @@
+//! Bulkhead, a WebAssembly component host: one binary serves ticket triage and answers, appointment
+//! status and captcha over HTTP; the logic of each runs in a sandboxed component.
+//!
+//! The library is the host itself, for the binary and for tests. A module may use only those below it:
+//!
+//! ```text
+//! cli, host            the command line; the host as one thing
+//! http, admin          requests and operators
+//! services             what a slot is asked, in typed WIT records
+//! invoke               one call
+//! slots                which version answers
+//! capabilities         what a guest may ask for
+//! storage, pow         the ledger's databases; proof-of-work threads
+//! sandbox, compile, engine, embedded, keys
+//! config, telemetry
+//! ```
+
+pub mod admin;
+pub mod capabilities;
+pub mod cli;
+pub mod compile;
+pub mod config;
+pub mod embedded;
+pub mod engine;
+pub mod host;
+pub mod http;
+pub mod invoke;
+pub mod keys;
+pub mod pow;
+pub mod sandbox;
+pub mod services;
+pub mod slots;
+pub mod storage;
+pub mod telemetry;
+
+pub use host::Host;

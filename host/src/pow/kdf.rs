@@ -1,0 +1,136 @@
+use sha2::{Digest, Sha256, Sha384, Sha512};
+
+/// Longest password and salt, bytes; ALTCHA's are 20 and 16.
+const INPUT_BYTES: usize = 1024;
+/// Longest key, bytes.
+const KEY_BYTES: u32 = 64;
+/// Most SHA rounds or PBKDF2 iterations: about a second of one core.
+const ITERATIONS: u32 = 10_000_000;
+/// Most Argon2id passes.
+const PASSES: u32 = 64;
+/// Most memory of one derivation, KiB.
+const MEMORY_KIB: u64 = 64 << 10;
+/// Most lanes.
+const PARALLELISM: u32 = 4;
+
+/// A derivation over one of the caps.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// A number is outside its range.
+    #[error("{name} must be {range}, not {value}")]
+    Range {
+        /// Which parameter.
+        name: &'static str,
+        /// What is accepted.
+        range: &'static str,
+        /// What was asked for.
+        value: u64,
+    },
+    /// The function itself does not take this combination.
+    #[error("these parameters do not fit the algorithm: {0}")]
+    Unfit(String),
+}
+
+/// Key derivation functions of ALTCHA's second protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Sha256,
+    Sha384,
+    Sha512,
+    Pbkdf2Sha256,
+    Pbkdf2Sha384,
+    Pbkdf2Sha512,
+    Scrypt,
+    Argon2id,
+}
+
+/// One derivation's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parameters {
+    /// Which function.
+    pub algorithm: Algorithm,
+    /// SHA: rounds; PBKDF2: iterations; scrypt: N; Argon2id: passes.
+    pub cost: u32,
+    /// Argon2id: KiB; scrypt: block size r; otherwise ignored.
+    pub memory_cost: u32,
+    /// Argon2id and scrypt: lanes; otherwise ignored.
+    pub parallelism: u32,
+    /// Bytes.
+    pub key_length: u32,
+}
+
+fn within(name: &'static str, value: u64, low: u64, high: u64, range: &'static str) -> Result<(), Refused> {
+    if (low..=high).contains(&value) { Ok(()) } else { Err(Refused::Range { name, range, value }) }
+}
+
+impl Parameters {
+    /// Whether all caps hold, before anything is queued.
+    pub(super) fn check(&self, password: &[u8], salt: &[u8]) -> Result<(), Refused> {
+        within("password length", password.len() as u64, 1, INPUT_BYTES as u64, "1 to 1024 bytes")?;
+        within("salt length", salt.len() as u64, 0, INPUT_BYTES as u64, "0 to 1024 bytes")?;
+        self.check_cost()
+    }
+
+    pub(super) fn check_cost(&self) -> Result<(), Refused> {
+        within("key length", self.key_length.into(), 1, KEY_BYTES.into(), "1 to 64 bytes")?;
+        match self.algorithm {
+            Algorithm::Scrypt => {
+                within("cost", self.cost.into(), 2, u32::MAX.into(), "a power of two of at least 2")?;
+                if !self.cost.is_power_of_two() {
+                    return Err(Refused::Range { name: "cost", range: "a power of two", value: self.cost.into() });
+                }
+                within("memory cost", self.memory_cost.into(), 1, 1024, "1 to 1024 blocks")?;
+                within("parallelism", self.parallelism.into(), 1, PARALLELISM.into(), "1 to 4")?;
+                let kib = u64::from(self.cost).saturating_mul(self.memory_cost.into()) / 8;
+                within("memory", kib.saturating_mul(self.parallelism.into()), 0, MEMORY_KIB, "at most 65536 KiB")
+            }
+            Algorithm::Argon2id => {
+                within("cost", self.cost.into(), 1, PASSES.into(), "1 to 64 passes")?;
+                within("memory cost", self.memory_cost.into(), 8, MEMORY_KIB, "8 to 65536 KiB")?;
+                within("parallelism", self.parallelism.into(), 1, PARALLELISM.into(), "1 to 4")
+            }
+            _ => within("cost", self.cost.into(), 1, ITERATIONS.into(), "1 to 10000000"),
+        }
+    }
+
+    /// The key; the work happens here.
+    pub(super) fn derive(&self, password: &[u8], salt: &[u8]) -> Result<Vec<u8>, Refused> {
+        let unfit = |error: &dyn std::fmt::Display| Refused::Unfit(error.to_string());
+        let length = self.key_length as usize;
+        let mut key = vec![0; length];
+        match self.algorithm {
+            Algorithm::Sha256 => return Ok(self.rounds::<Sha256>(password, salt)),
+            Algorithm::Sha384 => return Ok(self.rounds::<Sha384>(password, salt)),
+            Algorithm::Sha512 => return Ok(self.rounds::<Sha512>(password, salt)),
+            Algorithm::Pbkdf2Sha256 => pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, self.cost, &mut key),
+            Algorithm::Pbkdf2Sha384 => pbkdf2::pbkdf2_hmac::<Sha384>(password, salt, self.cost, &mut key),
+            Algorithm::Pbkdf2Sha512 => pbkdf2::pbkdf2_hmac::<Sha512>(password, salt, self.cost, &mut key),
+            Algorithm::Scrypt => {
+                let log_n = u8::try_from(self.cost.trailing_zeros()).unwrap_or(u8::MAX);
+                let parameters = scrypt::Params::new(log_n, self.memory_cost, self.parallelism)
+                    .map_err(|error| unfit(&error))?;
+                scrypt::scrypt(password, salt, &parameters, &mut key).map_err(|error| unfit(&error))?;
+            }
+            Algorithm::Argon2id => {
+                let parameters = argon2::Params::new(self.memory_cost, self.cost, self.parallelism, Some(length))
+                    .map_err(|error| unfit(&error))?;
+                argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, parameters)
+                    .hash_password_into(password, salt, &mut key)
+                    .map_err(|error| unfit(&error))?;
+            }
+        }
+        Ok(key)
+    }
+
+    /// `H(salt || password)`, then the whole digest fed forward; cut, or padded with zeros, once at the end.
+    fn rounds<D: Digest>(&self, password: &[u8], salt: &[u8]) -> Vec<u8> {
+        let mut digest = D::new().chain_update(salt).chain_update(password).finalize();
+        for _ in 1..self.cost {
+            digest = D::digest(&digest);
+        }
+        let mut key = digest.to_vec();
+        key.resize(self.key_length as usize, 0);
+        key
+    }
+}

@@ -1,0 +1,3 @@
+//! One file a service: what its slot is asked, in typed WIT records.
+
+pub mod captcha;

@@ -1,0 +1,389 @@
+//! The captcha service: whom it serves, what its component is asked, what is counted.
+
+mod client;
+mod site;
+mod token;
+mod world;
+
+use std::{
+    collections::BTreeMap,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use serde_json::value::RawValue;
+
+pub use self::{
+    site::ServedSite,
+    world::{Captcha, Verdict},
+};
+use self::{
+    client::Peppers,
+    token::WidgetResult,
+    world::{Client, Error, Reason as GuestReason},
+};
+use crate::{
+    capabilities::Backing,
+    config::{captcha::Captcha as Settings, slots::Slot as SlotSettings},
+    invoke::{self, Outcome},
+    keys::{KeyRing, MasterKey},
+    slots::{Slot, Yard},
+    storage::{Ledger, StorageError},
+    telemetry::{CaptchaEvent, Metrics, escape_guest},
+};
+
+/// Longest text of a guest's error that is passed on, bytes.
+const ERROR_BYTES: usize = 200;
+
+/// Why a payload is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its time is over.
+    Expired,
+    /// It has been spent.
+    Replayed,
+    /// No key of this host signed it.
+    BadSignature,
+    /// The work was not done.
+    WrongSolution,
+    /// Another site's.
+    WrongSite,
+    /// Another client's.
+    WrongClient,
+    /// For another action.
+    WrongAction,
+    /// Guessed at too often.
+    TooManyFailures,
+}
+
+impl Reason {
+    /// The name on the wire and in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Replayed => "replayed",
+            Self::BadSignature => "bad_signature",
+            Self::WrongSolution => "wrong_solution",
+            Self::WrongSite => "wrong_site",
+            Self::WrongClient => "wrong_client",
+            Self::WrongAction => "wrong_action",
+            Self::TooManyFailures => "too_many_failures",
+        }
+    }
+}
+
+impl From<GuestReason> for Reason {
+    fn from(reason: GuestReason) -> Self {
+        match reason {
+            GuestReason::Expired => Self::Expired,
+            GuestReason::Replayed => Self::Replayed,
+            GuestReason::BadSignature => Self::BadSignature,
+            GuestReason::WrongSolution => Self::WrongSolution,
+            GuestReason::WrongSite => Self::WrongSite,
+            GuestReason::WrongClient => Self::WrongClient,
+            GuestReason::WrongAction => Self::WrongAction,
+            GuestReason::TooManyFailures => Self::TooManyFailures,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The client's fault; the text is the guest's, escaped.
+    #[error("{0}")]
+    Malformed(String),
+    /// All proof-of-work places are taken.
+    #[error("all proof-of-work places are taken")]
+    Busy {
+        /// When to ask again, seconds.
+        retry_after_seconds: u32,
+    },
+    /// The slot has no component.
+    #[error("{0}")]
+    Empty(String),
+    /// The sandbox ended the call, or had no room for it.
+    #[error("the call ended with {}", .0.as_str())]
+    Failed(Outcome),
+    /// Storage or the guest's host failed it.
+    #[error("the service cannot answer now")]
+    Internal,
+}
+
+/// A challenge for the widget.
+#[derive(Debug)]
+pub struct Issued {
+    /// As JSON.
+    pub challenge: Box<RawValue>,
+    /// What it costs.
+    pub cost: u32,
+    /// Visits of this client inside the window, this one included.
+    pub visits: u64,
+}
+
+/// What was made of a payload.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// None: valid.
+    pub rejected: Option<Reason>,
+    /// Action signed into the challenge.
+    pub action: Option<String>,
+    /// Host name of the page, from a widget result.
+    pub hostname: Option<String>,
+    /// When it was solved, Unix seconds; for a challenge, now.
+    pub solved_at: u64,
+}
+
+/// The captcha service.
+#[derive(Debug)]
+pub struct CaptchaService {
+    slot: Slot<Captcha>,
+    sites: BTreeMap<String, Arc<ServedSite>>,
+    peppers: Peppers,
+    ledger: Ledger,
+    metrics: Arc<Metrics>,
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+impl CaptchaService {
+    /// The service with an empty slot. `masters` holds the current master key first.
+    pub fn new(
+        settings: &Settings,
+        slot: &SlotSettings,
+        yard: Yard,
+        mut backing: Backing,
+        masters: &[MasterKey],
+        ledger: Ledger,
+    ) -> Self {
+        let timeout = settings.captcha_timeout;
+        let sites = settings.sites.iter();
+        let sites: BTreeMap<_, _> = sites
+            .map(|(key, site)| (key.clone(), Arc::new(ServedSite::new(key, site, timeout, masters))))
+            .collect();
+        let mut ring = KeyRing::default();
+        sites.values().for_each(|site| site.add_keys(&mut ring, masters));
+        backing.keys = ring;
+        backing.config = slot.config.clone();
+        backing.ledger = Some(ledger.clone());
+        let metrics = Arc::clone(&backing.metrics);
+        let peppers = Peppers::new(
+            masters.first().cloned().unwrap_or_else(|| MasterKey::new("")),
+            settings.source_address_window.max(timeout),
+        );
+        let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(crate::config::slots::SlotName::Captcha.as_str()));
+        Self { slot, sites, peppers, ledger, metrics }
+    }
+
+    /// The compartment, for loading.
+    pub const fn slot(&self) -> &Slot<Captcha> {
+        &self.slot
+    }
+
+    /// The storage, for health.
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Every site.
+    pub fn sites(&self) -> impl Iterator<Item = &Arc<ServedSite>> {
+        self.sites.values()
+    }
+
+    /// A site by its public key.
+    pub fn site(&self, key: &str) -> Option<&Arc<ServedSite>> {
+        self.sites.get(key)
+    }
+
+    /// The site that `key` and `secret` name. An unknown site and a wrong secret cost the same time.
+    pub fn authenticate(&self, key: &str, secret: &str) -> Option<&Arc<ServedSite>> {
+        let named = self.sites.get(key);
+        let compared = named.or_else(|| self.sites.values().next()).map(|site| site.accepts(secret));
+        let accepted = compared.is_some_and(bool::from);
+        named.filter(|_| accepted)
+    }
+
+    /// The site whose secret is `secret`, comparing with every site's.
+    pub fn site_by_secret(&self, secret: &str) -> Option<&Arc<ServedSite>> {
+        self.sites.values().fold(None, |found, site| if bool::from(site.accepts(secret)) { Some(site) } else { found })
+    }
+
+    fn client(&self, site: &ServedSite, address: IpAddr) -> Client {
+        self.peppers.client(&site.config, address, now())
+    }
+
+    /// Issues a challenge to the client at `address`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn issue(&self, site: &ServedSite, address: IpAddr, action: Option<&str>) -> Result<Issued, CallError> {
+        let client = self.client(site, address);
+        let allow_listed = client.allow_listed;
+        let policy = Arc::clone(&site.policy);
+        let action = action.map(str::to_owned);
+        let answer = invoke::call(&self.slot, move |captcha, store| {
+            Box::pin(async move {
+                captcha.bulkhead_captcha_challenges().call_issue(store, &policy, &client, action.as_deref()).await
+            })
+        });
+        let issued = answer.await?.map_err(|error| CallError::of_guest(error))?;
+        let challenge = RawValue::from_string(issued.challenge).map_err(|error| {
+            tracing::error!(%error, "the captcha component answered with something else than JSON");
+            CallError::Internal
+        })?;
+        self.ledger.note_issued(&site.key);
+        self.metrics.captcha_issued(&site.key, issued.cost);
+        self.event(site, CaptchaEvent::ChallengeRequest, Some(issued.cost), allow_listed, issued.visits);
+        Ok(Issued { challenge, cost: issued.cost, visits: issued.visits })
+    }
+
+    /// Judges a payload (JSON text of an object) and spends it once when it is valid. A widget result is a
+    /// payload too.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn verify(
+        &self,
+        site: &ServedSite,
+        address: IpAddr,
+        payload: &str,
+        action: Option<&str>,
+    ) -> Result<Judged, CallError> {
+        let since = Instant::now();
+        let client = self.client(site, address);
+        let allow_listed = client.allow_listed;
+        let judged = match token::is_widget_result(payload) {
+            true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
+            false => self.judge(site, client, payload, action).await.map(|(judged, verdict)| (judged, Some(verdict))),
+        };
+        self.metrics.captcha_verified_in(since.elapsed());
+        match &judged {
+            Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
+            Err(CallError::Malformed(_) | CallError::Busy { .. }) => {}
+            Err(_) => self.event(site, CaptchaEvent::VerifyError, None, allow_listed, 0),
+        }
+        judged.map(|(judged, _)| judged)
+    }
+
+    async fn judge(
+        &self,
+        site: &ServedSite,
+        client: Client,
+        payload: &str,
+        action: Option<&str>,
+    ) -> Result<(Judged, Verdict), CallError> {
+        let policy = Arc::clone(&site.policy);
+        let (payload, action) = (payload.to_owned(), action.map(str::to_owned));
+        let answer = invoke::call(&self.slot, move |captcha, store| {
+            Box::pin(async move {
+                let challenges = captcha.bulkhead_captcha_challenges();
+                challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
+            })
+        });
+        let verdict = answer.await?.map_err(CallError::of_guest)?;
+        let judged = Judged {
+            rejected: verdict.rejected.map(Reason::from),
+            action: verdict.action.clone(),
+            hostname: None,
+            solved_at: now().as_secs(),
+        };
+        Ok((judged, verdict))
+    }
+
+    /// Accepts a widget result once.
+    async fn redeem(&self, site: &ServedSite, payload: &str, action: Option<&str>) -> Result<Judged, CallError> {
+        let judged = |rejected, result: Option<WidgetResult>| {
+            let (solved_at, action, hostname) =
+                result.map_or((now().as_secs(), None, None), |result| (result.time, result.action, result.hostname));
+            Judged { rejected, action, hostname, solved_at }
+        };
+        let result = match WidgetResult::check(site, payload, now().as_secs()) {
+            Ok(result) => result,
+            Err(reason) => return Ok(judged(Some(reason), None)),
+        };
+        if action.is_some() && action != result.action.as_deref() {
+            return Ok(judged(Some(Reason::WrongAction), Some(result)));
+        }
+        let fresh = self.ledger.claim(&result.ledger_id(), result.expires_at, 1, false).await?;
+        Ok(judged((!fresh).then_some(Reason::Replayed), Some(result)))
+    }
+
+    /// Spends all that is left of a payload's challenge: true when anything was left.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn invalidate(&self, site: &ServedSite, payload: &str) -> Result<bool, CallError> {
+        let policy = Arc::clone(&site.policy);
+        let payload = payload.to_owned();
+        let answer = invoke::call(&self.slot, move |captcha, store| {
+            Box::pin(async move {
+                captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
+            })
+        });
+        let invalidated = answer.await?.map_err(CallError::of_guest)?;
+        if invalidated {
+            self.event(site, CaptchaEvent::Invalidate, None, false, 0);
+        }
+        Ok(invalidated)
+    }
+
+    /// A server-signed result of an accepted payload, in base64; `hostname` is the page's.
+    pub fn widget_result(&self, site: &ServedSite, judged: &Judged, hostname: Option<String>) -> Option<String> {
+        let result = WidgetResult::new(now().as_secs(), judged.action.clone(), hostname);
+        site.token_keys.first().map(|key| result.sign(&site.key, key))
+    }
+
+    fn note_judged(&self, site: &ServedSite, judged: &Judged, verdict: Option<&Verdict>, allow_listed: bool) {
+        let cost = verdict.and_then(|verdict| verdict.cost);
+        let time = verdict.and_then(|verdict| verdict.reported_time_ms).filter(|time| *time >= 0.0 && time.is_finite());
+        self.metrics.captcha_judged(&site.key, judged.rejected.map(Reason::as_str));
+        self.ledger.note_verified(&site.key, judged.rejected.is_none(), time, cost);
+        match judged.rejected {
+            None => {
+                self.event(site, CaptchaEvent::VerifySuccess, cost, allow_listed, 0);
+                if let Some(time) = time {
+                    self.metrics.captcha_solve_time(&site.key, cost, allow_listed, time);
+                }
+            }
+            // As in captchaservice, a replay is no failure of the solver.
+            Some(Reason::Replayed) => {}
+            Some(_) => self.event(site, CaptchaEvent::VerifyFailure, cost, allow_listed, 0),
+        }
+    }
+
+    fn event(&self, site: &ServedSite, event: CaptchaEvent, cost: Option<u32>, allow_listed: bool, visits: u64) {
+        self.metrics.captcha_event(&site.key, event, cost, allow_listed, visits);
+    }
+}
+
+impl From<invoke::CallError> for CallError {
+    fn from(error: invoke::CallError) -> Self {
+        match error {
+            invoke::CallError::Empty(empty) => Self::Empty(empty.to_string()),
+            invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
+        }
+    }
+}
+
+impl From<StorageError> for CallError {
+    fn from(error: StorageError) -> Self {
+        tracing::error!(%error, "the ledger's storage does not answer");
+        Self::Internal
+    }
+}
+
+impl CallError {
+    fn of_guest(error: Error) -> Self {
+        match error {
+            Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),
+            Error::Busy(retry_after_seconds) => Self::Busy { retry_after_seconds },
+            Error::Internal(text) => {
+                tracing::error!(text = escape_guest(&text, ERROR_BYTES), "the captcha component failed");
+                Self::Internal
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A site at work: its policy for the guest, its keys, and its secrets as hashes.
+
+use std::{sync::Arc, time::Duration};
+
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConstantTimeEq as _};
+
+use super::world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol};
+use crate::{
+    config::captcha::{self, Site},
+    keys::{Key, KeyRing, MasterKey},
+};
+
+/// Key name of all sites in compatible mode: one raw key, as captchaservice has it.
+const COMPAT_KEY: &str = "compat";
+
+/// A site that is served.
+#[derive(Debug)]
+pub struct ServedSite {
+    /// Its public key.
+    pub key: String,
+    /// Its configuration.
+    pub config: Site,
+    /// What the guest is told of it.
+    pub(super) policy: Arc<Policy>,
+    /// Signs the results of the widget's verification.
+    pub(super) token_keys: Vec<Key>,
+    secrets: Vec<[u8; 32]>,
+}
+
+impl ServedSite {
+    pub(super) fn new(key: &str, config: &Site, timeout: Duration, masters: &[MasterKey]) -> Self {
+        let secrets = config.secrets.iter().map(|secret| hash(secret.expose())).collect();
+        let token_keys = derived(masters, b"captcha widget result", key);
+        Self { key: key.to_owned(), config: config.clone(), policy: Arc::new(policy(key, config, timeout)), token_keys, secrets }
+    }
+
+    /// Whether `secret` is one of the site's, in constant time.
+    pub(super) fn accepts(&self, secret: &str) -> Choice {
+        let secret = hash(secret);
+        self.secrets.iter().fold(Choice::from(0), |accepted, known| accepted | known.ct_eq(&secret))
+    }
+
+    /// Puts the site's keys where the guest may name them.
+    pub(super) fn add_keys(&self, ring: &mut KeyRing, masters: &[MasterKey]) {
+        if self.config.compat {
+            ring.insert(COMPAT_KEY.into(), masters.iter().map(|master| Key::new(master.raw())).collect());
+            return;
+        }
+        ring.insert(self.policy.signing_key.clone(), derived(masters, b"captcha challenge", &self.key));
+        ring.insert(self.policy.key_signing_key.clone(), derived(masters, b"captcha derived key", &self.key));
+    }
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret).into()
+}
+
+/// One key a master: the current one first.
+fn derived(masters: &[MasterKey], purpose: &[u8], site: &str) -> Vec<Key> {
+    masters.iter().map(|master| Key::new(master.derive(purpose, site.as_bytes()))).collect()
+}
+
+fn policy(key: &str, site: &Site, timeout: Duration) -> Policy {
+    let ladder = site.difficulty_map.iter();
+    let ladder = ladder.map(|step| LadderStep { min_visits: step.min_visits, cost: step.cost }).collect();
+    let difficulty = match site.auto {
+        None => Difficulty::Ladder(ladder),
+        Some(auto) => {
+            let target_solve_ms = u32::try_from(auto.target_solve.as_millis()).unwrap_or(u32::MAX);
+            Difficulty::Auto((ladder, AutoPolicy { target_solve_ms, min_cost: auto.min_cost, max_cost: auto.max_cost }))
+        }
+    };
+    let name = |use_: &str| if site.compat { COMPAT_KEY.to_owned() } else { format!("{use_}/{key}") };
+    Policy {
+        key: key.to_owned(),
+        compat: site.compat,
+        protocol: match site.protocol {
+            captcha::Protocol::V1 => Protocol::V1,
+            captcha::Protocol::V2 => Protocol::V2,
+        },
+        accept_v1: site.accept_v1,
+        algorithm: site.algorithm.as_str().to_owned(),
+        memory_cost: site.memory_cost,
+        parallelism: site.parallelism,
+        deterministic: site.deterministic,
+        counter_max: site.counter_max,
+        difficulty,
+        binding: match site.binding {
+            captcha::Binding::None => Binding::None,
+            captcha::Binding::Network => Binding::Network,
+            captcha::Binding::Exact => Binding::Exact,
+        },
+        timeout_seconds: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
+        max_verifies: site.max_verifies_per_payload,
+        max_failures: site.max_failures_per_challenge,
+        signing_key: name("challenge"),
+        key_signing_key: name("derived-key"),
+    }
+}

@@ -1,0 +1,47 @@
+//! The captcha world's bindings.
+
+use wasmtime::{Store, component::InstancePre};
+
+use crate::{capabilities::Guest, slots::World};
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: [
+            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/random", "../wit/deps/logging", "../wit/deps/config",
+            "../wit/host", "../wit/captcha",
+        ],
+        world: "bulkhead:captcha/captcha",
+        exports: { default: async },
+        with: {
+            "wasi:clocks": wasmtime_wasi::p2::bindings::clocks,
+            "wasi:random": wasmtime_wasi::p2::bindings::random,
+            "wasi:logging": crate::capabilities::bindings::wasi::logging,
+            "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
+        },
+    });
+}
+
+pub use self::bindings::{
+    Captcha, CaptchaPre,
+    exports::bulkhead::captcha::challenges::{
+        AutoPolicy, Binding, Client, Difficulty, Error, Issued, LadderStep, Protocol, Reason, Site as Policy, Verdict,
+    },
+};
+
+impl World for Captcha {
+    const NAME: &'static str = "bulkhead:captcha/captcha@0.1.0";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
+    type Linked = CaptchaPre<Guest>;
+
+    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+        CaptchaPre::new(linked)
+    }
+
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+        linked.instantiate_async(store).await
+    }
+
+    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+        self.call_self_test(store).await
+    }
+}

@@ -1,0 +1,39 @@
+//! The captcha ledger: who asked how often, and which challenges are spent. SQLite by default, PostgreSQL
+//! by URL, memory for tests and benches.
+//!
+//! The tables `captcha_request` and `invalidated_payload` are those of the Java service, and a PostgreSQL
+//! database of that service is taken over as it is; whatever else must be remembered stands in tables of our
+//! own, prefixed `bulkhead_`. Predicates compare exactly, so that they use the indexes.
+//!
+//! * A claim is atomic and durable before it is granted: one group-committed writer on SQLite, an advisory
+//!   lock on the challenge on PostgreSQL. Every host that shares the database counts alike; Java nodes that share
+//!   it take no lock, so a claim is exact among our hosts only.
+//! * Visits are written in batches, and count from memory until then: a power cut loses at most the last second.
+//!   Among several hosts a visit counts elsewhere once it is written.
+//! * Nothing waits for ever: a connection is waited for [`ACQUIRE_TIMEOUT`], an answer [`ANSWER_TIMEOUT`].
+//!   When the database comes back the ledger goes on by itself.
+
+mod error;
+mod ledger;
+mod load;
+mod memory;
+mod pool;
+mod postgres;
+mod records;
+mod schema;
+mod sqlite;
+mod store;
+mod sweep;
+mod tasks;
+mod visits;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::StorageError;
+pub use ledger::{Backend, Ledger, Options};
+pub use load::Load;
+pub use pool::{ACQUIRE_TIMEOUT, PoolStats, Timing};
+pub use records::{MAX_LIMIT, Rows, SKEW, Swept, Visits};
+pub use store::ANSWER_TIMEOUT;
+pub use visits::{COUNT_CEILING, FLUSH_EVERY};

@@ -1,0 +1,33 @@
+//! What can go wrong, without a word of the connection URL.
+
+use super::pool::ACQUIRE_TIMEOUT;
+
+/// Why the ledger gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StorageError {
+    /// The database does not answer, or refused; worth another try later.
+    #[error("storage unavailable: {0}")]
+    Unavailable(String),
+    /// An argument is out of range; the text says which and what it should be.
+    #[error("invalid {0}")]
+    Invalid(String),
+}
+
+impl StorageError {
+    /// The ledger was closed.
+    pub(super) fn closed() -> Self {
+        Self::Unavailable("the ledger is closed".into())
+    }
+}
+
+impl From<sqlx::Error> for StorageError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::PoolTimedOut => {
+                Self::Unavailable(format!("no connection within {} s", ACQUIRE_TIMEOUT.as_secs()))
+            }
+            sqlx::Error::PoolClosed => Self::closed(),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A connection pool that is measured, and that gives up in time.
+
+use super::StorageError;
+use sqlx::pool::{PoolConnection, PoolOptions};
+use sqlx::{Connection, Database, Pool};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a connection: longer, and requests queue behind a database that is down.
+pub const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connection that lay idle this long is tried before it is used: one round trip instead of an error after
+/// the server was restarted.
+const TRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Upper bounds of the timing buckets, seconds.
+const BOUNDS: [f64; 9] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 2.0];
+
+/// Figures of the connection pool; all zero where there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoolStats {
+    /// Open connections.
+    pub size: u32,
+    /// Of those, free ones.
+    pub idle: u32,
+    /// Of those, ones in use.
+    pub active: u32,
+    /// Callers that wait for one.
+    pub pending: u64,
+    /// Most connections.
+    pub max: u32,
+    /// Fewest connections.
+    pub min: u32,
+    /// Waits that were given up, since the start.
+    pub timeouts: u64,
+    /// Waits for a connection.
+    pub acquire: Timing,
+    /// Times that a connection was in use.
+    pub usage: Timing,
+}
+
+/// A histogram of durations, since the start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// How many.
+    pub count: u64,
+    /// Their sum, seconds.
+    pub sum: f64,
+    /// The longest, seconds.
+    pub max: f64,
+    /// Upper bound in seconds and how many were at most that long, rising.
+    pub buckets: Vec<(f64, u64)>,
+}
+
+#[derive(Default)]
+struct Recorder {
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    nanos: AtomicU64,
+    longest: AtomicU64,
+}
+
+impl Recorder {
+    fn record(&self, duration: Duration) {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let place = BOUNDS.partition_point(|bound| *bound < duration.as_secs_f64());
+        if let Some(bucket) = self.buckets.get(place) {
+            bucket.fetch_add(1, Relaxed);
+        }
+        self.nanos.fetch_add(nanos, Relaxed);
+        self.longest.fetch_max(nanos, Relaxed);
+    }
+
+    fn timing(&self) -> Timing {
+        let mut count = 0;
+        let mut cumulative = self.buckets.iter().map(|bucket| {
+            count += bucket.load(Relaxed);
+            count
+        });
+        let buckets = BOUNDS.into_iter().zip(cumulative.by_ref()).collect();
+        let count = cumulative.last().unwrap_or_default();
+        let seconds = |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Relaxed)).as_secs_f64();
+        Timing { count, sum: seconds(&self.nanos), max: seconds(&self.longest), buckets }
+    }
+}
+
+#[derive(Default)]
+struct Meter {
+    pending: AtomicU64,
+    timeouts: AtomicU64,
+    acquire: Recorder,
+    usage: Recorder,
+}
+
+/// Counts a waiting caller for as long as it waits, also when it leaves.
+struct Waiting<'a>(&'a AtomicU64);
+
+impl<'a> Waiting<'a> {
+    fn new(pending: &'a AtomicU64) -> Self {
+        pending.fetch_add(1, Relaxed);
+        Self(pending)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A pool of connections to one database.
+pub(super) struct Connections<DB: Database> {
+    pool: Pool<DB>,
+    meter: Arc<Meter>,
+}
+
+impl<DB: Database> Connections<DB> {
+    /// At most `max` connections, opened when needed.
+    pub(super) fn new(options: <DB::Connection as Connection>::Options, max: u32) -> Self {
+        let pool = PoolOptions::new()
+            .max_connections(max.max(1))
+            .min_connections(1)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .test_before_acquire(false)
+            .before_acquire(|connection: &mut DB::Connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for >= TRY_AFTER {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_lazy_with(options);
+        Self { pool, meter: Arc::default() }
+    }
+
+    /// A connection, within [`ACQUIRE_TIMEOUT`].
+    pub(super) async fn acquire(&self) -> Result<Lease<DB>, StorageError> {
+        let _waiting = Waiting::new(&self.meter.pending);
+        let asked = Instant::now();
+        let connection = self.pool.acquire().await.inspect_err(|error| {
+            if matches!(error, sqlx::Error::PoolTimedOut) {
+                self.meter.timeouts.fetch_add(1, Relaxed);
+            }
+        })?;
+        self.meter.acquire.record(asked.elapsed());
+        Ok(Lease { connection, since: Instant::now(), meter: self.meter.clone(), sound: false })
+    }
+
+    pub(super) fn stats(&self) -> PoolStats {
+        let size = self.pool.size();
+        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(size).min(size);
+        PoolStats {
+            size,
+            idle,
+            active: size - idle,
+            pending: self.meter.pending.load(Relaxed),
+            max: self.pool.options().get_max_connections(),
+            min: self.pool.options().get_min_connections(),
+            timeouts: self.meter.timeouts.load(Relaxed),
+            acquire: self.meter.acquire.timing(),
+            usage: self.meter.usage.timing(),
+        }
+    }
+
+    /// Closes the connections once they are free.
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// A connection in use. It goes back to the pool only after [`Lease::done`]: one that failed, or whose caller left
+/// in the middle, is closed, since the server may never answer on it.
+pub(super) struct Lease<DB: Database> {
+    connection: PoolConnection<DB>,
+    since: Instant,
+    meter: Arc<Meter>,
+    sound: bool,
+}
+
+impl<DB: Database> Lease<DB> {
+    /// Gives it back.
+    pub(super) fn done(mut self) {
+        self.sound = true;
+    }
+}
+
+impl<DB: Database> Deref for Lease<DB> {
+    type Target = DB::Connection;
+
+    fn deref(&self) -> &Self::Target {
+        &self.connection
+    }
+}
+
+impl<DB: Database> DerefMut for Lease<DB> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.connection
+    }
+}
+
+impl<DB: Database> Drop for Lease<DB> {
+    fn drop(&mut self) {
+        self.meter.usage.record(self.since.elapsed());
+        if !self.sound {
+            self.connection.close_on_drop();
+        }
+    }
+}

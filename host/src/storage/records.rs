@@ -1,0 +1,166 @@
+//! What passes between the ledger and its stores. Times are Unix milliseconds by the host's clock, in every
+//! store, so that what is written and what is asked agree.
+
+use super::StorageError;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use uuid::Uuid;
+
+/// A spent challenge is remembered this long beyond its signed expiry: hosts' clocks may differ by it.
+pub const SKEW: Duration = Duration::from_secs(60);
+
+/// Most spends that one challenge may have: each is a row, and a claim of all writes them at once.
+pub const MAX_LIMIT: u32 = 10_000;
+
+/// Most keys of one client in a count: two epochs are needed, the rest is room.
+const MAX_CLIENT_KEYS: usize = 8;
+
+/// Longest site key, bytes.
+const MAX_SITE_BYTES: usize = 255;
+
+/// The last second of the year 9999, which every database can write.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// Visits counted before the one that is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visits {
+    /// By the same client at any site, inside the window; [`COUNT_CEILING`](super::COUNT_CEILING) at most.
+    pub client: u64,
+    /// By anyone at this site, inside the window. Visits leave this count up to a sixtieth of the window late (one
+    /// second to one minute).
+    pub site: u64,
+}
+
+/// Rows that have not expired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Visits inside the window.
+    pub captcha_request: u64,
+    /// Spends of challenges that are still remembered.
+    pub invalidated_payload: u64,
+}
+
+/// Rows that a sweep deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// From `captcha_request`.
+    pub captcha_request: u64,
+    /// From `invalidated_payload`.
+    pub invalidated_payload: u64,
+    /// From `bulkhead_failure`.
+    pub failures: u64,
+    /// From `bulkhead_site_visits`.
+    pub site_visits: u64,
+}
+
+/// A challenge's id as it is stored: 64 lower-case hex digits.
+#[derive(Clone, Debug)]
+pub(super) struct Id(String);
+
+impl Id {
+    /// Checks `text`.
+    pub(super) fn parse(text: &str) -> Result<Self, StorageError> {
+        if is_hash(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(StorageError::Invalid("challenge id: 64 lower-case hex digits are needed".into()))
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A number that names this id among advisory locks; equal for equal ids on every host.
+    pub(super) fn lock_key(&self) -> i64 {
+        let first = self.0.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        first.unwrap_or_default().cast_signed()
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The client keys of a count, checked and without duplicates, in order.
+pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> {
+    if keys.is_empty() || keys.len() > MAX_CLIENT_KEYS {
+        return Err(StorageError::Invalid(format!("client: one to {MAX_CLIENT_KEYS} keys are needed")));
+    }
+    let mut checked: Vec<String> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if !is_hash(key) {
+            return Err(StorageError::Invalid("client key: 64 lower-case hex digits are needed".into()));
+        }
+        if !checked.contains(key) {
+            checked.push(key.clone());
+        }
+    }
+    Ok(checked)
+}
+
+/// The site key, checked.
+pub(super) fn site_key(site: &str) -> Result<&str, StorageError> {
+    if site.is_empty() || site.len() > MAX_SITE_BYTES || site.chars().any(char::is_control) {
+        return Err(StorageError::Invalid(format!(
+            "site: 1 to {MAX_SITE_BYTES} bytes without control characters are needed"
+        )));
+    }
+    Ok(site)
+}
+
+/// One spend, or all that are left.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) id: Id,
+    /// When the row expires: the signed expiry and [`SKEW`].
+    pub(super) expires_at: i64,
+    pub(super) now: i64,
+    pub(super) limit: u32,
+    /// Rows to write at most.
+    pub(super) spends: u32,
+}
+
+impl Claim {
+    /// Whether it could not be remembered any more, so that it must not be granted.
+    pub(super) fn is_late(&self) -> bool {
+        self.expires_at < self.now
+    }
+}
+
+/// One visit that is to be written.
+#[derive(Clone, Debug)]
+pub(super) struct Visit {
+    pub(super) id: Uuid,
+    pub(super) site: String,
+    pub(super) client: String,
+    pub(super) allow_listed: bool,
+    pub(super) at: i64,
+    pub(super) expires_at: i64,
+    /// Expiry of the bucket that counts it for its site.
+    pub(super) bucket: i64,
+}
+
+/// Visits of a batch by site and bucket, in order, so that hosts write shared rows in the same order.
+pub(super) fn by_site(visits: &[std::sync::Arc<Visit>]) -> std::collections::BTreeMap<(&str, i64), i64> {
+    let mut sites = std::collections::BTreeMap::new();
+    for visit in visits {
+        *sites.entry((visit.site.as_str(), visit.bucket)).or_default() += 1;
+    }
+    sites
+}
+
+/// The present, Unix milliseconds.
+pub(super) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| millis(since))
+}
+
+/// A duration in milliseconds.
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// When a row for a challenge that expires at `expires_at` (Unix seconds) expires itself.
+pub(super) fn row_expiry(expires_at: u64) -> i64 {
+    let seconds = expires_at.saturating_add(SKEW.as_secs()).min(LAST_SECOND);
+    i64::try_from(seconds).unwrap_or_default().saturating_mul(1000)
+}

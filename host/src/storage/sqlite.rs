@@ -1,0 +1,160 @@
+//! SQLite: readers from a pool, every write through one group-committing writer, write-ahead log.
+
+mod writer;
+
+use super::pool::{Connections, PoolStats};
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits};
+use super::schema::Table;
+use super::store::in_time;
+use super::sweep::{self, Expire, SCAN};
+use super::visits::COUNT_CEILING;
+use super::{ACQUIRE_TIMEOUT, StorageError};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+use std::path::Path;
+use std::sync::Arc;
+use writer::{Work, Writer};
+
+pub(super) struct Sqlite {
+    readers: Connections<sqlx::Sqlite>,
+    writer: Writer,
+}
+
+impl Sqlite {
+    /// Opens or creates the database at `path`, readable by its owner only when created.
+    pub(super) async fn open(path: &Path, connections: u32) -> Result<Self, StorageError> {
+        create(path).map_err(|error| {
+            StorageError::Unavailable(format!("cannot open {}: {error}", path.display()))
+        })?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(ACQUIRE_TIMEOUT)
+            .disable_statement_logging();
+        let mut connection = options.connect().await?;
+        prepare(&mut connection).await?;
+        let readers = Connections::new(options.clone().pragma("query_only", "on"), connections);
+        Ok(Self { readers, writer: Writer::start(options, connection) })
+    }
+
+    pub(super) async fn visits(&self, site: &str, client: &[String], now: i64) -> Result<Visits, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let (client, site): (i64, i64) = sqlx::query_as(
+            "SELECT
+                (SELECT count(*) FROM (
+                    SELECT 1 FROM captcha_request
+                    WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at >= ?2
+                    LIMIT ?3)),
+                (SELECT coalesce(sum(visits), 0) FROM bulkhead_site_visits WHERE site = ?4 AND expires_at >= ?2)",
+        )
+        .bind(format!("[\"{}\"]", client.join("\",\"")))
+        .bind(now)
+        .bind(COUNT_CEILING.cast_signed())
+        .bind(site)
+        .fetch_one(&mut *lease)
+        .await?;
+        lease.done();
+        Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
+    }
+
+    pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
+        self.writer.run(Work::Visits(batch.to_vec())).await.map(drop)
+    }
+
+    pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let spent: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM invalidated_payload WHERE payload_hash = ? AND expires_at >= ?",
+        )
+        .bind(id.as_str())
+        .bind(now)
+        .fetch_one(&mut *lease)
+        .await?;
+        lease.done();
+        Ok(u32::try_from(spent).unwrap_or(u32::MAX))
+    }
+
+    pub(super) async fn claim(&self, claim: Claim) -> Result<bool, StorageError> {
+        Ok(self.writer.run(Work::Claim(claim)).await? > 0)
+    }
+
+    pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
+        let failures = self.writer.run(Work::Fail { id: id.clone(), expires_at }).await?;
+        Ok(u32::try_from(failures).unwrap_or(u32::MAX))
+    }
+
+    pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let (requests, payloads): (i64, i64) = sqlx::query_as(
+            "SELECT
+                (SELECT count(*) FROM captcha_request WHERE expires_at >= ?1),
+                (SELECT count(*) FROM invalidated_payload WHERE expires_at >= ?1)",
+        )
+        .bind(now)
+        .fetch_one(&mut *lease)
+        .await?;
+        lease.done();
+        Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
+    }
+
+    pub(super) async fn sweep(&self, now: i64) -> Result<Swept, StorageError> {
+        sweep::sweep(&mut &*self, now).await
+    }
+
+    /// Asks a reader and the writer.
+    pub(super) async fn ping(&self) -> Result<(), StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        sqlx::query("SELECT 1").execute(&mut *lease).await?;
+        lease.done();
+        self.writer.run(Work::Visits(Vec::new())).await.map(drop)
+    }
+
+    pub(super) fn pool_stats(&self) -> PoolStats {
+        self.readers.stats()
+    }
+
+    pub(super) async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+impl Expire for &Sqlite {
+    type Place = i64;
+
+    async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<i64>, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let select = format!("SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}", table.name());
+        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(now).fetch_all(&mut *lease);
+        let places = in_time(async { Ok(query.await?) }).await?;
+        lease.done();
+        Ok(places)
+    }
+
+    async fn delete(&mut self, table: Table, places: &[i64], now: i64) -> Result<u64, StorageError> {
+        in_time(self.writer.run(Work::Delete { table, places: places.to_vec(), now })).await
+    }
+}
+
+/// Creates the file if it is missing; its companions take over its mode.
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+async fn prepare(connection: &mut SqliteConnection) -> Result<(), StorageError> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    for table in Table::ALL {
+        sqlx::raw_sql(table.sqlite()).execute(&mut *transaction).await?;
+        sqlx::query(table.probe()).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}

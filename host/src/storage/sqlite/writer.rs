@@ -1,0 +1,212 @@
+//! The one writer: what arrives while a transaction is being committed shares the next one, and nothing is
+//! answered before its transaction is on the disk (`synchronous = FULL`).
+
+use crate::storage::StorageError;
+use crate::storage::records::{Claim, Id, Visit, by_site};
+use crate::storage::schema::Table;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, QueryBuilder};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Writes that may wait; more wait outside, within their own deadline.
+const QUEUE: usize = 1024;
+
+/// Writes that share a transaction: more save no time and make the first of them wait.
+const GROUP: usize = 256;
+
+/// One write; its answer is a number.
+pub(super) enum Work {
+    /// Spends; rows written.
+    Claim(Claim),
+    /// A failure; how many there have been.
+    Fail { id: Id, expires_at: i64 },
+    /// Visits; rows written.
+    Visits(Vec<Arc<Visit>>),
+    /// The rows of `table` at `places` that expired before `now`; rows deleted.
+    Delete { table: Table, places: Vec<i64>, now: i64 },
+}
+
+struct Job {
+    work: Work,
+    answer: oneshot::Sender<Result<u64, StorageError>>,
+}
+
+pub(super) struct Writer {
+    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the writer's task on `connection`; a broken one is opened anew with `options`.
+    pub(super) fn start(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let task = tokio::spawn(serve(queue, options, Some(connection)));
+        Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
+    }
+
+    /// The answer, once it is durable.
+    pub(super) async fn run(&self, work: Work) -> Result<u64, StorageError> {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (answer, answered) = oneshot::channel();
+        let jobs = jobs.ok_or_else(StorageError::closed)?;
+        jobs.send(Job { work, answer }).await.map_err(|_| StorageError::closed())?;
+        answered.await.map_err(|_| StorageError::closed())?
+    }
+
+    /// Waits for what has been sent, then closes the database.
+    pub(super) async fn close(&self) {
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the ledger's writer failed");
+        }
+    }
+}
+
+async fn serve(
+    mut queue: mpsc::Receiver<Job>,
+    options: SqliteConnectOptions,
+    mut connection: Option<SqliteConnection>,
+) {
+    let mut group = Vec::with_capacity(GROUP);
+    while queue.recv_many(&mut group, GROUP).await > 0 {
+        let written = match connection.take() {
+            Some(open) => write(open, &group).await,
+            None => match options.connect().await {
+                Ok(open) => write(open, &group).await,
+                Err(error) => Err(error),
+            },
+        };
+        match written {
+            Ok((open, answers)) => {
+                connection = Some(open);
+                for (job, answer) in group.drain(..).zip(answers) {
+                    // A caller that left needs no answer.
+                    let _ = job.answer.send(Ok(answer));
+                }
+            }
+            Err(error) => {
+                let error = StorageError::from(error);
+                for job in group.drain(..) {
+                    let _ = job.answer.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+    if let Some(open) = connection
+        && let Err(error) = open.close().await
+    {
+        tracing::warn!(%error, "the ledger's database did not close cleanly");
+    }
+}
+
+/// Writes a group in one transaction and gives the connection back if that worked.
+async fn write(
+    mut connection: SqliteConnection,
+    group: &[Job],
+) -> Result<(SqliteConnection, Vec<u64>), sqlx::Error> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let mut answers = Vec::with_capacity(group.len());
+    for job in group {
+        answers.push(apply(&job.work, &mut transaction).await?);
+    }
+    transaction.commit().await?;
+    Ok((connection, answers))
+}
+
+async fn apply(work: &Work, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+    match work {
+        Work::Claim(claim) => spend(claim, connection).await,
+        Work::Fail { id, expires_at } => fail(id, *expires_at, connection).await,
+        Work::Visits(visits) => record(visits, connection).await,
+        Work::Delete { table, places, now } => delete(*table, places, *now, connection).await,
+    }
+}
+
+async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+    let written = sqlx::query(
+        "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
+        WITH RECURSIVE spend(place) AS (
+            SELECT 1 + count(*) FROM invalidated_payload WHERE payload_hash = ?1 AND expires_at >= ?2
+            UNION ALL SELECT place + 1 FROM spend WHERE place < ?3)
+        SELECT randomblob(16), ?1, ?4 FROM spend WHERE place <= ?3 LIMIT ?5",
+    )
+    .bind(claim.id.as_str())
+    .bind(claim.now)
+    .bind(claim.limit)
+    .bind(claim.expires_at)
+    .bind(claim.spends)
+    .execute(connection)
+    .await?;
+    Ok(written.rows_affected())
+}
+
+async fn fail(id: &Id, expires_at: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+    let failures: i64 = sqlx::query_scalar(
+        "INSERT INTO bulkhead_failure (payload_hash, failures, expires_at) VALUES (?, 1, ?)
+        ON CONFLICT (payload_hash) DO UPDATE SET failures = failures + 1
+        RETURNING failures",
+    )
+    .bind(id.as_str())
+    .bind(expires_at)
+    .fetch_one(connection)
+    .await?;
+    Ok(failures.cast_unsigned())
+}
+
+async fn record(visits: &[Arc<Visit>], connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+    if visits.is_empty() {
+        return Ok(0);
+    }
+    let mut insert = QueryBuilder::new(
+        "INSERT INTO captcha_request (id, request_at, source_address_hash, is_whitelisted, expires_at) ",
+    );
+    insert.push_values(visits, |mut row, visit| {
+        row.push_bind(visit.id)
+            .push_bind(visit.at)
+            .push_bind(&visit.client)
+            .push_bind(visit.allow_listed)
+            .push_bind(visit.expires_at);
+    });
+    insert.push(" ON CONFLICT (id) DO NOTHING");
+    let written = insert.build().persistent(false).execute(&mut *connection).await?.rows_affected();
+    if written == 0 {
+        // The batch had been committed before, though its answer was lost.
+        return Ok(0);
+    }
+    for ((site, bucket), count) in by_site(visits) {
+        sqlx::query(
+            "INSERT INTO bulkhead_site_visits (site, expires_at, visits) VALUES (?, ?, ?)
+            ON CONFLICT (site, expires_at) DO UPDATE SET visits = visits + excluded.visits",
+        )
+        .bind(site)
+        .bind(bucket)
+        .bind(count)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(written)
+}
+
+async fn delete(
+    table: Table,
+    places: &[i64],
+    now: i64,
+    connection: &mut SqliteConnection,
+) -> Result<u64, sqlx::Error> {
+    let places: Vec<String> = places.iter().map(i64::to_string).collect();
+    let delete = format!(
+        "DELETE FROM {} WHERE rowid IN (SELECT value FROM json_each(?)) AND expires_at < ?",
+        table.name()
+    );
+    let deleted = sqlx::query(AssertSqlSafe(delete))
+        .bind(format!("[{}]", places.join(",")))
+        .bind(now)
+        .execute(connection)
+        .await?;
+    Ok(deleted.rows_affected())
+}

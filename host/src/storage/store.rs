@@ -1,0 +1,126 @@
+//! One of three places behind the ledger.
+
+use super::memory::Memory;
+use super::postgres::Postgres;
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits};
+use super::sqlite::Sqlite;
+use super::{PoolStats, StorageError};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait for an answer, the wait for a connection included: longer, and callers have left.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Waits [`ANSWER_TIMEOUT`] at most.
+pub(super) async fn in_time<T>(
+    answer: impl Future<Output = Result<T, StorageError>>,
+) -> Result<T, StorageError> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
+        }
+    }
+}
+
+/// Where the rows are.
+pub(super) enum Store {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+    Memory(Memory),
+}
+
+impl Store {
+    /// Written visits that count at `now`: those of all the client's keys, and those of the site.
+    pub(super) async fn visits(
+        &self,
+        site: &str,
+        client: &[String],
+        now: i64,
+    ) -> Result<Visits, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.visits(site, client, now)).await,
+            Self::Postgres(store) => in_time(store.visits(site, client, now)).await,
+            Self::Memory(store) => Ok(store.visits(site, client, now)),
+        }
+    }
+
+    /// Writes a batch in one transaction; writing it again changes nothing.
+    pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.write(batch)).await,
+            Self::Postgres(store) => in_time(store.write(batch)).await,
+            Self::Memory(store) => store.write(batch),
+        }
+    }
+
+    /// Spends that are remembered at `now`.
+    pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.spent(id, now)).await,
+            Self::Postgres(store) => in_time(store.spent(id, now)).await,
+            Self::Memory(store) => Ok(store.spent(id, now)),
+        }
+    }
+
+    /// Whether at least one row was written.
+    pub(super) async fn claim(&self, claim: Claim) -> Result<bool, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.claim(claim)).await,
+            Self::Postgres(store) => in_time(store.claim(&claim)).await,
+            Self::Memory(store) => store.claim(&claim),
+        }
+    }
+
+    /// Failures, the new one included.
+    pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.fail(id, expires_at)).await,
+            Self::Postgres(store) => in_time(store.fail(id, expires_at)).await,
+            Self::Memory(store) => store.fail(id, expires_at),
+        }
+    }
+
+    /// Rows that have not expired at `now`.
+    pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.rows(now)).await,
+            Self::Postgres(store) => in_time(store.rows(now)).await,
+            Self::Memory(store) => Ok(store.rows(now)),
+        }
+    }
+
+    /// Deletes what expired before `now`; none when another host is at it.
+    pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
+        match self {
+            Self::Sqlite(store) => store.sweep(now).await.map(Some),
+            Self::Postgres(store) => store.sweep(now).await,
+            Self::Memory(store) => Ok(Some(store.sweep(now))),
+        }
+    }
+
+    pub(super) async fn ping(&self) -> Result<(), StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.ping()).await,
+            Self::Postgres(store) => in_time(store.ping()).await,
+            Self::Memory(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn pool_stats(&self) -> PoolStats {
+        match self {
+            Self::Sqlite(store) => store.pool_stats(),
+            Self::Postgres(store) => store.pool_stats(),
+            Self::Memory(_) => PoolStats::default(),
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite(store) => store.close().await,
+            Self::Postgres(store) => store.close().await,
+            Self::Memory(_) => {}
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Visits between a request and the database: they are counted at once and written in batches.
+//!
+//! A count is what the database holds plus what waits here. The gate keeps the two in step: while anyone counts, no
+//! batch moves from here to there.
+
+use super::StorageError;
+use super::records::{self, Visit, Visits};
+use super::store::Store;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, RwLock};
+use uuid::Uuid;
+
+/// Visits are written this often; with the write itself, what a power cut may lose stays under a second.
+pub const FLUSH_EVERY: Duration = Duration::from_millis(500);
+
+/// A client's visits are counted up to here, so that one client cannot make counting slow.
+pub const COUNT_CEILING: u64 = 100_000;
+
+/// Visits that one transaction writes.
+const BATCH: usize = 1000;
+
+/// Visits that may wait while the database is down.
+const MAX_WAITING: usize = 100_000;
+
+/// A client with as many visits is asked for at the database once a [`RECOUNT`] only; in between its own visits here
+/// are added.
+const BUSY: u64 = 256;
+
+/// How old a busy client's count may be.
+const RECOUNT: Duration = Duration::from_secs(1);
+
+/// A site's visits are counted in this many buckets a window, of a second to a minute each.
+const BUCKETS: i64 = 60;
+
+pub(super) struct Recorder {
+    window: i64,
+    bucket: i64,
+    gate: RwLock<()>,
+    waiting: Mutex<Waiting>,
+    full: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    visits: VecDeque<Arc<Visit>>,
+    clients: HashMap<String, u64>,
+    sites: HashMap<String, u64>,
+    busy: HashMap<Asked, Count>,
+}
+
+/// What a count was about.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Asked {
+    site: String,
+    client: Vec<String>,
+}
+
+struct Count {
+    written: Visits,
+    at: Instant,
+}
+
+impl Recorder {
+    pub(super) fn new(window: Duration) -> Self {
+        let window = records::millis(window).max(1);
+        Self {
+            window,
+            bucket: (window / BUCKETS).clamp(1000, 60_000),
+            gate: RwLock::new(()),
+            waiting: Mutex::default(),
+            full: Notify::new(),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the visits before this one, and records it.
+    pub(super) async fn record(
+        &self,
+        store: &Store,
+        site: &str,
+        client: Vec<String>,
+        allow_listed: bool,
+    ) -> Result<Visits, StorageError> {
+        let asked = Asked { site: site.to_owned(), client };
+        let _open = self.gate.read().await;
+        let at = records::now();
+        let known = self.waiting().known(&asked);
+        let written = match known {
+            Some(written) => written,
+            None => store.visits(&asked.site, &asked.client, at).await?,
+        };
+        let mut waiting = self.waiting();
+        if waiting.visits.len() >= MAX_WAITING {
+            return Err(StorageError::Unavailable("too many visits wait to be written".into()));
+        }
+        let visit = self.visit(&asked, allow_listed, at);
+        let counted = waiting.count(&asked, written);
+        if known.is_none() && written.client >= BUSY {
+            waiting.busy.insert(asked, Count { written, at: Instant::now() });
+        }
+        waiting.push(visit);
+        if waiting.visits.len() >= BATCH {
+            self.full.notify_one();
+        }
+        Ok(counted)
+    }
+
+    fn visit(&self, asked: &Asked, allow_listed: bool, at: i64) -> Visit {
+        Visit {
+            id: Uuid::new_v4(),
+            site: asked.site.clone(),
+            client: asked.client.first().cloned().unwrap_or_default(),
+            allow_listed,
+            at,
+            expires_at: at + self.window,
+            bucket: (at / self.bucket + 1) * self.bucket + self.window,
+        }
+    }
+
+    /// Returns once a batch is full.
+    pub(super) async fn full(&self) {
+        self.full.notified().await;
+    }
+
+    /// Writes all that waits; what could not be written waits on.
+    pub(super) async fn flush(&self, store: &Store) -> Result<(), StorageError> {
+        while !self.waiting().visits.is_empty() {
+            // Asked before the gate is closed: a database that is down must not hold up those who count.
+            store.ping().await?;
+            let _closed = self.gate.write().await;
+            let batch: Vec<_> = self.waiting().visits.iter().take(BATCH).cloned().collect();
+            store.write(&batch).await?;
+            self.waiting().written(&batch);
+        }
+        Ok(())
+    }
+}
+
+impl Waiting {
+    fn known(&self, asked: &Asked) -> Option<Visits> {
+        self.busy.get(asked).filter(|count| count.at.elapsed() < RECOUNT).map(|count| count.written)
+    }
+
+    fn count(&self, asked: &Asked, written: Visits) -> Visits {
+        let here: u64 = asked.client.iter().filter_map(|key| self.clients.get(key)).sum();
+        Visits {
+            client: (written.client + here).min(COUNT_CEILING),
+            site: written.site + self.sites.get(&asked.site).copied().unwrap_or_default(),
+        }
+    }
+
+    fn push(&mut self, visit: Visit) {
+        *self.clients.entry(visit.client.clone()).or_default() += 1;
+        *self.sites.entry(visit.site.clone()).or_default() += 1;
+        self.visits.push_back(Arc::new(visit));
+    }
+
+    /// Moves the foremost visits from here to the busy clients' counts.
+    fn written(&mut self, batch: &[Arc<Visit>]) {
+        self.busy.retain(|_, count| count.at.elapsed() < RECOUNT);
+        self.visits.drain(..batch.len().min(self.visits.len()));
+        let (mut clients, mut sites) = (HashMap::new(), HashMap::new());
+        for visit in batch {
+            *clients.entry(visit.client.as_str()).or_default() += 1;
+            *sites.entry(visit.site.as_str()).or_default() += 1;
+        }
+        for (asked, count) in &mut self.busy {
+            count.written.client += asked.client.iter().filter_map(|key| clients.get(key.as_str())).sum::<u64>();
+            count.written.site += sites.get(asked.site.as_str()).copied().unwrap_or_default();
+        }
+        take(&mut self.clients, clients);
+        take(&mut self.sites, sites);
+    }
+}
+
+/// Counts less by `taken`, and forgets keys at zero.
+fn take(counts: &mut HashMap<String, u64>, taken: HashMap<&str, u64>) {
+    for (key, taken) in taken {
+        if let Some(count) = counts.get_mut(key) {
+            *count = count.saturating_sub(taken);
+            if *count == 0 {
+                counts.remove(key);
+            }
+        }
+    }
+}

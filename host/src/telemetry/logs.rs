@@ -1,0 +1,122 @@
+//! Log lines on standard error, and guests' text in them.
+
+mod guest;
+mod json;
+
+use std::io::{self, IsTerminal};
+
+use tracing::{Level, Subscriber, subscriber::SetGlobalDefaultError};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    fmt::{self, MakeWriter, format::JsonFields},
+    layer::SubscriberExt as _,
+    registry::Registry,
+};
+
+use crate::config::server::{Log, LogFormat};
+
+pub use guest::escape_guest;
+
+/// Writes this process's log lines to standard error from now on. Fails when called twice.
+pub fn init(log: Log) -> Result<(), SetGlobalDefaultError> {
+    tracing::subscriber::set_global_default(subscriber(log, io::stderr, io::stderr().is_terminal()))
+}
+
+/// What writes log lines to `writer`, with colours for a terminal.
+pub fn subscriber<W>(log: Log, writer: W, terminal: bool) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let lines: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
+        LogFormat::Human => Box::new(fmt::layer().with_ansi(terminal).with_writer(writer)),
+        LogFormat::Json => Box::new(
+            fmt::layer()
+                .fmt_fields(JsonFields::new())
+                .event_format(json::Lines)
+                .with_ansi(false)
+                .with_writer(writer),
+        ),
+    };
+    Registry::default().with(lines.with_filter(levels(log.level)))
+}
+
+/// Targets of our own lines, guests' among them.
+const OURS: [&str; 2] = ["bulkhead", "guest"];
+
+/// Our own lines from `level` up. Those of libraries from `WARN` up, for below that they tell of their
+/// own workings; `TRACE` asks for everything.
+fn levels(level: Level) -> Targets {
+    let libraries = if level == Level::TRACE { level } else { level.min(Level::WARN) };
+    Targets::new()
+        .with_default(LevelFilter::from_level(libraries))
+        .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(format: LogFormat, level: Level, act: impl FnOnce()) -> String {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let lines = subscriber(Log { format, level }, move || writer.clone(), false);
+        tracing::subscriber::with_default(lines, act);
+        String::from_utf8(sink.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn json_lines_carry_the_fields_of_their_spans() {
+        let text = written(LogFormat::Json, Level::INFO, || {
+            let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1", slot = "none");
+            let _entered = span.enter();
+            tracing::warn!(target: "bulkhead::x", slot = "captcha", calls = 3, done = true, "two\n\u{1b}lines");
+        });
+        assert_eq!(text.lines().count(), 1);
+        let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(line["timestamp"].take().as_str().unwrap().ends_with('Z'));
+        let expected = serde_json::json!({
+            "timestamp": null, "level": "WARN", "target": "bulkhead::x", "message": "two\n\u{1b}lines",
+            "request_id": "r-1", "slot": "captcha", "calls": 3, "done": true,
+        });
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn human_lines_carry_span_and_message() {
+        let text = written(LogFormat::Human, Level::INFO, || {
+            let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1");
+            span.in_scope(|| tracing::info!(target: "bulkhead", "ready"));
+        });
+        assert!(text.contains("r-1") && text.contains("ready"), "{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn libraries_are_quieter_than_the_host() {
+        let speak = || {
+            tracing::info!(target: "bulkhead::http", "ours");
+            tracing::info!(target: "hyper::proto", "theirs");
+        };
+        let text = written(LogFormat::Human, Level::INFO, speak);
+        assert!(text.contains("ours") && !text.contains("theirs"));
+        assert_eq!(written(LogFormat::Human, Level::ERROR, speak), "");
+        assert!(written(LogFormat::Human, Level::TRACE, speak).contains("theirs"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Text that a guest wrote: data, never a command to a terminal or a second log line.
+
+use std::fmt::Write as _;
+
+/// At most `cap` bytes of `text` for a log line, cut between characters.
+///
+/// Whatever a terminal, a line reader or the eye could take for something else is written as an
+/// escape: controls (ESC, CR and LF among them), bidirectional overrides, invisible characters, and the
+/// backslash itself, so that escapes are told from text.
+pub fn escape_guest(text: &str, cap: usize) -> String {
+    let mut escaped = String::with_capacity(text.len().min(cap));
+    for char in text.chars() {
+        let before = escaped.len();
+        push(&mut escaped, char);
+        if escaped.len() > cap {
+            escaped.truncate(before);
+            break;
+        }
+    }
+    escaped
+}
+
+fn push(escaped: &mut String, char: char) {
+    match char {
+        '\n' => escaped.push_str("\\n"),
+        '\r' => escaped.push_str("\\r"),
+        '\t' => escaped.push_str("\\t"),
+        '\\' => escaped.push_str("\\\\"),
+        _ if deceives(char) => {
+            // Writing to a string cannot fail.
+            let _ = write!(escaped, "\\u{{{:x}}}", u32::from(char));
+        }
+        _ => escaped.push(char),
+    }
+}
+
+/// Controls, and Unicode's format characters that reorder, hide or break text.
+fn deceives(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal() {
+        let cases = [
+            ("plain Grüße", "plain Grüße"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a\r\nb\tc", "a\\r\\nb\\tc"),
+            ("\\n", "\\\\n"),
+            ("\u{0}\u{7f}\u{9b}31m", "\\u{0}\\u{7f}\\u{9b}31m"),
+            ("\u{202e}evil\u{2069}", "\\u{202e}evil\\u{2069}"),
+            ("a\u{2028}b\u{200b}c\u{e0041}", "a\\u{2028}b\\u{200b}c\\u{e0041}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(escape_guest(text, 1_000), expected);
+        }
+    }
+
+    #[test]
+    fn the_cap_holds_for_what_is_written() {
+        assert_eq!(escape_guest("äöü", 5), "äö");
+        assert_eq!(escape_guest("abc", 3), "abc");
+        assert_eq!(escape_guest("a\u{1b}b", 6), "a");
+        assert_eq!(escape_guest("a", 0), "");
+    }
+}

@@ -1,0 +1,260 @@
+//! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
+
+mod captcha;
+mod http;
+mod pool;
+mod process;
+mod slot;
+
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, proto::MetricFamily};
+
+use crate::{
+    config::slots::SlotName,
+    telemetry::{catalog, series::Series},
+};
+
+pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
+pub use http::{Answered, Http};
+pub use pool::{Acquired, PoolStats};
+pub use process::{DiskSpace, WasmMemory};
+pub use slot::SlotMetrics;
+
+use self::{pool::Pools, process::Process, slot::Families};
+
+/// Runs before each scrape and sets what is only read then.
+type Hook = dyn Fn(&Metrics) + Send + Sync;
+
+/// Results of a look-up in the compiled-code cache.
+const CACHE_RESULTS: [&str; 3] = ["hit", "miss", "fault"];
+
+/// A kind of place in the pooling allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// Component instances.
+    ComponentInstances,
+    /// Core instances inside them.
+    CoreInstances,
+    /// Linear memories.
+    Memories,
+    /// Tables.
+    Tables,
+    /// Stacks of calls.
+    Stacks,
+}
+
+impl PoolKind {
+    /// The label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ComponentInstances => "component_instances",
+            Self::CoreInstances => "core_instances",
+            Self::Memories => "memories",
+            Self::Tables => "tables",
+            Self::Stacks => "stacks",
+        }
+    }
+}
+
+/// All metrics of a host.
+pub struct Metrics {
+    registry: Registry,
+    before_scrape: RwLock<Vec<Arc<Hook>>>,
+    slots: [(SlotName, SlotMetrics); SlotName::ALL.len()],
+    slot_families: Families,
+    pool_slots: Series<Gauge, 1>,
+    compile_cache: Series<IntCounter, 1>,
+    compile: Histogram,
+    pools: Pools,
+    process: Process,
+    /// Connections and requests.
+    pub http: Http,
+    /// The captcha service.
+    pub captcha: Captcha,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// Metrics at zero for a host that keeps its data in `data_dir`. Fails only when the list of
+    /// names is at fault.
+    pub fn new(data_dir: PathBuf) -> Result<Self> {
+        let registry = Registry::new();
+        Series::<Gauge, 1>::register(&catalog::BUILD_INFO, &registry)?
+            .get([env!("CARGO_PKG_VERSION")])
+            .set(1.0);
+        let slot_families = Families::register(&registry)?;
+        let compile_cache = Series::register(&catalog::COMPILE_CACHE, &registry)?;
+        for result in CACHE_RESULTS {
+            compile_cache.get([result]);
+        }
+        Ok(Self {
+            slots: SlotName::ALL.map(|name| (name, slot_families.slot(name.as_str()))),
+            slot_families,
+            before_scrape: RwLock::default(),
+            pool_slots: Series::register(&catalog::POOL_SLOTS, &registry)?,
+            compile_cache,
+            compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
+            pools: Pools::register(&registry)?,
+            process: Process::register(&registry, data_dir)?,
+            http: Http::register(&registry)?,
+            captcha: Captcha::register(&registry)?,
+            registry,
+        })
+    }
+
+    /// The figures of one slot.
+    pub fn slot(&self, name: SlotName) -> SlotMetrics {
+        let found = self.slots.iter().find(|(slot, _)| *slot == name);
+        found.map_or_else(|| self.slot_families.slot(name.as_str()), |(_, slot)| slot.clone())
+    }
+
+    /// Log text that a slot wrote beyond its rate, bytes.
+    pub fn guest_log_dropped(&self, slot: &str, bytes: usize) {
+        self.slot_families.log_dropped(slot, bytes as u64);
+    }
+
+    /// A log line that a slot wrote.
+    pub fn guest_log_line(&self, slot: &str, level: &'static str) {
+        self.slot_families.log_line(slot, level);
+    }
+
+    /// A look-up in the compiled-code cache: `hit`, `miss` or `fault`.
+    pub fn compile_cache(&self, result: &'static str) {
+        self.compile_cache.get([result]).inc();
+    }
+
+    /// The time that compiling a component took.
+    pub fn compiled(&self, elapsed: Duration) {
+        self.compile.observe(elapsed.as_secs_f64());
+    }
+
+    /// Places of the pooling allocator in use.
+    pub fn set_pool_slots(&self, kind: PoolKind, in_use: u64) {
+        self.pool_slots.get([kind.as_str()]).set(in_use as f64);
+    }
+
+    /// Linear memory of running components.
+    pub fn set_wasm_memory(&self, memory: WasmMemory) {
+        self.process.set_wasm_memory(memory);
+    }
+
+    /// The state of a database connection pool.
+    pub fn set_pool_stats(&self, pool: &str, stats: &PoolStats) {
+        self.pools.set(pool, stats);
+    }
+
+    /// The file system that holds the data folder; `None` when it cannot be read.
+    pub fn disk_space(&self) -> Option<DiskSpace> {
+        self.process.disk_space()
+    }
+
+    /// Has `hook` set what is only read at a scrape. It is given these metrics, so that it need not
+    /// hold them; it must not wait.
+    pub fn before_scrape(&self, hook: impl Fn(&Self) + Send + Sync + 'static) {
+        let mut hooks = self.before_scrape.write().unwrap_or_else(PoisonError::into_inner);
+        hooks.push(Arc::new(hook));
+    }
+
+    /// All families with their present figures, sorted by name.
+    pub fn gather(&self) -> Vec<MetricFamily> {
+        self.process.refresh();
+        let hooks = self.before_scrape.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for hook in hooks {
+            hook(self);
+        }
+        self.registry.gather()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use prometheus::core::{Collector, Desc};
+
+    use super::*;
+    use crate::telemetry::{exposition::Format, series::descs};
+
+    fn metrics() -> Metrics {
+        Metrics::new(PathBuf::from("/")).unwrap()
+    }
+
+    struct Twin(Vec<Desc>);
+
+    impl Collector for Twin {
+        fn desc(&self) -> Vec<&Desc> {
+            self.0.iter().collect()
+        }
+
+        fn collect(&self) -> Vec<MetricFamily> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn every_listed_family_is_registered_and_no_other() {
+        let metrics = metrics();
+        for family in catalog::ALL {
+            for desc in descs(family).unwrap() {
+                let name = desc.fq_name.clone();
+                let twin = metrics.registry.register(Box::new(Twin(vec![desc])));
+                assert!(twin.is_err(), "{name} is listed and not registered as listed");
+            }
+        }
+        let listed: Vec<String> = catalog::ALL.iter().flat_map(|family| family.exposed()).collect();
+        for family in metrics.gather() {
+            assert!(listed.iter().any(|name| name == family.name()), "{}", family.name());
+        }
+    }
+
+    #[test]
+    fn hosts_in_one_process_keep_apart() {
+        let (one, other) = (metrics(), metrics());
+        one.compile_cache("hit");
+        assert_eq!(other.compile_cache.get(["hit"]).get(), 0);
+    }
+
+    #[test]
+    fn hooks_run_at_every_scrape() {
+        let metrics = metrics();
+        metrics.before_scrape(|metrics| metrics.set_pool_slots(PoolKind::Stacks, 3));
+        let text = Format::Text.encode(&metrics.gather()).unwrap();
+        assert!(text.contains("bulkhead_pool_slots_in_use{kind=\"stacks\"} 3\n"), "{text}");
+    }
+
+    /// What `promtool check metrics` asks of the text: help and type once, ahead of a family's lines.
+    #[test]
+    fn the_text_is_well_formed() {
+        let metrics = metrics();
+        for format in Format::ALL {
+            let text = format.encode(&metrics.gather()).unwrap();
+            let mut seen: HashMap<&str, u32> = HashMap::new();
+            let mut family = "";
+            for line in text.lines().filter(|line| *line != "# EOF") {
+                if let Some(rest) = line.strip_prefix("# ") {
+                    let (word, rest) = rest.split_once(' ').unwrap();
+                    family = rest.split(' ').next().unwrap();
+                    if word == "TYPE" {
+                        *seen.entry(family).or_default() += 1;
+                    }
+                } else {
+                    assert!(line.starts_with(family), "{line} under {family}");
+                    assert!(line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");
+                }
+            }
+            assert!(seen.values().all(|count| *count == 1), "{seen:?}");
+            assert!(seen.len() > 30);
+        }
+    }
+}

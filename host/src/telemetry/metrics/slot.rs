@@ -1,0 +1,176 @@
+//! Figures of slots: calls, times, memory, queue and log.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
+
+use crate::telemetry::{
+    catalog,
+    series::{HighWater, Series},
+};
+
+/// Outcomes of a call, there at zero from the start so that a rate is right from the first one.
+const OUTCOMES: [&str; 9] = [
+    "ok",
+    "guest-error",
+    "trap",
+    "cpu-budget",
+    "deadline",
+    "memory-limit",
+    "response-too-large",
+    "overloaded",
+    "cancelled",
+];
+
+/// The families that have a slot label.
+pub(super) struct Families {
+    calls: Series<IntCounter, 2>,
+    instantiate: Series<Histogram, 1>,
+    guest: Series<Histogram, 1>,
+    call: Series<Histogram, 1>,
+    queue: Series<Histogram, 1>,
+    memory: Series<HighWater, 1>,
+    in_flight: Series<Gauge, 1>,
+    queue_depth: Series<Gauge, 1>,
+    versions: Series<Gauge, 3>,
+    log_dropped: Series<IntCounter, 1>,
+    log_lines: Series<IntCounter, 2>,
+}
+
+impl Families {
+    pub(super) fn register(registry: &Registry) -> Result<Self> {
+        Ok(Self {
+            calls: Series::register(&catalog::CALLS, registry)?,
+            instantiate: Series::register(&catalog::INSTANTIATE, registry)?,
+            guest: Series::register(&catalog::GUEST, registry)?,
+            call: Series::register(&catalog::CALL, registry)?,
+            queue: Series::register(&catalog::QUEUE, registry)?,
+            memory: Series::register(&catalog::MEMORY_HIGH_WATER, registry)?,
+            in_flight: Series::register(&catalog::IN_FLIGHT, registry)?,
+            queue_depth: Series::register(&catalog::QUEUE_DEPTH, registry)?,
+            versions: Series::register(&catalog::VERSION_INFO, registry)?,
+            log_dropped: Series::register(&catalog::GUEST_LOG_DROPPED, registry)?,
+            log_lines: Series::register(&catalog::GUEST_LOG_LINES, registry)?,
+        })
+    }
+
+    pub(super) fn slot(&self, slot: &'static str) -> SlotMetrics {
+        self.log_dropped.get([slot]);
+        SlotMetrics {
+            slot,
+            outcomes: OUTCOMES.map(|outcome| (outcome, self.calls.get([slot, outcome]))),
+            call: self.call.get([slot]),
+            memory: self.memory.get([slot]),
+            versions: self.versions.clone(),
+            answering: Arc::default(),
+            instantiate: self.instantiate.get([slot]),
+            guest: self.guest.get([slot]),
+            queue: self.queue.get([slot]),
+            in_flight: self.in_flight.get([slot]),
+            queue_depth: self.queue_depth.get([slot]),
+        }
+    }
+
+    pub(super) fn log_dropped(&self, slot: &str, bytes: u64) {
+        self.log_dropped.get([slot]).inc_by(bytes);
+    }
+
+    pub(super) fn log_line(&self, slot: &str, level: &str) {
+        self.log_lines.get([slot, level]).inc();
+    }
+}
+
+/// The figures of one slot. Clones share them.
+#[derive(Clone)]
+pub struct SlotMetrics {
+    slot: &'static str,
+    outcomes: [(&'static str, IntCounter); OUTCOMES.len()],
+    call: Histogram,
+    memory: HighWater,
+    versions: Series<Gauge, 3>,
+    /// Digest and source of the version that answers.
+    answering: Arc<Mutex<Option<(String, String)>>>,
+    /// Time to make an instance, seconds.
+    pub instantiate: Histogram,
+    /// Time inside the called export, seconds.
+    pub guest: Histogram,
+    /// Time that a call waited for a place, seconds.
+    pub queue: Histogram,
+    /// Calls running now.
+    pub in_flight: Gauge,
+    /// Calls waiting for a place now.
+    pub queue_depth: Gauge,
+}
+
+impl fmt::Debug for SlotMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotMetrics").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl SlotMetrics {
+    /// Counts a call that ended with `outcome` after `seconds`.
+    pub fn call(&self, outcome: &str, seconds: f64) {
+        if let Some((_, calls)) = self.outcomes.iter().find(|(name, _)| *name == outcome) {
+            calls.inc();
+        }
+        self.call.observe(seconds);
+    }
+
+    /// Memory that a call used, bytes.
+    pub fn memory_high_water(&self, bytes: usize) {
+        self.memory.raise(bytes as u64);
+    }
+
+    /// The version that answers from now on, in place of the one before.
+    pub fn version(&self, digest: &str, source: &str) {
+        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((digest, source)) = answering.replace((digest.to_owned(), source.to_owned())) {
+            self.versions.remove([self.slot, &digest, &source]);
+        }
+        self.versions.get([self.slot, digest, source]).set(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::exposition::Format;
+
+    fn text(act: impl FnOnce(&Families)) -> String {
+        let registry = Registry::new();
+        act(&Families::register(&registry).unwrap());
+        Format::Text.encode(&registry.gather()).unwrap()
+    }
+
+    #[test]
+    fn outcomes_are_there_from_the_start() {
+        let text = text(|families| {
+            let slot = families.slot("captcha");
+            slot.call("trap", 0.5);
+        });
+        assert!(text.contains("bulkhead_calls_total{outcome=\"trap\",slot=\"captcha\"} 1\n"));
+        for outcome in OUTCOMES.iter().filter(|outcome| **outcome != "trap") {
+            let line = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"captcha\"}} 0\n");
+            assert!(text.contains(&line), "{line}");
+        }
+        assert!(text.contains("bulkhead_call_seconds_count{slot=\"captcha\"} 1\n"));
+    }
+
+    #[test]
+    fn one_version_answers() {
+        let text = text(|families| {
+            let slot = families.slot("captcha");
+            slot.version("old", "embedded");
+            slot.version("new", "/a.wasm");
+        });
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("bulkhead_version_info{")).collect();
+        let expected =
+            r#"bulkhead_version_info{digest="new",slot="captcha",source="/a.wasm"} 1"#;
+        assert_eq!(lines, [expected]);
+    }
+}

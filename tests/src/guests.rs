@@ -1,0 +1,117 @@
+//! Components made from WebAssembly text for the captcha world.
+
+use std::path::{Path, PathBuf};
+
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// The captcha world and everything else that a hostile guest might import.
+const WORLD: &str = r"
+    package test:guest;
+    world guest {
+        include bulkhead:captcha/captcha@0.1.0;
+        import wasi:config/store@0.2.0-rc.1;
+        import wasi:clocks/monotonic-clock@0.2.12;
+        import wasi:io/poll@0.2.12;
+    }
+";
+
+/// A captcha component in WebAssembly text. Every export of the world is there and well behaved but for
+/// what is set here.
+#[derive(Clone)]
+pub struct Guest {
+    /// Before everything else: imports.
+    pub imports: String,
+    /// Memories and tables.
+    pub memory: String,
+    /// Further fields: functions, globals, a start function.
+    pub fields: String,
+    /// Body of `issue`, `verify` and `invalidate`: gets `$arguments`, gives a pointer to the result.
+    pub call: String,
+    /// Body of `self-test`: gives a pointer to the result.
+    pub self_test: String,
+}
+
+impl Default for Guest {
+    fn default() -> Self {
+        Self {
+            imports: String::new(),
+            memory: r#"(memory (export "memory") 4)"#.into(),
+            fields: String::new(),
+            // Address 0 holds zeros: `ok` with an empty challenge.
+            call: "i32.const 0".into(),
+            self_test: "i32.const 0".into(),
+        }
+    }
+}
+
+impl Guest {
+    pub fn call(body: &str) -> Self {
+        Self { call: body.into(), ..Self::default() }
+    }
+
+    pub fn with_imports(self, imports: &str) -> Self {
+        Self { imports: imports.into(), ..self }
+    }
+
+    pub fn with_fields(self, fields: &str) -> Self {
+        Self { fields: fields.into(), ..self }
+    }
+
+    pub fn with_memory(self, memory: &str) -> Self {
+        Self { memory: memory.into(), ..self }
+    }
+
+    pub fn with_self_test(self, body: &str) -> Self {
+        Self { self_test: body.into(), ..self }
+    }
+
+    /// The core module as text.
+    pub fn text(&self) -> String {
+        let Self { imports, memory, fields, call, self_test } = self;
+        let export = |name: &str| {
+            format!(
+                r#"(func (export "bulkhead:captcha/challenges@0.1.0#{name}") (param $arguments i32) (result i32) {call})"#
+            )
+        };
+        format!(
+            r#"(module
+                {imports}
+                {memory}
+                (global $heap (mut i32) (i32.const 65536))
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+                    (local $at i32)
+                    (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
+                    (global.set $heap (i32.add (local.get $at) (local.get 3)))
+                    (local.get $at))
+                {}
+                {}
+                {}
+                (func (export "self-test") (result i32) {self_test})
+                {fields}
+            )"#,
+            export("issue"),
+            export("verify"),
+            export("invalidate"),
+        )
+    }
+
+    /// The component.
+    pub fn component(&self) -> Vec<u8> {
+        component(&wat::parse_str(self.text()).unwrap())
+    }
+}
+
+/// Wraps a core module for [`WORLD`].
+pub fn component(module: &[u8]) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
+    for folder in ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"] {
+        resolve.push_dir(wit.join(folder)).unwrap();
+    }
+    let package = resolve.push_str(PathBuf::from("guest.wit"), WORLD).unwrap();
+    let world = resolve.select_world(&[package], Some("guest")).unwrap();
+    let mut module = module.to_vec();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
+}

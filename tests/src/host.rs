@@ -1,0 +1,167 @@
+//! A host on ephemeral ports with a data folder of its own.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use bulkhead::{
+    Host,
+    config::{self, Sources},
+};
+use tempfile::TempDir;
+
+/// Master key of tests, so that challenges can be made up outside the host.
+pub const HMAC_KEY: &str = "test-master-key-of-at-least-32-characters";
+
+/// A running host. [`TestHost::stop`] asserts that everything it lent out has come back.
+pub struct TestHost {
+    host: Option<Host>,
+    folder: TempDir,
+    client: reqwest::Client,
+    base: String,
+    admin: String,
+}
+
+/// What the host under test is started with.
+#[derive(Default)]
+pub struct Builder {
+    config: String,
+    environment: Vec<(String, String)>,
+    component: Option<Vec<u8>>,
+    folder: Option<TempDir>,
+}
+
+impl Builder {
+    /// Configuration text; listeners and the data folder are set for it.
+    pub fn config(mut self, text: &str) -> Self {
+        self.config.push_str(text);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// The captcha slot's component.
+    pub fn component(mut self, wasm: Vec<u8>) -> Self {
+        self.component = Some(wasm);
+        self
+    }
+
+    /// Goes on in the folder of a host that has stopped.
+    pub fn folder(mut self, folder: TempDir) -> Self {
+        self.folder = Some(folder);
+        self
+    }
+
+    pub async fn try_start(self) -> Result<TestHost, String> {
+        let folder = self.folder.unwrap_or_else(|| TempDir::new().unwrap());
+        let mut flags = vec![
+            ("server.listen".to_owned(), "127.0.0.1:0".to_owned()),
+            ("server.admin_listen".to_owned(), "127.0.0.1:0".to_owned()),
+            ("data_dir".to_owned(), folder.path().join("data").display().to_string()),
+        ];
+        if let Some(wasm) = self.component {
+            let path = folder.path().join("guest.wasm");
+            std::fs::write(&path, wasm).unwrap();
+            flags.push(("slots.captcha.component".to_owned(), path.display().to_string()));
+        }
+        let config = load(&self.config, self.environment, flags)?;
+        let host = Host::start(config).await.map_err(|error| format!("{error:#}"))?;
+        let base = format!("http://{}", host.addresses().public);
+        let admin = format!("http://{}", host.addresses().admin);
+        let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
+        Ok(TestHost { host: Some(host), folder, client, base, admin })
+    }
+
+    pub async fn start(self) -> TestHost {
+        self.try_start().await.unwrap_or_else(|error| panic!("the host does not start: {error}"))
+    }
+}
+
+/// Reads configuration text as `bulkhead serve` does.
+pub fn load(
+    text: &str,
+    environment: Vec<(String, String)>,
+    flags: Vec<(String, String)>,
+) -> Result<config::Config, String> {
+    let sources = Sources::new().text("test.toml", text).environment(environment).flags(flags);
+    config::load(sources).map(|loaded| loaded.config).map_err(|problems| problems.to_string())
+}
+
+impl TestHost {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    pub fn admin_url(&self, path: &str) -> String {
+        format!("{}{path}", self.admin)
+    }
+
+    pub fn client(&self) -> &reqwest::Client {
+        &self.client
+    }
+
+    pub fn address(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn host(&self) -> &Host {
+        self.host.as_ref().unwrap()
+    }
+
+    /// Every sample of the metrics endpoint, `name{labels}` to value.
+    pub async fn metrics(&self) -> BTreeMap<String, f64> {
+        let text = self.client.get(self.admin_url("/metrics")).send().await.unwrap().text().await.unwrap();
+        let samples = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        samples
+            .map(|line| {
+                let (name, value) = line.rsplit_once(' ').unwrap();
+                (name.to_owned(), value.parse().unwrap())
+            })
+            .collect()
+    }
+
+    /// One sample; a series that is not there counts as 0.
+    pub async fn metric(&self, name: &str) -> f64 {
+        self.metrics().await.get(name).copied().unwrap_or(0.0)
+    }
+
+    /// Asserts, within ten seconds, that nothing is in use any more.
+    pub async fn assert_at_rest(&self) {
+        eventually("everything lent out is back", async || {
+            let metrics = self.metrics().await;
+            let busy = ["bulkhead_in_flight", "bulkhead_queue_depth", "bulkhead_pool_slots_in_use"];
+            metrics
+                .iter()
+                .filter(|(name, _)| busy.iter().any(|busy| name.starts_with(busy)))
+                .all(|(_, value)| *value == 0.0)
+        })
+        .await;
+    }
+
+    /// Stops the host after asserting that nothing is in use; gives its folder back.
+    pub async fn stop(mut self) -> TempDir {
+        self.assert_at_rest().await;
+        self.host.take().unwrap().stop().await;
+        self.folder
+    }
+}
+
+/// Asks until `condition` holds, ten seconds at most.
+pub async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    for _ in 0..200 {
+        if condition().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("not within ten seconds: {what}");
+}

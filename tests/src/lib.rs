@@ -1,0 +1,8 @@
+//! What the tests and benchmarks share: a host to test, guests to host, servers to depend on.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+pub mod guests;
+pub mod host;
+pub mod servers;
+
+pub use host::TestHost;
