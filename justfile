@@ -4,6 +4,7 @@
 set positional-arguments
 
 setup := "cargo run --quiet --release --locked -p bulkhead-setup --"
+deny := "cargo deny --config .config/deny.toml --workspace --locked"
 
 # List the recipes
 default:
@@ -22,8 +23,9 @@ serve *ARGS: build
     target/release/bulkhead serve "$@"
 
 # Run every test; ARGS go to `cargo test`
-test *ARGS: build
+test *ARGS: components
     @{{ setup }} tests
+    cargo build --release --workspace --bins --locked
     cargo test --release --workspace --locked --no-fail-fast "$@"
 
 # Format check, clippy, licences and sources, rustdoc
@@ -33,10 +35,12 @@ lint: components && deny
     cargo clippy --release --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --release --workspace --no-deps --locked
 
-# Licences, bans, sources, and advisories where their database can be fetched
+# Licences, bans and sources; advisories where their database can be fetched
 [private]
-deny *CHECKS:
-    cargo deny --locked check --config .config/deny.toml bans licenses sources
+deny:
+    {{ deny }} check bans licenses sources
+    @if {{ deny }} fetch db 2>/dev/null; then {{ deny }} check advisories; \
+        else echo "advisories: not checked, their database cannot be fetched"; fi
 
 # Measure, as ratios in one run; ARGS go to the bench program
 bench *ARGS: build

@@ -30,18 +30,23 @@ enum Command {
     Captcha(captcha::Command),
 }
 
+/// Names the configuration file.
+const CONFIG_VARIABLE: &str = "BULKHEAD_CONFIG";
+
 /// Where the configuration comes from.
 #[derive(Debug, clap::Args)]
 struct Configuration {
     /// TOML file; without one the defaults hold. `BULKHEAD_*` variables win over it, flags over those.
-    #[arg(long, value_name = "FILE", env = "BULKHEAD_CONFIG")]
+    #[arg(long, value_name = "FILE", env = CONFIG_VARIABLE)]
     config: Option<PathBuf>,
 }
 
 impl Configuration {
     fn load(&self, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
-        let sources = Sources::of_process(self.config.as_deref(), flags)?;
-        Ok(load(&sources)?)
+        let mut sources = Sources::of_process(self.config.as_deref(), flags)?;
+        // The flag's own variable, not a key.
+        sources.environment.retain(|(name, _)| name != CONFIG_VARIABLE);
+        Ok(load(sources)?)
     }
 }
 

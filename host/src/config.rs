@@ -1,4 +1,4 @@
-//! What the operator decides: plain types, a file a concern. Read by [`load`].
+//! What the operator decides: plain types, a file a concern. Read by [`load()`].
 //!
 //! Every value has a default that is a named constant beside it, with the trade-off in one line.
 

@@ -71,12 +71,18 @@ where
 pub async fn trial<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Result<(), String> {
     let mut record = Record::new(&slot.metrics);
     record.forget();
-    let test = |instance, store| -> BoxFuture<'_, _> { Box::pin(W::self_test(instance, store)) };
-    match run::<W, (), String, _>(slot, version, &mut record, test).await {
+    match run(slot, version, &mut record, self_test).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(word)) => Err(escape_guest(&word, 1024)),
         Err(failure) => Err(failure.to_string()),
     }
+}
+
+fn self_test<'a, W: World>(
+    instance: &'a W,
+    store: &'a mut Store<Guest>,
+) -> BoxFuture<'a, wasmtime::Result<Answer<(), String>>> {
+    Box::pin(instance.self_test(store))
 }
 
 async fn run<W, T, E, F>(

@@ -73,7 +73,7 @@ pub struct Slot<W: World> {
 }
 
 enum State<W: World> {
-    Empty(String),
+    Empty(&'static str),
     Active(Arc<Version<W>>),
 }
 
@@ -83,8 +83,8 @@ enum State<W: World> {
 pub struct Empty {
     /// Which slot.
     pub slot: &'static str,
-    /// Why, for operators and clients alike.
-    pub reason: String,
+    /// Why, in words fit for clients.
+    pub reason: &'static str,
 }
 
 impl<W: World> std::fmt::Debug for Slot<W> {
@@ -97,7 +97,7 @@ impl<W: World> Slot<W> {
     /// An empty slot.
     pub fn new(yard: Yard, settings: Settings, backing: Backing, metrics: SlotMetrics) -> Self {
         let admission = Admission::new(&settings.limits);
-        let state = ArcSwap::from_pointee(State::Empty("no component has been loaded yet".into()));
+        let state = ArcSwap::from_pointee(State::Empty("no component has been loaded yet"));
         Self { yard, settings, backing: Arc::new(backing), metrics, admission, state }
     }
 
@@ -113,7 +113,7 @@ impl<W: World> Slot<W> {
     pub fn active(&self) -> Result<Arc<Version<W>>, Empty> {
         match &**self.state.load() {
             State::Active(version) => Ok(Arc::clone(version)),
-            State::Empty(reason) => Err(Empty { slot: self.name().as_str(), reason: reason.clone() }),
+            State::Empty(reason) => Err(Empty { slot: self.name().as_str(), reason }),
         }
     }
 
@@ -131,9 +131,9 @@ impl<W: World> Slot<W> {
         self.state.store(Arc::new(State::Active(version)));
     }
 
-    /// Leaves the slot without a version.
-    pub fn empty(&self, reason: impl Into<String>) {
-        self.state.store(Arc::new(State::Empty(reason.into())));
+    /// Leaves the slot without a version, for a `reason` fit for clients.
+    pub fn empty(&self, reason: &'static str) {
+        self.state.store(Arc::new(State::Empty(reason)));
     }
 
     /// Checks, compiles and links `wasm`; the version does not answer yet. `source` says where it came from.

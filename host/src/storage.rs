@@ -28,6 +28,7 @@ mod tasks;
 mod visits;
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
 pub use error::StorageError;

@@ -1,6 +1,6 @@
 //! What the host tells its operators: metrics and log lines. Plain types, no logic above them.
 //!
-//! Every metric name stands in one list, [`catalog`]; [`reference`] prints it.
+//! Every metric name stands in one list, [`catalog`]; [`reference()`] prints it.
 
 pub mod accept;
 pub mod catalog;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use bulkhead::{
     Host,
-    config::{self, Sources},
+    config::{self, Config, ConfigFile, Flag, Sources},
 };
 use tempfile::TempDir;
 
@@ -83,8 +83,10 @@ pub fn load(
     text: &str,
     environment: Vec<(String, String)>,
     flags: Vec<(String, String)>,
-) -> Result<config::Config, String> {
-    let sources = Sources::new().text("test.toml", text).environment(environment).flags(flags);
+) -> Result<Config, String> {
+    let flags = flags.into_iter().map(|(path, value)| Flag { name: "--test".into(), path, value });
+    let file = Some(ConfigFile { name: "test.toml".into(), text: text.into() });
+    let sources = Sources { file, environment, flags: flags.collect(), root: false };
     config::load(sources).map(|loaded| loaded.config).map_err(|problems| problems.to_string())
 }
 

@@ -43,7 +43,10 @@ impl Bound {
         }
         let key = client.keys(site.binding).first();
         if site.binding != Binding::None && key.is_none() {
-            let problem = format!("site {} binds clients, but this client has no key", site.key);
+            let problem = format!(
+                "site {} binds clients, but this client has no key",
+                site.key
+            );
             return Err(Error::Internal(problem));
         }
         Ok(Self {

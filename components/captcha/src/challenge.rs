@@ -31,24 +31,41 @@ pub struct Parameters {
 impl Parameters {
     /// Reads `parameters`. `None`: well-formed, but nothing an issuer would have signed.
     pub fn read(members: Members<'_>) -> Result<Option<Self>, Error> {
-        let algorithm = members.string("algorithm")?;
-        let nonce = members.string("nonce")?;
-        let salt = members.string("salt")?;
-        let key_prefix = members.string("keyPrefix")?;
-        let data = members.members("data", "challenge.parameters.data")?;
-        let rest = Rest {
-            cost: members.integer("cost")?.ok_or_else(|| members.missing("cost"))?,
-            key_length: members.integer("keyLength")?.ok_or_else(|| members.missing("keyLength"))?,
-            memory_cost: members.integer("memoryCost")?,
-            parallelism: members.integer("parallelism")?,
-            key_signature: members.string("keySignature")?,
-            expires_at: members.number("expiresAt")?.filter(|&seconds| seconds != 0.0),
-            bound: data.map(Bound::from_data).unwrap_or_default(),
+        let integer = |name| members.integer(name)?.ok_or_else(|| members.missing(name));
+        let hex = |name| -> Result<_, Error> {
+            let text = members.string(name)?;
+            Ok(text.and_then(|text| hex::decode(text).ok()))
         };
-        Ok(algorithm.and_then(Algorithm::from_name).and_then(|algorithm| {
-            let nonce = hex::decode(nonce?).ok()?;
-            let salt = hex::decode(salt?).ok()?;
-            Some(rest.complete(algorithm, nonce, salt, key_prefix?))
+        let algorithm = members.string("algorithm")?.and_then(Algorithm::from_name);
+        let (nonce, salt) = (hex("nonce")?, hex("salt")?);
+        let key_prefix = members.string("keyPrefix")?;
+        let key_signature = members.string("keySignature")?.map(str::to_owned);
+        let expires_at = members
+            .number("expiresAt")?
+            .filter(|&seconds| seconds != 0.0);
+        let data = members.members("data", "challenge.parameters.data")?;
+        let (cost, key_length) = (integer("cost")?, integer("keyLength")?);
+        let memory_cost = members.integer("memoryCost")?.unwrap_or(0);
+        let parallelism = members.integer("parallelism")?.unwrap_or(1);
+        let (Some(algorithm), Some(nonce), Some(salt), Some(key_prefix)) =
+            (algorithm, nonce, salt, key_prefix)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            work: Work {
+                algorithm,
+                cost,
+                memory_cost,
+                parallelism,
+                key_length,
+            },
+            nonce,
+            salt,
+            key_prefix: key_prefix.to_owned(),
+            key_signature,
+            expires_at,
+            bound: data.map(Bound::from_data).unwrap_or_default(),
         }))
     }
 
@@ -61,38 +78,6 @@ impl Parameters {
 /// Whether `expires_at`, Unix seconds, lies before `now`.
 pub fn is_past(expires_at: Option<f64>, now: Duration) -> bool {
     expires_at.is_some_and(|seconds| seconds < now.as_secs_f64())
-}
-
-/// The members that have been type-checked before it is known whether the others are there.
-struct Rest<'a> {
-    cost: u32,
-    key_length: u32,
-    memory_cost: Option<u32>,
-    parallelism: Option<u32>,
-    key_signature: Option<&'a str>,
-    expires_at: Option<f64>,
-    bound: Bound,
-}
-
-impl Rest<'_> {
-    fn complete(self, algorithm: Algorithm, nonce: Vec<u8>, salt: Vec<u8>, prefix: &str) -> Parameters {
-        let work = Work {
-            algorithm,
-            cost: self.cost,
-            memory_cost: self.memory_cost.unwrap_or(0),
-            parallelism: self.parallelism.unwrap_or(1),
-            key_length: self.key_length,
-        };
-        Parameters {
-            work,
-            nonce,
-            salt,
-            key_prefix: prefix.to_owned(),
-            key_signature: self.key_signature.map(str::to_owned),
-            expires_at: self.expires_at,
-            bound: self.bound,
-        }
-    }
 }
 
 /// A challenge: parameters and the signature over their canonical form.
@@ -108,8 +93,13 @@ impl<'a> Challenge<'a> {
     /// Reads the `challenge` member of a payload.
     pub fn read(members: Members<'a>) -> Result<Self, Error> {
         let parameters = members.members("parameters", "challenge.parameters")?;
-        let signature = members.string("signature")?.ok_or_else(|| members.missing("signature"))?;
-        Ok(Self { parameters, signature })
+        let signature = members
+            .string("signature")?
+            .ok_or_else(|| members.missing("signature"))?;
+        Ok(Self {
+            parameters,
+            signature,
+        })
     }
 }
 

@@ -152,7 +152,9 @@ impl<'a> Members<'a> {
 
     /// The member, unless absent or null.
     pub fn get(self, name: &str) -> Option<&'a Value> {
-        self.object.get(name).filter(|value| !matches!(value, Value::Null))
+        self.object
+            .get(name)
+            .filter(|value| !matches!(value, Value::Null))
     }
 
     /// A text.
@@ -173,12 +175,16 @@ impl<'a> Members<'a> {
 
     /// A whole number from 0 to 2^32 - 1.
     pub fn integer(self, name: &str) -> Result<Option<u32>, Error> {
-        self.typed(name, "an integer from 0 to 4294967295", |value| match value {
-            Value::Number(number) if (0.0..=u32::MAX.into()).contains(number) => {
-                (number.fract() == 0.0).then_some(*number as u32)
-            }
-            _ => None,
-        })
+        self.typed(
+            name,
+            "an integer from 0 to 4294967295",
+            |value| match value {
+                Value::Number(number) if (0.0..=u32::MAX.into()).contains(number) => {
+                    (number.fract() == 0.0).then_some(*number as u32)
+                }
+                _ => None,
+            },
+        )
     }
 
     /// An object, whose path in errors is `path`.
@@ -200,10 +206,15 @@ impl<'a> Members<'a> {
         kind: &str,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, Error> {
-        let Some(value) = self.get(name) else { return Ok(None) };
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
         match read(value) {
             Some(value) => Ok(Some(value)),
-            None => Err(Error::Malformed(format!("{}.{name} must be {kind}", self.path))),
+            None => Err(Error::Malformed(format!(
+                "{}.{name} must be {kind}",
+                self.path
+            ))),
         }
     }
 }
@@ -226,7 +237,11 @@ mod tests {
 
     #[test]
     fn duplicates_are_refused_even_when_spelt_differently() {
-        for text in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"{"x":{"a":1,"b":2,"a":3}}"#] {
+        for text in [
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"{"x":{"a":1,"b":2,"a":3}}"#,
+        ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains("duplicate member"), "{error}");
         }
@@ -235,12 +250,17 @@ mod tests {
 
     #[test]
     fn numbers_are_doubles_and_finite() {
-        let number = |text| parse(text).map(|value| match value {
-            Value::Number(number) => number,
-            other => unreachable!("{other:?}"),
-        });
+        let number = |text| {
+            parse(text).map(|value| match value {
+                Value::Number(number) => number,
+                other => unreachable!("{other:?}"),
+            })
+        };
         assert_eq!(number("9007199254740993").unwrap(), 9_007_199_254_740_992.0);
-        assert_eq!(number("123456789012345678901234567890").unwrap(), 1.234_567_890_123_456_8e29);
+        assert_eq!(
+            number("123456789012345678901234567890").unwrap(),
+            1.234_567_890_123_456_8e29
+        );
         assert_eq!(number("1e-400").unwrap(), 0.0);
         assert!(number("1e400").is_err());
         assert!(number("-1e999999999999").is_err());
@@ -251,7 +271,18 @@ mod tests {
 
     #[test]
     fn text_around_the_value_and_broken_text_are_refused() {
-        for text in ["", " ", "{} {}", "{}x", "{'a':1}", "{\"a\":1,}", "[1,]", "\"\\ud800\"", "\"\u{1}\"", "nul"] {
+        for text in [
+            "",
+            " ",
+            "{} {}",
+            "{}x",
+            "{'a':1}",
+            "{\"a\":1,}",
+            "[1,]",
+            "\"\\ud800\"",
+            "\"\u{1}\"",
+            "nul",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(" {\"a\" : [ 1 , null ] } \n").is_ok());

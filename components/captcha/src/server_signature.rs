@@ -28,7 +28,9 @@ impl VerificationData {
     pub fn read(text: &str) -> Self {
         let mut members = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
-            members.entry(name.into_owned()).or_insert_with(|| value.into_owned());
+            members
+                .entry(name.into_owned())
+                .or_insert_with(|| value.into_owned());
         }
         Self { members }
     }
@@ -38,9 +40,12 @@ impl VerificationData {
         self.members.get(name).map(String::as_str)
     }
 
-    /// A member's value as a number.
+    /// A member's value as a finite number.
     pub fn number(&self, name: &str) -> Option<f64> {
-        self.text(name)?.parse().ok()
+        self.text(name)?
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
     }
 
     /// A member's comma-separated values.
@@ -110,7 +115,9 @@ pub fn verify(
 /// Spends a signed result unjudged; false when it is foreign, expired or already spent.
 pub fn invalidate(host: &dyn Host, site: &Site, payload: Members<'_>) -> Result<bool, Error> {
     match open(host, &site.signing_key, payload)? {
-        Some(data) if is_alive(&data, host.now()) && bound(&data).site.as_ref() == Some(&site.key) => {
+        Some(data)
+            if is_alive(&data, host.now()) && bound(&data).site.as_ref() == Some(&site.key) =>
+        {
             spending(host, site, payload, &data)?.claim_all()
         }
         _ => Ok(false),

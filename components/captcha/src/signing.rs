@@ -20,7 +20,9 @@ pub fn is_signed(
     data: &[u8],
     signature: &str,
 ) -> Result<bool, Error> {
-    let Some(tag) = lower_hex(signature) else { return Ok(false) };
+    let Some(tag) = lower_hex(signature) else {
+        return Ok(false);
+    };
     match Hash::from_tag_length(tag.len()) {
         Some(hash) => host.is_signed(key, key_id, hash, data, &tag),
         None => Ok(false),
@@ -47,5 +49,7 @@ pub fn sign_naming_key<T: AsRef<str>>(
         }
         key_id = signature.key_id;
     }
-    Err(Error::Internal(format!("key {key} changes with every signature")))
+    Err(Error::Internal(format!(
+        "key {key} changes with every signature"
+    )))
 }

@@ -48,7 +48,10 @@ pub struct Verdict {
 impl Verdict {
     /// A refusal of which nothing more is known.
     pub fn rejected(reason: Reason) -> Self {
-        Self { rejected: Some(reason), ..Self::default() }
+        Self {
+            rejected: Some(reason),
+            ..Self::default()
+        }
     }
 }
 
@@ -128,8 +131,12 @@ fn genuine<'a>(
 ) -> Result<Result<Opened<'a>, Reason>, Error> {
     let challenge = payload.members("challenge", "challenge")?;
     let challenge = Challenge::read(challenge.ok_or_else(|| payload.missing("challenge"))?)?;
-    let Some(members) = challenge.parameters else { return Ok(Err(Reason::BadSignature)) };
-    let Some(parameters) = Parameters::read(members)? else { return Ok(Err(Reason::BadSignature)) };
+    let Some(members) = challenge.parameters else {
+        return Ok(Err(Reason::BadSignature));
+    };
+    let Some(parameters) = Parameters::read(members)? else {
+        return Ok(Err(Reason::BadSignature));
+    };
     let now = host.now();
     if parameters.is_expired(now) {
         return Ok(Err(Reason::Expired));
@@ -140,7 +147,10 @@ fn genuine<'a>(
         return Ok(Err(Reason::BadSignature));
     }
     let spending = Spending::new(host, site, signature, parameters.expires_at, now);
-    Ok(Ok(Opened { parameters, spending }))
+    Ok(Ok(Opened {
+        parameters,
+        spending,
+    }))
 }
 
 fn v2(
@@ -177,9 +187,17 @@ fn judge(
     opened: &Opened<'_>,
     solution: &Solution<'_>,
 ) -> Result<Option<Reason>, Error> {
-    let Opened { parameters, spending } = opened;
-    let Some(key) = solution.plausible_key(parameters) else { return spending.fail().map(Some) };
-    let signature = parameters.key_signature.as_deref().filter(|_| !site.key_signing_key.is_empty());
+    let Opened {
+        parameters,
+        spending,
+    } = opened;
+    let Some(key) = solution.plausible_key(parameters) else {
+        return spending.fail().map(Some);
+    };
+    let signature = parameters
+        .key_signature
+        .as_deref()
+        .filter(|_| !site.key_signing_key.is_empty());
     let right = match signature {
         Some(signature) => solution::is_signed_key(host, &site.key_signing_key, signature, &key)?,
         None => {
@@ -187,8 +205,18 @@ fn judge(
             if let Some(reason) = spending.exhausted()? {
                 return Ok(Some(reason));
             }
-            solution::is_derived_key(host, parameters, CounterMode::Uint32, solution.counter, &key)?
+            solution::is_derived_key(
+                host,
+                parameters,
+                CounterMode::Uint32,
+                solution.counter,
+                &key,
+            )?
         }
     };
-    if right { spending.claim() } else { spending.fail().map(Some) }
+    if right {
+        spending.claim()
+    } else {
+        spending.fail().map(Some)
+    }
 }

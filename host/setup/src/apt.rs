@@ -20,18 +20,25 @@ pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// Installs packages as root or through sudo where it asks no password; otherwise the error is
-/// the line to run.
-pub fn install(packages: &[&str]) -> Outcome {
-    let install = ["apt-get", "install", "-y", "--no-install-recommends"];
+/// Installs packages for a step, as root or through sudo where it asks no password; otherwise the
+/// error is the line to run. Nothing is removed to make room: a package that conflicts stays.
+pub fn install(step: &str, packages: &[&str]) -> Outcome {
+    let install = [
+        "apt-get",
+        "install",
+        "-y",
+        "--no-remove",
+        "--no-install-recommends",
+    ];
     let by_hand = [&install, packages].concat().join(" ");
     let before: &[&str] = if is_root() {
         &[]
     } else if succeeds(&mut program("sudo", ["-n", "true"])) {
         &["sudo", "-n"]
     } else {
-        return Err(format!("needs root once; run: sudo {by_hand}"));
+        return Err(format!("{step}: root is needed once; run: sudo {by_hand}"));
     };
+    println!("{step}: installing {} with apt", packages.join(" and "));
     // Without fresh lists a package may be unknown or its stored version gone; when they cannot
     // be fetched the old ones may still do.
     let env: &[&str] = &["env", "DEBIAN_FRONTEND=noninteractive"];

@@ -93,6 +93,10 @@ fn start_afresh_for(rustc: &Rustc, guests: &Path) -> Outcome {
     if files::holds(&stamp, rustc.commit.as_bytes()) {
         return Ok(());
     }
+    println!(
+        "components: first build with rustc {}, a minute or two",
+        rustc.release
+    );
     files::remove_folder(guests)?;
     files::write(&stamp, rustc.commit.as_bytes())
 }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// The workspace's top folder.
+/// The workspace's top folder. `cargo run` says where it is now; what was true when this program
+/// was compiled may be another clone that shares a target folder.
 pub fn workspace() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    here.ancestors().nth(2).unwrap_or(&here).to_path_buf()
 }
 
 /// The folder for everything that can be made again.

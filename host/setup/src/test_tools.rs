@@ -39,8 +39,7 @@ fn system_packages() -> Outcome {
             wanted.join(" ")
         ));
     }
-    println!("test tools: installing {} with apt", wanted.join(" and "));
-    apt::install(&wanted)
+    apt::install("test tools", &wanted)
 }
 
 /// True when the server's programs are here; Debian keeps them out of `PATH`, a folder a version.

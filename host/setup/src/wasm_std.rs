@@ -48,8 +48,7 @@ pub fn find(active: Rustc) -> Outcome<Compiler> {
 
 fn packaged() -> Outcome<Compiler> {
     if !apt::missing(&PACKAGES).is_empty() {
-        println!("wasm std: installing {} with apt", PACKAGES.join(" and "));
-        apt::install(&PACKAGES).map_err(|reason| {
+        apt::install("wasm std", &PACKAGES).map_err(|reason| {
             format!("{reason}\n(or, where rustup has network: rustup target add {TARGET})")
         })?;
     }

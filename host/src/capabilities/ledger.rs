@@ -5,7 +5,7 @@ use wasmtime::component::HasSelf;
 use super::{
     Access::{Read, Write},
     CAPTCHA, Capabilities, Interface,
-    bindings::bulkhead::host::ledger::{self, Error, Load, Visits},
+    bindings::bulkhead::host::ledger::{self, Error, SiteLoad, Visits},
 };
 use crate::storage::{Ledger, StorageError};
 
@@ -27,8 +27,9 @@ pub const LEDGER: Interface = Interface {
 };
 
 impl Capabilities {
-    fn ledger(&self) -> Result<&Ledger, Error> {
-        self.backing.ledger.as_ref().ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
+    /// A handle of its own, so that no call borrows the guest's state while it waits.
+    fn ledger(&self) -> Result<Ledger, Error> {
+        self.backing.ledger.clone().ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
     }
 }
 
@@ -45,6 +46,14 @@ impl From<StorageError> for Error {
     }
 }
 
+/// A ledger's answer in the guest's types.
+async fn answer<T>(
+    ledger: Result<Ledger, Error>,
+    ask: impl AsyncFnOnce(Ledger) -> Result<T, StorageError>,
+) -> Result<T, Error> {
+    Ok(ask(ledger?).await?)
+}
+
 impl ledger::Host for Capabilities {
     async fn record_visit(
         &mut self,
@@ -52,14 +61,14 @@ impl ledger::Host for Capabilities {
         client: Vec<String>,
         allow_listed: bool,
     ) -> wasmtime::Result<Result<Visits, Error>> {
-        let recorded = async { Ok(self.ledger()?.record_visit(&site, &client, allow_listed).await?) }.await;
+        let recorded = answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await).await;
         Ok(recorded.map(|visits| Visits { client: visits.client, site: visits.site }))
     }
 
-    async fn load(&mut self, site: String) -> wasmtime::Result<Result<Load, Error>> {
+    async fn load(&mut self, site: String) -> wasmtime::Result<Result<SiteLoad, Error>> {
         Ok(self.ledger().map(|ledger| {
             let load = ledger.load(&site);
-            Load {
+            SiteLoad {
                 issued_per_minute: load.issued_per_minute,
                 failure_ratio: load.failure_ratio,
                 solve_time_ms: load.solve_time_ms,
@@ -69,7 +78,7 @@ impl ledger::Host for Capabilities {
     }
 
     async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
-        Ok(async { Ok(self.ledger()?.spent(&id).await?) }.await)
+        Ok(answer(self.ledger(), async |ledger| ledger.spent(&id).await).await)
     }
 
     async fn claim(
@@ -79,10 +88,10 @@ impl ledger::Host for Capabilities {
         limit: u32,
         all: bool,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        Ok(async { Ok(self.ledger()?.claim(&id, expires_at, limit, all).await?) }.await)
+        Ok(answer(self.ledger(), async |ledger| ledger.claim(&id, expires_at, limit, all).await).await)
     }
 
     async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
-        Ok(async { Ok(self.ledger()?.record_failure(&id, expires_at).await?) }.await)
+        Ok(answer(self.ledger(), async |ledger| ledger.record_failure(&id, expires_at).await).await)
     }
 }

@@ -9,7 +9,7 @@ use crate::config::import_application_yml;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Turn captchaservice's application.yml into a Bulkhead configuration on standard output; what
-    /// cannot be carried over goes to standard error.
+    /// cannot be carried over, and what to look at, goes to standard error.
     Import {
         /// The application.yml.
         file: PathBuf,
@@ -21,8 +21,8 @@ impl Command {
         let Self::Import { file } = self;
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let imported = import_application_yml(&text)?;
-        for left in &imported.left_out {
-            eprintln!("not carried over: {left}");
+        for note in &imported.notes {
+            eprintln!("{note}");
         }
         print!("{}", imported.toml);
         Ok(())

@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 use super::Configuration;
 use crate::{
     config::Flag,
-    host::{Host, shutdown_signal},
+    host::Host,
+    http::lifecycle::Signals,
     telemetry,
 };
 
@@ -71,16 +72,23 @@ impl Serve {
 
     pub(super) fn run(self) -> anyhow::Result<()> {
         let loaded = self.configuration.load(self.flags())?;
-        telemetry::init(&loaded.config.log)?;
+        telemetry::logs::init(loaded.config.log)?;
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let host = Host::start(loaded.config).await?;
-            shutdown_signal().await?;
-            host.stop().await;
-            Ok(())
+            let mut signals = Signals::install()?;
+            let host = tokio::select! {
+                host = Host::start(loaded.config) => host?,
+                signal = signals.next() => anyhow::bail!("{signal} while starting"),
+            };
+            let signal = signals.next().await;
+            tracing::info!(signal, "draining; a second signal ends at once");
+            tokio::select! {
+                () = host.stop() => Ok(()),
+                signal = signals.next() => anyhow::bail!("{signal} while draining, requests in flight are lost"),
+            }
         })
     }
 }

@@ -37,7 +37,8 @@ pub enum CacheError {
 #[derive(Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
-    key: [u8; 32],
+    /// Keyed, nothing fed yet.
+    mac: Hmac<Sha256>,
     engine: u64,
 }
 
@@ -47,7 +48,10 @@ impl Cache {
         fs::create_dir_all(&folder).map_err(|error| CacheError::Io(folder.clone(), error))?;
         let mut hasher = DefaultHasher::new();
         engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Self { folder, key: key.derive(b"compiled code cache", b""), engine: hasher.finish() })
+        // HMAC takes keys of any length, so this cannot fail.
+        let mac = <Hmac<Sha256>>::new_from_slice(&key.derive(b"compiled code cache", b""))
+            .map_err(|_| CacheError::NotOurs(folder.clone()))?;
+        Ok(Self { folder, mac, engine: hasher.finish() })
     }
 
     fn path(&self, digest: ComponentDigest) -> PathBuf {
@@ -56,11 +60,8 @@ impl Cache {
 
     /// The code's tag covers which component and which engine it was made for.
     fn mac(&self, digest: ComponentDigest, code: &[u8]) -> Hmac<Sha256> {
-        let mut mac = <Hmac<Sha256>>::new((&self.key).into());
-        mac.update(digest.as_bytes());
-        mac.update(&self.engine.to_le_bytes());
-        mac.update(code);
-        mac
+        let mac = self.mac.clone().chain_update(digest.as_bytes());
+        mac.chain_update(self.engine.to_le_bytes()).chain_update(code)
     }
 
     pub(super) fn load(&self, engine: &Engine, digest: ComponentDigest) -> Result<Option<Component>, CacheError> {

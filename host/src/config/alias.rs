@@ -34,9 +34,12 @@ pub(super) fn apply(
                 *field = Some(text.clone());
             }
         } else if name.starts_with("CAPTCHA_") || name.starts_with("MANAGEMENT_") {
-            match spring::key_of_variable(name) {
-                Some(path) => set_property(tree, path, origin, text),
-                None => warnings.push(Problem::new(origin, "", "ignored; nothing here goes by that name")),
+            match key_path(tree, name) {
+                Some(path) => set_property(tree, &path, origin, text),
+                None => {
+                    let text = "ignored; nothing here goes by that name";
+                    warnings.push(Problem::new(origin, "", text));
+                }
             }
         }
     }
@@ -48,23 +51,66 @@ pub(super) fn spring_security(environment: &[(String, String)]) -> Option<String
     let secured = |name: &str| {
         name.starts_with("SPRING_SECURITY_OAUTH2_") || name.starts_with("spring.security.oauth2.")
     };
-    environment.iter().map(|(name, _)| name).find(|name| secured(name)).cloned()
+    environment
+        .iter()
+        .map(|(name, _)| name)
+        .find(|name| secured(name))
+        .cloned()
 }
 
 fn set(tree: &mut Table, path: &str, origin: Origin, text: String) {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-    tree::set(tree, &path, Node { origin, value: Value::Text(text) });
+    tree::set(
+        tree,
+        &path,
+        Node {
+            origin,
+            value: Value::Text(text),
+        },
+    );
 }
 
-fn set_property(tree: &mut Table, path: Vec<String>, origin: Origin, text: &str) {
-    let path = tree::adopt_spelling(tree, path);
-    if let ["captcha", "sites", site, ..] = path.iter().map(String::as_str).collect::<Vec<_>>()[..]
-        && tree::get(tree, &["captcha", "sites", site]).is_none()
+/// The key that a variable sets; a site that is known already is preferred.
+fn key_path(tree: &Table, name: &str) -> Option<Vec<String>> {
+    let candidates = spring::keys_of_variable(name).into_iter();
+    let mut candidates = candidates
+        .map(|path| tree::adopt_spelling(tree, path))
+        .collect::<Vec<_>>();
+    let known = candidates
+        .iter()
+        .position(|path| is_known_site(tree, path))
+        .unwrap_or(0);
+    (known < candidates.len()).then(|| candidates.swap_remove(known))
+}
+
+fn is_known_site(tree: &Table, path: &[String]) -> bool {
+    let path: Vec<&str> = path.iter().take(3).map(String::as_str).collect();
+    matches!(path.as_slice(), ["captcha", "sites", _]) && tree::get(tree, &path).is_some()
+}
+
+fn set_property(tree: &mut Table, path: &[String], origin: Origin, text: &str) {
+    if let [captcha, sites, site, ..] = path
+        && sites == "sites"
+        && !is_known_site(tree, path)
     {
-        let compat = ["captcha", "sites", site, "compat"].map(str::to_owned);
-        tree::set(tree, &compat, Node { origin: origin.clone(), value: Value::Boolean(true) });
+        let compat = [captcha, sites, site, "compat"].map(str::to_owned);
+        tree::set(
+            tree,
+            &compat,
+            Node {
+                origin: origin.clone(),
+                value: Value::Boolean(true),
+            },
+        );
     }
-    tree::set(tree, &path, Node { origin, value: Value::Text(text.to_owned()) });
+    tree::set(
+        tree,
+        path,
+        Node {
+            origin,
+            value: Value::Text(text.to_owned()),
+        },
+    );
 }
 
 /// The shared listener's address so far with another port.

@@ -20,7 +20,7 @@ pub const BODY_BYTES: usize = 16 << 10;
 pub const API_KEY_CHARS: usize = 32;
 /// PBKDF2 iterations: a blink in a browser, 0.1 s of a core for whoever attacks.
 pub const COST: u32 = 5000;
-/// Bounds the wait at twice the mean; a multiple of it costs a client that multiple.
+/// Bounds a client's wait at twice the mean; doubling it doubles the wait.
 pub const COUNTER_MAX: u32 = 256;
 /// A solved challenge is good once.
 pub const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
@@ -166,7 +166,10 @@ impl Algorithm {
 
     /// The name on the wire.
     pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
+        Self::NAMES
+            .iter()
+            .find(|(_, algorithm)| *algorithm == self)
+            .map_or("", |(name, _)| name)
     }
 }
 

@@ -59,7 +59,10 @@ impl Reader {
 
     /// Reads nothing and visits every key, optional tables included.
     pub(super) fn rehearse() -> Self {
-        Self { rehearsal: true, ..Self::new(Table::new()) }
+        Self {
+            rehearsal: true,
+            ..Self::new(Table::new())
+        }
     }
 
     /// Every key that was asked for, each once.
@@ -118,33 +121,32 @@ impl Reader {
         })
     }
 
-    /// Reads a list of tables; `None` when it is left out.
+    /// Reads a list of tables; `None` when it is left out or wrong.
     pub(super) fn rows<T>(
         &mut self,
         name: &str,
         mut read: impl FnMut(&mut Self) -> T,
     ) -> Option<Vec<T>> {
         let nodes = match self.take(name).map(|node| node.value) {
-            None => self.rehearsal.then(|| Ok(vec![Node::default()])),
-            Some(Value::List(nodes)) => Some(Ok(nodes)),
-            Some(Value::Table(table)) => Some(parse::indexed(table)),
-            Some(other) => Some(Err(format!("must be a list of tables, not {}", other.kind()))),
+            None if self.rehearsal => Ok(vec![Node::default()]),
+            None => return None,
+            Some(Value::List(nodes)) => Ok(nodes),
+            Some(Value::Table(table)) => parse::indexed(table),
+            Some(other) => Err(format!("must be a list of tables, not {}", other.kind())),
         };
-        let nodes = nodes.map(|nodes| {
-            nodes.unwrap_or_else(|text| {
-                self.problem(name, text);
-                Vec::new()
-            })
-        });
+        let nodes = nodes.map_err(|text| self.problem(name, text)).ok()?;
         let list = format!("{name}[]");
-        let row = |(index, node)| {
-            self.enter(&format!("{name}.{index}"), &list, Some(node), &mut read)
-        };
-        nodes.map(|nodes| nodes.into_iter().enumerate().map(row).collect())
+        let row =
+            |(index, node)| self.enter(&format!("{name}.{index}"), &list, Some(node), &mut read);
+        Some(nodes.into_iter().enumerate().map(row).collect())
     }
 
     /// Reads a table of strings under chosen names.
-    pub(super) fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
+    pub(super) fn strings(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+    ) -> BTreeMap<String, String> {
         self.document(KeyDoc {
             path: join(&self.frame.label, &format!("{name}.KEY")),
             default: String::new(),
@@ -227,7 +229,10 @@ impl Reader {
     ) -> T {
         let (origin, table) = match node {
             None => (self.frame.origin.clone(), Table::new()),
-            Some(Node { origin, value: Value::Table(table) }) => (origin, table),
+            Some(Node {
+                origin,
+                value: Value::Table(table),
+            }) => (origin, table),
             Some(Node { origin, value }) => {
                 self.remember(name, origin.clone());
                 self.problem(name, format!("must be a table, not {}", value.kind()));
@@ -250,7 +255,11 @@ impl Reader {
 
     fn refuse_leftovers(&mut self) {
         for (name, node) in mem::take(&mut self.frame.table) {
-            let near = self.frame.known.iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
+            let near = self
+                .frame
+                .known
+                .iter()
+                .map(|known| (strsim::damerau_levenshtein(known, &name), known));
             let hint = match near.min() {
                 Some((distance, known)) if distance <= 1 + name.len() / 3 => {
                     format!("unknown key; did you mean {known}")
@@ -265,5 +274,9 @@ impl Reader {
 
 /// Joins a path and a name below it.
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }

@@ -14,7 +14,7 @@ use super::{forms, reader::Reader};
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
 /// Loopback: operators' endpoints ask for no credentials there.
 pub const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
-/// Fits the usual limit of 1024 open files with a raised soft limit; more costs memory a connection.
+/// Plenty behind a proxy; each takes a file handle and some memory.
 pub const MAX_CONNECTIONS: usize = 1024;
 /// Long enough for a slow network, short enough to shed clients that dribble headers.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,35 +62,58 @@ pub struct Server {
 impl Server {
     pub(super) fn read(reader: &mut Reader) -> Self {
         reader.table("server", |r| Self {
-            listen: r
-                .key("listen", "Address of the shared listener")
-                .parsed("address", LISTEN, forms::address),
+            listen: r.key("listen", "Address of the shared listener").parsed(
+                "address",
+                LISTEN,
+                forms::address,
+            ),
             admin_listen: r
                 .key("admin_listen", "Address of the operators' listener")
                 .parsed("address", ADMIN_LISTEN, forms::address),
             tls: Tls::read(r),
             trusted_proxies: r
-                .key("trusted_proxies", "Peers whose `Forwarded` and `X-Forwarded-*` are believed")
+                .key(
+                    "trusted_proxies",
+                    "Peers whose `Forwarded` and `X-Forwarded-*` are believed",
+                )
                 .list("addresses or networks", forms::network)
                 .unwrap_or_default(),
             max_connections: r
-                .key("max_connections", "Connections open at once; further ones wait")
+                .key(
+                    "max_connections",
+                    "Connections open at once; further ones wait",
+                )
                 .integer(1..=1_000_000, MAX_CONNECTIONS),
             header_timeout: r
-                .key("header_timeout_seconds", "A request head must have arrived within this time")
+                .key(
+                    "header_timeout_seconds",
+                    "A request head must have arrived within this time",
+                )
                 .seconds(1..=3600, HEADER_TIMEOUT),
             body_timeout: r
-                .key("body_timeout_seconds", "A request body must have arrived within this time")
+                .key(
+                    "body_timeout_seconds",
+                    "A request body must have arrived within this time",
+                )
                 .seconds(1..=3600, BODY_TIMEOUT),
             body_bytes: r
-                .key("body_bytes", "Largest request body where a service names no smaller one")
+                .key(
+                    "body_bytes",
+                    "Largest request body where a service names no smaller one",
+                )
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
             drain: r
-                .key("drain_seconds", "After a signal, requests in flight have this long to end")
+                .key(
+                    "drain_seconds",
+                    "After a signal, requests in flight have this long to end",
+                )
                 .seconds(0..=3600, DRAIN),
             compression: r
-                .key("compression", "Compress answers for clients that accept gzip")
+                .key(
+                    "compression",
+                    "Compress answers for clients that accept gzip",
+                )
                 .flag(true),
         })
     }
@@ -99,9 +122,15 @@ impl Server {
 impl Tls {
     fn read(reader: &mut Reader) -> Option<Self> {
         let read = |r: &mut Reader| {
-            let cert = r.key("cert", "Certificate chain, leaf first (PEM file)").required().path();
+            let cert = r
+                .key("cert", "Certificate chain, leaf first (PEM file)")
+                .required()
+                .path();
             let key = r.key("key", "Private key (PEM file)").required().path();
-            Some(Self { cert: cert?, key: key? })
+            Some(Self {
+                cert: cert?,
+                key: key?,
+            })
         };
         reader.optional_table("tls", read).flatten()
     }
@@ -112,7 +141,10 @@ impl Admin {
         reader.table("admin", |r| Self {
             tls: Tls::read(r),
             allow_remote: r
-                .key("allow_remote", "Allow an admin address beyond loopback without TLS")
+                .key(
+                    "allow_remote",
+                    "Allow an admin address beyond loopback without TLS",
+                )
                 .flag(false),
         })
     }
@@ -132,7 +164,10 @@ impl Log {
         ];
         reader.table("log", |r| Self {
             format: r
-                .key("format", "Readable lines or JSON objects, on standard error")
+                .key(
+                    "format",
+                    "Readable lines or JSON objects, on standard error",
+                )
                 .choice(&FORMATS, LogFormat::Human),
             level: r
                 .key("level", "The least important level that is written")

@@ -11,14 +11,38 @@ use std::iter;
 /// Properties that are not a site's.
 const PROPERTIES: [(&str, &str); 11] = [
     ("captchahmackey", "captcha.hmac_key"),
-    ("captchacaptchatimeoutseconds", "captcha.captcha_timeout_seconds"),
-    ("captchasourceaddresswindowseconds", "captcha.source_address_window_seconds"),
-    ("managementendpointswebexposureinclude", "management.endpoints.web.exposure.include"),
-    ("managementendpointswebexposureinclude#", "management.endpoints.web.exposure.include.#"),
-    ("managementendpointswebexposureexclude", "management.endpoints.web.exposure.exclude"),
-    ("managementendpointswebexposureexclude#", "management.endpoints.web.exposure.exclude.#"),
-    ("managementendpointswebbasepath", "management.endpoints.web.base_path"),
-    ("managementendpointhealthshowdetails", "management.endpoint.health.show_details"),
+    (
+        "captchacaptchatimeoutseconds",
+        "captcha.captcha_timeout_seconds",
+    ),
+    (
+        "captchasourceaddresswindowseconds",
+        "captcha.source_address_window_seconds",
+    ),
+    (
+        "managementendpointswebexposureinclude",
+        "management.endpoints.web.exposure.include",
+    ),
+    (
+        "managementendpointswebexposureinclude#",
+        "management.endpoints.web.exposure.include.#",
+    ),
+    (
+        "managementendpointswebexposureexclude",
+        "management.endpoints.web.exposure.exclude",
+    ),
+    (
+        "managementendpointswebexposureexclude#",
+        "management.endpoints.web.exposure.exclude.#",
+    ),
+    (
+        "managementendpointswebbasepath",
+        "management.endpoints.web.base_path",
+    ),
+    (
+        "managementendpointhealthshowdetails",
+        "management.endpoint.health.show_details",
+    ),
     ("managementserverport", "management.server.port"),
     ("managementserveraddress", "management.server.address"),
 ];
@@ -33,7 +57,10 @@ const SITE_PROPERTIES: [(&str, &str); 9] = [
     ("sourceaddressipv4netsize", "source_address_ipv4_net_size"),
     ("sourceaddressipv6netsize", "source_address_ipv6_net_size"),
     ("whitelistedsourceaddresses", "whitelisted_source_addresses"),
-    ("whitelistedsourceaddresses#", "whitelisted_source_addresses.#"),
+    (
+        "whitelistedsourceaddresses#",
+        "whitelisted_source_addresses.#",
+    ),
 ];
 
 /// The key that a property sets; the property is split at its dots and indexes.
@@ -41,28 +68,31 @@ pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
     match words {
         ["captcha", "sites", site, rest @ ..] => {
             let head = ["captcha", "sites", site].map(str::to_owned);
-            Some(head.into_iter().chain(look_up(&SITE_PROPERTIES, rest)?).collect())
+            Some(
+                head.into_iter()
+                    .chain(look_up(&SITE_PROPERTIES, rest)?)
+                    .collect(),
+            )
         }
         _ => look_up(&PROPERTIES, words),
     }
 }
 
-/// The key that a variable sets, such as `CAPTCHA_SITES_MY_SITE_SECRET`.
+/// The keys that a variable such as `CAPTCHA_SITES_MY_SITE_SECRET` may set, likeliest first.
 ///
-/// A site's key may hold underscores, so the shortest one that leaves a property is taken.
-pub(super) fn key_of_variable(name: &str) -> Option<Vec<String>> {
+/// It does not tell where a site's key ends; the Java service's have no underscores.
+pub(super) fn keys_of_variable(name: &str) -> Vec<Vec<String>> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split('_').collect();
     let ["captcha", "sites", rest @ ..] = words.as_slice() else {
-        return key_of_property(&words);
+        return key_of_property(&words).into_iter().collect();
     };
-    (1..rest.len()).find_map(|length| {
+    let key = |length| {
         let (site, property) = rest.split_at_checked(length)?;
         let site = site.join("_");
-        let words: Vec<&str> =
-            ["captcha", "sites", &site].into_iter().chain(property.iter().copied()).collect();
-        key_of_property(&words)
-    })
+        key_of_property(&[&["captcha", "sites", &site], property].concat())
+    };
+    (1..rest.len()).filter_map(key).collect()
 }
 
 /// A name as Spring compares it.
@@ -82,6 +112,15 @@ fn look_up(table: &[(&str, &str)], words: &[&str]) -> Option<Vec<String>> {
     }
     let (_, path) = table.iter().find(|(known, _)| *known == name)?;
     let mut indexes = indexes.into_iter().chain(iter::repeat("0"));
-    let segment = |part| if part == "#" { indexes.next() } else { Some(part) };
-    path.split('.').map(segment).map(|part| part.map(str::to_owned)).collect()
+    let segment = |part| {
+        if part == "#" {
+            indexes.next()
+        } else {
+            Some(part)
+        }
+    };
+    path.split('.')
+        .map(segment)
+        .map(|part| part.map(str::to_owned))
+        .collect()
 }

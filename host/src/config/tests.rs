@@ -1,1 +1,58 @@
+//! What each layer says, what is refused and how it is put.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod alias;
+mod captcha;
+mod checks;
+mod import;
+mod layers;
+mod problems;
+mod reference;
+
+use super::{ConfigFile, Flag, Loaded, Problems, Sources, load};
+
+/// A TOML text and an environment, as root so that no HOME is needed.
+fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
+    Sources {
+        file: Some(ConfigFile {
+            name: "config.toml".to_owned(),
+            text: toml.to_owned(),
+        }),
+        environment: environment
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect(),
+        flags: Vec::new(),
+        root: true,
+    }
+}
+
+fn with_flag(mut sources: Sources, name: &str, path: &str, value: &str) -> Sources {
+    let [name, path, value] = [name, path, value].map(str::to_owned);
+    sources.flags.push(Flag { name, path, value });
+    sources
+}
+
+fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
+    load(sources(toml, environment)).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
+    match load(sources(toml, environment)) {
+        Ok(_) => panic!("accepted:\n{toml}\n{environment:?}"),
+        Err(problems) => problems,
+    }
+}
+
+/// Asserts that each text gives exactly one problem, which contains the words.
+fn each_refused(cases: &[(&str, &str)]) {
+    for (toml, words) in cases {
+        let problems = refused(toml, &[]);
+        assert_eq!(problems.iter().count(), 1, "{toml}\n{problems}");
+        assert!(
+            problems.to_string().contains(words),
+            "{toml}\n{problems}\nlacks: {words}"
+        );
+    }
+}

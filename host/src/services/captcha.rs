@@ -25,14 +25,22 @@ use self::{
 };
 use crate::{
     capabilities::Backing,
-    config::{captcha::Captcha as Settings, slots::Slot as SlotSettings},
+    config::{
+        captcha::Captcha as Settings,
+        slots::{Slot as SlotSettings, SlotName},
+    },
     invoke::{self, Outcome},
-    keys::{KeyRing, MasterKey},
+    keys::{Key, KeyRing, MasterKey},
     slots::{Slot, Yard},
     storage::{Ledger, StorageError},
-    telemetry::{CaptchaEvent, Metrics, escape_guest},
+    telemetry::{
+        Metrics, escape_guest,
+        metrics::{Client as Labels, Event},
+    },
 };
 
+/// Name, and bytes, of the key that a component's self-test signs with: no secret.
+const SELF_TEST_KEY: &str = "self-test";
 /// Longest text of a guest's error that is passed on, bytes.
 const ERROR_BYTES: usize = 200;
 
@@ -111,6 +119,16 @@ pub enum CallError {
     Internal,
 }
 
+/// A request that was refused before it came to a site; counted under the site `unknown`, never under a
+/// name that the client sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RejectedRequest {
+    /// Not understood.
+    BadRequest,
+    /// Wrong credentials.
+    Unauthorized,
+}
+
 /// A challenge for the widget.
 #[derive(Debug)]
 pub struct Issued {
@@ -166,6 +184,7 @@ impl CaptchaService {
             .collect();
         let mut ring = KeyRing::default();
         sites.values().for_each(|site| site.add_keys(&mut ring, masters));
+        ring.insert(SELF_TEST_KEY.into(), vec![Key::new(SELF_TEST_KEY)]);
         backing.keys = ring;
         backing.config = slot.config.clone();
         backing.ledger = Some(ledger.clone());
@@ -174,7 +193,8 @@ impl CaptchaService {
             masters.first().cloned().unwrap_or_else(|| MasterKey::new("")),
             settings.source_address_window.max(timeout),
         );
-        let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(crate::config::slots::SlotName::Captcha.as_str()));
+        metrics.captcha.know_sites(sites.keys().map(String::as_str));
+        let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha));
         Self { slot, sites, peppers, ledger, metrics }
     }
 
@@ -229,14 +249,15 @@ impl CaptchaService {
                 captcha.bulkhead_captcha_challenges().call_issue(store, &policy, &client, action.as_deref()).await
             })
         });
-        let issued = answer.await?.map_err(|error| CallError::of_guest(error))?;
+        let issued = answer.await?.map_err(CallError::of_guest)?;
         let challenge = RawValue::from_string(issued.challenge).map_err(|error| {
             tracing::error!(%error, "the captcha component answered with something else than JSON");
             CallError::Internal
         })?;
         self.ledger.note_issued(&site.key);
-        self.metrics.captcha_issued(&site.key, issued.cost);
-        self.event(site, CaptchaEvent::ChallengeRequest, Some(issued.cost), allow_listed, issued.visits);
+        self.metrics.captcha.issued(&site.key, issued.cost);
+        let labels = Labels { visits: issued.visits, ..labels(site, Some(issued.cost), allow_listed) };
+        self.metrics.captcha.event(&labels, Event::ChallengeRequest);
         Ok(Issued { challenge, cost: issued.cost, visits: issued.visits })
     }
 
@@ -259,11 +280,11 @@ impl CaptchaService {
             true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
             false => self.judge(site, client, payload, action).await.map(|(judged, verdict)| (judged, Some(verdict))),
         };
-        self.metrics.captcha_verified_in(since.elapsed());
+        self.metrics.captcha.verified(since.elapsed());
         match &judged {
             Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
             Err(CallError::Malformed(_) | CallError::Busy { .. }) => {}
-            Err(_) => self.event(site, CaptchaEvent::VerifyError, None, allow_listed, 0),
+            Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
         }
         judged.map(|(judged, _)| judged)
     }
@@ -325,7 +346,7 @@ impl CaptchaService {
         });
         let invalidated = answer.await?.map_err(CallError::of_guest)?;
         if invalidated {
-            self.event(site, CaptchaEvent::Invalidate, None, false, 0);
+            self.metrics.captcha.event(&labels(site, None, false), Event::Invalidate);
         }
         Ok(invalidated)
     }
@@ -339,24 +360,41 @@ impl CaptchaService {
     fn note_judged(&self, site: &ServedSite, judged: &Judged, verdict: Option<&Verdict>, allow_listed: bool) {
         let cost = verdict.and_then(|verdict| verdict.cost);
         let time = verdict.and_then(|verdict| verdict.reported_time_ms).filter(|time| *time >= 0.0 && time.is_finite());
-        self.metrics.captcha_judged(&site.key, judged.rejected.map(Reason::as_str));
-        self.ledger.note_verified(&site.key, judged.rejected.is_none(), time, cost);
+        let valid = judged.rejected.is_none();
+        self.metrics.captcha.request(Some(&site.key), valid);
+        self.ledger.note_verified(&site.key, valid, time, cost);
+        let labels = labels(site, cost, allow_listed);
         match judged.rejected {
             None => {
-                self.event(site, CaptchaEvent::VerifySuccess, cost, allow_listed, 0);
+                self.metrics.captcha.event(&labels, Event::VerifySuccess);
                 if let Some(time) = time {
-                    self.metrics.captcha_solve_time(&site.key, cost, allow_listed, time);
+                    self.metrics.captcha.solve_time(&labels, time);
                 }
             }
-            // As in captchaservice, a replay is no failure of the solver.
-            Some(Reason::Replayed) => {}
-            Some(_) => self.event(site, CaptchaEvent::VerifyFailure, cost, allow_listed, 0),
+            Some(reason) => {
+                self.metrics.captcha.rejected(Some(&site.key), reason.as_str());
+                // As in captchaservice, a replay is no failure of the solver.
+                if reason != Reason::Replayed {
+                    self.metrics.captcha.event(&labels, Event::VerifyFailure);
+                }
+            }
         }
     }
 
-    fn event(&self, site: &ServedSite, event: CaptchaEvent, cost: Option<u32>, allow_listed: bool, visits: u64) {
-        self.metrics.captcha_event(&site.key, event, cost, allow_listed, visits);
+    /// Counts a request that never came to a site.
+    pub fn count_rejected_request(&self, kind: RejectedRequest) {
+        let reason = match kind {
+            RejectedRequest::BadRequest => "bad_request",
+            RejectedRequest::Unauthorized => "unauthorized",
+        };
+        self.metrics.captcha.request(None, false);
+        self.metrics.captcha.rejected(None, reason);
     }
+}
+
+/// Labels of an event whose visit count is not known: only issuing a challenge counts visits.
+fn labels(site: &ServedSite, cost: Option<u32>, whitelisted: bool) -> Labels<'_> {
+    Labels { site: &site.key, cost: cost.unwrap_or(0), whitelisted, visits: 0 }
 }
 
 impl From<invoke::CallError> for CallError {

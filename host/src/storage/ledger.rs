@@ -1,5 +1,6 @@
 //! The ledger as its callers see it.
 
+use super::StorageError;
 use super::load::{Load, Loads};
 use super::memory::Memory;
 use super::pool::PoolStats;
@@ -9,7 +10,6 @@ use super::sqlite::Sqlite;
 use super::store::{self, Store};
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
-use super::StorageError;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +66,12 @@ struct Inner {
     home: Handle,
 }
 
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}
+
 impl Ledger {
     /// Opens the ledger, creates tables that are missing, and starts its tasks on the current tokio runtime.
     ///
@@ -75,14 +81,24 @@ impl Ledger {
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let store = Arc::new(match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, options.connections).await?),
-            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, options.connections).await?),
+            Backend::Postgres(url) => {
+                Store::Postgres(Postgres::open(&url, options.connections).await?)
+            }
             Backend::Memory => Store::Memory(Memory::default()),
         });
         let visits = Arc::new(Recorder::new(options.window));
         let counts = Arc::new(Counts::new());
         let tasks = Tasks::start(&store, &visits, &counts);
         let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
-        Ok(Self(Arc::new(Inner { store, visits, counts, loads, tasks, closed, home })))
+        Ok(Self(Arc::new(Inner {
+            store,
+            visits,
+            counts,
+            loads,
+            tasks,
+            closed,
+            home,
+        })))
     }
 
     fn store(&self) -> Result<&Store, StorageError> {
@@ -103,7 +119,8 @@ impl Ledger {
         let store = self.store()?;
         let site = records::site_key(site)?;
         let client = records::client_keys(client)?;
-        let counted = store::in_time(self.0.visits.record(store, site, client, allow_listed)).await?;
+        let counted =
+            store::in_time(self.0.visits.record(store, site, client, allow_listed)).await?;
         self.0.counts.visited();
         Ok(counted)
     }
@@ -118,10 +135,18 @@ impl Ledger {
     ///
     /// It is remembered until `expires_at` (Unix seconds) and [`SKEW`](super::SKEW); a challenge past that is never
     /// granted. After `Unavailable` the spend may or may not have been counted, but nobody was granted it.
-    pub async fn claim(&self, id: &str, expires_at: u64, limit: u32, all: bool) -> Result<bool, StorageError> {
+    pub async fn claim(
+        &self,
+        id: &str,
+        expires_at: u64,
+        limit: u32,
+        all: bool,
+    ) -> Result<bool, StorageError> {
         let store = self.store()?;
         if limit > MAX_LIMIT {
-            return Err(StorageError::Invalid(format!("limit: at most {MAX_LIMIT} spends of one challenge are counted")));
+            return Err(StorageError::Invalid(format!(
+                "limit: at most {MAX_LIMIT} spends of one challenge are counted"
+            )));
         }
         let claim = Claim {
             id: Id::parse(id)?,
@@ -133,18 +158,17 @@ impl Ledger {
         if limit == 0 || claim.is_late() {
             return Ok(false);
         }
-        let spends = u64::from(claim.spends);
-        let granted = store.claim(claim).await?;
-        if granted {
-            self.0.counts.claimed(spends);
-        }
-        Ok(granted)
+        let spent = store.claim(claim).await?;
+        self.0.counts.claimed(spent);
+        Ok(spent > 0)
     }
 
     /// Counts one failed attempt at the challenge `id` (64 lower-case hex digits) and answers how many there have
     /// been; remembered as a claim is.
     pub async fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, StorageError> {
-        self.store()?.fail(&Id::parse(id)?, records::row_expiry(expires_at)).await
+        self.store()?
+            .fail(&Id::parse(id)?, records::row_expiry(expires_at))
+            .await
     }
 
     /// Figures of `site` over the recent past, in this process.
@@ -161,7 +185,9 @@ impl Ledger {
     /// A solution was judged at `site`; when it was good, `solve_ms` is the time that the client reports (milliseconds)
     /// and `cost` the challenge's.
     pub fn note_verified(&self, site: &str, ok: bool, solve_ms: Option<f64>, cost: Option<u32>) {
-        self.0.loads.verified(site, ok, solve_ms, cost, Instant::now());
+        self.0
+            .loads
+            .verified(site, ok, solve_ms, cost, Instant::now());
     }
 
     /// Deletes expired rows now; none when another host is at it. Runs by itself at the start and about every ten

@@ -1,12 +1,12 @@
 //! PostgreSQL, shared by any number of hosts.
 
+use super::StorageError;
 use super::pool::{Connections, PoolStats};
 use super::records::{Claim, Id, Rows, Swept, Visit, Visits, by_site};
 use super::schema::Table;
 use super::store::in_time;
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
-use super::StorageError;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
@@ -27,14 +27,18 @@ const TURNS: usize = 64;
 pub(super) struct Postgres {
     options: PgConnectOptions,
     connections: Connections<sqlx::Postgres>,
-    turns: [Mutex<()>; TURNS],
+    turns: Box<[Mutex<()>]>,
 }
 
 impl Postgres {
     /// Connects, and creates what is missing.
     pub(super) async fn open(url: &str, connections: u32) -> Result<Self, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
-            .map_err(|_| StorageError::Invalid("PostgreSQL URL: postgres://user:password@host:port/database is needed".into()))?
+            .map_err(|_| {
+                StorageError::Invalid(
+                    "PostgreSQL URL: postgres://user:password@host:port/database is needed".into(),
+                )
+            })?
             .disable_statement_logging();
         if options.get_application_name().is_none() {
             options = options.application_name("bulkhead");
@@ -43,10 +47,19 @@ impl Postgres {
         let mut lease = connections.acquire().await?;
         in_time(prepare(&mut lease)).await?;
         lease.done();
-        Ok(Self { options, connections, turns: std::array::from_fn(|_| Mutex::new(())) })
+        Ok(Self {
+            options,
+            connections,
+            turns: (0..TURNS).map(|_| Mutex::new(())).collect(),
+        })
     }
 
-    pub(super) async fn visits(&self, site: &str, client: &[String], now: i64) -> Result<Visits, StorageError> {
+    pub(super) async fn visits(
+        &self,
+        site: &str,
+        client: &[String],
+        now: i64,
+    ) -> Result<Visits, StorageError> {
         let mut lease = self.connections.acquire().await?;
         let (client, site): (i64, i64) = sqlx::query_as(
             "SELECT
@@ -64,7 +77,10 @@ impl Postgres {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
+        Ok(Visits {
+            client: client.cast_unsigned(),
+            site: site.cast_unsigned(),
+        })
     }
 
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
@@ -119,23 +135,34 @@ impl Postgres {
 
     /// Takes the challenge's lock in a statement of its own: under `READ COMMITTED` the next one then sees what the
     /// lock's last holder committed.
-    pub(super) async fn claim(&self, claim: &Claim) -> Result<bool, StorageError> {
+    pub(super) async fn claim(&self, claim: &Claim) -> Result<u64, StorageError> {
         let key = claim.id.lock_key();
-        let turn = usize::try_from(key.cast_unsigned() % TURNS as u64).ok().and_then(|place| self.turns.get(place));
+        let turn = usize::try_from(key.cast_unsigned() % TURNS as u64)
+            .ok()
+            .and_then(|place| self.turns.get(place));
         let _turn = match turn {
             Some(turn) => Some(turn.lock().await),
             None => None,
         };
         let mut lease = self.connections.acquire().await?;
-        let mut transaction = lease.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(key).execute(&mut *transaction).await?;
+        let mut transaction = lease
+            .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
+            .await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)")
+            .bind(key)
+            .execute(&mut *transaction)
+            .await?;
         let written = sqlx::query(
             "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
             SELECT id, $2, to_timestamp($3) FROM unnest($1::uuid[]) AS spend (id)
             LIMIT greatest(0, $4 - (SELECT count(*) FROM invalidated_payload
                 WHERE payload_hash = $2 AND expires_at >= to_timestamp($5)))",
         )
-        .bind((0..claim.spends).map(|_| Uuid::new_v4()).collect::<Vec<_>>())
+        .bind(
+            (0..claim.spends)
+                .map(|_| Uuid::new_v4())
+                .collect::<Vec<_>>(),
+        )
         .bind(claim.id.as_str())
         .bind(seconds(claim.expires_at))
         .bind(i64::from(claim.limit))
@@ -144,7 +171,7 @@ impl Postgres {
         .await?;
         transaction.commit().await?;
         lease.done();
-        Ok(written.rows_affected() > 0)
+        Ok(written.rows_affected())
     }
 
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
@@ -174,15 +201,24 @@ impl Postgres {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
+        Ok(Rows {
+            captcha_request: requests.cast_unsigned(),
+            invalidated_payload: payloads.cast_unsigned(),
+        })
     }
 
     /// Sweeps on a connection of its own, whose advisory lock ends with it: none when another host holds that.
     pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
         let mut sweeper = Sweeper(in_time(async { Ok(self.options.connect().await?) }).await?);
-        let elect = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(SWEEP_LOCK).fetch_one(&mut sweeper.0);
+        let elect = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
+            .bind(SWEEP_LOCK)
+            .fetch_one(&mut sweeper.0);
         let elected = in_time(async { Ok(elect.await?) }).await?;
-        let swept = if elected { Some(sweep::sweep(&mut sweeper, now).await?) } else { None };
+        let swept = if elected {
+            Some(sweep::sweep(&mut sweeper, now).await?)
+        } else {
+            None
+        };
         in_time(async { Ok(sweeper.0.close().await?) }).await?;
         Ok(swept)
     }
@@ -213,38 +249,61 @@ impl Expire for Sweeper {
             "SELECT ctid::text FROM {} WHERE expires_at < to_timestamp($1) LIMIT {SCAN}",
             table.name()
         );
-        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(seconds(now)).fetch_all(&mut self.0);
+        let query = sqlx::query_scalar(AssertSqlSafe(select))
+            .bind(seconds(now))
+            .fetch_all(&mut self.0);
         in_time(async { Ok(query.await?) }).await
     }
 
-    async fn delete(&mut self, table: Table, places: &[String], now: i64) -> Result<u64, StorageError> {
+    async fn delete(
+        &mut self,
+        table: Table,
+        places: &[String],
+        now: i64,
+    ) -> Result<u64, StorageError> {
         let delete = format!(
             "DELETE FROM {} WHERE ctid = ANY($1::text[]::tid[]) AND expires_at < to_timestamp($2)",
             table.name()
         );
-        let query = sqlx::query(AssertSqlSafe(delete)).bind(places).bind(seconds(now)).execute(&mut self.0);
+        let query = sqlx::query(AssertSqlSafe(delete))
+            .bind(places)
+            .bind(seconds(now))
+            .execute(&mut self.0);
         in_time(async { Ok(query.await?.rows_affected()) }).await
     }
 }
 
 /// Creates missing tables, one host at a time, and checks the columns of those that exist.
 async fn prepare(connection: &mut PgConnection) -> Result<(), StorageError> {
-    let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SCHEMA_LOCK).execute(&mut *transaction).await?;
+    let mut transaction = connection
+        .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
+        .await?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(SCHEMA_LOCK)
+        .execute(&mut *transaction)
+        .await?;
     for table in Table::ALL {
         let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
             .bind(table.name())
             .fetch_one(&mut *transaction)
             .await?;
         if !exists {
-            sqlx::raw_sql(table.postgres()).execute(&mut *transaction).await?;
+            sqlx::raw_sql(table.postgres())
+                .execute(&mut *transaction)
+                .await?;
         }
-        sqlx::query(table.probe()).execute(&mut *transaction).await?;
+        sqlx::query(table.probe())
+            .execute(&mut *transaction)
+            .await?;
     }
-    let commit: String = sqlx::query_scalar("SHOW synchronous_commit").fetch_one(&mut *transaction).await?;
+    let commit: String = sqlx::query_scalar("SHOW synchronous_commit")
+        .fetch_one(&mut *transaction)
+        .await?;
     transaction.commit().await?;
     if commit == "off" {
-        tracing::warn!("PostgreSQL runs with synchronous_commit = off: a crash of its machine can forget spent challenges");
+        tracing::warn!(
+            "PostgreSQL runs with synchronous_commit = off: a crash of its machine can forget spent challenges"
+        );
     }
     Ok(())
 }

@@ -12,8 +12,12 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 4] =
-        [Self::CaptchaRequest, Self::InvalidatedPayload, Self::Failure, Self::SiteVisits];
+    pub(super) const ALL: [Self; 4] = [
+        Self::CaptchaRequest,
+        Self::InvalidatedPayload,
+        Self::Failure,
+        Self::SiteVisits,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -30,8 +34,12 @@ impl Table {
             Self::CaptchaRequest => {
                 "SELECT id, request_at, source_address_hash, is_whitelisted, expires_at FROM captcha_request LIMIT 0"
             }
-            Self::InvalidatedPayload => "SELECT id, payload_hash, expires_at FROM invalidated_payload LIMIT 0",
-            Self::Failure => "SELECT payload_hash, failures, expires_at FROM bulkhead_failure LIMIT 0",
+            Self::InvalidatedPayload => {
+                "SELECT id, payload_hash, expires_at FROM invalidated_payload LIMIT 0"
+            }
+            Self::Failure => {
+                "SELECT payload_hash, failures, expires_at FROM bulkhead_failure LIMIT 0"
+            }
             Self::SiteVisits => "SELECT site, expires_at, visits FROM bulkhead_site_visits LIMIT 0",
         }
     }

@@ -18,9 +18,10 @@ pub(super) async fn in_time<T>(
 ) -> Result<T, StorageError> {
     match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
         Ok(answer) => answer,
-        Err(_) => {
-            Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
-        }
+        Err(_) => Err(StorageError::Unavailable(format!(
+            "no answer within {} s",
+            ANSWER_TIMEOUT.as_secs()
+        ))),
     }
 }
 
@@ -64,8 +65,8 @@ impl Store {
         }
     }
 
-    /// Whether at least one row was written.
-    pub(super) async fn claim(&self, claim: Claim) -> Result<bool, StorageError> {
+    /// Spends that were written: none when none was left.
+    pub(super) async fn claim(&self, claim: Claim) -> Result<u64, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.claim(claim)).await,
             Self::Postgres(store) => in_time(store.claim(&claim)).await,

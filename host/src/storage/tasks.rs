@@ -32,13 +32,17 @@ impl Tasks {
             tokio::spawn(sweep(store.clone(), stopped.clone())),
             tokio::spawn(count(store.clone(), counts.clone(), stopped)),
         ];
-        Self { stop, running: Mutex::new(running) }
+        Self {
+            stop,
+            running: Mutex::new(running),
+        }
     }
 
-    /// Tells the tasks to end and waits until they have; they finish the statement that they are at.
+    /// Tells the tasks to end and waits until they have.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(());
-        let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let running =
+            std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
         for task in running {
             if let Err(error) = task.await {
                 tracing::error!(%error, "a task of the ledger failed");
@@ -58,7 +62,9 @@ async fn flush(store: Arc<Store>, visits: Arc<Recorder>, mut stopped: watch::Rec
         let flushed = visits.flush(&store).await;
         match &flushed {
             Ok(()) if failing => tracing::info!("visits are written again"),
-            Err(error) if !failing => tracing::warn!(%error, "visits cannot be written; they wait in memory"),
+            Err(error) if !failing => {
+                tracing::warn!(%error, "visits cannot be written; they wait in memory")
+            }
             Ok(()) | Err(_) => {}
         }
         failing = flushed.is_err();
@@ -91,7 +97,9 @@ fn report(swept: Result<Option<records::Swept>, StorageError>) {
             "expired rows deleted"
         ),
         Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "expired rows cannot be deleted; the next sweep tries again"),
+        Err(error) => {
+            tracing::warn!(%error, "expired rows cannot be deleted; the next sweep tries again")
+        }
     }
 }
 
@@ -133,13 +141,20 @@ impl Counts {
     pub(super) fn new() -> Self {
         let asked = Notify::new();
         asked.notify_one();
-        Self { requests: AtomicU64::new(0), payloads: AtomicU64::new(0), asked }
+        Self {
+            requests: AtomicU64::new(0),
+            payloads: AtomicU64::new(0),
+            asked,
+        }
     }
 
     /// The figures at hand; asks for new ones.
     pub(super) fn rows(&self) -> Rows {
         self.asked.notify_one();
-        Rows { captcha_request: self.requests.load(Relaxed), invalidated_payload: self.payloads.load(Relaxed) }
+        Rows {
+            captcha_request: self.requests.load(Relaxed),
+            invalidated_payload: self.payloads.load(Relaxed),
+        }
     }
 
     pub(super) fn visited(&self) {

@@ -1,1 +1,57 @@
+//! The ledger on SQLite and in memory. On PostgreSQL it is tested with a real server, in the test crate.
 
+mod claims;
+mod opening;
+mod upkeep;
+mod visits;
+
+use super::records::now;
+use super::*;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const WINDOW: Duration = Duration::from_secs(1800);
+
+fn options(window: Duration) -> Options {
+    Options {
+        window,
+        connections: 4,
+    }
+}
+
+async fn sqlite(folder: &TempDir) -> Ledger {
+    Ledger::open(Backend::Sqlite(file(folder)), options(WINDOW))
+        .await
+        .unwrap()
+}
+
+async fn memory() -> Ledger {
+    Ledger::open(Backend::Memory, options(WINDOW))
+        .await
+        .unwrap()
+}
+
+fn file(folder: &TempDir) -> std::path::PathBuf {
+    folder.path().join("ledger.sqlite")
+}
+
+async fn raw(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .connect()
+        .await
+        .unwrap()
+}
+
+fn id(number: u64) -> String {
+    format!("{number:064x}")
+}
+
+/// Unix seconds, a minute from now.
+fn soon() -> u64 {
+    now().cast_unsigned() / 1000 + 60
+}

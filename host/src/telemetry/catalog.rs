@@ -24,16 +24,13 @@ use crate::telemetry::family::{Family, Kind};
 
 /// Bounds for times of calls, seconds: from an instantiation to a deadline.
 const TIMES: &[f64] = &[
-    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05,
-    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
+    0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 /// Bounds for the cost of challenges: rounds, iterations, N or passes.
-const COSTS: &[f64] = &[
-    1.0, 10.0, 100.0, 500.0, 1_000.0, 2_000.0, 3_000.0, 5_000.0, 10_000.0, 20_000.0, 50_000.0,
-    100_000.0, 1_000_000.0,
-];
+const COSTS: &[f64] = &[1.0, 10.0, 100.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6];
 
 macro_rules! families {
     ($($id:ident: $kind:expr, $name:literal [$($label:literal),*] $unit:literal, $help:literal;)*) => {
@@ -49,68 +46,126 @@ macro_rules! families {
 }
 
 families! {
-    BUILD_INFO: Kind::Gauge, "bulkhead_build_info" ["version"] "", "The running build.";
+    BUILD_INFO: Kind::Gauge, "bulkhead_build_info" ["version"] "",
+        "The running build.";
 
-    CALLS: Kind::Counter, "bulkhead_calls_total" ["slot", "outcome"] "", "Calls of components by outcome.";
-    INSTANTIATE: Kind::Histogram(TIMES), "bulkhead_instantiate_seconds" ["slot"] "seconds", "Time to make a component instance.";
-    GUEST: Kind::Histogram(TIMES), "bulkhead_guest_seconds" ["slot"] "seconds", "Time inside the called export.";
-    CALL: Kind::Histogram(TIMES), "bulkhead_call_seconds" ["slot"] "seconds", "Time of a call from admission to outcome.";
-    QUEUE: Kind::Histogram(TIMES), "bulkhead_queue_seconds" ["slot"] "seconds", "Time that a call waited for a place.";
-    MEMORY_HIGH_WATER: Kind::Gauge, "bulkhead_memory_high_water_bytes" ["slot"] "bytes", "Most memory that one call used since the start.";
-    IN_FLIGHT: Kind::Gauge, "bulkhead_in_flight" ["slot"] "", "Calls running now.";
-    QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "", "Calls waiting for a place now.";
-    POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "", "Places of the pooling allocator in use.";
-    VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "", "The component versions that may answer.";
-    GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes", "Log text of components beyond their rate, not written.";
-    GUEST_LOG_LINES: Kind::Counter, "bulkhead_guest_log_lines_total" ["slot", "level"] "", "Log lines that components wrote.";
-    COMPILE_CACHE: Kind::Counter, "bulkhead_compile_cache_total" ["result"] "", "Look-ups in the compiled-code cache.";
-    COMPILE: Kind::Histogram(COMPILE_TIMES), "bulkhead_compile_seconds" [] "seconds", "Time to compile a component.";
+    CALLS: Kind::Counter, "bulkhead_calls_total" ["slot", "outcome"] "",
+        "Calls of components by outcome.";
+    INSTANTIATE: Kind::Histogram(TIMES), "bulkhead_instantiate_seconds" ["slot"] "seconds",
+        "Time to make a component instance.";
+    GUEST: Kind::Histogram(TIMES), "bulkhead_guest_seconds" ["slot"] "seconds",
+        "Time inside the called export.";
+    CALL: Kind::Histogram(TIMES), "bulkhead_call_seconds" ["slot"] "seconds",
+        "Time of a call from admission to outcome.";
+    QUEUE: Kind::Histogram(TIMES), "bulkhead_queue_seconds" ["slot"] "seconds",
+        "Time that a call waited for a place.";
+    MEMORY_HIGH_WATER: Kind::Gauge, "bulkhead_memory_high_water_bytes" ["slot"] "bytes",
+        "Most memory that one call used since the start.";
+    IN_FLIGHT: Kind::Gauge, "bulkhead_in_flight" ["slot"] "",
+        "Calls running now.";
+    QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
+        "Calls waiting for a place now.";
+    POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
+        "Places of the pooling allocator in use.";
+    VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",
+        "The component version that answers.";
+    GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",
+        "Log text of components beyond their rate, not written.";
+    GUEST_LOG_LINES: Kind::Counter, "bulkhead_guest_log_lines_total" ["slot", "level"] "",
+        "Log lines that components wrote.";
+    COMPILE_CACHE: Kind::Counter, "bulkhead_compile_cache_total" ["result"] "",
+        "Look-ups in the compiled-code cache.";
+    COMPILE: Kind::Histogram(COMPILE_TIMES), "bulkhead_compile_seconds" [] "seconds",
+        "Time to compile a component.";
 
-    CONNECTIONS: Kind::Gauge, "bulkhead_connections" [] "", "Open connections of clients.";
-    CONNECTION_ERRORS: Kind::Counter, "bulkhead_connection_errors_total" ["kind"] "", "Connections that ended before a request was parsed.";
-    HTTP_REQUESTS: Kind::Counter, "bulkhead_http_requests_total" ["service", "route", "method", "status"] "", "Answered requests.";
-    HTTP_SERVER: Kind::Summary, "http_server_requests_seconds" ["error", "exception", "method", "outcome", "status", "uri"] "seconds", "Time to answer a request.";
-    HTTP_ACTIVE: Kind::LongTask, "http_server_requests_active_seconds" [] "seconds", "Requests being answered.";
+    CONNECTIONS: Kind::Gauge, "bulkhead_connections" [] "",
+        "Open connections of clients.";
+    CONNECTION_ERRORS: Kind::Counter, "bulkhead_connection_errors_total" ["kind"] "",
+        "Connections that ended before a request was parsed.";
+    HTTP_REQUESTS: Kind::Counter, "bulkhead_http_requests_total" ["service", "route", "method", "status"] "",
+        "Answered requests.";
+    HTTP_SERVER: Kind::Summary, "http_server_requests_seconds"
+        ["error", "exception", "method", "outcome", "status", "uri"] "seconds",
+        "Time to answer a request.";
+    HTTP_ACTIVE: Kind::LongTask, "http_server_requests_active_seconds" [] "seconds",
+        "Requests being answered.";
 
-    CAPTCHA_REQUESTS: Kind::Counter, "captcha_requests_total" ["site", "outcome"] "", "Verification requests.";
-    CAPTCHA_EVENTS: Kind::Counter, "captcha_events_total" ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count", "event_type"] "", "All captcha events: challenge requests and verification attempts";
-    CAPTCHA_SOLVE_TIME: Kind::Summary, "captcha_client_solve_time_milliseconds" ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count"] "milliseconds", "Solve time that clients report with a good solution.";
-    CAPTCHA_INVALIDATED: Kind::Gauge, "captcha_invalidated_payloads" [] "", "Spent payloads that have not expired.";
-    CAPTCHA_VERIFY: Kind::Histogram(TIMES), "captcha_verify_duration_seconds" [] "seconds", "Time to judge a payload.";
-    CAPTCHA_ROWS: Kind::Gauge, "captcha_active_rows" ["table"] "", "Rows in the ledger that have not expired.";
-    CAPTCHA_COST: Kind::Histogram(COSTS), "captcha_issued_cost" ["site"] "", "Cost of issued challenges.";
-    CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "", "Refused captcha requests by reason.";
+    CAPTCHA_REQUESTS: Kind::Counter, "captcha_requests_total" ["site", "outcome"] "",
+        "Verification requests.";
+    CAPTCHA_EVENTS: Kind::Counter, "captcha_events_total"
+        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count", "event_type"] "",
+        "All captcha events: challenge requests and verification attempts";
+    CAPTCHA_SOLVE_TIME: Kind::Summary, "captcha_client_solve_time_milliseconds"
+        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count"] "milliseconds",
+        "Solve time that clients report with a good solution.";
+    CAPTCHA_INVALIDATED: Kind::Gauge, "captcha_invalidated_payloads" [] "",
+        "Spent payloads that have not expired.";
+    CAPTCHA_VERIFY: Kind::Histogram(TIMES), "captcha_verify_duration_seconds" [] "seconds",
+        "Time to judge a payload.";
+    CAPTCHA_ROWS: Kind::Gauge, "captcha_active_rows" ["table"] "",
+        "Rows in the ledger that have not expired.";
+    CAPTCHA_COST: Kind::Histogram(COSTS), "captcha_issued_cost" ["site"] "",
+        "Cost of issued challenges.";
+    CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "",
+        "Refused captcha requests by reason.";
 
-    POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "", "Open database connections.";
-    POOL_ACTIVE: Kind::Gauge, "hikaricp_connections_active" ["pool"] "", "Database connections in use.";
-    POOL_IDLE: Kind::Gauge, "hikaricp_connections_idle" ["pool"] "", "Database connections not in use.";
-    POOL_PENDING: Kind::Gauge, "hikaricp_connections_pending" ["pool"] "", "Calls waiting for a database connection.";
-    POOL_MAX: Kind::Gauge, "hikaricp_connections_max" ["pool"] "", "Most database connections there may be.";
-    POOL_MIN: Kind::Gauge, "hikaricp_connections_min" ["pool"] "", "Database connections kept open.";
-    POOL_TIMEOUTS: Kind::Counter, "hikaricp_connections_timeout_total" ["pool"] "", "Calls that got no database connection in time.";
-    POOL_ACQUIRE: Kind::Summary, "hikaricp_connections_acquire_seconds" ["pool"] "seconds", "Time to get a database connection.";
+    POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
+        "Open database connections.";
+    POOL_ACTIVE: Kind::Gauge, "hikaricp_connections_active" ["pool"] "",
+        "Database connections in use.";
+    POOL_IDLE: Kind::Gauge, "hikaricp_connections_idle" ["pool"] "",
+        "Database connections not in use.";
+    POOL_PENDING: Kind::Gauge, "hikaricp_connections_pending" ["pool"] "",
+        "Calls waiting for a database connection.";
+    POOL_MAX: Kind::Gauge, "hikaricp_connections_max" ["pool"] "",
+        "Most database connections there may be.";
+    POOL_MIN: Kind::Gauge, "hikaricp_connections_min" ["pool"] "",
+        "Database connections kept open.";
+    POOL_TIMEOUTS: Kind::Counter, "hikaricp_connections_timeout_total" ["pool"] "",
+        "Calls that got no database connection in time.";
+    POOL_ACQUIRE: Kind::Summary, "hikaricp_connections_acquire_seconds" ["pool"] "seconds",
+        "Time to get a database connection.";
 
-    MEMORY_USED: Kind::Gauge, "jvm_memory_used_bytes" ["area", "id"] "bytes", "Memory in use: heap is the allocator, nonheap is WebAssembly memory.";
-    MEMORY_COMMITTED: Kind::Gauge, "jvm_memory_committed_bytes" ["area", "id"] "bytes", "Memory taken from the system: heap is the allocator, nonheap is WebAssembly memory.";
-    MEMORY_MAX: Kind::Gauge, "jvm_memory_max_bytes" ["area", "id"] "bytes", "Most memory there may be, -1 without a bound.";
-    GC_PAUSE: Kind::Summary, "jvm_gc_pause_seconds" [] "seconds", "Always 0: the host collects no garbage.";
-    LIVE_THREADS: Kind::Gauge, "jvm_threads_live_threads" [] "threads", "Threads of the operating system.";
+    MEMORY_USED: Kind::Gauge, "jvm_memory_used_bytes" ["area", "id"] "bytes",
+        "Memory in use: heap is the allocator, nonheap is WebAssembly memory.";
+    MEMORY_COMMITTED: Kind::Gauge, "jvm_memory_committed_bytes" ["area", "id"] "bytes",
+        "Memory taken from the system: heap is the allocator, nonheap is WebAssembly memory.";
+    MEMORY_MAX: Kind::Gauge, "jvm_memory_max_bytes" ["area", "id"] "bytes",
+        "Most memory there may be, -1 without a bound.";
+    GC_PAUSE: Kind::Summary, "jvm_gc_pause_seconds" [] "seconds",
+        "Always 0: the host collects no garbage.";
+    LIVE_THREADS: Kind::Gauge, "jvm_threads_live_threads" [] "threads",
+        "Threads of the operating system.";
 
-    UPTIME: Kind::Gauge, "process_uptime_seconds" [] "seconds", "Time since the process began.";
-    CPU_USAGE: Kind::Gauge, "process_cpu_usage" [] "", "Share of all processors that the process used since the last scrape, 0 to 1.";
-    OPEN_FILES: Kind::Gauge, "process_files_open_files" [] "files", "Open file descriptors.";
-    MAX_FILES: Kind::Gauge, "process_files_max_files" [] "files", "Most file descriptors there may be.";
-    CPU_COUNT: Kind::Gauge, "system_cpu_count" [] "", "Processors that the process may use.";
-    DISK_FREE: Kind::Gauge, "disk_free_bytes" ["path"] "bytes", "Space that the host may still fill.";
-    DISK_TOTAL: Kind::Gauge, "disk_total_bytes" ["path"] "bytes", "Size of the file system.";
+    UPTIME: Kind::Gauge, "process_uptime_seconds" [] "seconds",
+        "Time since the process began.";
+    CPU_USAGE: Kind::Gauge, "process_cpu_usage" [] "",
+        "Share of all processors that the process used since the last scrape, 0 to 1.";
+    OPEN_FILES: Kind::Gauge, "process_files_open_files" [] "files",
+        "Open file descriptors.";
+    MAX_FILES: Kind::Gauge, "process_files_max_files" [] "files",
+        "Most file descriptors there may be.";
+    CPU_COUNT: Kind::Gauge, "system_cpu_count" [] "",
+        "Processors that the process may use.";
+    DISK_FREE: Kind::Gauge, "disk_free_bytes" ["path"] "bytes",
+        "Space that the host may still fill.";
+    DISK_TOTAL: Kind::Gauge, "disk_total_bytes" ["path"] "bytes",
+        "Size of the file system.";
 
-    PROCESS_CPU: Kind::Counter, "process_cpu_seconds_total" [] "seconds", "Total user and system CPU time spent in seconds.";
-    PROCESS_FDS: Kind::Gauge, "process_open_fds" [] "", "Number of open file descriptors.";
-    PROCESS_MAX_FDS: Kind::Gauge, "process_max_fds" [] "", "Maximum number of open file descriptors.";
-    PROCESS_VIRTUAL: Kind::Gauge, "process_virtual_memory_bytes" [] "bytes", "Virtual memory size in bytes.";
-    PROCESS_RESIDENT: Kind::Gauge, "process_resident_memory_bytes" [] "bytes", "Resident memory size in bytes.";
-    PROCESS_START: Kind::Gauge, "process_start_time_seconds" [] "seconds", "Start time of the process since unix epoch in seconds.";
-    PROCESS_THREADS: Kind::Gauge, "process_threads" [] "", "Number of OS threads in the process.";
+    PROCESS_CPU: Kind::Counter, "process_cpu_seconds_total" [] "seconds",
+        "Total user and system CPU time spent in seconds.";
+    PROCESS_FDS: Kind::Gauge, "process_open_fds" [] "",
+        "Number of open file descriptors.";
+    PROCESS_MAX_FDS: Kind::Gauge, "process_max_fds" [] "",
+        "Maximum number of open file descriptors.";
+    PROCESS_VIRTUAL: Kind::Gauge, "process_virtual_memory_bytes" [] "bytes",
+        "Virtual memory size in bytes.";
+    PROCESS_RESIDENT: Kind::Gauge, "process_resident_memory_bytes" [] "bytes",
+        "Resident memory size in bytes.";
+    PROCESS_START: Kind::Gauge, "process_start_time_seconds" [] "seconds",
+        "Start time of the process since unix epoch in seconds.";
+    PROCESS_THREADS: Kind::Gauge, "process_threads" [] "",
+        "Number of OS threads in the process.";
 }
 
 /// A Markdown table of every metric.
@@ -152,9 +207,10 @@ mod tests {
     #[test]
     fn the_reference_lists_companions() {
         let table = reference();
-        assert!(table.contains(
-            "| `http_server_requests_seconds`, `http_server_requests_seconds_max` | summary |"
-        ));
+        assert!(
+            table
+                .contains("| `http_server_requests_seconds`, `http_server_requests_seconds_max` | summary |")
+        );
         assert_eq!(table.lines().count(), ALL.len() + 2);
     }
 }

@@ -48,10 +48,7 @@ mod tests {
     fn text_unless_openmetrics_is_asked_for() {
         assert_eq!(Format::negotiate(None), Some(Format::Text));
         assert_eq!(Format::negotiate(Some("*/*")), Some(Format::Text));
-        assert_eq!(
-            Format::negotiate(Some("application/openmetrics-text")),
-            Some(Format::OpenMetrics)
-        );
+        assert_eq!(Format::negotiate(Some("application/openmetrics-text")), Some(Format::OpenMetrics));
         assert_eq!(Format::negotiate(Some("application/json")), None);
     }
 }

@@ -55,6 +55,8 @@ fn levels(level: Level) -> Targets {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
     use std::sync::{Arc, Mutex};
 
     use super::*;

@@ -179,6 +179,8 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::collections::HashMap;
 
     use prometheus::core::{Collector, Desc};

@@ -157,6 +157,8 @@ fn escape(text: &mut String, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use prometheus::{Registry, core::Collector};
 
     use super::*;
@@ -250,8 +252,7 @@ wait_milliseconds_max 7.5
 
     #[test]
     fn infos_and_odd_numbers() {
-        let family =
-            Family { name: "build_info", kind: Listed::Gauge, unit: "", labels: &["v"], help: "h" };
+        let family = Family { name: "build_info", kind: Listed::Gauge, unit: "", labels: &["v"], help: "h" };
         let written = text(family, |registry, family| {
             series::<prometheus::Gauge, 1>(registry, family).get(["1"]).set(1.0);
         });

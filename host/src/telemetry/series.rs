@@ -75,12 +75,8 @@ impl<T: Cell, const N: usize> Series<T, N> {
         if family.labels.len() != N {
             return Err(Error::InconsistentCardinality { expect: N, got: family.labels.len() });
         }
-        let inner = Inner {
-            family,
-            descs: descs(family)?,
-            spare: T::create(family)?,
-            cells: RwLock::default(),
-        };
+        let inner =
+            Inner { family, descs: descs(family)?, spare: T::create(family)?, cells: RwLock::default() };
         let series = Self(Arc::new(inner));
         registry.register(Box::new(series.clone()))?;
         Ok(series)
@@ -153,15 +149,12 @@ fn key(values: &[&str]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
     use super::*;
 
-    static TWO_LABELS: Family = Family {
-        name: "test_total",
-        kind: Kind::Counter,
-        unit: "",
-        labels: &["site", "cost"],
-        help: "help",
-    };
+    static TWO_LABELS: Family =
+        Family { name: "test_total", kind: Kind::Counter, unit: "", labels: &["site", "cost"], help: "help" };
 
     #[test]
     fn label_values_do_not_run_together() {

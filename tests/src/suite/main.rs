@@ -1,1 +1,7 @@
-fn main(){}
+//! One integration binary: a module a concern.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod captcha_http;
+mod hostile;
+mod ledger;
+mod preflight;

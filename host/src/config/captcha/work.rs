@@ -27,7 +27,10 @@ impl Work {
 
     /// Whether the function is a plain hash.
     pub(super) fn is_hash(self) -> bool {
-        matches!(self.algorithm, Algorithm::Sha256 | Algorithm::Sha384 | Algorithm::Sha512)
+        matches!(
+            self.algorithm,
+            Algorithm::Sha256 | Algorithm::Sha384 | Algorithm::Sha512
+        )
     }
 
     /// What is wrong with this function under a protocol.
@@ -58,7 +61,12 @@ impl Work {
     /// What is wrong with `parallelism`.
     pub(super) fn lanes_fault(self) -> Option<String> {
         let idle = !self.takes_memory() && self.parallelism.is_some();
-        idle.then(|| format!("has no effect with {}; leave it out", self.algorithm.as_str()))
+        idle.then(|| {
+            format!(
+                "has no effect with {}; leave it out",
+                self.algorithm.as_str()
+            )
+        })
     }
 
     /// What is wrong with a cost.

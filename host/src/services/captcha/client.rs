@@ -89,7 +89,7 @@ mod tests {
     use crate::config::captcha::Site;
 
     fn masked(address: &str, v4: u8, v6: u8) -> String {
-        let site = Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::fixture() };
+        let site = Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::default() };
         text(network(&site, address.parse().unwrap()))
     }
 

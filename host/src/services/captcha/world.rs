@@ -24,7 +24,7 @@ mod bindings {
 pub use self::bindings::{
     Captcha, CaptchaPre,
     exports::bulkhead::captcha::challenges::{
-        AutoPolicy, Binding, Client, Difficulty, Error, Issued, LadderStep, Protocol, Reason, Site as Policy, Verdict,
+        AutoPolicy, Binding, Client, Difficulty, Error, LadderStep, Protocol, Reason, Site as Policy, Verdict,
     },
 };
 

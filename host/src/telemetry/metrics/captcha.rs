@@ -120,7 +120,7 @@ impl Captcha {
     /// Counts a verification request by its verdict. Requests without good credentials, and those
     /// that do not parse, have no site.
     pub fn request(&self, site: Option<&str>, valid: bool) {
-        self.requests.get([self.label(site).as_str(), verdict(valid)]).inc();
+        self.requests.get([self.label(site), verdict(valid)]).inc();
     }
 
     /// Counts an event.
@@ -128,24 +128,24 @@ impl Captcha {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         let visits = visits(client.visits);
-        self.events.get([site.as_str(), &cost, listed, visits, event.as_str()]).inc();
+        self.events.get([site, &cost, listed, visits, event.as_str()]).inc();
     }
 
     /// A solve time that a client reported with a good solution, milliseconds.
     pub fn solve_time(&self, client: &Client<'_>, millis: f64) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
-        self.solve_time.get([site.as_str(), &cost, listed, visits(client.visits)]).observe(millis);
+        self.solve_time.get([site, &cost, listed, visits(client.visits)]).observe(millis);
     }
 
     /// The cost of an issued challenge.
     pub fn issued(&self, site: &str, cost: u32) {
-        self.cost.get([self.label(Some(site)).as_str()]).observe(cost.into());
+        self.cost.get([self.label(Some(site))]).observe(cost.into());
     }
 
     /// Counts a refused request by one of a fixed set of reasons.
     pub fn rejected(&self, site: Option<&str>, reason: &'static str) {
-        self.rejections.get([self.label(site).as_str(), reason]).inc();
+        self.rejections.get([self.label(site), reason]).inc();
     }
 
     /// The time that judging a payload took.
@@ -162,19 +162,9 @@ impl Captcha {
         }
     }
 
-    fn label(&self, site: Option<&str>) -> Label {
-        let sites = self.sites.load_full();
-        let known = site.filter(|site| sites.contains(*site));
-        Label(known.map(str::to_owned))
-    }
-}
-
-/// A site that metrics may name.
-struct Label(Option<String>);
-
-impl Label {
-    fn as_str(&self) -> &str {
-        self.0.as_deref().unwrap_or(UNKNOWN_SITE)
+    fn label<'a>(&self, site: Option<&'a str>) -> &'a str {
+        let sites = self.sites.load();
+        site.filter(|site| sites.contains(*site)).unwrap_or(UNKNOWN_SITE)
     }
 }
 
@@ -207,6 +197,8 @@ const fn visits(count: u64) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::telemetry::exposition::Format;
 

@@ -10,8 +10,7 @@ use crate::telemetry::{
 };
 
 /// Methods that get a label of their own; a client may invent others.
-const METHODS: [&str; 9] =
-    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
 /// Label of a method that is none of [`METHODS`].
 const OTHER_METHOD: &str = "OTHER";
 /// Label of a path that no route takes.
@@ -100,6 +99,8 @@ const fn outcome(status: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::telemetry::exposition::Format;
 

@@ -86,6 +86,8 @@ impl Pools {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::telemetry::exposition::Format;
 

@@ -73,7 +73,7 @@ impl Process {
     pub(super) fn register(registry: &Registry, data_dir: PathBuf) -> Result<Self> {
         registry.register(Box::new(ProcessCollector::for_self()))?;
         Series::<Summary, 0>::register(&catalog::GC_PAUSE, registry)?.get([]);
-        let gauge = |family| Ok(Series::<Gauge, 0>::register(family, registry)?.get([]));
+        let gauge = |family| Series::<Gauge, 0>::register(family, registry).map(|series| series.get([]));
         let cpus = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
         gauge(&catalog::CPU_COUNT)?.set(cpus);
         let process = Self {
@@ -152,6 +152,8 @@ fn set(gauge: &Gauge, value: Option<f64>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
     use super::*;
     use crate::telemetry::exposition::Format;
 

@@ -137,6 +137,8 @@ impl SlotMetrics {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::telemetry::exposition::Format;
 
@@ -169,8 +171,7 @@ mod tests {
         });
         let lines: Vec<&str> =
             text.lines().filter(|line| line.starts_with("bulkhead_version_info{")).collect();
-        let expected =
-            r#"bulkhead_version_info{digest="new",slot="captcha",source="/a.wasm"} 1"#;
+        let expected = r#"bulkhead_version_info{digest="new",slot="captcha",source="/a.wasm"} 1"#;
         assert_eq!(lines, [expected]);
     }
 }

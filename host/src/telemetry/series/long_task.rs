@@ -80,6 +80,8 @@ impl Cell for LongTask {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::telemetry::catalog;
 

@@ -41,8 +41,7 @@ pub(super) fn open_files() -> Option<usize> {
 
 /// The control group's memory limit, else the machine's memory; bytes.
 pub(super) fn memory_limit() -> Option<u64> {
-    const FILES: [&str; 2] =
-        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    const FILES: [&str; 2] = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limit = FILES.iter().find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
     limit.filter(|limit| *limit < NO_LIMIT).or_else(|| {
         let memory = fs::read_to_string("/proc/meminfo").ok()?;

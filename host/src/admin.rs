@@ -1,0 +1,173 @@
+//! The operators' listener: health and metrics.
+//!
+//! It runs on an operating-system thread of its own with a runtime of its own, so that it answers whatever
+//! guests do to the workers that serve requests. What it asks for its answers must not block.
+
+mod health;
+mod metrics;
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    middleware::map_response,
+    routing::get,
+};
+use tokio::{runtime, sync::Semaphore};
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub use self::health::{Failing, ReadyReport};
+use crate::{
+    config,
+    http::{
+        accept::{self, ConnectionObserver, Settings},
+        error, layers,
+        lifecycle::Lifecycle,
+        listen::{self, Bound, ListenError},
+        tls::{Certificates, TlsError},
+    },
+};
+
+/// The configuration key of the address.
+const SETTING: &str = "server.admin_listen";
+/// Open connections: probes and scrapers, a few of each.
+const CONNECTIONS: usize = 64;
+/// Time for a request head, and between requests: longer than the usual scrape interval.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
+/// A scrape in flight has this long once the host is told to stop.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Where the answers come from. Called on the admin thread, for every request anew; must not block.
+#[derive(Clone)]
+pub struct Sources {
+    /// Whether the host is ready, and if not, why.
+    pub ready: Arc<dyn Fn() -> ReadyReport + Send + Sync>,
+    /// Content type and body of `/metrics`, by the value of `Accept`.
+    pub metrics: Arc<dyn Fn(Option<&str>) -> (&'static str, String) + Send + Sync>,
+    /// Counts connections.
+    pub connections: Arc<dyn ConnectionObserver>,
+}
+
+/// An operators' listener that cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// Others could reach it unprotected.
+    #[error(
+        "`{SETTING}` is {0}, which others can reach without encryption: set `admin.tls`, use a loopback \
+         address, or accept the risk with `admin.allow_remote = true`"
+    )]
+    Exposed(SocketAddr),
+    /// The address is not to be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The certificate is not usable.
+    #[error("`admin.tls`: {0}")]
+    Tls(#[from] TlsError),
+    /// The operating system gives no thread or no event queue.
+    #[error("cannot start the admin thread: {0}; raise the limits of processes and open files")]
+    Thread(#[from] io::Error),
+}
+
+/// The running listener. Stops, and waits for its thread, when dropped.
+#[derive(Debug)]
+pub struct Admin {
+    address: SocketAddr,
+    url: String,
+    lifecycle: Lifecycle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Admin {
+    /// Starts the thread and returns once the address is bound.
+    ///
+    /// # Errors
+    /// See [`AdminError`].
+    pub fn start(
+        address: SocketAddr,
+        settings: &config::server::Admin,
+        sources: Sources,
+    ) -> Result<Self, AdminError> {
+        let protected = address.ip().to_canonical().is_loopback()
+            || settings.tls.is_some()
+            || settings.allow_remote;
+        if !protected {
+            return Err(AdminError::Exposed(address));
+        }
+        let tls = settings.tls.as_ref().map(Certificates::load).transpose()?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let lifecycle = Lifecycle::new();
+        let bound = {
+            let _context = runtime.enter();
+            listen::bind(SETTING, address, tls.clone())?
+        };
+        let (address, url) = (bound.local_addr(), bound.url());
+        let serving = run(bound, tls, sources, lifecycle.clone());
+        let thread = thread::Builder::new()
+            .name("admin".to_owned())
+            .spawn(move || runtime.block_on(serving))?;
+        Ok(Self { address, url, lifecycle, thread: Some(thread) })
+    }
+
+    /// The address, with port 0 resolved.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The base of its URLs.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Stops and waits for the thread, for a second at most if a request is in flight. Last of all in a
+    /// shutdown, so that probes are answered to the end.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.lifecycle.stop();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the admin thread panicked");
+        }
+    }
+}
+
+async fn run(
+    bound: Bound,
+    tls: Option<Arc<Certificates>>,
+    sources: Sources,
+    lifecycle: Lifecycle,
+) {
+    let settings = Settings {
+        header_timeout: HEADER_TIMEOUT,
+        drain: DRAIN,
+        connections: Arc::new(Semaphore::new(CONNECTIONS)),
+        observer: Arc::clone(&sources.connections),
+    };
+    if let Some(certificates) = tls {
+        tokio::spawn(certificates.watch(lifecycle.stopping()));
+    }
+    accept::serve(bound, router(sources), settings, lifecycle.stopping()).await;
+}
+
+fn router(sources: Sources) -> Router {
+    let router = Router::new()
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready))
+        .route("/metrics", get(metrics::scrape))
+        .with_state(sources);
+    error::with_fallbacks(router)
+        .layer(CatchPanicLayer::custom(error::answer_panic))
+        .layer(map_response(layers::forbid_sniffing))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+use super::{each_refused, loaded, refused};
+use crate::config::captcha::{
+    Algorithm, Auth, Binding, Database, KeySet, LadderStep, Protocol, Site,
+};
+
+const COMPAT: &str = "compat = true\ndifficulty_map = [{ min_visits = 1, cost = 1000 }]\n";
+
+fn site(body: &str) -> Site {
+    let toml = format!("[captcha.sites.a]\nsecret = 's'\n{body}");
+    loaded(&toml, &[]).config.captcha.sites.remove("a").unwrap()
+}
+
+fn step(min_visits: u32, cost: u32) -> LadderStep {
+    LadderStep { min_visits, cost }
+}
+
+#[test]
+fn a_site_needs_only_a_secret() {
+    let site = site("");
+    assert!(!site.compat && site.deterministic && !site.accept_v1);
+    assert_eq!(
+        (site.protocol, site.algorithm),
+        (Protocol::V2, Algorithm::Pbkdf2Sha256)
+    );
+    assert_eq!(site.difficulty_map, [step(1, 5000)]);
+    assert_eq!((site.binding, site.counter_max), (Binding::None, 256));
+    assert_eq!(
+        (
+            site.max_verifies_per_payload,
+            site.max_failures_per_challenge
+        ),
+        (1, 10)
+    );
+    assert_eq!(
+        (
+            site.source_address_ipv4_net_size,
+            site.source_address_ipv6_net_size
+        ),
+        (32, 128)
+    );
+}
+
+#[test]
+fn compat_and_v1_mean_sha_256() {
+    let compat = site(COMPAT);
+    assert!(compat.compat && !compat.deterministic);
+    assert_eq!(compat.algorithm, Algorithm::Sha256);
+    let v1 = site("protocol = 'v1'\ndifficulty_map = [{ min_visits = 0, cost = 9 }]");
+    assert!(v1.accept_v1 && !v1.deterministic);
+    assert_eq!(v1.algorithm, Algorithm::Sha256);
+}
+
+#[test]
+fn everything_about_a_site_is_read() {
+    let site = site(
+        "algorithm = 'argon2id'\nmemory_cost = 8192\nparallelism = 2\ncounter-max = 21\n\
+         difficulty-map = [{ min-visits = 10, cost = 3 }, { min-visits = 0, cost = 1 }]\n\
+         auto = { target_solve_ms = 800, min_cost = 1, max_cost = 4 }\nbinding = 'network'\n\
+         source_address_ipv6_net_size = 64\nwhitelisted_source_addresses = ['10.0.0.0/8', '::1']\n\
+         allowed_origins = ['https://a.example', 'http://localhost:3000', '*']\n\
+         widget_calls_per_minute = 5\nmax_verifies_per_payload = 3",
+    );
+    assert_eq!((site.memory_cost, site.parallelism), (Some(8192), Some(2)));
+    assert_eq!(site.difficulty_map, [step(0, 1), step(10, 3)]);
+    assert_eq!(site.auto.unwrap().target_solve.as_millis(), 800);
+    assert_eq!(site.binding, Binding::Network);
+    assert_eq!(site.whitelisted_source_addresses.len(), 2);
+    assert_eq!(site.allowed_origins.len(), 3);
+}
+
+#[test]
+fn secrets_rotate_and_are_composed() {
+    let secrets = |line: &str| {
+        let toml = format!("[captcha.sites.a]\n{line}");
+        let site = loaded(&toml, &[]).config.captcha.sites.remove("a").unwrap();
+        site.secrets
+            .iter()
+            .map(|secret| secret.expose().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(secrets("site_secret = 'x'"), ["x"]);
+    assert_eq!(secrets("site-secret = 'a, b'"), ["a, b"]);
+    assert_eq!(secrets("secrets = ['x', 'y']"), ["x", "y"]);
+    assert_eq!(secrets("secret = \"e\\u0301\""), ["\u{e9}"]);
+    each_refused(&[
+        (
+            "[captcha.sites.a]",
+            "line 1: captcha.sites.a.secret: must be given",
+        ),
+        (
+            "[captcha.sites.a]\nsecret = ' '",
+            "captcha.sites.a.secret.0: must not be empty",
+        ),
+        (
+            "[captcha.sites.a]\nsecrets = ['1', '2', '3']",
+            "must be one secret or two",
+        ),
+        (
+            "[captcha.sites.a]\nsecret = 'x'\nsecrets = ['y']",
+            "another name of secret; give one",
+        ),
+    ]);
+}
+
+#[test]
+fn unsound_sites_are_refused() {
+    let cases = [
+        (
+            "difficulty_map = [{ min_visits = 2, cost = 1 }]",
+            "difficulty_map: has no entry for the first visit",
+        ),
+        ("difficulty_map = []", "has no entry for the first visit"),
+        (
+            "difficulty_map = [{ min_visits = 0, cost = 1 }, { min_visits = 1, cost = 2 }]",
+            "two entries for one visit",
+        ),
+        (
+            "difficulty_map = [{ min_visits = 1 }]",
+            "difficulty_map.0.cost: must be given",
+        ),
+        (
+            "difficulty_map = [{ min_visits = 1, cost = 10000001 }]",
+            "must be from 1 to 10000000 with PBKDF2/SHA-256",
+        ),
+        (
+            "difficulty_map = 5",
+            "must be a list of tables, not a whole number",
+        ),
+        (
+            "compat = true",
+            "difficulty_map: must be given with SHA-256",
+        ),
+        (
+            "algorithm = 'MD5'",
+            "algorithm: must be one of SHA-256, SHA-384",
+        ),
+        (
+            "algorithm = 'SCRYPT'\ndifficulty_map = [{ min_visits = 1, cost = 1024 }]",
+            "memory_cost: must be given with SCRYPT",
+        ),
+        (
+            "memory_cost = 8",
+            "memory_cost: has no effect with PBKDF2/SHA-256",
+        ),
+        ("parallelism = 2", "parallelism: has no effect"),
+        ("parallelism = 5", "must be from 1 to 4"),
+        (
+            "algorithm = 'SCRYPT'\nmemory_cost = 8\ndifficulty_map = [{ min_visits = 1, cost = 1000 }]",
+            "must be a power of two",
+        ),
+        (
+            "algorithm = 'SCRYPT'\nmemory_cost = 8\ndifficulty_map = [{ min_visits = 1, cost = 131072 }]",
+            "67108864 is the most",
+        ),
+        (
+            "algorithm = 'ARGON2ID'\nmemory_cost = 8\nparallelism = 2\ndifficulty_map = [{ min_visits = 1, cost = 1 }]",
+            "must be from 16 to 65536 (KiB)",
+        ),
+        (
+            "algorithm = 'ARGON2ID'\nmemory_cost = 8\ndifficulty_map = [{ min_visits = 1, cost = 65 }]",
+            "must be from 1 to 64 with ARGON2ID",
+        ),
+        (
+            "protocol = 'v1'\nalgorithm = 'PBKDF2/SHA-256'",
+            "algorithm: must be SHA-256, SHA-384 or SHA-512",
+        ),
+        (
+            "auto = { target_solve_ms = 5, min_cost = 9, max_cost = 2 }",
+            "auto.min_cost: is greater than max_cost",
+        ),
+        ("max_verifies_per_payload = 0", "must be from 1"),
+        ("counter_max = 65537", "must be from 1 to 65536"),
+        ("source_address_ipv4_net_size = 33", "must be from 0 to 32"),
+        (
+            "source_address_ipv6_net_size = 129",
+            "must be from 0 to 128",
+        ),
+        ("source_address_ipv4_net_size = -1", "must be from 0 to 32"),
+        (
+            "whitelisted_source_addresses = ['10.0.0.0/33']",
+            "whitelisted_source_addresses.0: must be an IP address",
+        ),
+        (
+            "allowed_origins = ['https://a.example/']",
+            "write it as https://a.example",
+        ),
+        (
+            "allowed_origins = ['https://A.example:443']",
+            "write it as https://a.example",
+        ),
+        (
+            "allowed_origins = ['a.example']",
+            "must be an origin such as",
+        ),
+        ("widget_calls_per_minute = 0", "must be from 1"),
+    ];
+    for (body, words) in cases {
+        each_refused(&[(&format!("[captcha.sites.a]\nsecret = 's'\n{body}"), words)]);
+    }
+    for (line, words) in [
+        (
+            "deterministic = true",
+            "deterministic: is impossible with compat = true",
+        ),
+        (
+            "algorithm = 'SHA-512'",
+            "algorithm: must be SHA-256 with compat = true",
+        ),
+        (
+            "binding = 'exact'",
+            "binding: must be none with compat = true",
+        ),
+    ] {
+        each_refused(&[(
+            &format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}{line}"),
+            words,
+        )]);
+    }
+}
+
+#[test]
+fn site_keys_must_differ_in_nfc() {
+    let toml = "[captcha.sites.\"\u{e9}\"]\nsecret = 's'\n[captcha.sites.\"e\u{301}\"]\nsecret = 's'\n\
+                [captcha.sites.'']\nsecret = 's'";
+    let problems = refused(toml, &[]).to_string();
+    assert!(
+        problems.contains("clashes with another site key"),
+        "{problems}"
+    );
+    assert!(
+        problems.contains("a site key must not be empty"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn databases_are_told_apart() {
+    let database = |url: &str| {
+        let toml = format!("[captcha]\nhmac_key = 'k'\ndatabase = '{url}'");
+        loaded(&toml, &[]).config.captcha.database
+    };
+    assert!(matches!(
+        loaded("", &[]).config.captcha.database,
+        Database::EmbeddedSqlite
+    ));
+    assert!(
+        matches!(database("sqlite:/a/b.db"), Database::Sqlite(path) if path.ends_with("a/b.db"))
+    );
+    assert!(matches!(database("sqlite:///a/b.db"), Database::Sqlite(path) if path.is_absolute()));
+    assert!(matches!(
+        database("postgres://u:p@h/d"),
+        Database::Postgres(_)
+    ));
+    each_refused(&[
+        (
+            "[captcha]\ndatabase = 'postgres://h/d'",
+            "line 2: captcha.database: hosts that share",
+        ),
+        (
+            "[captcha]\ndatabase = 'sqlite::memory:'",
+            "must be sqlite: and the path",
+        ),
+        (
+            "[captcha]\ndatabase = 'mysql://h/d'",
+            "must be sqlite:PATH or postgres://",
+        ),
+        (
+            "[captcha]\nhmac_key = ''",
+            "captcha.hmac_key: must not be empty",
+        ),
+    ]);
+}
+
+#[test]
+fn callers_are_authenticated_as_configured() {
+    let long = "k".repeat(32);
+    let keys = format!("[captcha]\nauth = 'api-key'\napi_keys = ['{long}', '{long}x']");
+    assert!(
+        matches!(loaded(&keys, &[]).config.captcha.auth, Auth::ApiKey(keys) if keys.len() == 2)
+    );
+    let jwt =
+        "[captcha]\nauth = 'jwt'\n[captcha.jwt]\nkey_set_url = 'https://i/keys'\naudiences = ['a']";
+    let Auth::Jwt(jwt) = loaded(jwt, &[]).config.captcha.auth else {
+        panic!("no JWT")
+    };
+    assert_eq!(jwt.key_set, KeySet::Url("https://i/keys".to_owned()));
+    assert_eq!(jwt.audiences, ["a"]);
+    each_refused(&[
+        (
+            "[captcha]\nauth = 'api-key'",
+            "captcha.auth: needs captcha.api_keys",
+        ),
+        (
+            "[captcha]\nauth = 'api-key'\napi_keys = []",
+            "captcha.auth: needs captcha.api_keys",
+        ),
+        (
+            "[captcha]\nauth = 'api-key'\napi_keys = ['']",
+            "captcha.api_keys.0: must not be empty",
+        ),
+        (
+            "[captcha]\nauth = 'api-key'\napi_keys = ['short']",
+            "must have at least 32 characters",
+        ),
+        (
+            "[captcha]\nauth = 'jwt'",
+            "captcha.auth: needs captcha.jwt.key_set_url",
+        ),
+        (
+            "[captcha]\nauth = 'jwt'\njwt = { issuer = 'i' }",
+            "captcha.jwt.key_set_url: must be given, or key_set_file",
+        ),
+        (
+            "[captcha]\njwt = { key_set_url = 'https://a', key_set_file = 'f' }",
+            "remove one",
+        ),
+        ("[captcha]\njwt = { key_set_url = 'keys' }", "must be a URL"),
+    ]);
+}
+
+#[test]
+fn idle_credentials_are_warned_about() {
+    let long = "k".repeat(32);
+    let toml = format!("[captcha]\napi_keys = ['{long}']\njwt = {{ key_set_file = 'f' }}");
+    let warnings = loaded(&toml, &[]).warnings;
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "config.toml line 2: captcha.api_keys: has no effect with this captcha.auth",
+            "config.toml line 3: captcha.jwt: has no effect with this captcha.auth",
+        ]
+    );
+}
+
+#[test]
+fn a_secured_java_service_makes_the_mode_a_decision() {
+    let variable = "SPRING_SECURITY_OAUTH2_RESOURCESERVER_JWT_JWK_SET_URI";
+    let problems = refused("", &[(variable, "https://i/keys")]).to_string();
+    assert!(
+        problems.starts_with(&format!("{variable}: captcha.auth: the Java service asked")),
+        "{problems}"
+    );
+    loaded("[captcha]\nauth = 'none'", &[(variable, "https://i/keys")]);
+}
+
+#[test]
+fn compat_without_a_key_is_warned_about() {
+    let toml = format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}");
+    let warnings = loaded(&toml, &[]).warnings;
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0]
+            .to_string()
+            .starts_with("config.toml line 3: captcha.sites.a.compat: signs with")
+    );
+    assert!(
+        loaded(&format!("captcha.hmac_key = 'k'\n{toml}"), &[])
+            .warnings
+            .is_empty()
+    );
+}

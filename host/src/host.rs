@@ -1,0 +1,217 @@
+//! The host as one thing: everything that a configuration asks for, started and stopped.
+
+mod captcha;
+mod health;
+mod observe;
+
+use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use axum::Router;
+use tokio::task::JoinSet;
+
+use self::{captcha::CaptchaParts, health::HostHealth, observe::Observer};
+use crate::{
+    admin::{self, Admin},
+    compile::{CacheSettings, Compiler},
+    config::{
+        Config,
+        slots::{Service, SlotName},
+    },
+    engine::Engine,
+    http::{
+        accept, actuator, empty,
+        layers::{self, Layers},
+        lifecycle::Lifecycle,
+        listen::{self, Bound},
+        tls::Certificates,
+    },
+    keys::MasterKey,
+    pow::Pow,
+    slots::Yard,
+    storage::Ledger,
+    telemetry::{Metrics, exposition::Format},
+};
+
+/// Folder of generated secrets, in the data folder.
+const SECRETS: &str = "secrets";
+/// Folder of compiled code, in the data folder.
+const COMPILED: &str = "compiled";
+/// Time between readiness flipping and the listeners closing.
+const NOTICE: Duration = Duration::ZERO;
+
+/// Where a host listens, with port 0 resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// The shared listener.
+    pub public: SocketAddr,
+    /// The operators' listener.
+    pub admin: SocketAddr,
+}
+
+/// A running host. Stop it with [`Host::stop`].
+#[derive(Debug)]
+pub struct Host {
+    addresses: Addresses,
+    lifecycle: Lifecycle,
+    servers: JoinSet<()>,
+    ledgers: Vec<Ledger>,
+    health: Arc<HostHealth>,
+    // Last, so that operators see a host drain.
+    admin: Admin,
+}
+
+/// What services are built from.
+struct Parts<'a> {
+    config: &'a Config,
+    yard: Yard,
+    pow: Arc<Pow>,
+    metrics: Arc<Metrics>,
+    health: Arc<HostHealth>,
+}
+
+/// Routers by the address they are served at; none is the shared listener.
+#[derive(Default)]
+struct Listeners(Vec<(Option<SocketAddr>, &'static str, Router)>);
+
+impl Listeners {
+    fn add(&mut self, service: &Service, setting: &'static str, router: Router) {
+        let prefix = service.path_prefix.as_str();
+        let router = if prefix.is_empty() { router } else { Router::new().nest(prefix, router) };
+        self.merge(service.listen, setting, router);
+    }
+
+    fn merge(&mut self, address: Option<SocketAddr>, setting: &'static str, router: Router) {
+        match self.0.iter_mut().find(|(known, ..)| *known == address) {
+            Some((.., known)) => *known = std::mem::take(known).merge(router),
+            None => self.0.push((address, setting, router)),
+        }
+    }
+}
+
+impl Host {
+    /// Starts everything that `config` asks for and returns once it listens.
+    ///
+    /// # Errors
+    /// What stands in the way, and which key or flag mends it.
+    pub async fn start(config: Config) -> anyhow::Result<Self> {
+        let config = if config.demo { captcha::with_demo_site(config) } else { config };
+        data_folder(&config.data_dir)?;
+        let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        let lifecycle = Lifecycle::new();
+        let health = Arc::new(HostHealth::new(lifecycle.clone()));
+        let yard = yard(&config, &metrics)?;
+        observe::engine(&metrics, &yard.engine);
+        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
+            .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
+        let parts = Parts { config: &config, yard, pow: Arc::new(pow), metrics, health: Arc::clone(&health) };
+
+        let observer = Arc::new(Observer(Arc::clone(&parts.metrics)));
+        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts, &observer))?;
+        let mut listeners = Listeners::default();
+        listeners.merge(None, "server.listen", Router::new());
+        let ledgers = services(&parts, &mut listeners).await?;
+
+        let layers = Layers {
+            compression: config.server.compression,
+            trusted_proxies: config.server.trusted_proxies.clone().into(),
+            observer: observer.clone(),
+        };
+        let certificates = config.server.tls.as_ref().map(Certificates::load).transpose()?;
+        let settings = accept::Settings::new(&config.server, observer);
+        let mut servers = JoinSet::new();
+        let mut public = config.server.listen;
+        for (address, setting, router) in listeners.0 {
+            let bound = listen::bind(setting, address.unwrap_or(config.server.listen), certificates.clone())?;
+            tracing::info!(url = bound.url(), setting, "listening");
+            if address.is_none() {
+                public = bound.local_addr();
+            }
+            let router = layers::around(router, layers.clone());
+            servers.spawn(serve(bound, router, settings.clone(), lifecycle.clone()));
+        }
+        if let Some(certificates) = certificates {
+            servers.spawn(certificates.watch(lifecycle.stopping()));
+        }
+        lifecycle.ready();
+        let addresses = Addresses { public, admin: admin.local_addr() };
+        tracing::info!(admin = admin.url(), version = env!("CARGO_PKG_VERSION"), "ready");
+        Ok(Self { addresses, lifecycle, servers, ledgers, health, admin })
+    }
+
+    /// Where it listens.
+    pub const fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Flips readiness, lets requests in flight end within `server.drain_seconds`, and closes storage.
+    pub async fn stop(mut self) {
+        self.lifecycle.shut_down(NOTICE).await;
+        while self.servers.join_next().await.is_some() {}
+        self.health.stop();
+        for ledger in &self.ledgers {
+            if let Err(error) = ledger.close().await {
+                tracing::error!(%error, "the ledger did not close cleanly");
+            }
+        }
+        tracing::info!("stopped");
+        // Joins the admin thread, which a worker must not wait for.
+        let admin = self.admin;
+        let _ = tokio::task::spawn_blocking(move || admin.stop()).await;
+    }
+}
+
+async fn serve(bound: Bound, router: Router, settings: accept::Settings, lifecycle: Lifecycle) {
+    accept::serve(bound, router, settings, lifecycle.stopping()).await;
+}
+
+fn data_folder(path: &Path) -> anyhow::Result<()> {
+    let made = fs::create_dir_all(path).and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
+    made.with_context(|| format!("cannot use {} as data folder; set data_dir to a writable one", path.display()))
+}
+
+/// Engine and compiler.
+fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
+    let limits = SlotName::ALL.iter().map(|slot| &config.slots.get(*slot).limits);
+    let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
+    let key = MasterKey::in_file(&config.data_dir.join(SECRETS).join("host.key"))?;
+    let cache = CacheSettings { folder: config.data_dir.join(COMPILED), key: &key };
+    let cache = config.sandbox.cache.then_some(cache);
+    let workers = config.sandbox.compile_workers;
+    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), workers, cache, Arc::clone(metrics))?);
+    Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
+}
+
+fn admin_sources(parts: &Parts<'_>, observer: &Arc<Observer>) -> admin::Sources {
+    let (health, metrics) = (Arc::clone(&parts.health), Arc::clone(&parts.metrics));
+    let text = move |accept: Option<&str>| {
+        let format = Format::negotiate(accept).unwrap_or(Format::Text);
+        (format.content_type(), format.encode(&metrics.gather()).unwrap_or_default())
+    };
+    admin::Sources {
+        ready: Arc::new(move || health.report()),
+        metrics: Arc::new(text),
+        connections: Arc::new(observer.without_gauge()),
+    }
+}
+
+/// Builds every service that is on, and gives back the ledgers to close.
+async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Vec<Ledger>> {
+    let services = &parts.config.services;
+    if services.tickets.enabled {
+        listeners.add(&services.tickets, "services.tickets.listen", empty::tickets());
+    }
+    if services.status.enabled {
+        listeners.add(&services.status, "services.status.listen", empty::status());
+    }
+    if !services.captcha.enabled {
+        return Ok(Vec::new());
+    }
+    let CaptchaParts { router, actuator, ledger } = captcha::build(parts).await?;
+    listeners.add(&services.captcha, "services.captcha.listen", router);
+    match parts.config.management.listen {
+        None => listeners.add(&services.captcha, "services.captcha.listen", actuator::router(actuator)),
+        own => listeners.merge(own, "management.server.port", actuator::router(actuator)),
+    }
+    Ok(vec![ledger])
+}

@@ -1,0 +1,166 @@
+//! Builds the captcha service from its configuration.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use axum::{Router, http::HeaderMap};
+
+use super::{Parts, SECRETS};
+use crate::{
+    capabilities::Backing,
+    config::{
+        Config,
+        captcha::{Captcha, Database, Secret, Site},
+        slots::{ComponentSource, SlotName},
+    },
+    embedded,
+    http::{
+        actuator::{ActuatorState, Application},
+        captcha::{self, CaptchaState, demo},
+    },
+    invoke,
+    keys::MasterKey,
+    services::captcha::CaptchaService,
+    storage::{self, Backend, Ledger, Options},
+    telemetry::metrics::{Acquired, PoolStats, Table},
+};
+
+/// The demonstration site's key, and its secret.
+const DEMO: &str = "demo";
+
+pub(super) struct CaptchaParts {
+    pub router: Router,
+    pub actuator: ActuatorState,
+    pub ledger: Ledger,
+}
+
+/// Adds a site that anyone may use.
+pub(super) fn with_demo_site(mut config: Config) -> Config {
+    let site = Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
+    config.captcha.sites.entry(DEMO.into()).or_insert(site);
+    config
+}
+
+pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
+    let config = parts.config;
+    let settings = &config.captcha;
+    let ledger = open_ledger(settings, config).await?;
+    let slot = config.slots.get(SlotName::Captcha);
+    let backing = Backing::new(
+        SlotName::Captcha,
+        slot.limits.log_bytes_per_second,
+        Arc::clone(&parts.pow),
+        Arc::clone(&parts.metrics),
+    );
+    let masters = masters(settings, config)?;
+    let service = CaptchaService::new(settings, slot, parts.yard.clone(), backing, &masters, ledger.clone());
+    let service = Arc::new(service);
+    load(&service, parts).await;
+    watch(parts, &ledger);
+    if settings.sites.is_empty() {
+        tracing::warn!("no captcha site is configured, so every call is answered with 401; add one under captcha.sites");
+    }
+    let prefix = &config.services.captcha.path_prefix;
+    let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
+    let guard = state.guard.clone();
+    let mut router = captcha::router(state);
+    if config.demo {
+        router = router.merge(demo::router());
+    }
+    let authorized = move |headers: &HeaderMap| {
+        let (guard, headers) = (guard.clone(), headers.clone());
+        let admitted = async move { guard.admit(&headers).await.is_ok() };
+        Box::pin(admitted) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
+    };
+    let actuator = ActuatorState {
+        metrics: Arc::clone(&parts.metrics),
+        management: config.management.clone(),
+        health: parts.health.clone(),
+        authorized: Arc::new(authorized),
+        application: Application {
+            name: "bulkhead",
+            version: env!("CARGO_PKG_VERSION"),
+            description: env!("CARGO_PKG_DESCRIPTION"),
+        },
+    };
+    Ok(CaptchaParts { router, actuator, ledger })
+}
+
+async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledger> {
+    let backend = match &settings.database {
+        Database::EmbeddedSqlite => Backend::Sqlite(config.data_dir.join("captcha.sqlite")),
+        Database::Sqlite(path) => Backend::Sqlite(path.clone()),
+        Database::Postgres(url) => Backend::Postgres(url.expose().to_owned()),
+    };
+    let options = Options { window: settings.source_address_window, connections: settings.database_connections };
+    Ledger::open(backend, options).await.context("cannot open the captcha ledger; check captcha.database")
+}
+
+/// The master keys, the current one first.
+fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
+    let current = match &settings.hmac_key {
+        Some(key) => MasterKey::new(key.expose()),
+        None => MasterKey::in_file(&config.data_dir.join(SECRETS).join("captcha.key"))?,
+    };
+    let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
+    Ok([current].into_iter().chain(previous).collect())
+}
+
+/// Puts the configured component into the slot, or says in log and readiness why it may not answer.
+async fn load(service: &CaptchaService, parts: &Parts<'_>) {
+    let slot = service.slot();
+    let loaded = async {
+        let (wasm, source) = component(&slot.settings.component)?;
+        let version = slot.prepare(wasm, &source).await?;
+        let trial = invoke::trial(slot, &version).await;
+        trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
+        tracing::info!(slot = slot.name().as_str(), digest = %version.digest, source, "component active");
+        slot.activate(version);
+        anyhow::Ok(())
+    };
+    if let Err(error) = loaded.await {
+        let reason = format!("{error:#}");
+        tracing::error!(slot = slot.name().as_str(), reason, "the component may not answer");
+        slot.empty("its component was refused; the host's log and /health/ready say why");
+        parts.health.slot_empty(slot.name().as_str(), reason);
+    }
+}
+
+fn component(source: &ComponentSource) -> anyhow::Result<(Arc<[u8]>, String)> {
+    match source {
+        ComponentSource::Embedded => {
+            let wasm = embedded::component(SlotName::Captcha).context("this binary carries no component for it")?;
+            Ok((wasm.into(), "embedded".into()))
+        }
+        ComponentSource::File(path) => {
+            let read = |path: &PathBuf| std::fs::read(path);
+            let wasm = read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ok((wasm.into(), path.display().to_string()))
+        }
+    }
+}
+
+/// Has health and metrics look at the ledger.
+fn watch(parts: &Parts<'_>, ledger: &Ledger) {
+    parts.health.watch("captcha ledger", ledger.clone());
+    let ledger = ledger.clone();
+    parts.metrics.before_scrape(move |metrics| {
+        let rows = ledger.rows();
+        metrics.captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
+        metrics.captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
+        metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
+    });
+}
+
+fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
+    PoolStats {
+        size: stats.size,
+        idle: stats.idle,
+        active: stats.active,
+        pending: u32::try_from(stats.pending).unwrap_or(u32::MAX),
+        max: stats.max,
+        min: stats.min,
+        timeouts_total: stats.timeouts,
+        acquire: Acquired { count: stats.acquire.count, sum: stats.acquire.sum, max: stats.acquire.max },
+    }
+}

@@ -1,0 +1,125 @@
+//! What is known of the host's health, kept up to date in the background so that nobody waits for it.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, json};
+use tokio::task::JoinSet;
+
+use crate::{
+    admin::ReadyReport,
+    http::{
+        actuator::{Component, Health, Status},
+        lifecycle::{Lifecycle, Phase},
+    },
+    storage::Ledger,
+};
+
+/// Time between two looks at a database.
+const EVERY: Duration = Duration::from_secs(2);
+/// A database may be away this long before the host stops asking for requests.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The host's health.
+#[derive(Debug)]
+pub(super) struct HostHealth {
+    lifecycle: Lifecycle,
+    /// Slots without a component, and why.
+    empty: Mutex<Vec<(&'static str, String)>>,
+    databases: Mutex<Vec<Arc<Database>>>,
+    watchers: Mutex<JoinSet<()>>,
+}
+
+/// A database and when it last answered.
+#[derive(Debug)]
+struct Database {
+    name: &'static str,
+    answers: AtomicBool,
+    last: Mutex<Instant>,
+}
+
+impl Database {
+    async fn watch(self: Arc<Self>, ledger: Ledger) {
+        loop {
+            let answers = ledger.ping().await.is_ok();
+            if answers {
+                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            }
+            if self.answers.swap(answers, Ordering::Relaxed) != answers {
+                tracing::warn!(database = self.name, answers, "the database's state has changed");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    fn lost(&self) -> bool {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.answers.load(Ordering::Relaxed) && last.elapsed() > GRACE
+    }
+}
+
+impl HostHealth {
+    pub(super) fn new(lifecycle: Lifecycle) -> Self {
+        Self { lifecycle, empty: Mutex::default(), databases: Mutex::default(), watchers: Mutex::default() }
+    }
+
+    /// A slot has no component.
+    pub(super) fn slot_empty(&self, slot: &'static str, reason: String) {
+        self.empty.lock().unwrap_or_else(PoisonError::into_inner).push((slot, reason));
+    }
+
+    /// Looks at a database from now on.
+    pub(super) fn watch(&self, name: &'static str, ledger: Ledger) {
+        let database = Arc::new(Database { name, answers: AtomicBool::new(true), last: Mutex::new(Instant::now()) });
+        self.databases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&database));
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch(ledger));
+    }
+
+    pub(super) fn stop(&self) {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+
+    /// Whether requests should be sent here, and if not, why.
+    pub(super) fn report(&self) -> ReadyReport {
+        let mut report = ReadyReport::default();
+        match self.lifecycle.phase() {
+            Phase::Ready => {}
+            Phase::Starting => report.fail("lifecycle", "the host is starting"),
+            Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
+        }
+        for (slot, reason) in self.empty.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            report.fail(format!("slot {slot}"), reason.as_str());
+        }
+        for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            if database.lost() {
+                report.fail(database.name, "the database does not answer; see the log");
+            }
+        }
+        report
+    }
+}
+
+impl Health for HostHealth {
+    fn liveness(&self) -> Status {
+        Status::Up
+    }
+
+    fn readiness(&self) -> Status {
+        if self.report().is_ready() { Status::Up } else { Status::OutOfService }
+    }
+
+    fn components(&self) -> Vec<Component> {
+        let databases = self.databases.lock().unwrap_or_else(PoisonError::into_inner);
+        let component = |database: &Arc<Database>| {
+            let answers = database.answers.load(Ordering::Relaxed);
+            let details = Map::from_iter([("database".to_owned(), json!(database.name))]);
+            Component { name: "db", status: if answers { Status::Up } else { Status::Down }, details }
+        };
+        databases.iter().map(component).collect()
+    }
+}

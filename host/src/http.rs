@@ -1,0 +1,20 @@
+//! Requests: the only code, with [`crate::admin`], that knows HTTP status codes.
+
+pub mod accept;
+pub mod access_log;
+pub mod actuator;
+pub mod body;
+pub mod captcha;
+pub mod compression;
+mod connection;
+pub mod empty;
+pub mod error;
+pub mod forwarded;
+pub mod layers;
+pub mod lifecycle;
+pub mod listen;
+mod metering;
+mod pulse;
+pub mod request_id;
+mod stream;
+pub mod tls;

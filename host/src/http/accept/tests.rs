@@ -1,0 +1,329 @@
+use std::sync::Mutex;
+
+use axum::{
+    Extension, Json,
+    extract::State,
+    http::HeaderMap,
+    response::IntoResponse,
+    routing::{get, post},
+};
+use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Notify,
+    task::JoinHandle,
+};
+
+use super::*;
+use crate::http::{
+    body::{self, BodyLimits},
+    layers::{self, Layers},
+    lifecycle::Lifecycle,
+    listen,
+};
+
+const PATIENT: Duration = Duration::from_secs(60);
+const IMPATIENT: Duration = Duration::from_millis(100);
+const BODY: BodyLimits = BodyLimits { bytes: 64, time: IMPATIENT };
+
+#[derive(Default)]
+struct Counts(Mutex<(Vec<Fault>, usize, usize)>);
+
+impl ConnectionObserver for Counts {
+    fn opened(&self) {
+        self.0.lock().unwrap().1 += 1;
+    }
+    fn closed(&self) {
+        self.0.lock().unwrap().2 += 1;
+    }
+    fn fault(&self, fault: Fault) {
+        self.0.lock().unwrap().0.push(fault);
+    }
+}
+
+/// Lets a test hold a handler.
+#[derive(Default)]
+struct Gate {
+    entered: Notify,
+    open: Notify,
+}
+
+struct Host {
+    address: SocketAddr,
+    lifecycle: Lifecycle,
+    counts: Arc<Counts>,
+    gate: Arc<Gate>,
+    served: JoinHandle<()>,
+}
+
+impl Host {
+    fn start(header_timeout: Duration, drain: Duration, connections: usize) -> Self {
+        let bound = listen::bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
+        let (counts, gate) = (Arc::new(Counts::default()), Arc::new(Gate::default()));
+        let address = bound.local_addr();
+        let settings = Settings {
+            header_timeout,
+            drain,
+            connections: Arc::new(Semaphore::new(connections)),
+            observer: counts.clone(),
+        };
+        let lifecycle = Lifecycle::new();
+        let router = router(Arc::clone(&gate));
+        let served = tokio::spawn(serve(bound, router, settings, lifecycle.stopping()));
+        Self { address, lifecycle, counts, gate, served }
+    }
+
+    fn patient() -> Self {
+        Self::start(PATIENT, PATIENT, 100)
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Sends raw bytes and reads to the end of the connection.
+    async fn send(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut socket = self.connect().await;
+        socket.write_all(bytes.as_ref()).await.unwrap();
+        rest(&mut socket).await
+    }
+
+    /// Ends service and returns the faults; every connection that was opened must be closed.
+    async fn stop(self) -> Vec<Fault> {
+        self.lifecycle.stop();
+        self.served.await.unwrap();
+        let (faults, opened, closed) = std::mem::take(&mut *self.counts.0.lock().unwrap());
+        assert_eq!(opened, closed);
+        faults
+    }
+}
+
+fn router(gate: Arc<Gate>) -> Router {
+    let held = async |State(gate): State<Arc<Gate>>| {
+        gate.entered.notify_one();
+        gate.open.notified().await;
+        "let through"
+    };
+    let echo = async |headers: HeaderMap, body: axum::body::Body| {
+        match body::read_json(&headers, body, BODY).await {
+            Ok(bytes) => bytes.into_response(),
+            Err(error) => error.into_response(),
+        }
+    };
+    let peer = async |Extension(peer): Extension<PeerAddr>| Json(peer.0.ip().to_string());
+    let router = Router::new()
+        .route("/", get(async || "hello"))
+        .route("/held", get(held))
+        .route("/echo", post(echo))
+        .route("/peer", get(peer))
+        .with_state(gate);
+    let layers = Layers { compression: true, trusted_proxies: Arc::new([]), observer: Arc::new(()) };
+    layers::around(router, layers)
+}
+
+async fn rest(socket: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+/// Reads until the text appears.
+async fn until(socket: &mut TcpStream, wanted: &str) -> String {
+    let mut answer = String::new();
+    while !answer.contains(wanted) {
+        let mut buffer = [0; 1024];
+        let read = socket.read(&mut buffer).await.unwrap();
+        assert_ne!(read, 0, "ended before {wanted:?}: {answer}");
+        answer.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+    }
+    answer
+}
+
+fn head(method: &str, path: &str, more: &str) -> String {
+    format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{more}\r\n")
+}
+
+fn posted(kind: &str, body: &str) -> String {
+    let length = body.len();
+    head("POST", "/echo", &format!("content-type: {kind}\r\ncontent-length: {length}\r\n")) + body
+}
+
+#[tokio::test]
+async fn handlers_learn_the_peer() {
+    let host = Host::patient();
+    assert!(host.send(head("GET", "/peer", "")).await.ends_with("\"127.0.0.1\""));
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn silence_slow_heads_and_idle_connections_are_closed() {
+    let host = Host::start(IMPATIENT, PATIENT, 100);
+    assert_eq!(host.send("").await, "", "nothing sent");
+    assert_eq!(host.send("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ").await, "", "half a head");
+    assert_eq!(host.send("PRI * HTTP/2.0\r\n\r\nSM").await, "", "half a preface");
+    assert_eq!(host.stop().await, [Fault::Timeout; 3]);
+
+    let host = Host::start(IMPATIENT, PATIENT, 100);
+    let idle = host.send("GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(idle.ends_with("hello"), "answered first, then closed: {idle}");
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn a_slow_handler_outlives_the_header_timeout() {
+    let host = Host::start(IMPATIENT, PATIENT, 100);
+    let mut socket = host.connect().await;
+    socket.write_all(head("GET", "/held", "").as_bytes()).await.unwrap();
+    host.gate.entered.notified().await;
+    tokio::time::sleep(IMPATIENT * 15).await;
+    host.gate.open.notify_one();
+    assert!(rest(&mut socket).await.ends_with("let through"));
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_is_let_go() {
+    let host = Host::start(IMPATIENT, PATIENT, 1);
+    let mut deaf = host.connect().await;
+    let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    // Ends only when the host hangs up, since nobody takes its answers.
+    while deaf.write_all(request.repeat(1000).as_bytes()).await.is_ok() {}
+    assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
+    drop(deaf);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_counted() {
+    let host = Host::patient();
+    assert!(host.send("no HTTP at all\r\n\r\n").await.starts_with("HTTP/1.1 400 "));
+    let huge = head("GET", "/", &format!("x-huge: {}\r\n", "x".repeat(100_000)));
+    assert!(host.send(huge).await.starts_with("HTTP/1.1 431 "));
+    let many = head("GET", "/", &"x-many: x\r\n".repeat(200));
+    assert!(host.send(many).await.starts_with("HTTP/1.1 431 "));
+    assert_eq!(host.stop().await, [Fault::Malformed, Fault::TooLarge, Fault::TooLarge]);
+}
+
+#[tokio::test]
+async fn request_ids_are_echoed_or_made() {
+    let host = Host::patient();
+    let echoed = host.send(head("GET", "/", "x-request-id: mine-1\r\n")).await;
+    assert!(echoed.contains("x-request-id: mine-1\r\n"), "{echoed}");
+    let long = "x".repeat(65);
+    for given in [String::new(), format!("x-request-id: {long}\r\n")] {
+        let answer = host.send(head("GET", "/nowhere", &given)).await;
+        let id = answer.split("x-request-id: ").nth(1).unwrap().split('\r').next().unwrap();
+        assert!(uuid::Uuid::parse_str(id).is_ok(), "{answer}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_are_judged_by_type_size_and_time() {
+    let host = Host::patient();
+    assert!(host.send(posted("application/json", "{}")).await.ends_with("{}"));
+    assert!(host.send(posted("text/plain", "{}")).await.starts_with("HTTP/1.1 415 "));
+    assert!(host.send(posted("application/json", &"x".repeat(65))).await.starts_with("HTTP/1.1 413 "));
+    let chunked = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
+    let chunk = format!("50\r\n{}\r\n", "x".repeat(80));
+    assert!(host.send(head("POST", "/echo", chunked) + &chunk).await.starts_with("HTTP/1.1 413 "));
+    let slow = "content-type: application/json\r\ncontent-length: 10\r\n";
+    let answer = host.send(head("POST", "/echo", slow) + "{").await;
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("connection: close"), "{answer}");
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn the_answer_to_a_large_unread_body_arrives() {
+    let host = Host::patient();
+    for path in ["/echo", "/nowhere"] {
+        let mut request =
+            head("POST", path, "content-type: application/json\r\ncontent-length: 10000000\r\n");
+        request.push_str(&"x".repeat(10_000_000));
+        let answer = host.send(request).await;
+        let status = if path == "/echo" { "413" } else { "404" };
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.ends_with("}}"), "{answer}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_100_is_refused_unsent() {
+    let host = Host::patient();
+    let wait = "content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 65\r\n";
+    let mut socket = host.connect().await;
+    socket.write_all(head("POST", "/echo", wait).as_bytes()).await.unwrap();
+    assert!(until(&mut socket, "\r\n").await.starts_with("HTTP/1.1 413 "));
+    drop(socket);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn the_connection_cap_makes_others_wait() {
+    let host = Host::start(PATIENT, PATIENT, 1);
+    let mut first = host.connect().await;
+    first.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    host.gate.entered.notified().await;
+    let mut second = host.connect().await;
+    second.write_all(head("GET", "/", "").as_bytes()).await.unwrap();
+    let early = tokio::time::timeout(IMPATIENT, second.read_u8()).await;
+    assert!(early.is_err(), "answered beyond the cap");
+    host.gate.open.notify_one();
+    until(&mut first, "let through").await;
+    drop(first);
+    assert!(rest(&mut second).await.ends_with("hello"));
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn a_drain_finishes_what_is_in_flight_and_refuses_the_rest() {
+    let host = Host::patient();
+    let mut idle = host.connect().await;
+    idle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    until(&mut idle, "hello").await;
+    let mut busy = host.connect().await;
+    busy.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    host.gate.entered.notified().await;
+    host.lifecycle.stop();
+    assert_eq!(rest(&mut idle).await, "", "an idle connection is closed");
+    assert!(TcpStream::connect(host.address).await.is_err(), "a new connection is refused");
+    host.gate.open.notify_one();
+    let answer = rest(&mut busy).await;
+    assert!(answer.contains("connection: close") && answer.ends_with("let through"), "{answer}");
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn a_drain_ends_in_time() {
+    let host = Host::start(PATIENT, IMPATIENT, 100);
+    let mut stuck = host.connect().await;
+    stuck.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    host.gate.entered.notified().await;
+    host.stop().await;
+    assert_eq!(rest(&mut stuck).await, "");
+}
+
+#[tokio::test]
+async fn http2_is_spoken_to_those_who_know() {
+    let host = Host::start(IMPATIENT, PATIENT, 100);
+    let io = TokioIo::new(host.connect().await);
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = hyper::Request::get("http://x/").body(String::new()).unwrap();
+    let response = client.send_request(request).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
+    // Told to go when idle, although nobody hangs up on this side.
+    connection.await.unwrap().unwrap();
+    assert_eq!(host.stop().await, []);
+}
+
+#[test]
+fn only_a_want_of_resources_makes_the_loop_pause() {
+    let of = |errno| io::Error::from_raw_os_error(rustix::io::Errno::raw_os_error(errno));
+    assert!(concerns_one_connection(&of(rustix::io::Errno::CONNABORTED)));
+    assert!(!concerns_one_connection(&of(rustix::io::Errno::MFILE)));
+    assert!(!concerns_one_connection(&of(rustix::io::Errno::NFILE)));
+}

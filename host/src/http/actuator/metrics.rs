@@ -1,0 +1,102 @@
+//! `/actuator/metrics` as JSON or text, `/actuator/scrape` and `/actuator/prometheus` as text.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, Query, State},
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse, Response},
+};
+use prometheus::proto::{MetricFamily, MetricType};
+use serde_json::json;
+
+use super::{
+    ActuatorState,
+    media::{self, JSON},
+    meters::{self, Tag},
+    problem::Problem,
+};
+use crate::telemetry::exposition::Format;
+
+const TEXTS: [&str; 2] = [Format::Text.content_type(), Format::OpenMetrics.content_type()];
+/// A client without a wish gets JSON, as on Spring's own endpoint of that name.
+const ALL: [&str; 5] = {
+    let ([v3, v2, plain], [text, openmetrics]) = (JSON, TEXTS);
+    [v3, v2, plain, text, openmetrics]
+};
+
+/// `GET /actuator/metrics`: the meters' names, or everything as text for a client that asks for text.
+pub(super) async fn list(
+    State(state): State<Arc<ActuatorState>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let picked = media::pick(&headers, &uri, &ALL)?;
+    if TEXTS.contains(&picked) {
+        return text(&state, &uri, picked);
+    }
+    let names = meters::names(&state.metrics.gather());
+    Ok(media::typed(picked, json!({ "names": names }).to_string()))
+}
+
+/// `GET /actuator/metrics/{name}`: one meter, over the series that have every `tag=NAME:VALUE`.
+pub(super) async fn one(
+    State(state): State<Arc<ActuatorState>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let tags: Option<Vec<Tag>> = query(&uri, "tag")?.into_iter().map(Tag::parse).collect();
+    let tags = tags.ok_or_else(|| Problem::bad_request(&uri, "write each tag as tag=name:value"))?;
+    match meters::meter(&state.metrics.gather(), &name, &tags) {
+        Some(meter) => media::json(&headers, &uri, &meter),
+        None => Ok(StatusCode::NOT_FOUND.into_response()),
+    }
+}
+
+/// `GET /actuator/scrape` and `GET /actuator/prometheus`.
+pub(super) async fn scrape(
+    State(state): State<Arc<ActuatorState>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    text(&state, &uri, media::pick(&headers, &uri, &TEXTS)?)
+}
+
+/// All families, or those that `includedNames=A,B` names, in a text format.
+fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<Response, Problem> {
+    let included = query(uri, "includedNames")?;
+    let names: Vec<&str> = included.iter().flat_map(|list| list.split(',')).collect();
+    let mut families = state.metrics.gather();
+    if !names.is_empty() {
+        families.retain(|family| names.iter().any(|name| names_family(name, family)));
+    }
+    let format =
+        if content_type == Format::OpenMetrics.content_type() { Format::OpenMetrics } else { Format::Text };
+    let body = format.encode(&families).map_err(|error| {
+        tracing::error!(%error, "metrics could not be written");
+        let message = "metrics could not be written";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, uri)
+    })?;
+    Ok(media::typed(content_type, body))
+}
+
+/// Whether `name` is a family's name, with or without `_total`, or that of one of its samples.
+fn names_family(name: &str, family: &MetricFamily) -> bool {
+    let own = family.name();
+    name == own
+        || match family.get_field_type() {
+            MetricType::COUNTER => own.strip_suffix("_total") == Some(name),
+            MetricType::HISTOGRAM | MetricType::SUMMARY => {
+                ["_count", "_sum", "_bucket"].iter().any(|end| name.strip_suffix(end) == Some(own))
+            }
+            MetricType::GAUGE | MetricType::UNTYPED => false,
+        }
+}
+
+/// The values of a query parameter, in order.
+fn query(uri: &Uri, name: &str) -> Result<Vec<String>, Problem> {
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|_| Problem::bad_request(uri, "the query is not form-encoded text"))?;
+    Ok(pairs.into_iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect())
+}

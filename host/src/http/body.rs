@@ -1,0 +1,219 @@
+//! Reading a request's body within a size and a time.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use bytes::BytesMut;
+use http_body::Body as HttpBody;
+use http_body_util::BodyExt;
+
+use super::error::HostError;
+
+/// A buffer is not made larger than this, bytes, on the word of a Content-Length.
+const TRUSTED_LENGTH: u64 = 64 * 1024;
+
+/// What a body may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Most bytes.
+    pub bytes: usize,
+    /// Most time from the first wait to the last byte.
+    pub time: Duration,
+}
+
+/// A body that could not be had. Displays as its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// More bytes than allowed. The rest is not read.
+    TooLarge,
+    /// It did not arrive in time.
+    Timeout,
+    /// The client went away; nobody reads the answer.
+    Gone,
+    /// The framing of the body is broken.
+    Invalid,
+    /// It is not declared as JSON.
+    UnsupportedMediaType,
+}
+
+impl BodyError {
+    /// The answer in the host's own shape; services put its parts into theirs.
+    pub const fn answer(self) -> HostError {
+        let (status, code, message) = match self {
+            Self::TooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "the request body is too large")
+            }
+            Self::Timeout => (
+                StatusCode::REQUEST_TIMEOUT,
+                "body-timeout",
+                "the request body did not arrive in time",
+            ),
+            Self::Gone => {
+                (StatusCode::BAD_REQUEST, "body-incomplete", "the request body is incomplete")
+            }
+            Self::Invalid => {
+                (StatusCode::BAD_REQUEST, "body-malformed", "the request body is malformed")
+            }
+            Self::UnsupportedMediaType => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-media-type",
+                "the content type must be application/json",
+            ),
+        };
+        HostError { status, code, message }
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.answer().message)
+    }
+}
+
+impl StdError for BodyError {}
+
+impl IntoResponse for BodyError {
+    fn into_response(self) -> Response {
+        self.answer().into_response()
+    }
+}
+
+/// The bytes of a body that must be declared as `application/json` or `application/*+json`. Whether they
+/// are JSON is the reader's business.
+///
+/// # Errors
+/// See [`BodyError`].
+pub async fn read_json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: BodyLimits,
+) -> Result<Bytes, BodyError> {
+    if !is_json(headers) {
+        return Err(BodyError::UnsupportedMediaType);
+    }
+    read(body, limits).await
+}
+
+/// Whether the body is declared, once, as `application/json` or `application/*+json`.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let mut declared = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (declared.next(), declared.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.strip_prefix("application/") {
+        Some(subtype) => subtype == "json" || (subtype.len() > 5 && subtype.ends_with("+json")),
+        None => false,
+    }
+}
+
+/// The bytes of a body. One whose declared length is too large is refused unread, so that a client that
+/// waits for `100 Continue` never sends it.
+///
+/// # Errors
+/// See [`BodyError`].
+pub async fn read(body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
+    let declared = body.size_hint().lower();
+    if declared > limits.bytes as u64 {
+        return Err(BodyError::TooLarge);
+    }
+    tokio::time::timeout(limits.time, collect(body, declared, limits.bytes))
+        .await
+        .unwrap_or(Err(BodyError::Timeout))
+}
+
+async fn collect(mut body: Body, declared: u64, most: usize) -> Result<Bytes, BodyError> {
+    let mut whole = BytesMut::with_capacity(declared.min(TRUSTED_LENGTH) as usize);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|error| classify(&error))?.into_data() else { continue };
+        if data.len() > most - whole.len() {
+            return Err(BodyError::TooLarge);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.freeze())
+}
+
+fn classify(error: &axum::Error) -> BodyError {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<hyper::Error>() {
+            let gone = error.is_incomplete_message() || error.is_closed() || error.is_canceled();
+            return if gone { BodyError::Gone } else { BodyError::Invalid };
+        }
+        cause = error.source();
+    }
+    BodyError::Invalid
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use futures_util::stream;
+
+    use super::*;
+
+    const LIMITS: BodyLimits = BodyLimits { bytes: 8, time: Duration::from_secs(5) };
+
+    fn chunks(chunks: &[&'static str]) -> Body {
+        let chunks: Vec<_> = chunks.iter().map(|chunk| Ok::<_, std::io::Error>(*chunk)).collect();
+        Body::from_stream(stream::iter(chunks))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_put_together_up_to_the_cap() {
+        assert_eq!(read(Body::from("12345678"), LIMITS).await.unwrap(), "12345678");
+        assert_eq!(read(chunks(&["1234", "", "5678"]), LIMITS).await.unwrap(), "12345678");
+        assert_eq!(read(Body::empty(), LIMITS).await.unwrap(), "");
+    }
+
+    #[tokio::test]
+    async fn one_byte_more_is_too_large_with_and_without_a_declared_length() {
+        assert_eq!(read(Body::from("123456789"), LIMITS).await, Err(BodyError::TooLarge));
+        assert_eq!(read(chunks(&["12345678", "9"]), LIMITS).await, Err(BodyError::TooLarge));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_given_up() {
+        let never = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+        let limits = BodyLimits { time: Duration::from_millis(10), ..LIMITS };
+        assert_eq!(read(never, limits).await, Err(BodyError::Timeout));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_not_json_is_not_read() {
+        let mut headers = HeaderMap::new();
+        let refused = read_json(&headers, Body::from("{}"), LIMITS).await;
+        assert_eq!(refused, Err(BodyError::UnsupportedMediaType));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        assert_eq!(read_json(&headers, Body::from("{}"), LIMITS).await.unwrap(), "{}");
+    }
+
+    #[test]
+    fn json_is_told_from_everything_else() {
+        let declared = |kinds: &[&'static str]| {
+            let kinds = kinds.iter().map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind)));
+            is_json(&kinds.collect())
+        };
+        for good in ["application/json", "Application/JSON; charset=utf-8", "application/ld+json"] {
+            assert!(declared(&[good]), "{good}");
+        }
+        for bad in ["text/json", "application/jsonp", "application/+json", "text/plain", ""] {
+            assert!(!declared(&[bad]), "{bad}");
+        }
+        assert!(!declared(&[]));
+        let ambiguous = ["application/json", "text/plain"];
+        assert!(!declared(&ambiguous));
+    }
+
+    #[test]
+    fn each_error_has_its_status() {
+        use BodyError::*;
+        let errors = [TooLarge, Timeout, Gone, Invalid, UnsupportedMediaType];
+        let statuses = errors.map(|error| error.answer().status.as_u16());
+        assert_eq!(statuses, [413, 408, 400, 400, 415]);
+    }
+}

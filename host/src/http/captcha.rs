@@ -1,0 +1,151 @@
+//! The captcha service's HTTP surface: the paths of captchaservice 2.x, the widget's own, and
+//! `siteverify`.
+//!
+//! Every answer forbids caching, and every error has the one shape of [`error`].
+
+mod address;
+mod auth;
+mod backend;
+mod cors;
+pub mod demo;
+mod envelope;
+pub mod error;
+mod members;
+mod payload;
+mod rate_limit;
+mod request;
+mod siteverify;
+mod timestamp;
+mod widget;
+
+use std::{sync::Arc, time::SystemTime};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::{self, Next},
+    response::Response,
+    routing::any,
+};
+use thiserror::Error;
+
+use self::error::ApiError;
+pub use self::{
+    auth::{AuthError, Guard},
+    rate_limit::RateLimiter,
+};
+use crate::{
+    config::{captcha::Captcha, server::Server},
+    http::body::BodyLimits,
+    services::captcha::{CaptchaService, RejectedRequest},
+};
+
+/// Where the service's paths begin.
+const BASE: &str = "/api/v1/captcha";
+
+/// No answer of this service may be kept, by anybody.
+const NEVER_CACHED: HeaderValue = HeaderValue::from_static("no-cache, no-store, must-revalidate");
+
+/// Why the surface cannot be set up.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// The guard cannot be set up.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// The operating system gives no random bytes.
+    #[error("cannot draw a random key for rate limits: {0}")]
+    Random(getrandom::Error),
+}
+
+/// What the routes work with.
+pub struct CaptchaState {
+    /// The service behind the routes.
+    pub service: Arc<CaptchaService>,
+    /// Guards the back-end endpoints.
+    pub guard: Arc<Guard>,
+    /// What a request body may cost.
+    pub body_limits: BodyLimits,
+    /// Allowances of the widget endpoints' clients.
+    pub limiter: RateLimiter,
+    /// Stands before every path in error bodies: empty or `/something`.
+    pub path_prefix: String,
+}
+
+impl CaptchaState {
+    /// A state as configured.
+    pub fn new(
+        service: Arc<CaptchaService>,
+        captcha: &Captcha,
+        server: &Server,
+        path_prefix: &str,
+    ) -> Result<Self, SetupError> {
+        Ok(Self {
+            service,
+            guard: Arc::new(Guard::new(&captcha.auth)?),
+            body_limits: BodyLimits {
+                bytes: captcha.body_bytes,
+                time: server.body_timeout,
+            },
+            limiter: RateLimiter::new().map_err(SetupError::Random)?,
+            path_prefix: path_prefix.to_owned(),
+        })
+    }
+}
+
+/// The routes under `/api/v1/captcha`; other paths are left to whoever merges or nests this router.
+///
+/// Requests must carry [`Client`](crate::http::forwarded::Client) as an extension.
+pub fn router(state: CaptchaState) -> Router {
+    let state = Arc::new(state);
+    let routes = Router::new()
+        .merge(backend::router(&state))
+        .merge(widget::router())
+        .merge(siteverify::router())
+        .route("/", any(unknown))
+        .route("/{*rest}", any(unknown))
+        .method_not_allowed_fallback(wrong_method);
+    Router::new()
+        .nest(BASE, routes)
+        .route(&format!("{BASE}/"), any(unknown))
+        .layer(middleware::from_fn_with_state(state.clone(), finish))
+        .with_state(state)
+}
+
+async fn unknown() -> ApiError {
+    ApiError::not_found()
+}
+
+async fn wrong_method() -> ApiError {
+    let message = "the path does not take this method; see the header allow";
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        message,
+    )
+}
+
+/// Writes errors out, counts the client's faults, and forbids caching.
+async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {
+    let path = format!("{}{}", state.path_prefix, request.uri().path());
+    let mut response = next.run(request).await;
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        match error.status {
+            StatusCode::BAD_REQUEST => state
+                .service
+                .count_rejected_request(RejectedRequest::BadRequest),
+            StatusCode::UNAUTHORIZED => {
+                state
+                    .service
+                    .count_rejected_request(RejectedRequest::Unauthorized);
+            }
+            _ => {}
+        }
+        response = error.write(response, &path, SystemTime::now());
+    }
+    response
+        .headers_mut()
+        .entry(header::CACHE_CONTROL)
+        .or_insert(NEVER_CACHED);
+    response
+}

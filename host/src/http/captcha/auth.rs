@@ -1,0 +1,205 @@
+//! Who may call the back-end endpoints, on top of the site credentials: anybody, holders of an API
+//! key, or holders of a JWT.
+
+mod jwks;
+mod jwt;
+
+use std::path::PathBuf;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+use thiserror::Error;
+
+use self::jwt::JwtCheck;
+use super::error::ApiError;
+use crate::config::captcha::Auth;
+
+/// Why the guard cannot be set up.
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// The key set's file cannot be read.
+    #[error("cannot read the key set `{}`: {source}; check captcha.jwt.key_set_file", path.display())]
+    Read {
+        /// The configured file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// The key set is none, or has no usable key.
+    #[error("the key set has no key that can check a signature: {0}; check captcha.jwt")]
+    KeySet(String),
+    /// The key set cannot be fetched.
+    #[error("cannot fetch the key set: {0}; check captcha.jwt.key_set_url")]
+    Fetch(#[from] reqwest::Error),
+}
+
+/// Why a call is turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Denied {
+    /// No bearer token.
+    Missing,
+    /// A token that does not hold.
+    Invalid,
+    /// No keys to judge by at the moment.
+    Unavailable,
+}
+
+/// Lets calls in or turns them away.
+pub struct Guard(Kind);
+
+enum Kind {
+    Open,
+    /// SHA-256 of the keys: equal lengths, so that a comparison tells nothing.
+    ApiKeys(Vec<[u8; 32]>),
+    Jwt(JwtCheck),
+}
+
+impl Guard {
+    /// A guard as configured. A key set in a file is read here, one behind a URL at the first call.
+    pub fn new(auth: &Auth) -> Result<Self, AuthError> {
+        Ok(Self(match auth {
+            Auth::None => Kind::Open,
+            Auth::ApiKey(keys) => {
+                Kind::ApiKeys(keys.iter().map(|key| digest(key.expose())).collect())
+            }
+            Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings)?),
+        }))
+    }
+
+    /// Checks a request's `Authorization`.
+    pub async fn admit(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        self.judge(headers).await.map_err(ApiError::from)
+    }
+
+    async fn judge(&self, headers: &HeaderMap) -> Result<(), Denied> {
+        match &self.0 {
+            Kind::Open => Ok(()),
+            Kind::ApiKeys(keys) => match is_known(keys, bearer(headers)?) {
+                true => Ok(()),
+                false => Err(Denied::Invalid),
+            },
+            Kind::Jwt(check) => check.admit(bearer(headers)?).await,
+        }
+    }
+}
+
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        let (message, challenge) = match denied {
+            Denied::Unavailable => {
+                let message = "the keys that tokens are checked with cannot be fetched";
+                return Self::unavailable("auth-unavailable", message)
+                    .retry_after(jwks::RETRY_SECONDS);
+            }
+            Denied::Missing => ("a bearer token is required", "Bearer"),
+            Denied::Invalid => (
+                "the bearer token is not accepted",
+                r#"Bearer error="invalid_token""#,
+            ),
+        };
+        let error = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
+        Self {
+            authenticate: Some(challenge),
+            ..error
+        }
+    }
+}
+
+/// The token of the only `Authorization: Bearer` header.
+fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(Denied::Missing);
+    };
+    let (scheme, token) = value
+        .to_str()
+        .ok()
+        .and_then(|v| v.split_once(' '))
+        .ok_or(Denied::Missing)?;
+    match token.trim() {
+        token if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
+        _ => Err(Denied::Missing),
+    }
+}
+
+/// Compares with every key, in the same time whichever it is.
+fn is_known(keys: &[[u8; 32]], token: &str) -> bool {
+    let token = digest(token);
+    keys.iter()
+        .fold(Choice::from(0), |found, key| found | key.ct_eq(&token))
+        .into()
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use axum::http::HeaderValue;
+
+    use super::*;
+    use crate::config::captcha::Secret;
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        let values = values.iter().map(|value| HeaderValue::from_static(value));
+        values.map(|value| (header::AUTHORIZATION, value)).collect()
+    }
+
+    #[tokio::test]
+    async fn each_configured_key_opens() {
+        let keys = vec![Secret::new("first"), Secret::new("second")];
+        let guard = Guard::new(&Auth::ApiKey(keys)).unwrap();
+        for value in ["Bearer first", "bearer second", "BEARER  first"] {
+            assert_eq!(guard.judge(&headers(&[value])).await, Ok(()), "{value}");
+        }
+        for value in [
+            "Bearer third",
+            "Bearer firs",
+            "Bearer firstsecond",
+            "Bearer First",
+        ] {
+            assert_eq!(
+                guard.judge(&headers(&[value])).await,
+                Err(Denied::Invalid),
+                "{value}"
+            );
+        }
+        for values in [
+            vec![],
+            vec!["first"],
+            vec!["Basic first"],
+            vec!["Bearer "],
+            vec!["Bearer"],
+        ] {
+            assert_eq!(
+                guard.judge(&headers(&values)).await,
+                Err(Denied::Missing),
+                "{values:?}"
+            );
+        }
+        let twice = headers(&["Bearer first", "Bearer first"]);
+        assert_eq!(guard.judge(&twice).await, Err(Denied::Missing));
+    }
+
+    #[tokio::test]
+    async fn without_a_mode_all_come_in() {
+        let guard = Guard::new(&Auth::None).unwrap();
+        assert_eq!(guard.judge(&HeaderMap::new()).await, Ok(()));
+    }
+
+    #[test]
+    fn a_refusal_says_how_to_authenticate() {
+        let error = ApiError::from(Denied::Missing);
+        assert_eq!(
+            (error.status.as_u16(), error.authenticate),
+            (401, Some("Bearer"))
+        );
+        let error = ApiError::from(Denied::Invalid);
+        assert_eq!(error.authenticate, Some(r#"Bearer error="invalid_token""#));
+        assert_eq!(ApiError::from(Denied::Unavailable).status, 503);
+    }
+}

@@ -1,0 +1,208 @@
+//! Checks bearer JWTs (RFC 7519): signature, `exp`, `nbf`, and issuer and audience where configured.
+
+use jsonwebtoken::{Header, Validation, decode, decode_header};
+use serde::de::IgnoredAny;
+
+use super::{
+    AuthError, Denied,
+    jwks::{KeySource, PublicKey},
+};
+use crate::config::captcha::Jwt;
+
+/// Clocks of issuer and host may differ by this many seconds.
+const LEEWAY_SECONDS: u64 = 60;
+
+/// What a token must satisfy.
+pub struct JwtCheck {
+    source: KeySource,
+    issuer: Option<String>,
+    audiences: Vec<String>,
+}
+
+impl JwtCheck {
+    /// A check as configured.
+    pub fn new(settings: &Jwt) -> Result<Self, AuthError> {
+        Ok(Self {
+            source: KeySource::new(&settings.key_set)?,
+            issuer: settings.issuer.clone(),
+            audiences: settings.audiences.clone(),
+        })
+    }
+
+    /// Lets a token's holder in. A token of an unknown key has the key set looked up once more.
+    pub async fn admit(&self, token: &str) -> Result<(), Denied> {
+        let header = decode_header(token).map_err(|_| Denied::Invalid)?;
+        let fits = |key: &&PublicKey| key.fits(header.alg, header.kid.as_deref());
+        let mut keys = self.source.keys().await.ok_or(Denied::Unavailable)?;
+        if !keys.iter().any(|key| fits(&key)) {
+            keys = self.source.renewed().await.ok_or(Denied::Unavailable)?;
+        }
+        let validation = self.validation(&header);
+        let holds = |key: &PublicKey| decode::<IgnoredAny>(token, &key.key, &validation).is_ok();
+        match keys.iter().filter(fits).any(holds) {
+            true => Ok(()),
+            false => Err(Denied::Invalid),
+        }
+    }
+
+    fn validation(&self, header: &Header) -> Validation {
+        let mut validation = Validation::new(header.alg);
+        validation.leeway = LEEWAY_SECONDS;
+        validation.validate_nbf = true;
+        let mut required = vec!["exp"];
+        if let Some(issuer) = &self.issuer {
+            validation.set_issuer(&[issuer]);
+            required.push("iss");
+        }
+        if self.audiences.is_empty() {
+            validation.validate_aud = false;
+        } else {
+            validation.set_audience(&self.audiences);
+            required.push("aud");
+        }
+        validation.set_required_spec_claims(&required);
+        validation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use std::sync::Arc;
+
+    use jsonwebtoken::{Algorithm, EncodingKey, encode, get_current_timestamp, jwk::Jwk};
+    use serde_json::{Value, json};
+
+    use super::{super::jwks, *};
+
+    /// An Ed25519 private key in PKCS#8 (RFC 8410) from 32 random bytes.
+    fn new_key() -> EncodingKey {
+        let mut der = hex::decode("302e020100300506032b657004220420").unwrap();
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).unwrap();
+        der.extend(seed);
+        EncodingKey::from_ed_der(&der)
+    }
+
+    fn check(key: &EncodingKey) -> (JwtCheck, String) {
+        let mut jwk = Jwk::from_encoding_key(key, Algorithm::EdDSA).unwrap();
+        jwk.common.key_id = Some("k1".into());
+        let set = json!({ "keys": [jwk] }).to_string();
+        let keys = Arc::new(jwks::parse(set.as_bytes()).unwrap());
+        let check = JwtCheck {
+            source: KeySource::Fixed(keys),
+            issuer: Some("https://issuer.example".into()),
+            audiences: vec!["captcha".into(), "other".into()],
+        };
+        (check, set)
+    }
+
+    fn claims(changes: Value) -> Value {
+        let mut claims = json!({
+            "iss": "https://issuer.example", "aud": "captcha", "exp": get_current_timestamp() + 600,
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            match value {
+                Value::Null => claims.as_object_mut().unwrap().remove(name),
+                value => claims
+                    .as_object_mut()
+                    .unwrap()
+                    .insert(name.clone(), value.clone()),
+            };
+        }
+        claims
+    }
+
+    fn sign(key: &EncodingKey, kid: Option<&str>, claims: &Value) -> String {
+        let header = Header {
+            kid: kid.map(str::to_owned),
+            ..Header::new(Algorithm::EdDSA)
+        };
+        encode(&header, claims, key).unwrap()
+    }
+
+    #[tokio::test]
+    async fn good_tokens_pass() {
+        let key = new_key();
+        let (check, _) = check(&key);
+        for (kid, changes) in [
+            (Some("k1"), json!({})),
+            (None, json!({})),
+            (
+                Some("k1"),
+                json!({"aud": ["x", "other"], "nbf": get_current_timestamp()}),
+            ),
+        ] {
+            assert_eq!(
+                check.admit(&sign(&key, kid, &claims(changes))).await,
+                Ok(())
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn each_claim_is_checked() {
+        let key = new_key();
+        let (check, _) = check(&key);
+        let now = get_current_timestamp();
+        for changes in [
+            json!({"exp": now - 120}),
+            json!({"exp": null}),
+            json!({"exp": "soon"}),
+            json!({"nbf": now + 600}),
+            json!({"iss": "https://else.example"}),
+            json!({"iss": null}),
+            json!({"aud": "else"}),
+            json!({"aud": []}),
+            json!({"aud": null}),
+        ] {
+            let token = sign(&key, Some("k1"), &claims(changes.clone()));
+            assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{changes}");
+        }
+    }
+
+    #[tokio::test]
+    async fn forged_tokens_are_refused() {
+        let key = new_key();
+        let (check, set) = check(&key);
+        let good = sign(&key, Some("k1"), &claims(json!({})));
+        let (signed, signature) = good.rsplit_once('.').unwrap();
+        let (header, _) = signed.split_once('.').unwrap();
+        let other_claims = sign(&key, Some("k1"), &claims(json!({"sub": "x"})));
+        let other_body = other_claims.split('.').nth(1).unwrap();
+        let x = serde_json::from_str::<Value>(&set).unwrap()["keys"][0]["x"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let public_as_secret = EncodingKey::from_secret(x.as_bytes());
+        let confused = encode(
+            &Header::new(Algorithm::HS256),
+            &claims(json!({})),
+            &public_as_secret,
+        )
+        .unwrap();
+        for token in [
+            sign(&new_key(), Some("k1"), &claims(json!({}))),
+            sign(&key, Some("k2"), &claims(json!({}))),
+            format!("{header}.{other_body}.{signature}"),
+            format!("{signed}."),
+            format!("eyJhbGciOiJub25lIn0.{other_body}."),
+            confused,
+            "a.b.c".into(),
+            "x".into(),
+        ] {
+            assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{token}");
+        }
+    }
+
+    #[tokio::test]
+    async fn issuer_and_audience_are_optional() {
+        let key = new_key();
+        let (mut check, _) = check(&key);
+        check.issuer = None;
+        check.audiences.clear();
+        let token = sign(&key, None, &claims(json!({"iss": null, "aud": "anyone"})));
+        assert_eq!(check.admit(&token).await, Ok(()));
+    }
+}

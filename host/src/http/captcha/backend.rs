@@ -1,0 +1,100 @@
+//! The endpoints that a site's back end calls with the site's credentials, as in captchaservice 2.x:
+//! `POST /challenge`, `/verify`, and `/invalidate` beside them.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use serde::Serialize;
+use serde_json::{json, value::RawValue};
+
+use super::{CaptchaState, envelope::Envelope, error::ApiError, request::JsonText};
+use crate::services::captcha::ServedSite;
+
+/// The routes, behind the guard.
+pub fn router(state: &Arc<CaptchaState>) -> Router<Arc<CaptchaState>> {
+    Router::new()
+        .route("/challenge", post(challenge))
+        .route("/verify", post(verify))
+        .route("/invalidate", post(invalidate))
+        .route_layer(middleware::from_fn_with_state(state.clone(), admit))
+}
+
+async fn admit(
+    State(state): State<Arc<CaptchaState>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    state.guard.admit(request.headers()).await?;
+    Ok(next.run(request).await)
+}
+
+/// Answers `{"challenge":{...}}`.
+async fn challenge(
+    State(state): State<Arc<CaptchaState>>,
+    JsonText(body): JsonText,
+) -> Result<Response, ApiError> {
+    #[derive(Serialize)]
+    struct Answer {
+        challenge: Box<RawValue>,
+    }
+
+    let envelope = Envelope::without_payload(&body)?;
+    let site = authenticate(&state, &envelope)?;
+    let action = envelope.action.as_deref();
+    let issued = state
+        .service
+        .issue(site, envelope.client_address, action)
+        .await?;
+    Ok(Json(Answer {
+        challenge: issued.challenge,
+    })
+    .into_response())
+}
+
+/// Answers `{"valid":true}`, or `{"valid":false,"reason":"..."}`: the reason is more than
+/// captchaservice gives, and clients that do not know it pass it over.
+async fn verify(
+    State(state): State<Arc<CaptchaState>>,
+    JsonText(body): JsonText,
+) -> Result<Response, ApiError> {
+    let (envelope, payload) = Envelope::with_payload(&body)?;
+    let site = authenticate(&state, &envelope)?;
+    let (address, action) = (envelope.client_address, envelope.action.as_deref());
+    let judged = state
+        .service
+        .verify(site, address, &payload.json, action)
+        .await?;
+    let answer = match judged.rejected {
+        None => json!({ "valid": true }),
+        Some(reason) => json!({ "valid": false, "reason": reason.as_str() }),
+    };
+    Ok(Json(answer).into_response())
+}
+
+/// Answers `{"invalidated":bool}`: whether anything was left to spend.
+async fn invalidate(
+    State(state): State<Arc<CaptchaState>>,
+    JsonText(body): JsonText,
+) -> Result<Response, ApiError> {
+    let (envelope, payload) = Envelope::with_payload(&body)?;
+    let site = authenticate(&state, &envelope)?;
+    let invalidated = state.service.invalidate(site, &payload.solution()?).await?;
+    Ok(Json(json!({ "invalidated": invalidated })).into_response())
+}
+
+fn authenticate<'a>(
+    state: &'a CaptchaState,
+    envelope: &Envelope,
+) -> Result<&'a ServedSite, ApiError> {
+    state
+        .service
+        .authenticate(&envelope.site_key, &envelope.site_secret)
+        .map(AsRef::as_ref)
+        .ok_or_else(ApiError::wrong_credentials)
+}

@@ -1,0 +1,220 @@
+//! A JSON object taken apart one level deep: every value stays text, so that hostile nesting is
+//! parsed by whoever is meant to (a payload: the sandbox).
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::error::ApiError;
+
+/// Deepest nesting of objects and arrays in a request, the outermost included.
+const MAX_DEPTH: usize = 32;
+
+/// The members of a JSON object by name; a name that comes twice is an error.
+#[derive(Debug)]
+pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    /// Takes an object apart; `what` names it in the error.
+    pub fn parse(text: &'a str, what: &'static str) -> Result<Self, ApiError> {
+        let members = serde_json::from_str(text).map_err(|error| refusal(&error, what))?;
+        if nesting(text) > MAX_DEPTH {
+            return Err(ApiError::bad_request(
+                "too-deep",
+                format!("{what} must not nest deeper than {MAX_DEPTH} levels"),
+            ));
+        }
+        Ok(members)
+    }
+
+    /// Whether there is a member of this name, null or not.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A string that must be there and hold more than blanks.
+    pub fn required(&self, name: &'static str) -> Result<String, ApiError> {
+        match self.optional(name)? {
+            Some(text) if !is_blank(&text) => Ok(text),
+            _ => Err(invalid(name, "is required and must not be blank")),
+        }
+    }
+
+    /// A string that may be absent or null.
+    pub fn optional(&self, name: &'static str) -> Result<Option<String>, ApiError> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let text: Option<String> = serde_json::from_str(value.get())
+            .map_err(|_| invalid(name, "must be a string of valid characters"))?;
+        match text {
+            Some(text) if text.contains('\0') => Err(invalid(name, "must not contain NUL")),
+            other => Ok(other),
+        }
+    }
+
+    /// The text of an object that must be there.
+    pub fn object(&self, name: &'static str) -> Result<&'a str, ApiError> {
+        match self.0.get(name).map(|value| value.get()) {
+            Some(text) if text.starts_with('{') => Ok(text),
+            _ => Err(invalid(name, "is required and must be an object")),
+        }
+    }
+}
+
+/// A member that breaks its rule.
+pub fn invalid(name: &'static str, rule: &str) -> ApiError {
+    ApiError::bad_request("invalid-field", format!("{name} {rule}"))
+}
+
+/// Blank in Java's sense: nothing above U+0020.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c <= ' ')
+}
+
+fn refusal(error: &serde_json::Error, what: &'static str) -> ApiError {
+    if error.is_data() {
+        let rule = "must be a JSON object in which no member comes twice";
+        return ApiError::bad_request("invalid-object", format!("{what} {rule}"));
+    }
+    let (line, column) = (error.line(), error.column());
+    let message = format!("{what} is not JSON: see line {line}, column {column}");
+    ApiError::bad_request("invalid-json", message)
+}
+
+/// How deep objects and arrays nest in a text that is known to be JSON.
+fn nesting(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some((name, value)) = map.next_entry()? {
+                    if members.insert(name, value).is_some() {
+                        return Err(de::Error::custom("a member comes twice"));
+                    }
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn code(text: &str) -> &'static str {
+        Members::parse(text, "the body").unwrap_err().code
+    }
+
+    #[test]
+    fn values_stay_text() {
+        let members =
+            Members::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
+        assert_eq!(members.object("a").unwrap(), r#"{ "x": [1.50, null] }"#);
+        assert_eq!(members.required("b").unwrap(), "tä");
+        assert!(members.contains("a") && !members.contains("c"));
+    }
+
+    #[test]
+    fn what_is_not_json_is_named_so() {
+        for text in [
+            "",
+            "{",
+            "nope",
+            r#"{"a":1}x"#,
+            r#"{"a":01}"#,
+            "{\"a\":\"\0\"}",
+            "{\"a\":1\0}",
+            r#"{"a":"\q"}"#,
+            "{'a':1}",
+            r#"{"a":1,}"#,
+            r#"{"a":{]}}"#,
+        ] {
+            assert_eq!(code(text), "invalid-json", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_objects_without_twins_pass() {
+        for text in [
+            "[]",
+            "1",
+            "\"x\"",
+            "null",
+            r#"{"a":1,"a":1}"#,
+            r#"{"\u0061":1,"b":2,"a":1}"#,
+        ] {
+            assert_eq!(code(text), "invalid-object", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_capped_outside_of_strings() {
+        let nested =
+            |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(Members::parse(&nested(31), "x").is_ok());
+        assert_eq!(code(&nested(32)), "too-deep");
+        assert_eq!(code(&nested(100_000)), "too-deep");
+        let text = format!(r#"{{"a":"\"{}"}}"#, "[".repeat(100));
+        assert!(Members::parse(&text, "x").is_ok());
+    }
+
+    #[test]
+    fn strings_must_be_strings() {
+        let members = Members::parse(
+            r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#,
+            "x",
+        )
+        .unwrap();
+        for name in ["n", "null", "blank", "nul", "half", "absent"] {
+            assert_eq!(
+                members.required(name).unwrap_err().code,
+                "invalid-field",
+                "{name}"
+            );
+        }
+        assert_eq!(members.optional("null").unwrap(), None);
+        assert_eq!(members.optional("absent").unwrap(), None);
+        for name in ["n", "null", "blank", "absent"] {
+            assert_eq!(
+                members.object(name).unwrap_err().code,
+                "invalid-field",
+                "{name}"
+            );
+        }
+    }
+}

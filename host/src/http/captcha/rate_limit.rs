@@ -1,0 +1,203 @@
+//! How often one client may call a site's widget endpoints.
+//!
+//! A generic cell rate algorithm: a client's state is one point in time, up to which its allowance is
+//! spent. Whoever has been silent for a whole window has it all back, so that two generations of
+//! tables, swapped once a window, forget nothing that matters and need no clean-up.
+
+use std::{
+    collections::HashMap,
+    mem,
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// The allowance is counted over this time.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// Clients in one generation. Beyond it generations swap early: memory stays bounded (about 3 MB for
+/// both), and some clients get their allowance back too soon.
+const GENERATION_CLIENTS: usize = 32_768;
+
+/// The part of an IPv6 address that stands for one client: whoever has an address has its /64.
+const IPV6_CLIENT_BITS: u32 = 64;
+
+/// Counts calls by site and client. Clients are kept under a MAC whose key dies with the process.
+pub struct RateLimiter {
+    key: [u8; 32],
+    started: Instant,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Default)]
+struct Tables {
+    /// When the current generation began.
+    since: Duration,
+    current: HashMap<u128, Duration>,
+    previous: HashMap<u128, Duration>,
+}
+
+impl RateLimiter {
+    /// A limiter that has seen nobody. Fails when the operating system gives no random bytes.
+    pub fn new() -> Result<Self, getrandom::Error> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key)?;
+        Ok(Self {
+            key,
+            started: Instant::now(),
+            tables: Mutex::default(),
+        })
+    }
+
+    /// Takes one call out of a client's allowance of `per_minute`, all of which may come at once.
+    /// Refused: the seconds after which one more call fits.
+    pub fn take(
+        &self,
+        site: &str,
+        client: IpAddr,
+        per_minute: u32,
+        now: Instant,
+    ) -> Result<(), u32> {
+        let now = now.saturating_duration_since(self.started);
+        let client = self.fingerprint(site, client);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.turn(now);
+        let Some(step) = WINDOW.checked_div(per_minute) else {
+            return Err(seconds(WINDOW));
+        };
+        let spent_until = tables.spent_until(client).unwrap_or(now).max(now) + step;
+        match spent_until.checked_sub(now + WINDOW) {
+            Some(wait) if !wait.is_zero() => Err(seconds(wait)),
+            _ => {
+                tables.current.insert(client, spent_until);
+                Ok(())
+            }
+        }
+    }
+
+    fn fingerprint(&self, site: &str, client: IpAddr) -> u128 {
+        let network = match client {
+            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(address) => address.to_bits() >> (128 - IPV6_CLIENT_BITS),
+        };
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
+            return network;
+        };
+        mac.update(&network.to_be_bytes());
+        mac.update(site.as_bytes());
+        let digest = mac.finalize().into_bytes();
+        digest
+            .iter()
+            .take(16)
+            .fold(0, |bits, byte| bits << 8 | u128::from(*byte))
+    }
+}
+
+impl Tables {
+    fn turn(&mut self, now: Duration) {
+        let age = now.saturating_sub(self.since);
+        if age < WINDOW && self.current.len() < GENERATION_CLIENTS {
+            return;
+        }
+        self.previous = mem::take(&mut self.current);
+        if age >= WINDOW * 2 {
+            self.previous.clear();
+        }
+        self.since = now;
+    }
+
+    fn spent_until(&self, client: u128) -> Option<Duration> {
+        self.current
+            .get(&client)
+            .or_else(|| self.previous.get(&client))
+            .copied()
+    }
+}
+
+/// Whole seconds, rounded up, at least one.
+fn seconds(wait: Duration) -> u32 {
+    u32::try_from(wait.as_millis().div_ceil(1000))
+        .unwrap_or(u32::MAX)
+        .max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+
+    #[test]
+    fn an_allowance_is_spent_and_comes_back() {
+        let limiter = RateLimiter::new().unwrap();
+        let at = |millis| limiter.started + Duration::from_millis(millis);
+        for _ in 0..3 {
+            assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
+        }
+        assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
+        assert_eq!(limiter.take("s", A, 3, at(19_001)), Err(1));
+        assert_eq!(limiter.take("s", A, 3, at(20_000)), Ok(()));
+        assert_eq!(limiter.take("s", A, 3, at(20_000)), Err(20));
+        for _ in 0..3 {
+            assert_eq!(limiter.take("s", A, 3, at(500_000)), Ok(()));
+        }
+        assert_eq!(limiter.take("s", A, 3, at(500_000)), Err(20));
+    }
+
+    #[test]
+    fn sites_and_clients_are_apart() {
+        let limiter = RateLimiter::new().unwrap();
+        let now = limiter.started;
+        assert_eq!(limiter.take("s", A, 1, now), Ok(()));
+        assert_eq!(limiter.take("t", A, 1, now), Ok(()));
+        assert_eq!(limiter.take("s", B, 1, now), Ok(()));
+        assert!(limiter.take("s", A, 1, now).is_err());
+        assert!(limiter.take("none", A, 0, now).is_err());
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_client() {
+        let limiter = RateLimiter::new().unwrap();
+        let now = limiter.started;
+        assert_eq!(
+            limiter.take("s", "2001:db8::1".parse().unwrap(), 1, now),
+            Ok(())
+        );
+        assert!(
+            limiter
+                .take("s", "2001:db8::ffff:2".parse().unwrap(), 1, now)
+                .is_err()
+        );
+        assert_eq!(
+            limiter.take("s", "2001:db8:0:1::1".parse().unwrap(), 1, now),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_swap_of_generations_forgets_no_debt() {
+        let limiter = RateLimiter::new().unwrap();
+        let at = |seconds| limiter.started + Duration::from_secs(seconds);
+        for _ in 0..6 {
+            assert_eq!(limiter.take("s", A, 6, at(59)), Ok(()));
+        }
+        assert!(limiter.take("s", A, 6, at(61)).is_err());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let limiter = RateLimiter::new().unwrap();
+        for client in 0..100_000_u32 {
+            let _ = limiter.take("s", IpAddr::V4(client.into()), 1, limiter.started);
+        }
+        let tables = limiter.tables.lock().unwrap();
+        assert!(tables.current.len() <= GENERATION_CLIENTS);
+        assert!(tables.previous.len() <= GENERATION_CLIENTS);
+    }
+}

@@ -1,0 +1,164 @@
+//! The endpoints that the ALTCHA widget calls by itself, from the visitor's browser:
+//! `GET /widget/challenge?siteKey=` and, as its `verifyUrl`, `POST /widget/verify?siteKey=`.
+
+use std::{net::IpAddr, sync::Arc, time::Instant};
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde_json::json;
+
+use super::{
+    CaptchaState,
+    cors::Decision,
+    envelope::{action, nfc},
+    error::ApiError,
+    members::{Members, invalid},
+    payload::Payload,
+    request::{ClientAddress, JsonText, Parameters},
+};
+use crate::services::captcha::ServedSite;
+
+/// The routes.
+pub fn router() -> Router<Arc<CaptchaState>> {
+    Router::new()
+        .route("/widget/challenge", get(challenge).options(preflight))
+        .route("/widget/verify", post(verify).options(preflight))
+}
+
+/// Answers the bare challenge: the widget takes any object with a member `challenge` for protocol v1.
+async fn challenge(
+    State(state): State<Arc<CaptchaState>>,
+    ClientAddress(address): ClientAddress,
+    parts: Parts,
+) -> Response {
+    let visit = match Visit::open(&state, &parts) {
+        Ok(visit) => visit,
+        Err(error) => return error.into_response(),
+    };
+    let answer = async {
+        visit.admit(&state, address)?;
+        let action = visit.action.as_deref();
+        let issued = state.service.issue(visit.site, address, action).await?;
+        Ok(Json(issued.challenge).into_response())
+    };
+    visit.answer(answer.await)
+}
+
+/// Spends a solved challenge and answers `{"verified":true,"payload":"<token>"}` or
+/// `{"verified":false,"reason":"..."}`.
+async fn verify(
+    State(state): State<Arc<CaptchaState>>,
+    ClientAddress(address): ClientAddress,
+    parts: Parts,
+    body: Result<JsonText, ApiError>,
+) -> Response {
+    let visit = match Visit::open(&state, &parts) {
+        Ok(visit) => visit,
+        Err(error) => return error.into_response(),
+    };
+    let answer = async {
+        visit.admit(&state, address)?;
+        let JsonText(body) = body?;
+        judge(&state, &visit, address, &body).await
+    };
+    visit.answer(answer.await)
+}
+
+async fn judge(
+    state: &CaptchaState,
+    visit: &Visit<'_>,
+    address: IpAddr,
+    body: &str,
+) -> Result<Response, ApiError> {
+    let text = Members::parse(body, "the body")?.required("payload")?;
+    let solution = Payload::from_base64(&text)?.solution()?;
+    let action = visit.action.as_deref();
+    let judged = state
+        .service
+        .verify(visit.site, address, &solution, action)
+        .await?;
+    let answer = match judged.rejected {
+        Some(reason) => json!({ "verified": false, "reason": reason.as_str() }),
+        None => {
+            let hostname = visit.origin.hostname();
+            let token = state.service.widget_result(visit.site, &judged, hostname);
+            json!({ "verified": true, "payload": token.ok_or_else(ApiError::internal)? })
+        }
+    };
+    Ok(Json(answer).into_response())
+}
+
+/// A preflight does not say which site it is for: it is answered for all sites together, and the call
+/// itself is checked against its own.
+async fn preflight(
+    State(state): State<Arc<CaptchaState>>,
+    parts: Parts,
+) -> Result<Response, ApiError> {
+    let origins = state
+        .service
+        .sites()
+        .flat_map(|site| &site.config.allowed_origins);
+    let decision = Decision::of(&parts, origins.map(String::as_str));
+    decision.check()?;
+    let mut headers = HeaderMap::new();
+    decision.write_preflight(&mut headers);
+    Ok((StatusCode::NO_CONTENT, headers).into_response())
+}
+
+/// A widget's call: its site, its action, and whether the page around it may have the answer.
+struct Visit<'a> {
+    site: &'a ServedSite,
+    action: Option<String>,
+    origin: Decision,
+}
+
+impl<'a> Visit<'a> {
+    fn open(state: &'a CaptchaState, parts: &Parts) -> Result<Self, ApiError> {
+        let parameters = Parameters::parse(parts.uri.query().unwrap_or_default())?;
+        let key = parameters.get("siteKey").filter(|key| !key.is_empty());
+        let key = key.ok_or_else(|| invalid("siteKey", "is required as a query parameter"))?;
+        let site = state.service.site(&nfc(key)).ok_or_else(|| {
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "unknown-site",
+                "there is no site with this siteKey",
+            )
+        })?;
+        let origins = site.config.allowed_origins.iter().map(String::as_str);
+        let origin = Decision::of(parts, origins);
+        let action = parameters
+            .get("action")
+            .map(|name| action(name.to_owned()))
+            .transpose()?;
+        Ok(Self {
+            site,
+            action,
+            origin,
+        })
+    }
+
+    /// Checks the page and the client's allowance.
+    fn admit(&self, state: &CaptchaState, address: IpAddr) -> Result<(), ApiError> {
+        self.origin.check()?;
+        let allowance = self.site.config.widget_calls_per_minute;
+        let taken = state
+            .limiter
+            .take(&self.site.key, address, allowance, Instant::now());
+        taken.map_err(|seconds| {
+            let message = format!("too many calls; try again in {seconds} s");
+            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message)
+                .retry_after(seconds)
+        })
+    }
+
+    fn answer(&self, answer: Result<Response, ApiError>) -> Response {
+        let mut response = answer.into_response();
+        self.origin.write(response.headers_mut());
+        response
+    }
+}

@@ -1,0 +1,184 @@
+//! One connection from its handshake to its end.
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, http::StatusCode};
+use hyper::{
+    Request, Response, Version,
+    body::Incoming,
+    header::{CONNECTION, HeaderValue},
+    service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    sync::OwnedSemaphorePermit,
+    time::timeout,
+};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use super::{
+    accept::{Fault, OverTls, PeerAddr, Settings},
+    lifecycle::Stopping,
+    listen::Bound,
+    pulse::Pulse,
+    stream::{RequestBody, ResponseBody, Stream},
+    tls::Certificates,
+};
+
+/// Largest HTTP/1 request head, bytes; above it hyper answers 431. Its limit of 100 fields stays.
+const HTTP1_HEAD_BYTES: usize = 64 * 1024;
+/// Largest HTTP/2 field section, bytes after decompression.
+const HTTP2_HEAD_BYTES: u32 = 64 * 1024;
+/// Requests at once on one HTTP/2 connection: the least that RFC 9113 recommends.
+const HTTP2_STREAMS: u32 = 100;
+/// After being told to end, an idle connection has this long to do so politely.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What all connections of a listener share.
+#[derive(Clone)]
+pub(super) struct Connection {
+    builder: Arc<auto::Builder<TokioExecutor>>,
+    router: Router,
+    tls: Option<Arc<Certificates>>,
+    settings: Settings,
+    stopping: Stopping,
+}
+
+impl Connection {
+    pub(super) fn new(bound: &Bound, router: Router, settings: Settings, stopping: Stopping) -> Self {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder.http1().max_buf_size(HTTP1_HEAD_BYTES).header_read_timeout(None);
+        // hyper's caps on streams that the client resets at once stay in force.
+        builder.http2().max_concurrent_streams(HTTP2_STREAMS).max_header_list_size(HTTP2_HEAD_BYTES);
+        Self { builder: Arc::new(builder), router, tls: bound.tls.clone(), settings, stopping }
+    }
+}
+
+/// Serves one accepted connection to its end and counts it.
+pub(super) async fn run(
+    shared: Connection,
+    socket: TcpStream,
+    peer: SocketAddr,
+    _permit: OwnedSemaphorePermit,
+) {
+    let observer = Arc::clone(&shared.settings.observer);
+    observer.opened();
+    // Also when the task is aborted at the end of the drain.
+    let _closed = OnDrop(|| observer.closed());
+    // Answers are written whole; waiting for more to send only delays them.
+    let _ = socket.set_nodelay(true);
+    let served = match &shared.tls {
+        None => serve(&shared, socket, peer).await,
+        Some(certificates) => {
+            let handshake = TlsAcceptor::from(certificates.current()).accept(socket);
+            match timeout(shared.settings.header_timeout, handshake).await {
+                Ok(Ok(stream)) => serve(&shared, stream, peer).await,
+                Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
+            }
+        }
+    };
+    if let Err(fault) = served {
+        tracing::debug!(fault = fault.as_str(), "connection ended early");
+        observer.fault(fault);
+    }
+}
+
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+async fn serve<S>(shared: &Connection, stream: S, peer: SocketAddr) -> Result<(), Fault>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let pulse = Arc::new(Pulse::new());
+    let mut stopping = shared.stopping.clone();
+    let io = TokioIo::new(Stream::new(stream, Arc::clone(&pulse)));
+    let service = service_fn(|request| answer(shared, &pulse, peer, request));
+    let mut connection = std::pin::pin!(shared.builder.serve_connection(io, service));
+    let mut limit = shared.settings.header_timeout;
+    let (mut ending, mut idled) = (false, false);
+    loop {
+        tokio::select! {
+            biased;
+            ended = connection.as_mut() => return match ended {
+                Err(_) if idled => Err(Fault::Timeout),
+                Err(error) => classify(&*error),
+                Ok(()) => Ok(()),
+            },
+            () = stopping.wait(), if !ending => {},
+            () = pulse.idle(limit) => {
+                if idled {
+                    return Err(Fault::Timeout);
+                }
+                idled = true;
+                limit += FAREWELL;
+            }
+        }
+        if !ending {
+            connection.as_mut().graceful_shutdown();
+            ending = true;
+        }
+    }
+}
+
+/// Passes a request to the router.
+fn answer(
+    shared: &Connection,
+    pulse: &Arc<Pulse>,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
+    let turn = pulse.turn();
+    let pulse = Arc::clone(pulse);
+    let version = request.version();
+    let mut request = request.map(|body| match version {
+        // In HTTP/2 an unread body concerns its own stream only.
+        Version::HTTP_2 => Body::new(body),
+        _ => Body::new(RequestBody::new(body, Arc::clone(&pulse))),
+    });
+    request.extensions_mut().insert(PeerAddr(peer));
+    request.extensions_mut().insert(OverTls(shared.tls.is_some()));
+    let routed = shared.router.clone().oneshot(request);
+    async move {
+        let Ok(mut response) = routed.await;
+        if version < Version::HTTP_2 && abandons_body(response.status()) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        drop(turn);
+        Ok(response.map(|body| ResponseBody::new(body, pulse)))
+    }
+}
+
+/// After these the rest of the request's body is of no use.
+fn abandons_body(status: StatusCode) -> bool {
+    matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE)
+}
+
+fn classify(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Result<(), Fault> {
+    match error.downcast_ref::<hyper::Error>() {
+        Some(error) if error.is_parse_too_large() => Err(Fault::TooLarge),
+        Some(error) if error.is_parse() => Err(Fault::Malformed),
+        // The client had gone before the socket was closed, after its last answer.
+        Some(error) if error.is_shutdown() => Ok(()),
+        // Stopped before the first byte.
+        None if is_interrupted(error) => Ok(()),
+        _ => Err(Fault::Broken),
+    }
+}
+
+fn is_interrupted(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::Interrupted)
+}

@@ -1,0 +1,118 @@
+//! Answers to what never reached a service, in the host's own shape:
+//! `{"error":{"code":"not-found","message":"..."}}`.
+
+use std::any::Any;
+
+use axum::{
+    Json, Router,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+/// An error in the host's own shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostError {
+    /// The status.
+    pub status: StatusCode,
+    /// A word for programs.
+    pub code: &'static str,
+    /// A sentence for people; holds nothing that came with the request.
+    pub message: &'static str,
+}
+
+impl HostError {
+    /// No route has this path.
+    pub const NOT_FOUND: Self = Self {
+        status: StatusCode::NOT_FOUND,
+        code: "not-found",
+        message: "nothing is served at this path",
+    };
+    /// The route exists, but not for this method.
+    pub const METHOD_NOT_ALLOWED: Self = Self {
+        status: StatusCode::METHOD_NOT_ALLOWED,
+        code: "method-not-allowed",
+        message: "this path does not answer to this method, see the Allow header",
+    };
+    /// A defect of the host.
+    pub const INTERNAL: Self = Self {
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        code: "internal",
+        message: "the host failed on this request, its log says why",
+    };
+}
+
+impl IntoResponse for HostError {
+    fn into_response(self) -> Response {
+        let body = json!({"error": {"code": self.code, "message": self.message}});
+        (self.status, Json(body)).into_response()
+    }
+}
+
+/// Answers unknown paths with 404 and wrong methods with 405 and `Allow`. Reaches the routes that
+/// `router` already has.
+pub fn with_fallbacks<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router
+        .fallback(async || HostError::NOT_FOUND)
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
+}
+
+/// Answers a handler's panic; what it said stays in the log.
+pub fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
+    let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+        (Some(message), _) => message,
+        (None, Some(message)) => *message,
+        (None, None) => "no message",
+    };
+    tracing::error!(message, "a handler panicked");
+    HostError::INTERNAL.into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::{Body, to_bytes},
+        http::{Request, header::ALLOW},
+        routing::{get, post},
+    };
+    use tower::ServiceExt;
+    use tower_http::catch_panic::CatchPanicLayer;
+
+    use super::*;
+
+    async fn ask(method: &str, path: &str) -> (Response, String) {
+        let explode = async || -> () { panic!("password is swordfish") };
+        let router = Router::new().route("/thing", post(async || "").get(explode));
+        let router = with_fallbacks(router.route("/other", get(async || "")))
+            .layer(CatchPanicLayer::custom(answer_panic));
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
+        let text = String::from_utf8(to_bytes(body, 1000).await.unwrap().to_vec()).unwrap();
+        (Response::from_parts(parts, Body::empty()), text)
+    }
+
+    #[tokio::test]
+    async fn an_unknown_path_is_404_without_an_echo() {
+        let (response, text) = ask("GET", "/no%3Cscript%3E").await;
+        assert_eq!(response.status(), 404);
+        let wanted = json!({"error": {"code": "not-found", "message": "nothing is served at this path"}});
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), wanted);
+    }
+
+    #[tokio::test]
+    async fn a_wrong_method_is_405_with_allow() {
+        let (response, text) = ask("DELETE", "/thing").await;
+        assert_eq!(response.status(), 405);
+        assert!(text.contains(r#""code":"method-not-allowed""#), "{text}");
+        let allow = response.headers()[ALLOW].to_str().unwrap();
+        assert!(allow.contains("POST") && allow.contains("GET"), "{allow}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_500_and_leaks_nothing() {
+        let (response, text) = ask("GET", "/thing").await;
+        assert_eq!(response.status(), 500);
+        assert!(text.contains(r#""code":"internal""#), "{text}");
+        assert!(!text.contains("swordfish"), "{text}");
+    }
+}

@@ -1,0 +1,214 @@
+//! Who the client is, behind proxies that are trusted to say so.
+//!
+//! `Forwarded` (RFC 7239) goes before `X-Forwarded-For`. The chain is read from the right, since only what
+//! trusted proxies appended can be believed: the first hop that is not one of them is the client, and
+//! nothing left of it matters. Where that hop names no address (`unknown`, `_hidden`, garbage), or where
+//! the two headers contradict each other, one of them went unchecked through the proxy, and the client is
+//! the peer.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{Request, State},
+    http::{
+        HeaderMap, HeaderName,
+        header::{FORWARDED, HOST},
+        uri::Authority,
+    },
+    middleware::Next,
+    response::Response,
+};
+use ipnet::IpNet;
+
+use super::accept::{OverTls, PeerAddr};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// The client as far as it can be known. In every request's extensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its address; IPv4 addresses in IPv6 clothes (`::ffff:192.0.2.1`) are plain IPv4. Never log it.
+    pub address: IpAddr,
+    /// `http` or `https`, as the client used it.
+    pub scheme: &'static str,
+    /// The host and port that the client asked for, if it is well-formed.
+    pub host: Option<String>,
+}
+
+/// Middleware: puts the [`Client`] into the request's extensions. Without a connection (in tests) the peer
+/// is `0.0.0.0`.
+pub async fn identify(
+    State(trusted): State<Arc<[IpNet]>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
+    let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
+    let mut client = client(peer.ip(), over_tls, request.headers(), &trusted);
+    // HTTP/2 has no Host header but an authority.
+    client.host = client.host.or_else(|| request.uri().authority().map(ToString::to_string));
+    request.extensions_mut().insert(client);
+    next.run(request).await
+}
+
+const fn unspecified() -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)
+}
+
+/// The client of a request that came from `peer`.
+pub fn client(peer: IpAddr, over_tls: bool, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
+    let peer = peer.to_canonical();
+    let direct = Client {
+        address: peer,
+        scheme: if over_tls { "https" } else { "http" },
+        host: headers.get(HOST).and_then(|host| authority(host.to_str().ok()?)),
+    };
+    if !is_trusted(peer, trusted) {
+        return direct;
+    }
+    let standard = rightmost_untrusted(&forwarded_hops(headers), trusted);
+    let customary = rightmost_untrusted(&x_forwarded_hops(headers), trusted);
+    let hop = match (standard, customary) {
+        (Some(standard), Some(customary)) if standard.address != customary.address => None,
+        (Some(hop), _) | (None, Some(hop)) => Some(hop),
+        (None, None) => None,
+    };
+    let Some(hop) = hop else { return direct };
+    Client {
+        address: hop.address.unwrap_or(peer),
+        scheme: hop.scheme.unwrap_or(direct.scheme),
+        host: hop.host.or(direct.host),
+    }
+}
+
+/// What a proxy said of the side that it was asked from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Hop {
+    /// None if it named no address.
+    address: Option<IpAddr>,
+    scheme: Option<&'static str>,
+    host: Option<String>,
+}
+
+/// The hop that counts: from the right the first that is not a trusted proxy, else the leftmost.
+fn rightmost_untrusted(from_the_right: &[Hop], trusted: &[IpNet]) -> Option<Hop> {
+    let is_proxy = |hop: &&Hop| hop.address.is_some_and(|address| is_trusted(address, trusted));
+    from_the_right.iter().find(|hop| !is_proxy(hop)).or(from_the_right.last()).cloned()
+}
+
+fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+    trusted.iter().any(|net| net.contains(&address))
+}
+
+fn forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
+    elements(headers, &FORWARDED).map(forwarded_hop).collect()
+}
+
+fn forwarded_hop(element: &str) -> Hop {
+    let mut hop = Hop::default();
+    for pair in split_from_the_right(element, ';') {
+        let Some((name, value)) = pair.trim().split_once('=') else { continue };
+        let value = unquote(value);
+        match name.to_ascii_lowercase().as_str() {
+            "for" => hop.address = node(&value),
+            "proto" => hop.scheme = scheme(&value),
+            "host" => hop.host = authority(&value),
+            _ => {}
+        }
+    }
+    hop
+}
+
+/// `X-Forwarded-For` with the entries of its companions that stand at the same place, or the nearest to it:
+/// some proxies append to them, others leave one entry for the whole chain.
+fn x_forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
+    let schemes: Vec<_> = elements(headers, &X_FORWARDED_PROTO).collect();
+    let hosts: Vec<_> = elements(headers, &X_FORWARDED_HOST).collect();
+    let nearest = |entries: &[&str], place: usize| {
+        entries.get(place).or(entries.last()).map(|entry| (*entry).to_owned())
+    };
+    let hop = |(place, address): (usize, &str)| Hop {
+        address: node(address),
+        scheme: nearest(&schemes, place).and_then(|name| scheme(&name)),
+        host: nearest(&hosts, place).and_then(|name| authority(&name)),
+    };
+    elements(headers, &X_FORWARDED_FOR).enumerate().map(hop).collect()
+}
+
+/// The elements of a list header, last one first.
+fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    // A line that is not text still takes its place, so that it cannot hide.
+    let lines: Vec<_> = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("")).collect();
+    lines.into_iter().rev().flat_map(|line| split_from_the_right(line, ',')).map(str::trim)
+}
+
+/// The parts of `text` between separators outside quotes, last one first. Quotes are paired from the right:
+/// a client's unpaired quote on the left must not swallow what a proxy appended.
+fn split_from_the_right(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut quoted = false;
+        let cut = text.char_indices().rev().find_map(|(at, character)| {
+            if character == '"' && !is_escaped(text, at) {
+                quoted = !quoted;
+            }
+            (character == separator && !quoted).then_some(at)
+        });
+        let (left, part) = match cut {
+            Some(at) => (text.get(..at), text.get(at + separator.len_utf8()..)),
+            None => (None, Some(text)),
+        };
+        rest = left;
+        part
+    })
+}
+
+fn is_escaped(text: &str, at: usize) -> bool {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+fn unquote(value: &str) -> String {
+    let value = value.trim();
+    let Some(inner) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+        return value.to_owned();
+    };
+    let mut escaped = false;
+    inner
+        .chars()
+        .filter(|character| {
+            escaped = *character == '\\' && !escaped;
+            !escaped
+        })
+        .collect()
+}
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+fn node(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    text.parse::<IpAddr>()
+        .ok()
+        .or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
+        .or_else(bracketed)
+        .map(|address| address.to_canonical())
+}
+
+fn scheme(text: &str) -> Option<&'static str> {
+    ["http", "https"].into_iter().find(|scheme| text.trim().eq_ignore_ascii_case(scheme))
+}
+
+/// `text` if it can stand in a URL as host and port.
+fn authority(text: &str) -> Option<String> {
+    let authority: Authority = text.trim().parse().ok()?;
+    (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+use axum::http::HeaderValue;
+
+use super::*;
+
+const PROXY: &str = "10.0.0.1";
+
+fn headers(lines: &[(&str, &str)]) -> HeaderMap {
+    let line = |(name, value): &(&str, &str)| {
+        (name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap())
+    };
+    let mut headers = HeaderMap::new();
+    for (name, value) in lines.iter().map(line) {
+        headers.append(name, value);
+    }
+    headers
+}
+
+fn ask(peer: &str, lines: &[(&str, &str)]) -> Client {
+    let trusted = ["10.0.0.0/8", "2001:db8:aaaa::/48"].map(|net| net.parse().unwrap());
+    client(peer.parse().unwrap(), false, &headers(lines), &trusted)
+}
+
+fn address(peer: &str, lines: &[(&str, &str)]) -> String {
+    ask(peer, lines).address.to_string()
+}
+
+#[test]
+fn an_untrusted_peer_cannot_speak_for_others() {
+    let lines = [
+        ("forwarded", "for=192.0.2.9;proto=https;host=evil.example"),
+        ("x-forwarded-for", "192.0.2.9"),
+        ("host", "good.example"),
+    ];
+    let client = ask("198.51.100.7", &lines);
+    assert_eq!(client.address.to_string(), "198.51.100.7");
+    assert_eq!((client.scheme, client.host.as_deref()), ("http", Some("good.example")));
+}
+
+#[test]
+fn what_a_client_put_left_of_its_hop_is_ignored() {
+    for name in ["x-forwarded-for", "forwarded"] {
+        let chain = |hops: &[&str]| match name {
+            "forwarded" => hops.iter().map(|hop| format!("for={hop}")).collect::<Vec<_>>().join(", "),
+            _ => hops.join(", "),
+        };
+        let spoofed = chain(&["203.0.113.5", "192.0.2.1"]);
+        assert_eq!(address(PROXY, &[(name, &spoofed)]), "192.0.2.1");
+        let through_two = chain(&["203.0.113.5", "192.0.2.1", "10.2.3.4"]);
+        assert_eq!(address(PROXY, &[(name, &through_two)]), "192.0.2.1");
+        assert_eq!(address(PROXY, &[(name, "203.0.113.5"), (name, &chain(&["192.0.2.1"]))]), "192.0.2.1");
+    }
+}
+
+#[test]
+fn a_chain_of_proxies_only_ends_at_its_left() {
+    assert_eq!(address(PROXY, &[("x-forwarded-for", "10.9.9.9, 10.8.8.8")]), "10.9.9.9");
+}
+
+#[test]
+fn an_unpaired_quote_does_not_swallow_the_proxy_s_element() {
+    for spoof in [r#"for="203.0.113.5, for=192.0.2.1"#, r#"for="a\", for=192.0.2.1"#, "\", for=192.0.2.1"] {
+        assert_eq!(address(PROXY, &[("forwarded", spoof)]), "192.0.2.1", "{spoof}");
+    }
+}
+
+#[test]
+fn separators_inside_quotes_do_not_separate() {
+    let line = r#"for=192.0.2.1;by="_a,b;for=203.0.113.5\"""#;
+    assert_eq!(address(PROXY, &[("forwarded", line)]), "192.0.2.1");
+}
+
+#[test]
+fn addresses_come_in_every_form() {
+    for (node, wanted) in [
+        ("192.0.2.1", "192.0.2.1"),
+        (r#""192.0.2.1:4711""#, "192.0.2.1"),
+        (r#""[2001:db8::17]""#, "2001:db8::17"),
+        (r#""[2001:db8::17]:4711""#, "2001:db8::17"),
+        (r#""[::ffff:192.0.2.1]:80""#, "192.0.2.1"),
+        (r#""192\.0.2.1""#, "192.0.2.1"),
+    ] {
+        assert_eq!(address(PROXY, &[("forwarded", &format!("For={node};proto=http"))]), wanted);
+    }
+    for (node, wanted) in [("2001:db8::17", "2001:db8::17"), ("192.0.2.1:99", "192.0.2.1")] {
+        assert_eq!(address(PROXY, &[("x-forwarded-for", node)]), wanted);
+    }
+}
+
+#[test]
+fn a_hop_without_an_address_leaves_the_peer() {
+    for bad in ["for=unknown", "for=_hidden", "for=", "for=1.2.3", "garbage", "", "proto=https"] {
+        assert_eq!(address(PROXY, &[("forwarded", bad)]), PROXY, "{bad}");
+        let hidden = format!("for=203.0.113.5, {bad}, for=10.2.3.4");
+        assert_eq!(address(PROXY, &[("forwarded", &hidden)]), PROXY, "{bad}");
+        let irrelevant = format!("{bad}, for=192.0.2.1");
+        assert_eq!(address(PROXY, &[("forwarded", &irrelevant)]), "192.0.2.1", "{bad}");
+    }
+    assert_eq!(address(PROXY, &[("x-forwarded-for", "192.0.2.1, localhost")]), PROXY);
+}
+
+#[test]
+fn forwarded_goes_first_and_a_contradiction_is_believed_on_neither_side() {
+    let agreeing = [("forwarded", "for=192.0.2.1;proto=https"), ("x-forwarded-for", "192.0.2.1")];
+    let client = ask(PROXY, &agreeing);
+    assert_eq!((client.address.to_string().as_str(), client.scheme), ("192.0.2.1", "https"));
+    let smuggled = [("forwarded", "for=203.0.113.5"), ("x-forwarded-for", "192.0.2.1")];
+    assert_eq!(address(PROXY, &smuggled), PROXY);
+}
+
+#[test]
+fn a_mapped_peer_is_its_ipv4_address() {
+    assert_eq!(address("::ffff:198.51.100.7", &[]), "198.51.100.7");
+    assert_eq!(address("::ffff:10.0.0.1", &[("x-forwarded-for", "192.0.2.1")]), "192.0.2.1");
+    assert_eq!(address("2001:db8:aaaa::1", &[("x-forwarded-for", "192.0.2.1")]), "192.0.2.1");
+}
+
+#[test]
+fn scheme_and_host_are_those_of_the_client_s_hop() {
+    let two = "for=192.0.2.1;proto=https;host=www.example:8443, for=10.2.3.4;proto=http;host=inner";
+    let client = ask(PROXY, &[("forwarded", two)]);
+    assert_eq!((client.scheme, client.host.as_deref()), ("https", Some("www.example:8443")));
+    let one_for_all = [
+        ("x-forwarded-for", "192.0.2.1, 10.2.3.4"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "www.example"),
+    ];
+    let client = ask(PROXY, &one_for_all);
+    assert_eq!((client.scheme, client.host.as_deref()), ("https", Some("www.example")));
+    let one_each = [("x-forwarded-for", "192.0.2.1, 10.2.3.4"), ("x-forwarded-proto", "https, http")];
+    assert_eq!(ask(PROXY, &one_each).scheme, "https");
+}
+
+#[test]
+fn a_host_that_is_none_is_dropped() {
+    for bad in ["a b", "user@host", "http://host/", ""] {
+        assert_eq!(ask("198.51.100.7", &[("host", bad)]).host, None, "{bad}");
+    }
+    let bad = [("forwarded", "for=192.0.2.1;host=\"a b\";proto=ftp"), ("host", "ok.example")];
+    let client = ask(PROXY, &bad);
+    assert_eq!((client.scheme, client.host.as_deref()), ("http", Some("ok.example")));
+}

@@ -1,0 +1,81 @@
+//! What every request passes on its way to a service, outermost first: request id, security headers,
+//! access log, client address, panic guard, compression, fallbacks.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS},
+    middleware::{from_fn, from_fn_with_state, map_response},
+    response::Response,
+};
+use ipnet::IpNet;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::{
+    access_log::{self, RequestObserver},
+    compression, error, forwarded, request_id,
+};
+
+/// What the layers need to know.
+#[derive(Clone)]
+pub struct Layers {
+    /// Compress answers for clients that accept gzip.
+    pub compression: bool,
+    /// Peers whose word on the client's address is believed.
+    pub trusted_proxies: Arc<[IpNet]>,
+    /// Counts requests.
+    pub observer: Arc<dyn RequestObserver>,
+}
+
+/// Puts the layers around all of `router`'s routes. Call it last.
+pub fn around(router: Router, layers: Layers) -> Router {
+    let router = error::with_fallbacks(router);
+    let router = if layers.compression { router.layer(compression::gzip()) } else { router };
+    router
+        .layer(CatchPanicLayer::custom(error::answer_panic))
+        .layer(from_fn_with_state(layers.trusted_proxies, forwarded::identify))
+        .layer(from_fn_with_state(layers.observer, access_log::record))
+        .layer(map_response(forbid_sniffing))
+        .layer(from_fn(request_id::identify))
+}
+
+/// Browsers must take the declared content type at its word.
+pub async fn forbid_sniffing(mut response: Response) -> Response {
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::Body,
+        http::{Request, StatusCode},
+        routing::get,
+    };
+    use tower::ServiceExt;
+
+    use super::*;
+
+    async fn ask(path: &str) -> Response {
+        let explode = async || -> () { panic!("as intended") };
+        let router = Router::new().route("/", get(async || "hello")).route("/panic", get(explode));
+        let layers = Layers { compression: true, trusted_proxies: Arc::new([]), observer: Arc::new(()) };
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        around(router, layers).oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn every_answer_has_an_id_and_forbids_sniffing() {
+        for (path, status) in [
+            ("/", StatusCode::OK),
+            ("/nowhere", StatusCode::NOT_FOUND),
+            ("/panic", StatusCode::INTERNAL_SERVER_ERROR),
+        ] {
+            let response = ask(path).await;
+            assert_eq!(response.status(), status, "{path}");
+            assert!(response.headers().contains_key(request_id::X_REQUEST_ID), "{path}");
+            assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
+        }
+    }
+}

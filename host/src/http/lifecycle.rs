@@ -1,0 +1,162 @@
+//! Starting, ready, draining, stopped: a latch that only moves forward, and the signals that move it.
+
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+/// Where the process stands. Ordered; a later phase is never left for an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Not yet fit to answer.
+    Starting,
+    /// Answers.
+    Ready,
+    /// Answers still, but asks load balancers to look elsewhere.
+    Draining,
+    /// Takes no new connections and ends those that are open.
+    Stopped,
+}
+
+/// The latch. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Lifecycle(Arc<watch::Sender<Phase>>);
+
+impl Lifecycle {
+    /// A process that starts.
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(Phase::Starting)))
+    }
+
+    /// The present phase.
+    pub fn phase(&self) -> Phase {
+        *self.0.borrow()
+    }
+
+    /// Everything is loaded and listens. Without effect once draining.
+    pub fn ready(&self) {
+        self.advance(Phase::Ready);
+    }
+
+    /// Ends service: readiness flips at once, listeners close after `grace`, in which load balancers
+    /// notice.
+    pub async fn shut_down(&self, grace: Duration) {
+        self.advance(Phase::Draining);
+        tokio::time::sleep(grace).await;
+        self.stop();
+    }
+
+    /// Closes the listeners at once.
+    pub fn stop(&self) {
+        self.advance(Phase::Stopped);
+    }
+
+    /// A handle that tells when listeners must close.
+    pub fn stopping(&self) -> Stopping {
+        Stopping(self.0.subscribe())
+    }
+
+    fn advance(&self, to: Phase) {
+        self.0.send_if_modified(|phase| {
+            let forward = to > *phase;
+            if forward {
+                *phase = to;
+            }
+            forward
+        });
+    }
+}
+
+impl Default for Lifecycle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Resolves when the process has stopped taking connections.
+#[derive(Clone, Debug)]
+pub struct Stopping(watch::Receiver<Phase>);
+
+impl Stopping {
+    /// Waits for [`Phase::Stopped`], or for the last [`Lifecycle`] to be gone. Safe to cancel.
+    pub async fn wait(&mut self) {
+        // An error means that nobody is left who could say so.
+        let _ = self.0.wait_for(|phase| *phase == Phase::Stopped).await;
+    }
+}
+
+/// The signals that end the process. Installed early, so that one that arrives during start-up is kept.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Takes over SIGTERM and SIGINT.
+    ///
+    /// # Errors
+    /// Where the operating system refuses a handler.
+    pub fn install() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The name of the next signal. A second one usually means that the operator will not wait.
+    pub async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_phase_is_never_left_for_an_earlier_one() {
+        let lifecycle = Lifecycle::new();
+        assert_eq!(lifecycle.phase(), Phase::Starting);
+        lifecycle.ready();
+        assert_eq!(lifecycle.phase(), Phase::Ready);
+        lifecycle.shut_down(Duration::ZERO).await;
+        lifecycle.ready();
+        assert_eq!(lifecycle.phase(), Phase::Stopped);
+    }
+
+    #[tokio::test]
+    async fn readiness_flips_before_listeners_close() {
+        let lifecycle = Lifecycle::new();
+        let mut stopping = lifecycle.stopping();
+        let shutting = lifecycle.shut_down(Duration::from_secs(3600));
+        tokio::select! {
+            biased;
+            () = shutting => panic!("no grace"),
+            () = stopping.wait() => panic!("closed during the grace"),
+            () = std::future::ready(()) => {},
+        }
+        assert_eq!(lifecycle.phase(), Phase::Draining);
+        lifecycle.stop();
+        stopping.wait().await;
+    }
+
+    #[tokio::test]
+    async fn a_latch_that_is_gone_counts_as_stopped() {
+        let mut stopping = Lifecycle::new().stopping();
+        stopping.wait().await;
+    }
+
+    #[tokio::test]
+    async fn a_signal_is_kept_until_it_is_asked_for() {
+        let mut signals = Signals::install().unwrap();
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(signals.next().await, "SIGTERM");
+    }
+}

@@ -1,0 +1,104 @@
+//! Binding an address, with errors that say how to mend.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use tokio::net::{TcpListener, TcpSocket};
+
+use super::tls::Certificates;
+
+/// Connections that the kernel holds until they are accepted; it may hold fewer.
+const BACKLOG: u32 = 1024;
+
+/// A bound address that is not served yet. Connections already queue.
+pub struct Bound {
+    pub(super) listener: TcpListener,
+    pub(super) tls: Option<Arc<Certificates>>,
+    address: SocketAddr,
+}
+
+impl Bound {
+    /// The address, with port 0 resolved.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The base of this listener's URLs.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+}
+
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address} (`{setting}`): {source}; {}", advice(source))]
+pub struct ListenError {
+    /// The configuration key that names the address.
+    pub setting: String,
+    /// The address.
+    pub address: SocketAddr,
+    /// Why not.
+    pub source: io::Error,
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "stop the other process or choose another port, 0 for any free one",
+        io::ErrorKind::AddrNotAvailable => {
+            "no interface of this machine has this address; 0.0.0.0 or [::] means all"
+        }
+        io::ErrorKind::PermissionDenied => "choose a port above 1023 or grant CAP_NET_BIND_SERVICE",
+        _ => "choose another address",
+    }
+}
+
+/// Binds `address`, which the configuration key `setting` names. Must be called on the runtime that
+/// will serve it.
+///
+/// # Errors
+/// Where the operating system refuses the address.
+pub fn bind(
+    setting: &str,
+    address: SocketAddr,
+    tls: Option<Arc<Certificates>>,
+) -> Result<Bound, ListenError> {
+    let refused = |source| ListenError { setting: setting.to_owned(), address, source };
+    let listener = open(address).map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok(Bound { listener, tls, address })
+}
+
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Without this a restarted host waits for the old one's connections to time out.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn port_zero_is_resolved() {
+        let bound = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
+        assert_ne!(bound.local_addr().port(), 0);
+        assert_eq!(bound.url(), format!("http://{}", bound.local_addr()));
+    }
+
+    #[tokio::test]
+    async fn a_taken_port_is_named_with_its_setting_and_remedy() {
+        let first = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
+        let error = bind("services.captcha.listen", first.local_addr(), None).err().unwrap().to_string();
+        assert!(error.contains(&first.local_addr().to_string()), "{error}");
+        assert!(error.contains("`services.captcha.listen`"), "{error}");
+        assert!(error.contains("choose another port"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_foreign_address_is_told_apart() {
+        let error = bind("server.listen", "192.0.2.1:0".parse().unwrap(), None).err().unwrap();
+        assert!(error.to_string().contains("no interface of this machine"), "{error}");
+    }
+}

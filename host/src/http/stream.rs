@@ -1,0 +1,184 @@
+//! The byte stream and the bodies of a connection, each of which tells its [`Pulse`] what goes on.
+
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use axum::{BoxError, body::Body};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::pulse::{Pulse, Turn};
+
+/// Bytes thrown away in one go while a client still sends what nobody will read.
+const DISCARD_BYTES: usize = 16 * 1024;
+
+/// A socket that notes progress, and that closes so that the last answer arrives.
+pub(super) struct Stream<S> {
+    inner: S,
+    pulse: Arc<Pulse>,
+    write_closed: bool,
+}
+
+impl<S> Stream<S> {
+    pub(super) fn new(inner: S, pulse: Arc<Pulse>) -> Self {
+        Self { inner, pulse, write_closed: false }
+    }
+
+    fn note(&self, written: &Poll<io::Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(bytes)) if *bytes > 0) {
+            self.pulse.wrote();
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.note(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
+        self.note(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    /// Closes the sending half; then, if the client is still sending a body, reads on until it stops:
+    /// closing a socket with unread bytes resets it, and the client would lose the answer. The
+    /// connection's idle timer bounds this.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.write_closed {
+            ready!(Pin::new(&mut self.inner).poll_shutdown(cx))?;
+            self.write_closed = true;
+        }
+        let mut discarded = [0; DISCARD_BYTES];
+        while self.pulse.unread() {
+            let mut buffer = ReadBuf::new(&mut discarded);
+            let read = ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A request body that notes whether it was read to its end.
+pub(super) struct RequestBody {
+    inner: Incoming,
+    pulse: Arc<Pulse>,
+    ended: bool,
+}
+
+impl RequestBody {
+    pub(super) fn new(inner: Incoming, pulse: Arc<Pulse>) -> Self {
+        pulse.set_unread(false);
+        Self { inner, pulse, ended: false }
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        self.ended |= frame.is_none();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        self.pulse.set_unread(!self.ended && !self.inner.is_end_stream());
+    }
+}
+
+/// An answer's body. While its source is slow the connection is at work; while the client is slow it is
+/// not, so that a client that never reads is let go.
+pub(super) struct ResponseBody {
+    inner: Body,
+    pulse: Arc<Pulse>,
+    waiting: Option<Turn>,
+}
+
+impl ResponseBody {
+    pub(super) fn new(inner: Body, pulse: Arc<Pulse>) -> Self {
+        Self { inner, pulse, waiting: None }
+    }
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match Pin::new(&mut self.inner).poll_frame(cx) {
+            Poll::Pending => {
+                if self.waiting.is_none() {
+                    self.waiting = Some(self.pulse.turn());
+                }
+                Poll::Pending
+            }
+            Poll::Ready(frame) => {
+                self.waiting = None;
+                Poll::Ready(frame.map(|result| result.map_err(Into::into)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

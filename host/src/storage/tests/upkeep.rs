@@ -1,0 +1,159 @@
+//! Sweeps and figures.
+
+use super::*;
+use crate::storage::memory::Memory;
+use crate::storage::records::{Claim, Id, Visit};
+use crate::storage::sqlite::Sqlite;
+use std::sync::Arc;
+use uuid::Uuid;
+
+#[tokio::test]
+async fn a_sweep_deletes_exactly_what_expired() {
+    let folder = TempDir::new().unwrap();
+    // Without the ledger's own sweep at the start.
+    let store = Sqlite::open(&file(&folder), 4).await.unwrap();
+    let mut raw = raw(&file(&folder)).await;
+    for expires_at in [1, now() + 600_000] {
+        let rows = format!(
+            "INSERT INTO captcha_request (id, source_address_hash, is_whitelisted, expires_at)
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+            SELECT randomblob(16), '{0}', 0, {expires_at} FROM n;
+            INSERT INTO invalidated_payload VALUES (randomblob(16), '{0}', {expires_at});
+            INSERT INTO bulkhead_failure VALUES ('{1}', 1, {expires_at});
+            INSERT INTO bulkhead_site_visits VALUES ('shop', {expires_at}, 7);",
+            id(1),
+            id(expires_at.cast_unsigned())
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(rows))
+            .execute(&mut raw)
+            .await
+            .unwrap();
+    }
+    let swept = Swept {
+        captcha_request: 2500,
+        invalidated_payload: 1,
+        failures: 1,
+        site_visits: 1,
+    };
+    assert_eq!(store.sweep(now()).await, Ok(swept));
+    assert_eq!(store.sweep(now()).await, Ok(Swept::default()));
+    let left = Rows {
+        captcha_request: 2500,
+        invalidated_payload: 1,
+    };
+    assert_eq!(store.rows(now()).await, Ok(left));
+    assert_eq!(
+        store.visits("shop", &[id(1)], now()).await,
+        Ok(Visits {
+            client: 2500,
+            site: 7
+        })
+    );
+}
+
+#[tokio::test]
+async fn the_ledger_sweeps_at_the_start() {
+    let folder = TempDir::new().unwrap();
+    sqlite(&folder).await.close().await.unwrap();
+    let mut raw = raw(&file(&folder)).await;
+    sqlx::query("INSERT INTO bulkhead_site_visits VALUES ('shop', 1, 7)")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let _ledger = sqlite(&folder).await;
+    for _ in 0..500 {
+        let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM bulkhead_site_visits")
+            .fetch_one(&mut raw)
+            .await
+            .unwrap();
+        if rows == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the expired row is still there");
+}
+
+#[test]
+fn memory_is_swept() {
+    let memory = Memory::default();
+    let visit = |expires_at| {
+        Arc::new(Visit {
+            id: Uuid::new_v4(),
+            site: "shop".into(),
+            client: id(1),
+            allow_listed: false,
+            at: 0,
+            expires_at,
+            bucket: expires_at,
+        })
+    };
+    memory.write(&[visit(10), visit(10), visit(20)]).unwrap();
+    let claim = Claim {
+        id: Id::parse(&id(1)).unwrap(),
+        expires_at: 20,
+        now: 0,
+        limit: 2,
+        spends: 2,
+    };
+    assert_eq!(memory.claim(&claim), Ok(2));
+    let swept = Swept {
+        captcha_request: 2,
+        site_visits: 1,
+        ..Swept::default()
+    };
+    assert_eq!(memory.sweep(11), swept);
+    assert_eq!(
+        memory.rows(11),
+        Rows {
+            captcha_request: 1,
+            invalidated_payload: 2
+        }
+    );
+    assert_eq!(memory.sweep(21).invalidated_payload, 2);
+}
+
+#[tokio::test]
+async fn rows_are_counted_beside_the_requests() {
+    let folder = TempDir::new().unwrap();
+    let ledger = sqlite(&folder).await;
+    ledger.claim(&id(1), soon(), 3, true).await.unwrap();
+    ledger.record_visit("shop", &[id(1)], false).await.unwrap();
+    ledger.close().await.unwrap();
+    let ledger = sqlite(&folder).await;
+    for _ in 0..500 {
+        if ledger.rows() != Rows::default() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(
+        ledger.rows(),
+        Rows {
+            captcha_request: 1,
+            invalidated_payload: 3
+        }
+    );
+    ledger.claim(&id(2), soon(), 1, false).await.unwrap();
+    ledger.record_visit("shop", &[id(1)], false).await.unwrap();
+    assert_eq!(
+        ledger.rows(),
+        Rows {
+            captcha_request: 2,
+            invalidated_payload: 4
+        }
+    );
+    let stats = ledger.pool_stats();
+    assert_eq!((stats.max, stats.pending, stats.timeouts), (4, 0, 0));
+    assert!(
+        stats.size >= 1 && stats.acquire.count >= 1 && stats.usage.count >= 1,
+        "{stats:?}"
+    );
+    assert!(
+        stats
+            .acquire
+            .buckets
+            .iter()
+            .all(|(_, count)| *count <= stats.acquire.count)
+    );
+}

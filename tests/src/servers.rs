@@ -1,0 +1,3 @@
+//! Servers that tests need, each on a port and in a folder of its own.
+
+pub mod postgres;
