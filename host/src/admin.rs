@@ -14,11 +14,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    Router,
-    middleware::map_response,
-    routing::get,
-};
+use axum::{Router, middleware::map_response, routing::get};
 use tokio::{runtime, sync::Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -43,13 +39,16 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 /// A scrape in flight has this long once the host is told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// Writes all metrics: from the value of `Accept` to content type and body.
+pub type Exposition = dyn Fn(Option<&str>) -> (&'static str, String) + Send + Sync;
+
 /// Where the answers come from. Called on the admin thread, for every request anew; must not block.
 #[derive(Clone)]
 pub struct Sources {
     /// Whether the host is ready, and if not, why.
     pub ready: Arc<dyn Fn() -> ReadyReport + Send + Sync>,
-    /// Content type and body of `/metrics`, by the value of `Accept`.
-    pub metrics: Arc<dyn Fn(Option<&str>) -> (&'static str, String) + Send + Sync>,
+    /// Content type and body of `/metrics`.
+    pub metrics: Arc<Exposition>,
     /// Counts connections.
     pub connections: Arc<dyn ConnectionObserver>,
 }
@@ -64,14 +63,14 @@ pub enum AdminError {
     )]
     Exposed(SocketAddr),
     /// The address is not to be had.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
+    #[error("{0}")]
+    Listen(ListenError),
     /// The certificate is not usable.
     #[error("`admin.tls`: {0}")]
-    Tls(#[from] TlsError),
+    Tls(TlsError),
     /// The operating system gives no thread or no event queue.
     #[error("cannot start the admin thread: {0}; raise the limits of processes and open files")]
-    Thread(#[from] io::Error),
+    Thread(io::Error),
 }
 
 /// The running listener. Stops, and waits for its thread, when dropped.
@@ -93,24 +92,24 @@ impl Admin {
         settings: &config::server::Admin,
         sources: Sources,
     ) -> Result<Self, AdminError> {
-        let protected = address.ip().to_canonical().is_loopback()
-            || settings.tls.is_some()
-            || settings.allow_remote;
+        let protected =
+            address.ip().to_canonical().is_loopback() || settings.tls.is_some() || settings.allow_remote;
         if !protected {
             return Err(AdminError::Exposed(address));
         }
-        let tls = settings.tls.as_ref().map(Certificates::load).transpose()?;
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let lifecycle = Lifecycle::new();
+        let tls = settings.tls.as_ref().map(Certificates::load).transpose();
+        let tls = tls.map_err(AdminError::Tls)?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(AdminError::Thread)?;
         let bound = {
             let _context = runtime.enter();
-            listen::bind(SETTING, address, tls.clone())?
+            listen::bind(SETTING, address, tls.clone()).map_err(AdminError::Listen)?
         };
         let (address, url) = (bound.local_addr(), bound.url());
+        let lifecycle = Lifecycle::new();
         let serving = run(bound, tls, sources, lifecycle.clone());
-        let thread = thread::Builder::new()
-            .name("admin".to_owned())
-            .spawn(move || runtime.block_on(serving))?;
+        let thread = thread::Builder::new().name("admin".to_owned());
+        let thread = thread.spawn(move || runtime.block_on(serving)).map_err(AdminError::Thread)?;
         Ok(Self { address, url, lifecycle, thread: Some(thread) })
     }
 
@@ -140,12 +139,7 @@ impl Drop for Admin {
     }
 }
 
-async fn run(
-    bound: Bound,
-    tls: Option<Arc<Certificates>>,
-    sources: Sources,
-    lifecycle: Lifecycle,
-) {
+async fn run(bound: Bound, tls: Option<Arc<Certificates>>, sources: Sources, lifecycle: Lifecycle) {
     let settings = Settings {
         header_timeout: HEADER_TIMEOUT,
         drain: DRAIN,

@@ -14,9 +14,13 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use self::logging::LogBudget;
-use crate::{config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment, storage::Ledger, telemetry::Metrics};
+use crate::{
+    config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment, storage::Ledger,
+    telemetry::Metrics,
+};
 
 /// Bindings of the interfaces that are Bulkhead's own or not in wasmtime-wasi.
+#[allow(missing_docs)]
 pub mod bindings {
     wasmtime::component::bindgen!({
         path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host"],

@@ -3,6 +3,11 @@
 mod pool;
 mod ticker;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics};
 
 pub use self::{
@@ -39,6 +44,7 @@ pub enum EngineError {
 pub struct Engine {
     wasmtime: wasmtime::Engine,
     ticker: ticker::Ticker,
+    memory_in_use: Arc<AtomicUsize>,
 }
 
 impl Engine {
@@ -47,7 +53,10 @@ impl Engine {
     /// # Errors
     /// When the pool is demanded and the address space cannot be reserved, or on settings that
     /// wasmtime refuses.
-    pub fn new<'a>(sandbox: &Sandbox, limits: impl IntoIterator<Item = &'a Limits>) -> Result<Self, EngineError> {
+    pub fn new<'a>(
+        sandbox: &Sandbox,
+        limits: impl IntoIterator<Item = &'a Limits>,
+    ) -> Result<Self, EngineError> {
         let size = PoolSize::of(limits);
         let wasmtime = match sandbox.allocator {
             Allocator::OnDemand => on_demand(sandbox)?,
@@ -61,7 +70,7 @@ impl Engine {
             })?,
         };
         let ticker = ticker::Ticker::start(wasmtime.clone()).map_err(EngineError::Ticker)?;
-        Ok(Self { wasmtime, ticker })
+        Ok(Self { wasmtime, ticker, memory_in_use: Arc::default() })
     }
 
     /// The engine itself.
@@ -72,6 +81,16 @@ impl Engine {
     /// Keeps the epoch clock going while a guest runs.
     pub fn running(&self) -> Running {
         self.ticker.running()
+    }
+
+    /// Linear memories and tables of all stores, bytes.
+    pub fn memory_in_use(&self) -> usize {
+        self.memory_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Where stores count their memory.
+    pub(crate) fn memory_count(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.memory_in_use)
     }
 
     /// What of the pool is in use; none when instances are made on demand.

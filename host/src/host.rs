@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use axum::Router;
 use tokio::task::JoinSet;
 
-use self::{captcha::CaptchaParts, health::HostHealth, observe::Observer};
+use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin},
     compile::{CacheSettings, Compiler},
@@ -106,8 +106,7 @@ impl Host {
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
         let parts = Parts { config: &config, yard, pow: Arc::new(pow), metrics, health: Arc::clone(&health) };
 
-        let observer = Arc::new(Observer(Arc::clone(&parts.metrics)));
-        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts, &observer))?;
+        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
         let ledgers = services(&parts, &mut listeners).await?;
@@ -115,10 +114,10 @@ impl Host {
         let layers = Layers {
             compression: config.server.compression,
             trusted_proxies: config.server.trusted_proxies.clone().into(),
-            observer: observer.clone(),
+            observer: parts.metrics.clone(),
         };
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose()?;
-        let settings = accept::Settings::new(&config.server, observer);
+        let settings = accept::Settings::new(&config.server, parts.metrics.clone());
         let mut servers = JoinSet::new();
         let mut public = config.server.listen;
         for (address, setting, router) in listeners.0 {
@@ -166,8 +165,11 @@ async fn serve(bound: Bound, router: Router, settings: accept::Settings, lifecyc
 }
 
 fn data_folder(path: &Path) -> anyhow::Result<()> {
-    let made = fs::create_dir_all(path).and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
-    made.with_context(|| format!("cannot use {} as data folder; set data_dir to a writable one", path.display()))
+    let made =
+        fs::create_dir_all(path).and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
+    made.with_context(|| {
+        format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
+    })
 }
 
 /// Engine and compiler.
@@ -182,7 +184,7 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
 }
 
-fn admin_sources(parts: &Parts<'_>, observer: &Arc<Observer>) -> admin::Sources {
+fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
     let (health, metrics) = (Arc::clone(&parts.health), Arc::clone(&parts.metrics));
     let text = move |accept: Option<&str>| {
         let format = Format::negotiate(accept).unwrap_or(Format::Text);
@@ -191,7 +193,7 @@ fn admin_sources(parts: &Parts<'_>, observer: &Arc<Observer>) -> admin::Sources 
     admin::Sources {
         ready: Arc::new(move || health.report()),
         metrics: Arc::new(text),
-        connections: Arc::new(observer.without_gauge()),
+        connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
     }
 }
 

@@ -51,7 +51,9 @@ where
         Ok(place) => place,
         Err(overloaded) => {
             record.outcome = Outcome::Overloaded;
-            return Err(Failure { outcome: Outcome::Overloaded, retry_after: Some(overloaded.retry_after) }.into());
+            return Err(
+                Failure { outcome: Outcome::Overloaded, retry_after: Some(overloaded.retry_after) }.into()
+            );
         }
     };
     let version = match slot.active() {
@@ -132,7 +134,8 @@ async fn fresh<W: World>(
     deadline: Instant,
 ) -> Result<Kept<W>, Failure> {
     let capabilities = Capabilities::new(Arc::clone(&slot.backing), Arc::clone(&version.label));
-    let mut store = sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities);
+    let mut store =
+        sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities);
     let since = Instant::now();
     let instantiated = timeout_at(deadline, W::instantiate(&version.linked, &mut store)).await;
     record.metrics.instantiate.observe(since.elapsed().as_secs_f64());
@@ -182,7 +185,10 @@ impl<'a> Record<'a> {
             let (slot, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
             tracing::error!(slot, version, outcome, detail, "the sandbox ended a call");
         }
-        Failure { outcome, retry_after: matches!(outcome, Outcome::Overloaded | Outcome::CpuBudget).then_some(RETRY_AFTER) }
+        Failure {
+            outcome,
+            retry_after: matches!(outcome, Outcome::Overloaded | Outcome::CpuBudget).then_some(RETRY_AFTER),
+        }
     }
 }
 

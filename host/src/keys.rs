@@ -66,7 +66,8 @@ impl MasterKey {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(io)?;
         }
         let beside = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
-        let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
+        let mut file =
+            fs::File::options().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
         // A hard link, not a rename: of two hosts that start at once, the second takes the first one's.
         let linked = fs::hard_link(&beside, path);
@@ -85,7 +86,8 @@ impl MasterKey {
         let mut key = [0; 32];
         let length = (purpose.len() as u64).to_be_bytes();
         // 32 bytes are under HKDF's limit of 255 blocks, so expanding cannot fail.
-        let _ = Hkdf::<Sha256>::new(Some(b"bulkhead"), &self.0).expand_multi_info(&[&length, purpose, context], &mut key);
+        let _ = Hkdf::<Sha256>::new(Some(b"bulkhead"), &self.0)
+            .expand_multi_info(&[&length, purpose, context], &mut key);
         key
     }
 

@@ -14,8 +14,8 @@ use std::{
 use tokio::sync::oneshot;
 
 pub use self::kdf::{Algorithm, Parameters, Refused};
-pub use self::minted::{Minted, Recipe};
 use self::minted::MintedPool;
+pub use self::minted::{Minted, Recipe};
 
 /// Seconds after which a refused caller should ask again.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -89,7 +89,12 @@ impl Pow {
     ///
     /// # Errors
     /// Over a cap, or when all places are taken.
-    pub async fn derive(&self, parameters: Parameters, password: Vec<u8>, salt: Vec<u8>) -> Result<Vec<u8>, PowError> {
+    pub async fn derive(
+        &self,
+        parameters: Parameters,
+        password: Vec<u8>,
+        salt: Vec<u8>,
+    ) -> Result<Vec<u8>, PowError> {
         parameters.check(&password, &salt)?;
         Ok(self.run(move || parameters.derive(&password, &salt)).await??)
     }

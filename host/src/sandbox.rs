@@ -36,9 +36,18 @@ impl<C> Compartment<C> {
 }
 
 /// A fresh store under `limits`. Its guest yields to the executor at every epoch.
-pub fn store<C: 'static>(engine: &Engine, sandbox: &Sandbox, limits: &Limits, capabilities: C) -> Store<Compartment<C>> {
-    let compartment =
-        Compartment { limiter: Limiter::new(limits), cpu_ticks: 0, cpu_budget: limits.cpu_ms, capabilities };
+pub fn store<C: 'static>(
+    engine: &Engine,
+    sandbox: &Sandbox,
+    limits: &Limits,
+    capabilities: C,
+) -> Store<Compartment<C>> {
+    let compartment = Compartment {
+        limiter: Limiter::new(limits, engine.memory_count()),
+        cpu_ticks: 0,
+        cpu_budget: limits.cpu_ms,
+        capabilities,
+    };
     let mut store = Store::new(engine.wasmtime(), compartment);
     store.limiter(|compartment| &mut compartment.limiter);
     store.set_hostcall_fuel(limits.response_bytes);

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use wasmtime::component::Linker;
 
+use self::admission::Admission;
 pub use self::{
     admission::{Overloaded, Place},
     preflight::{Contract, Finding, Refused},
     version::{Kept, Version},
     world::World,
 };
-use self::admission::Admission;
 use crate::{
     capabilities::{Backing, Guest, INTERFACES, Interface},
     compile::{CompileError, Compiler, ComponentDigest},
@@ -141,13 +141,20 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// When any check fails; the text says what to mend.
     pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
-        let contract = Contract { slot: self.name(), world: W::NAME, exports: W::EXPORTS, grants: &self.settings.grants };
+        let contract = Contract {
+            slot: self.name(),
+            world: W::NAME,
+            exports: W::EXPORTS,
+            grants: &self.settings.grants,
+        };
         contract.check(&wasm, self.yard.sandbox.component_bytes)?;
         let digest = ComponentDigest::of(&wasm);
         let component = self.yard.compiler.compile(wasm).await?;
         let types = |error| LoadError::Types { world: W::NAME, error };
         let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());
-        for interface in INTERFACES.iter().filter(|interface| granted(interface, self.name(), &self.settings.grants)) {
+        for interface in
+            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &self.settings.grants))
+        {
             interface.add_to_linker(&mut linker).map_err(types)?;
         }
         let linked = linker.instantiate_pre(&component).and_then(W::link).map_err(types)?;

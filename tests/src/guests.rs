@@ -106,7 +106,8 @@ impl Guest {
 pub fn component(module: &[u8]) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
-    for folder in ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"] {
+    for folder in ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"]
+    {
         resolve.push_dir(wit.join(folder)).unwrap();
     }
     let package = resolve.push_str(PathBuf::from("guest.wit"), WORLD).unwrap();

@@ -137,30 +137,14 @@ mod tests {
         ] {
             assert_eq!(Algorithm::from_name(name).map(Algorithm::name), Some(name));
         }
-        for name in [
-            "SHA-1",
-            "PBKDF2/SHA-1",
-            "sha-256",
-            "PBKDF2",
-            "argon2id",
-            "",
-            "PBKDF2/SCRYPT",
-        ] {
+        for name in ["SHA-1", "PBKDF2/SHA-1", "sha-256", "PBKDF2", "argon2id", "", "PBKDF2/SCRYPT"] {
             assert_eq!(Algorithm::from_name(name), None, "{name}");
         }
     }
 
     #[test]
     fn scrypt_costs_are_powers_of_two() {
-        let costs = [
-            (0, 2),
-            (1, 2),
-            (2, 2),
-            (3, 4),
-            (4096, 4096),
-            (4097, 8192),
-            (u32::MAX, 1 << 31),
-        ];
+        let costs = [(0, 2), (1, 2), (2, 2), (3, 4), (4096, 4096), (4097, 8192), (u32::MAX, 1 << 31)];
         for (asked, possible) in costs {
             assert_eq!(Algorithm::Scrypt.possible_cost(asked), possible);
         }

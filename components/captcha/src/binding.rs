@@ -43,10 +43,7 @@ impl Bound {
         }
         let key = client.keys(site.binding).first();
         if site.binding != Binding::None && key.is_none() {
-            let problem = format!(
-                "site {} binds clients, but this client has no key",
-                site.key
-            );
+            let problem = format!("site {} binds clients, but this client has no key", site.key);
             return Err(Error::Internal(problem));
         }
         Ok(Self {
@@ -59,14 +56,9 @@ impl Bound {
 
     /// Names and values, as they stand in the `data` of protocol v2.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [
-            ("site", &self.site),
-            ("keyId", &self.key_id),
-            ("action", &self.action),
-            ("client", &self.client),
-        ]
-        .into_iter()
-        .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+        [("site", &self.site), ("keyId", &self.key_id), ("action", &self.action), ("client", &self.client)]
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text.as_deref()?)))
     }
 
     /// Reads the `data` of a v2 challenge, where members that are not ours may have any type.
@@ -76,12 +68,7 @@ impl Bound {
 
     /// Reads the members that [`Self::members`] names.
     pub fn read(text: impl Fn(&str) -> Option<String>) -> Self {
-        Self {
-            site: text("site"),
-            key_id: text("keyId"),
-            action: text("action"),
-            client: text("client"),
-        }
+        Self { site: text("site"), key_id: text("keyId"), action: text("action"), client: text("client") }
     }
 
     /// Why the challenge is not acceptable here, if it is not. In compat mode nothing is signed

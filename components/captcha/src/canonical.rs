@@ -14,9 +14,7 @@ use crate::json::{Object, Value};
 /// disagree about writing them, and a widget echoes them. Nulls further down stay.
 pub fn parameters(parameters: &Object) -> String {
     let mut text = String::with_capacity(320);
-    let members = parameters
-        .iter()
-        .filter(|(_, value)| **value != Value::Null);
+    let members = parameters.iter().filter(|(_, value)| **value != Value::Null);
     write_object(members.collect(), &mut text);
     text
 }
@@ -186,10 +184,7 @@ mod tests {
             r#"{"4294967294":3,"!":2,"4294967295":1}"#
         );
         // By UTF-16 code units a surrogate pair stands before U+FB00, by code points after it.
-        assert_eq!(
-            canonical("{\"\u{fb00}\":1,\"\u{1f600}\":2}"),
-            "{\"\u{1f600}\":2,\"\u{fb00}\":1}"
-        );
+        assert_eq!(canonical("{\"\u{fb00}\":1,\"\u{1f600}\":2}"), "{\"\u{1f600}\":2,\"\u{fb00}\":1}");
         assert_eq!(
             canonical(r#"{"b":1,"__proto__":{"z":1,"y":2},"A":3}"#),
             r#"{"A":3,"__proto__":{"y":2,"z":1},"b":1}"#
@@ -202,16 +197,12 @@ mod tests {
             canonical(r#""\u2028\u2029\/\u007f\u00e9\ud83d\ude00""#),
             "\"\u{2028}\u{2029}/\u{7f}\u{e9}\u{1f600}\""
         );
-        assert_eq!(
-            canonical(r#""\u0000\u001F\b\t\n\f\r\"\\""#),
-            r#""\u0000\u001f\b\t\n\f\r\"\\""#
-        );
+        assert_eq!(canonical(r#""\u0000\u001F\b\t\n\f\r\"\\""#), r#""\u0000\u001f\b\t\n\f\r\"\\""#);
     }
 
     #[test]
     fn only_top_level_nulls_are_dropped() {
-        let Value::Object(object) =
-            parse(r#"{"data":{"b":null,"a":[null]},"memoryCost":null}"#).unwrap()
+        let Value::Object(object) = parse(r#"{"data":{"b":null,"a":[null]},"memoryCost":null}"#).unwrap()
         else {
             unreachable!()
         };
@@ -221,9 +212,6 @@ mod tests {
 
     #[test]
     fn arrays_keep_their_order() {
-        assert_eq!(
-            canonical("[3, 1, [], {}, true, false]"),
-            "[3,1,[],{},true,false]"
-        );
+        assert_eq!(canonical("[3, 1, [], {}, true, false]"), "[3,1,[],{},true,false]");
     }
 }

@@ -40,9 +40,7 @@ impl Parameters {
         let (nonce, salt) = (hex("nonce")?, hex("salt")?);
         let key_prefix = members.string("keyPrefix")?;
         let key_signature = members.string("keySignature")?.map(str::to_owned);
-        let expires_at = members
-            .number("expiresAt")?
-            .filter(|&seconds| seconds != 0.0);
+        let expires_at = members.number("expiresAt")?.filter(|&seconds| seconds != 0.0);
         let data = members.members("data", "challenge.parameters.data")?;
         let (cost, key_length) = (integer("cost")?, integer("keyLength")?);
         let memory_cost = members.integer("memoryCost")?.unwrap_or(0);
@@ -53,13 +51,7 @@ impl Parameters {
             return Ok(None);
         };
         Ok(Some(Self {
-            work: Work {
-                algorithm,
-                cost,
-                memory_cost,
-                parallelism,
-                key_length,
-            },
+            work: Work { algorithm, cost, memory_cost, parallelism, key_length },
             nonce,
             salt,
             key_prefix: key_prefix.to_owned(),
@@ -93,13 +85,8 @@ impl<'a> Challenge<'a> {
     /// Reads the `challenge` member of a payload.
     pub fn read(members: Members<'a>) -> Result<Self, Error> {
         let parameters = members.members("parameters", "challenge.parameters")?;
-        let signature = members
-            .string("signature")?
-            .ok_or_else(|| members.missing("signature"))?;
-        Ok(Self {
-            parameters,
-            signature,
-        })
+        let signature = members.string("signature")?.ok_or_else(|| members.missing("signature"))?;
+        Ok(Self { parameters, signature })
     }
 }
 

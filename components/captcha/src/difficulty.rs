@@ -40,10 +40,7 @@ pub fn cost(
     let cost = match &site.difficulty.auto {
         Some(policy) => auto(policy, floor, visits, &host.load(&site.key)?),
         None => floor.ok_or_else(|| {
-            Error::Internal(format!(
-                "difficulty of site {} has no step for the first visit",
-                site.key
-            ))
+            Error::Internal(format!("difficulty of site {} has no step for the first visit", site.key))
         })?,
     };
     Ok(possible(cost))
@@ -53,11 +50,7 @@ pub fn cost(
 /// `min_visits - 1 <= visits`, the one with the greatest `min_visits`.
 pub fn ladder(steps: &[LadderStep], visits: u64) -> Option<u32> {
     let fits = |step: &&LadderStep| u64::from(step.min_visits.saturating_sub(1)) <= visits;
-    steps
-        .iter()
-        .filter(fits)
-        .max_by_key(|step| step.min_visits)
-        .map(|step| step.cost)
+    steps.iter().filter(fits).max_by_key(|step| step.min_visits).map(|step| step.cost)
 }
 
 /// The cost that `auto` asks for. Where clients have reported solve times it starts from the cost
@@ -76,17 +69,9 @@ pub fn auto(policy: &AutoPolicy, floor: Option<u32>, visits: &Visits, load: &Loa
     let wanted = quiet.clamp(least, most) * pressure(visits, load);
     let steps = steps(policy);
     let nearest = |a: &&u32, b: &&u32| distance(**a, wanted).total_cmp(&distance(**b, wanted));
-    let wanted = steps
-        .iter()
-        .min_by(nearest)
-        .copied()
-        .unwrap_or(policy.min_cost);
+    let wanted = steps.iter().min_by(nearest).copied().unwrap_or(policy.min_cost);
     let floor = floor.unwrap_or(0);
-    let floor = steps
-        .iter()
-        .copied()
-        .find(|&step| step >= floor)
-        .unwrap_or(floor);
+    let floor = steps.iter().copied().find(|&step| step >= floor).unwrap_or(floor);
     wanted.max(floor)
 }
 
@@ -122,39 +107,21 @@ fn distance(step: u32, wanted: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const POLICY: AutoPolicy = AutoPolicy {
-        target_solve_ms: 500,
-        min_cost: 1000,
-        max_cost: 64_000,
-    };
+    const POLICY: AutoPolicy = AutoPolicy { target_solve_ms: 500, min_cost: 1000, max_cost: 64_000 };
 
     fn visits(client: u64) -> Visits {
-        Visits {
-            client,
-            site: client,
-        }
+        Visits { client, site: client }
     }
 
     fn measured(solve_time_ms: f64, solve_cost: f64) -> Load {
-        Load {
-            solve_time_ms: Some(solve_time_ms),
-            solve_cost: Some(solve_cost),
-            ..Load::default()
-        }
+        Load { solve_time_ms: Some(solve_time_ms), solve_cost: Some(solve_cost), ..Load::default() }
     }
 
     #[test]
     fn ladder_takes_the_greatest_step_that_fits() {
         let step = |min_visits, cost| LadderStep { min_visits, cost };
         let steps = [step(4, 3000), step(1, 1000), step(3, 2000)];
-        for (before, expected) in [
-            (0, 1000),
-            (1, 1000),
-            (2, 2000),
-            (3, 3000),
-            (8, 3000),
-            (u64::MAX, 3000),
-        ] {
+        for (before, expected) in [(0, 1000), (1, 1000), (2, 2000), (3, 3000), (8, 3000), (u64::MAX, 3000)] {
             assert_eq!(ladder(&steps, before), Some(expected), "{before}");
         }
         assert_eq!(ladder(&[step(0, 7)], 0), Some(7));
@@ -176,16 +143,10 @@ mod tests {
         for time in [0.0, 1e-9, 1.0, 1e3, 1e300, f64::INFINITY, f64::NAN] {
             for solve_cost in [0.0, 1.0, 1e9, f64::NAN] {
                 for before in [0, 10, u64::MAX] {
-                    let load = Load {
-                        issued_per_minute: 1e12,
-                        failure_ratio: 2.0,
-                        ..measured(time, solve_cost)
-                    };
+                    let load =
+                        Load { issued_per_minute: 1e12, failure_ratio: 2.0, ..measured(time, solve_cost) };
                     let cost = auto(&POLICY, None, &visits(before), &load);
-                    assert!(
-                        (1000..=64_000).contains(&cost),
-                        "{time} {solve_cost} {before}: {cost}"
-                    );
+                    assert!((1000..=64_000).contains(&cost), "{time} {solve_cost} {before}: {cost}");
                 }
             }
         }
@@ -196,33 +157,10 @@ mod tests {
         let quiet = measured(500.0, 2000.0);
         let base = auto(&POLICY, None, &visits(0), &quiet);
         assert!(auto(&POLICY, None, &visits(32), &quiet) > base);
-        assert!(
-            auto(
-                &POLICY,
-                None,
-                &visits(0),
-                &Load {
-                    issued_per_minute: 1200.0,
-                    ..quiet
-                }
-            ) > base
-        );
-        assert!(
-            auto(
-                &POLICY,
-                None,
-                &visits(0),
-                &Load {
-                    failure_ratio: 0.9,
-                    ..quiet
-                }
-            ) > base
-        );
+        assert!(auto(&POLICY, None, &visits(0), &Load { issued_per_minute: 1200.0, ..quiet }) > base);
+        assert!(auto(&POLICY, None, &visits(0), &Load { failure_ratio: 0.9, ..quiet }) > base);
         // Reports of endless solve times do not switch the pressure off.
-        let slow = Load {
-            issued_per_minute: 6000.0,
-            ..measured(1e12, 1000.0)
-        };
+        let slow = Load { issued_per_minute: 6000.0, ..measured(1e12, 1000.0) };
         assert!(auto(&POLICY, None, &visits(0), &slow) > 8000);
     }
 
@@ -230,25 +168,12 @@ mod tests {
     fn auto_uses_at_most_sixteen_costs() {
         let mut seen = std::collections::BTreeSet::new();
         for n in 0..5000 {
-            seen.insert(auto(
-                &POLICY,
-                Some(n * 10),
-                &visits(n.into()),
-                &measured(500.0, 2000.0),
-            ));
+            seen.insert(auto(&POLICY, Some(n * 10), &visits(n.into()), &measured(500.0, 2000.0)));
         }
         assert!(seen.len() <= AUTO_STEPS as usize, "{seen:?}");
-        let narrow = AutoPolicy {
-            min_cost: 3,
-            max_cost: 5,
-            ..POLICY
-        };
+        let narrow = AutoPolicy { min_cost: 3, max_cost: 5, ..POLICY };
         assert_eq!(steps(&narrow), [3, 4, 5]);
-        let odd = AutoPolicy {
-            min_cost: 0,
-            max_cost: 0,
-            ..POLICY
-        };
+        let odd = AutoPolicy { min_cost: 0, max_cost: 0, ..POLICY };
         assert_eq!(steps(&odd), [1]);
     }
 

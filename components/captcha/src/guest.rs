@@ -82,8 +82,6 @@ impl bindings::Guest for Component {
 fn report_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| {
-            log(Level::Critical, LOG_CONTEXT, &info.to_string())
-        }));
+        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
     });
 }

@@ -93,12 +93,7 @@ pub trait Host {
     fn mint(&self, work: &Work, counter_max: u32) -> Result<Minted, Error>;
 
     /// Records one visit of the client with these opaque keys (the newest first).
-    fn record_visit(
-        &self,
-        site: &str,
-        client: &[String],
-        allow_listed: bool,
-    ) -> Result<Visits, Error>;
+    fn record_visit(&self, site: &str, client: &[String], allow_listed: bool) -> Result<Visits, Error>;
 
     /// How the site is doing.
     fn load(&self, site: &str) -> Result<Load, Error>;

@@ -42,12 +42,7 @@ pub struct Issued {
 
 /// Issues a challenge to `client` and signs `action` into it. The visit counts for the next
 /// challenge, even when this one fails.
-pub fn issue(
-    host: &dyn Host,
-    site: &Site,
-    client: &Client,
-    action: Option<&str>,
-) -> Result<Issued, Error> {
+pub fn issue(host: &dyn Host, site: &Site, client: &Client, action: Option<&str>) -> Result<Issued, Error> {
     let bound = Bound::to(site, client, action)?;
     let algorithm = match site.protocol {
         Protocol::V1 => None,
@@ -59,11 +54,7 @@ pub fn issue(
         None => v1::issue(host, site, cost, bound)?,
         Some(algorithm) => v2(host, site, &work(site, algorithm, cost), bound)?,
     };
-    Ok(Issued {
-        challenge,
-        cost,
-        visits: visits.client.saturating_add(1),
-    })
+    Ok(Issued { challenge, cost, visits: visits.client.saturating_add(1) })
 }
 
 /// Whole Unix seconds at which a challenge issued `now` expires.
@@ -77,9 +68,7 @@ fn algorithm(site: &Site) -> Result<Algorithm, Error> {
     }
     Algorithm::from_name(&site.algorithm).ok_or_else(|| {
         let Site { algorithm, key, .. } = site;
-        Error::Internal(format!(
-            "algorithm {algorithm:?} of site {key} is none of protocol v2"
-        ))
+        Error::Internal(format!("algorithm {algorithm:?} of site {key} is none of protocol v2"))
     })
 }
 
@@ -90,13 +79,7 @@ fn work(site: &Site, algorithm: Algorithm, cost: u32) -> Work {
         Algorithm::Sha(_) | Algorithm::Pbkdf2(_) => 0,
     };
     let parallelism = site.parallelism.unwrap_or(1);
-    Work {
-        algorithm,
-        cost,
-        memory_cost,
-        parallelism,
-        key_length: KEY_LENGTH,
-    }
+    Work { algorithm, cost, memory_cost, parallelism, key_length: KEY_LENGTH }
 }
 
 fn v2(host: &dyn Host, site: &Site, work: &Work, bound: Bound) -> Result<String, Error> {
@@ -126,9 +109,7 @@ fn v2(host: &dyn Host, site: &Site, work: &Work, bound: Bound) -> Result<String,
         put("keyPrefix", PROBABILISTIC_PREFIX.into());
     }
     let (text, signature) = sign(host, site, parameters, key_id, bound)?;
-    Ok(format!(
-        r#"{{"parameters":{text},"signature":"{signature}"}}"#
-    ))
+    Ok(format!(r#"{{"parameters":{text},"signature":"{signature}"}}"#))
 }
 
 /// Adds `data` and signs: the canonical text and its signature. `key_id` is a guess at the signing
@@ -148,10 +129,7 @@ fn sign(
     }
     signing::sign_naming_key(host, key, Hash::Sha256, key_id, |key_id| {
         bound.key_id = Some(key_id.to_owned());
-        let data = bound
-            .members()
-            .map(|(name, text)| (name.to_owned(), text.into()))
-            .collect();
+        let data = bound.members().map(|(name, text)| (name.to_owned(), text.into())).collect();
         parameters.insert("data".to_owned(), Value::Object(data));
         canonical::parameters(&parameters)
     })

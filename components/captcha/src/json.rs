@@ -152,9 +152,7 @@ impl<'a> Members<'a> {
 
     /// The member, unless absent or null.
     pub fn get(self, name: &str) -> Option<&'a Value> {
-        self.object
-            .get(name)
-            .filter(|value| !matches!(value, Value::Null))
+        self.object.get(name).filter(|value| !matches!(value, Value::Null))
     }
 
     /// A text.
@@ -175,16 +173,12 @@ impl<'a> Members<'a> {
 
     /// A whole number from 0 to 2^32 - 1.
     pub fn integer(self, name: &str) -> Result<Option<u32>, Error> {
-        self.typed(
-            name,
-            "an integer from 0 to 4294967295",
-            |value| match value {
-                Value::Number(number) if (0.0..=u32::MAX.into()).contains(number) => {
-                    (number.fract() == 0.0).then_some(*number as u32)
-                }
-                _ => None,
-            },
-        )
+        self.typed(name, "an integer from 0 to 4294967295", |value| match value {
+            Value::Number(number) if (0.0..=u32::MAX.into()).contains(number) => {
+                (number.fract() == 0.0).then_some(*number as u32)
+            }
+            _ => None,
+        })
     }
 
     /// An object, whose path in errors is `path`.
@@ -211,10 +205,7 @@ impl<'a> Members<'a> {
         };
         match read(value) {
             Some(value) => Ok(Some(value)),
-            None => Err(Error::Malformed(format!(
-                "{}.{name} must be {kind}",
-                self.path
-            ))),
+            None => Err(Error::Malformed(format!("{}.{name} must be {kind}", self.path))),
         }
     }
 }
@@ -237,11 +228,7 @@ mod tests {
 
     #[test]
     fn duplicates_are_refused_even_when_spelt_differently() {
-        for text in [
-            r#"{"a":1,"a":1}"#,
-            r#"{"a":1,"\u0061":2}"#,
-            r#"{"x":{"a":1,"b":2,"a":3}}"#,
-        ] {
+        for text in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"{"x":{"a":1,"b":2,"a":3}}"#] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains("duplicate member"), "{error}");
         }
@@ -257,10 +244,7 @@ mod tests {
             })
         };
         assert_eq!(number("9007199254740993").unwrap(), 9_007_199_254_740_992.0);
-        assert_eq!(
-            number("123456789012345678901234567890").unwrap(),
-            1.234_567_890_123_456_8e29
-        );
+        assert_eq!(number("123456789012345678901234567890").unwrap(), 1.234_567_890_123_456_8e29);
         assert_eq!(number("1e-400").unwrap(), 0.0);
         assert!(number("1e400").is_err());
         assert!(number("-1e999999999999").is_err());
@@ -271,18 +255,9 @@ mod tests {
 
     #[test]
     fn text_around_the_value_and_broken_text_are_refused() {
-        for text in [
-            "",
-            " ",
-            "{} {}",
-            "{}x",
-            "{'a':1}",
-            "{\"a\":1,}",
-            "[1,]",
-            "\"\\ud800\"",
-            "\"\u{1}\"",
-            "nul",
-        ] {
+        for text in
+            ["", " ", "{} {}", "{}x", "{'a':1}", "{\"a\":1,}", "[1,]", "\"\\ud800\"", "\"\u{1}\"", "nul"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(" {\"a\" : [ 1 , null ] } \n").is_ok());
@@ -291,9 +266,7 @@ mod tests {
     #[test]
     fn integers_are_exact() {
         let read = |text: &str| {
-            let Value::Object(object) = parse(&format!("{{\"n\":{text}}}")).unwrap() else {
-                unreachable!()
-            };
+            let Value::Object(object) = parse(&format!("{{\"n\":{text}}}")).unwrap() else { unreachable!() };
             Members::new("payload", &object).integer("n")
         };
         assert_eq!(read("4294967295").unwrap(), Some(u32::MAX));

@@ -24,14 +24,7 @@ fn keys(host: &dyn Host) -> Result<(), String> {
     let text = |error: crate::error::Error| error.to_string();
     let signature = host.sign(KEY, Hash::Sha256, b"self-test").map_err(text)?;
     let is_signed = |data: &[u8]| {
-        host.is_signed(
-            KEY,
-            Some(&signature.key_id),
-            Hash::Sha256,
-            data,
-            &signature.tag,
-        )
-        .map_err(text)
+        host.is_signed(KEY, Some(&signature.key_id), Hash::Sha256, data, &signature.tag).map_err(text)
     };
     if !is_signed(b"self-test")? {
         return Err("a signature just made is not accepted".to_owned());
@@ -53,13 +46,9 @@ fn derivation(host: &dyn Host) -> Result<(), String> {
         key_length: 32,
     };
     let password_of = |nonce: &[u8], counter| password(nonce, counter, CounterMode::Uint32);
-    let key = host
-        .derive(&work, &password_of(&bytes(NONCE), COUNTER), &bytes(SALT))
-        .map_err(text)?;
+    let key = host.derive(&work, &password_of(&bytes(NONCE), COUNTER), &bytes(SALT)).map_err(text)?;
     if hex::encode(key) != DERIVED_KEY {
-        return Err(
-            "iterated SHA-256 gives another key than the protocol's known answer".to_owned(),
-        );
+        return Err("iterated SHA-256 gives another key than the protocol's known answer".to_owned());
     }
     work.cost = 1;
     let minted = host.mint(&work, 1).map_err(text)?;

@@ -28,9 +28,7 @@ impl VerificationData {
     pub fn read(text: &str) -> Self {
         let mut members = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
-            members
-                .entry(name.into_owned())
-                .or_insert_with(|| value.into_owned());
+            members.entry(name.into_owned()).or_insert_with(|| value.into_owned());
         }
         Self { members }
     }
@@ -42,10 +40,7 @@ impl VerificationData {
 
     /// A member's value as a finite number.
     pub fn number(&self, name: &str) -> Option<f64> {
-        self.text(name)?
-            .parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
+        self.text(name)?.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
     /// A member's comma-separated values.
@@ -66,11 +61,7 @@ impl VerificationData {
 }
 
 /// Reads a signed result's members. `None`: not signed with an accepted key called `key`.
-pub fn open(
-    host: &dyn Host,
-    key: &str,
-    payload: Members<'_>,
-) -> Result<Option<VerificationData>, Error> {
+pub fn open(host: &dyn Host, key: &str, payload: Members<'_>) -> Result<Option<VerificationData>, Error> {
     let text = |name| payload.string(name)?.ok_or_else(|| payload.missing(name));
     let (algorithm, signature) = (text("algorithm")?, text("signature")?);
     let text = text("verificationData")?;
@@ -115,9 +106,7 @@ pub fn verify(
 /// Spends a signed result unjudged; false when it is foreign, expired or already spent.
 pub fn invalidate(host: &dyn Host, site: &Site, payload: Members<'_>) -> Result<bool, Error> {
     match open(host, &site.signing_key, payload)? {
-        Some(data)
-            if is_alive(&data, host.now()) && bound(&data).site.as_ref() == Some(&site.key) =>
-        {
+        Some(data) if is_alive(&data, host.now()) && bound(&data).site.as_ref() == Some(&site.key) => {
             spending(host, site, payload, &data)?.claim_all()
         }
         _ => Ok(false),

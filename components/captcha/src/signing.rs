@@ -49,7 +49,5 @@ pub fn sign_naming_key<T: AsRef<str>>(
         }
         key_id = signature.key_id;
     }
-    Err(Error::Internal(format!(
-        "key {key} changes with every signature"
-    )))
+    Err(Error::Internal(format!("key {key} changes with every signature")))
 }

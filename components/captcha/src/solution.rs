@@ -31,13 +31,9 @@ impl<'a> Solution<'a> {
     pub fn read(members: Members<'a>) -> Result<Self, Error> {
         let derived_key = members.string("derivedKey")?;
         Ok(Self {
-            counter: members
-                .integer("counter")?
-                .ok_or_else(|| members.missing("counter"))?,
+            counter: members.integer("counter")?.ok_or_else(|| members.missing("counter"))?,
             derived_key: derived_key.ok_or_else(|| members.missing("derivedKey"))?,
-            time: members
-                .number("time")?
-                .filter(|&milliseconds| milliseconds >= 0.0),
+            time: members.number("time")?.filter(|&milliseconds| milliseconds >= 0.0),
         })
     }
 
@@ -87,9 +83,5 @@ pub fn password(nonce: &[u8], counter: u32, mode: CounterMode) -> Vec<u8> {
 
 /// Compares without stopping at the first difference.
 pub fn equal(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len()
-        && a.iter()
-            .zip(b)
-            .fold(0, |different, (a, b)| different | (a ^ b))
-            == 0
+    a.len() == b.len() && a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }

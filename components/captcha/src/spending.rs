@@ -38,13 +38,7 @@ impl<'a> Spending<'a> {
         };
         let id = hex::encode(Hash::Sha256.digest(signature.as_bytes()));
         let until = end.saturating_add(CLOCK_SKEW_SECONDS);
-        Self {
-            host,
-            site,
-            id,
-            until,
-            limit: site.max_verifies,
-        }
+        Self { host, site, id, until, limit: site.max_verifies }
     }
 
     /// The same, but usable only once whatever the site allows.
@@ -83,21 +77,13 @@ impl<'a> Spending<'a> {
             self.claim_all()?;
             self.host.warn("a challenge was used up by wrong solutions");
         }
-        Ok(if failures > allowed {
-            Reason::TooManyFailures
-        } else {
-            Reason::WrongSolution
-        })
+        Ok(if failures > allowed { Reason::TooManyFailures } else { Reason::WrongSolution })
     }
 
     /// What used the challenge up.
     fn cause(&self) -> Result<Reason, Error> {
         let failed = self.host.spent(&self.failed_id())? > 0;
-        Ok(if failed {
-            Reason::TooManyFailures
-        } else {
-            Reason::Replayed
-        })
+        Ok(if failed { Reason::TooManyFailures } else { Reason::Replayed })
     }
 
     /// The ledger entry that tells a challenge used up by failures from one that was spent.

@@ -41,9 +41,7 @@ pub fn issue(host: &dyn Host, site: &Site, cost: u32, mut bound: Bound) -> Resul
         signing::sign_naming_key(host, key, hash, String::new(), |key_id| {
             bound.key_id = Some(key_id.to_owned());
             let mut query = form_urlencoded::Serializer::new(String::new());
-            query
-                .append_pair("expires", &expires)
-                .append_pair("max", &cost);
+            query.append_pair("expires", &expires).append_pair("max", &cost);
             query.extend_pairs(bound.members());
             text = format!("{salt}?{}&", query.finish());
             digest(hash, &text, number)
@@ -66,18 +64,13 @@ fn issuing_hash(site: &Site) -> Result<Hash, Error> {
     }
     Hash::from_name(&site.algorithm).ok_or_else(|| {
         let Site { algorithm, key, .. } = site;
-        Error::Internal(format!(
-            "algorithm {algorithm:?} of site {key} is none of protocol v1"
-        ))
+        Error::Internal(format!("algorithm {algorithm:?} of site {key} is none of protocol v1"))
     })
 }
 
 /// A number from 1 to `max`, uniform but for a bias below 2^-32.
 fn number(host: &dyn Host, max: u32) -> u32 {
-    let random = host
-        .random(8)
-        .into_iter()
-        .fold(0, |number, byte| number << 8 | u64::from(byte));
+    let random = host.random(8).into_iter().fold(0, |number, byte| number << 8 | u64::from(byte));
     let below = (u128::from(random) * u128::from(max)) >> 64;
     (below as u32).saturating_add(1)
 }
@@ -141,14 +134,10 @@ impl<'a> Payload<'a> {
         Ok(Self {
             algorithm: text("algorithm")?,
             challenge: text("challenge")?,
-            number: members
-                .integer("number")?
-                .ok_or_else(|| members.missing("number"))?,
+            number: members.integer("number")?.ok_or_else(|| members.missing("number"))?,
             salt: text("salt")?,
             signature: text("signature")?,
-            took: members
-                .number("took")?
-                .filter(|&milliseconds| milliseconds >= 0.0),
+            took: members.number("took")?.filter(|&milliseconds| milliseconds >= 0.0),
         })
     }
 }
@@ -167,9 +156,7 @@ impl Salt {
         let query = salt.split_once('?').map_or("", |(_, query)| query);
         let text = |name: &str| {
             let mut pairs = form_urlencoded::parse(query.as_bytes());
-            pairs
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value.into_owned())
+            pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
         };
         let expires = text("expires").or_else(|| text("expire"));
         Some(Self {
@@ -201,20 +188,12 @@ fn genuine(
         return Ok(Err(Reason::BadSignature));
     };
     let key_id = salt.bound.key_id.as_deref();
-    if !host.is_signed(
-        &site.signing_key,
-        key_id,
-        hash,
-        payload.challenge.as_bytes(),
-        &tag,
-    )? {
+    if !host.is_signed(&site.signing_key, key_id, hash, payload.challenge.as_bytes(), &tag)? {
         return Ok(Err(Reason::BadSignature));
     }
     let digest = digest(hash, payload.salt, payload.number);
     if equal(digest.as_bytes(), payload.challenge.as_bytes()) {
         return Ok(Ok(salt));
     }
-    Spending::new(host, site, payload.signature, None, now)
-        .fail()
-        .map(Err)
+    Spending::new(host, site, payload.signature, None, now).fail().map(Err)
 }

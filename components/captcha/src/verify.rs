@@ -48,10 +48,7 @@ pub struct Verdict {
 impl Verdict {
     /// A refusal of which nothing more is known.
     pub fn rejected(reason: Reason) -> Self {
-        Self {
-            rejected: Some(reason),
-            ..Self::default()
-        }
+        Self { rejected: Some(reason), ..Self::default() }
     }
 }
 
@@ -147,10 +144,7 @@ fn genuine<'a>(
         return Ok(Err(Reason::BadSignature));
     }
     let spending = Spending::new(host, site, signature, parameters.expires_at, now);
-    Ok(Ok(Opened {
-        parameters,
-        spending,
-    }))
+    Ok(Ok(Opened { parameters, spending }))
 }
 
 fn v2(
@@ -187,17 +181,11 @@ fn judge(
     opened: &Opened<'_>,
     solution: &Solution<'_>,
 ) -> Result<Option<Reason>, Error> {
-    let Opened {
-        parameters,
-        spending,
-    } = opened;
+    let Opened { parameters, spending } = opened;
     let Some(key) = solution.plausible_key(parameters) else {
         return spending.fail().map(Some);
     };
-    let signature = parameters
-        .key_signature
-        .as_deref()
-        .filter(|_| !site.key_signing_key.is_empty());
+    let signature = parameters.key_signature.as_deref().filter(|_| !site.key_signing_key.is_empty());
     let right = match signature {
         Some(signature) => solution::is_signed_key(host, &site.key_signing_key, signature, &key)?,
         None => {
@@ -205,18 +193,8 @@ fn judge(
             if let Some(reason) = spending.exhausted()? {
                 return Ok(Some(reason));
             }
-            solution::is_derived_key(
-                host,
-                parameters,
-                CounterMode::Uint32,
-                solution.counter,
-                &key,
-            )?
+            solution::is_derived_key(host, parameters, CounterMode::Uint32, solution.counter, &key)?
         }
     };
-    if right {
-        spending.claim()
-    } else {
-        spending.fail().map(Some)
-    }
+    if right { spending.claim() } else { spending.fail().map(Some) }
 }

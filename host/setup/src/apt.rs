@@ -13,23 +13,13 @@ pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
         let query = ["-W", "-f=${db:Status-Status}", package];
         capture(&mut program("dpkg-query", query)).is_ok_and(|status| status == "installed")
     };
-    packages
-        .iter()
-        .copied()
-        .filter(|package| !installed(package))
-        .collect()
+    packages.iter().copied().filter(|package| !installed(package)).collect()
 }
 
 /// Installs packages for a step, as root or through sudo where it asks no password; otherwise the
 /// error is the line to run. Nothing is removed to make room: a package that conflicts stays.
 pub fn install(step: &str, packages: &[&str]) -> Outcome {
-    let install = [
-        "apt-get",
-        "install",
-        "-y",
-        "--no-remove",
-        "--no-install-recommends",
-    ];
+    let install = ["apt-get", "install", "-y", "--no-remove", "--no-install-recommends"];
     let by_hand = [&install, packages].concat().join(" ");
     let before: &[&str] = if is_root() {
         &[]

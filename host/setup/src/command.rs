@@ -38,48 +38,26 @@ fn steers_a_build(name: &str) -> bool {
         "CARGO_TERM_",
         "CARGO_BUILD_JOBS",
     ];
-    const DROPPED: [&str; 6] = [
-        "CARGO",
-        "RUSTC",
-        "RUSTFLAGS",
-        "RUSTDOC",
-        "LD_LIBRARY_PATH",
-        "DYLD_",
-    ];
+    const DROPPED: [&str; 6] = ["CARGO", "RUSTC", "RUSTFLAGS", "RUSTDOC", "LD_LIBRARY_PATH", "DYLD_"];
     let starts_with = |prefix: &&str| name.starts_with(*prefix);
     DROPPED.iter().any(starts_with) && !KEPT.iter().any(starts_with)
 }
 
 /// Runs to the end with its output on the terminal.
 pub fn run(command: &mut Command) -> Outcome {
-    let status = command
-        .status()
-        .map_err(|error| not_started(command, &error))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{} failed: {status}", shown(command)))
-    }
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
 }
 
 /// Runs to the end and gives back its standard output; on failure all it printed is the error.
 pub fn capture(command: &mut Command) -> Outcome<String> {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command
-        .output()
-        .map_err(|error| not_started(command, &error))?;
+    let Output { status, stdout, stderr } = command.output().map_err(|error| not_started(command, &error))?;
     let stdout = String::from_utf8_lossy(&stdout).into_owned();
     if status.success() {
         return Ok(stdout);
     }
     let stderr = String::from_utf8_lossy(&stderr);
-    Err(format!(
-        "{stdout}{stderr}\n{} failed: {status}",
-        shown(command)
-    ))
+    Err(format!("{stdout}{stderr}\n{} failed: {status}", shown(command)))
 }
 
 /// True when the program can be started and ends well.
@@ -90,9 +68,7 @@ pub fn succeeds(command: &mut Command) -> bool {
 /// Where `PATH` has a program of this name.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 fn not_started(command: &Command, error: &std::io::Error) -> String {
@@ -111,28 +87,13 @@ mod tests {
 
     #[test]
     fn build_settings_are_dropped_and_network_settings_kept() {
-        for name in [
-            "CARGO",
-            "CARGO_MANIFEST_DIR",
-            "CARGO_TARGET_DIR",
-            "CARGO_ENCODED_RUSTFLAGS",
-        ] {
+        for name in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR", "CARGO_ENCODED_RUSTFLAGS"] {
             assert!(steers_a_build(name), "{name}");
         }
-        for name in [
-            "RUSTC_WRAPPER",
-            "RUSTFLAGS",
-            "RUSTDOCFLAGS",
-            "LD_LIBRARY_PATH",
-        ] {
+        for name in ["RUSTC_WRAPPER", "RUSTFLAGS", "RUSTDOCFLAGS", "LD_LIBRARY_PATH"] {
             assert!(steers_a_build(name), "{name}");
         }
-        for name in [
-            "CARGO_HOME",
-            "CARGO_HTTP_CAINFO",
-            "CARGO_REGISTRIES_X_TOKEN",
-            "PATH",
-        ] {
+        for name in ["CARGO_HOME", "CARGO_HTTP_CAINFO", "CARGO_REGISTRIES_X_TOKEN", "PATH"] {
             assert!(!steers_a_build(name), "{name}");
         }
         assert!(!steers_a_build("RUSTUP_TOOLCHAIN"));
@@ -142,9 +103,6 @@ mod tests {
     fn a_failure_carries_the_output_and_the_command() {
         let failure = capture(&mut program("sh", ["-c", "echo lost; exit 3"]));
         let text = failure.unwrap_err();
-        assert!(
-            text.starts_with("lost\n") && text.contains("`sh -c"),
-            "{text}"
-        );
+        assert!(text.starts_with("lost\n") && text.contains("`sh -c"), "{text}");
     }
 }

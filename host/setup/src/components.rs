@@ -36,16 +36,8 @@ pub fn build() -> Outcome {
             changed.push(source.name.as_str());
         }
     }
-    let news = if changed.is_empty() {
-        "none".to_owned()
-    } else {
-        changed.join(", ")
-    };
-    let std = if compiler.sysroot.is_some() {
-        "built from source"
-    } else {
-        "the toolchain's"
-    };
+    let news = if changed.is_empty() { "none".to_owned() } else { changed.join(", ") };
+    let std = if compiler.sysroot.is_some() { "built from source" } else { "the toolchain's" };
     println!(
         "components: {} built with rustc {} and std {std}; changed: {news}",
         sources.len(),
@@ -62,11 +54,7 @@ fn sources() -> Outcome<Vec<Source>> {
         if manifest.is_file() {
             let names = manifest::names(&files::read(&manifest)?)
                 .ok_or_else(|| format!("{} names no package", manifest.display()))?;
-            let name = folder
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             sources.push(Source { name, names });
         }
     }
@@ -93,10 +81,7 @@ fn start_afresh_for(rustc: &Rustc, guests: &Path) -> Outcome {
     if files::holds(&stamp, rustc.commit.as_bytes()) {
         return Ok(());
     }
-    println!(
-        "components: first build with rustc {}, a minute or two",
-        rustc.release
-    );
+    println!("components: first build with rustc {}, a minute or two", rustc.release);
     files::remove_folder(guests)?;
     files::write(&stamp, rustc.commit.as_bytes())
 }
@@ -106,10 +91,7 @@ fn start_afresh_for(rustc: &Rustc, guests: &Path) -> Outcome {
 fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Path) -> Command {
     let workspace = places::workspace();
     let mut flags = vec![
-        format!(
-            "-Clink-arg=--wasm-ld-path={}",
-            linkers.join("gcc-ld/wasm-ld").display()
-        ),
+        format!("-Clink-arg=--wasm-ld-path={}", linkers.join("gcc-ld/wasm-ld").display()),
         format!("--remap-path-prefix={}=/bulkhead", workspace.display()),
     ];
     if let Some(home) = places::cargo_home() {
@@ -126,27 +108,18 @@ fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Pa
         .current_dir(workspace)
         .env("RUSTC", &compiler.rustc.program)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
-        .env(
-            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER",
-            linkers.join("wasm-component-ld"),
-        );
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linkers.join("wasm-component-ld"));
     command
 }
 
 /// Copies a built component to its place; true when it differs from what lay there.
 fn place(source: &Source, guests: &Path) -> Outcome<bool> {
-    let built = guests
-        .join(TARGET)
-        .join("guest")
-        .join(format!("{}.wasm", source.names.library));
-    let bytes = std::fs::read(&built)
-        .map_err(|error| format!("cannot read {}: {error}", built.display()))?;
+    let built = guests.join(TARGET).join("guest").join(format!("{}.wasm", source.names.library));
+    let bytes = std::fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     if !bytes.starts_with(&COMPONENT_HEADER) {
         return Err(format!("{} is no component", built.display()));
     }
-    let place = places::target()
-        .join("components")
-        .join(format!("{}.wasm", source.name));
+    let place = places::target().join("components").join(format!("{}.wasm", source.name));
     if files::holds(&place, &bytes) {
         return Ok(false);
     }

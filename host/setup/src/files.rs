@@ -31,9 +31,7 @@ pub fn create_folder(path: &Path) -> Outcome {
 /// Removes a folder with all it holds; one that is not there is fine.
 pub fn remove_folder(path: &Path) -> Outcome {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(failed("remove", path, &error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, &error)),
         _ => Ok(()),
     }
 }

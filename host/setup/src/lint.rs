@@ -9,9 +9,7 @@ const CARGO_DENY: &str = "^0.20";
 pub fn install() -> Outcome {
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !succeeds(&mut cargo([tool, "--version"])) {
-            return Err(format!(
-                "no {component}; run: rustup component add {component}"
-            ));
+            return Err(format!("no {component}; run: rustup component add {component}"));
         }
     }
     if succeeds(&mut cargo(["deny", "--version"])) {
@@ -19,12 +17,5 @@ pub fn install() -> Outcome {
         return Ok(());
     }
     println!("lint tools: installing cargo-deny {CARGO_DENY} with cargo");
-    run(&mut cargo([
-        "install",
-        "--quiet",
-        "--locked",
-        "cargo-deny",
-        "--version",
-        CARGO_DENY,
-    ]))
+    run(&mut cargo(["install", "--quiet", "--locked", "cargo-deny", "--version", CARGO_DENY]))
 }

@@ -32,9 +32,7 @@ pub fn names(manifest: &str) -> Option<Names> {
 fn value_of<'a>(key: &str, line: &'a str) -> Option<&'a str> {
     let (found, value) = line.split_once('=')?;
     let quoted = value.trim().strip_prefix('"')?;
-    (found.trim() == key)
-        .then(|| quoted.split('"').next())
-        .flatten()
+    (found.trim() == key).then(|| quoted.split('"').next()).flatten()
 }
 
 #[cfg(test)]
@@ -48,10 +46,7 @@ mod tests {
     #[test]
     fn the_library_is_named_after_the_package() {
         let manifest = "[package]\nname = \"bulkhead-captcha\" # why\n[lib]\ncrate-type = []\n";
-        assert_eq!(
-            read(manifest),
-            Some(("bulkhead-captcha".into(), "bulkhead_captcha".into()))
-        );
+        assert_eq!(read(manifest), Some(("bulkhead-captcha".into(), "bulkhead_captcha".into())));
     }
 
     #[test]

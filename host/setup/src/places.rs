@@ -18,11 +18,7 @@ pub fn target() -> PathBuf {
 /// What outlives a clone, so that a second clone on the same machine is quick; without a home
 /// folder it stays in the clone.
 pub fn cache() -> PathBuf {
-    let variable = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|p| p.is_absolute())
-    };
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     variable("XDG_CACHE_HOME")
         .or_else(|| variable("HOME").map(|home| home.join(".cache")))
         .unwrap_or_else(target)
@@ -32,7 +28,5 @@ pub fn cache() -> PathBuf {
 /// Where cargo keeps the sources of dependencies.
 pub fn cargo_home() -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
-    std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(home)
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
 }

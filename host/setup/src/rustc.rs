@@ -29,15 +29,9 @@ impl Rustc {
     }
 
     fn parse(program_name: &str, version: &str, sysroot: &str) -> Option<Self> {
-        let field = |name| {
-            version
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-        };
+        let field = |name| version.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let release = field("release")?.to_owned();
-        let commit = field("commit-hash")
-            .filter(|hash| *hash != "unknown")
-            .unwrap_or(&release);
+        let commit = field("commit-hash").filter(|hash| *hash != "unknown").unwrap_or(&release);
         Some(Self {
             program: program_name.to_owned(),
             commit: commit.to_owned(),
@@ -54,10 +48,7 @@ impl Rustc {
 
     /// The folder for the linkers that rustup's toolchains ship.
     pub fn linkers(&self) -> PathBuf {
-        self.sysroot
-            .join("lib/rustlib")
-            .join(&self.host)
-            .join("bin")
+        self.sysroot.join("lib/rustlib").join(&self.host).join("bin")
     }
 
     /// True when this compiler is the given version or later, compared by major and minor number.
@@ -94,10 +85,7 @@ LLVM version: 22.1.8
     fn the_facts_are_read() {
         let rustc = Rustc::parse("rustc", VERSION, "/usr").unwrap();
         assert_eq!(rustc.commit, "ac68faa20c58cbccd01ee7208bf3b6e93a7d7f96");
-        assert_eq!(
-            rustc.linkers(),
-            Path::new("/usr/lib/rustlib/x86_64-unknown-linux-gnu/bin")
-        );
+        assert_eq!(rustc.linkers(), Path::new("/usr/lib/rustlib/x86_64-unknown-linux-gnu/bin"));
         assert_eq!(
             rustc.libraries("wasm32-unknown-unknown"),
             Path::new("/usr/lib/rustlib/wasm32-unknown-unknown/lib")
@@ -107,10 +95,7 @@ LLVM version: 22.1.8
     #[test]
     fn a_compiler_without_a_commit_goes_by_its_release() {
         let version = VERSION.replace("ac68faa20c58cbccd01ee7208bf3b6e93a7d7f96", "unknown");
-        assert_eq!(
-            Rustc::parse("rustc", &version, "/usr").unwrap().commit,
-            "1.96.0"
-        );
+        assert_eq!(Rustc::parse("rustc", &version, "/usr").unwrap().commit, "1.96.0");
     }
 
     #[test]

@@ -34,10 +34,7 @@ fn system_packages() -> Outcome {
         return Ok(());
     }
     if !apt::is_here() {
-        return Err(format!(
-            "install with your package manager: {}",
-            wanted.join(" ")
-        ));
+        return Err(format!("install with your package manager: {}", wanted.join(" ")));
     }
     apt::install("test tools", &wanted)
 }
@@ -45,27 +42,20 @@ fn system_packages() -> Outcome {
 /// True when the server's programs are here; Debian keeps them out of `PATH`, a folder a version.
 fn has_postgresql() -> bool {
     let versions = files::entries(Path::new("/usr/lib/postgresql"));
-    find("initdb").is_some()
-        || versions
-            .iter()
-            .any(|version| version.join("bin/initdb").is_file())
+    find("initdb").is_some() || versions.iter().any(|version| version.join("bin/initdb").is_file())
 }
 
 /// Installs the npm packages; the manifest written last time tells whether they are the same.
 fn npm_packages(folder: &Path) -> Outcome {
     let manifest = manifest();
     let stamp = folder.join("installed.json");
-    let names = NPM_PACKAGES
-        .map(|(name, version)| format!("{name} {version}"))
-        .join(", ");
+    let names = NPM_PACKAGES.map(|(name, version)| format!("{name} {version}")).join(", ");
     if files::holds(&stamp, manifest.as_bytes()) {
         println!("test tools: {names} are here");
         return Ok(());
     }
     if find("node").is_none() || find("npm").is_none() {
-        return Err(
-            "node and npm are needed for the browser tests; install Node.js 20 or later".to_owned(),
-        );
+        return Err("node and npm are needed for the browser tests; install Node.js 20 or later".to_owned());
     }
     println!("test tools: installing {names} with npm");
     files::remove_folder(folder)?;
@@ -77,10 +67,7 @@ fn npm_packages(folder: &Path) -> Outcome {
 
 fn manifest() -> String {
     let lines = NPM_PACKAGES.map(|(name, version)| format!("    \"{name}\": \"{version}\""));
-    format!(
-        "{{\n  \"private\": true,\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
-        lines.join(",\n")
-    )
+    format!("{{\n  \"private\": true,\n  \"dependencies\": {{\n{}\n  }}\n}}\n", lines.join(",\n"))
 }
 
 #[cfg(test)]
@@ -91,10 +78,6 @@ mod tests {
     fn the_manifest_pins_every_package() {
         let manifest = manifest();
         assert!(manifest.contains("\"altcha\": \"3.2.2\",\n"), "{manifest}");
-        assert_eq!(
-            manifest.matches(',').count(),
-            NPM_PACKAGES.len(),
-            "{manifest}"
-        );
+        assert_eq!(manifest.matches(',').count(), NPM_PACKAGES.len(), "{manifest}");
     }
 }

@@ -30,20 +30,14 @@ pub struct Compiler {
 /// Finds a compiler with std for WebAssembly, or makes one.
 pub fn find(active: Rustc) -> Outcome<Compiler> {
     if has_std(&active.libraries(TARGET)) {
-        return Ok(Compiler {
-            rustc: active,
-            sysroot: None,
-        });
+        return Ok(Compiler { rustc: active, sysroot: None });
     }
     if apt::is_here() {
         return packaged();
     }
     println!("wasm std: adding the target {TARGET} with rustup");
     capture(&mut program("rustup", ["target", "add", TARGET]))?;
-    Ok(Compiler {
-        rustc: active,
-        sysroot: None,
-    })
+    Ok(Compiler { rustc: active, sysroot: None })
 }
 
 fn packaged() -> Outcome<Compiler> {
@@ -60,10 +54,7 @@ fn packaged() -> Outcome<Compiler> {
         ));
     }
     let sysroot = cached(&rustc)?;
-    Ok(Compiler {
-        rustc,
-        sysroot: Some(sysroot),
-    })
+    Ok(Compiler { rustc, sysroot: Some(sysroot) })
 }
 
 /// The sysroot that holds std as built by this compiler, built first if this is the first time.
@@ -94,20 +85,12 @@ fn build(rustc: &Rustc, scratch: &Path) -> Outcome<PathBuf> {
     files::write(&scratch.join("Cargo.toml"), EMPTY.as_bytes())?;
     files::write(&scratch.join("src/lib.rs"), b"")?;
     let vendored = rustc.sysroot.join("lib/rustlib/src/rust/library/vendor");
-    let args = [
-        "build",
-        "--offline",
-        "--release",
-        "-Zbuild-std=std,panic_abort",
-    ];
+    let args = ["build", "--offline", "--release", "-Zbuild-std=std,panic_abort"];
     capture(
         cargo(args)
             .args(["--target", TARGET, "--target-dir", "target"])
             .args(["--config", "source.crates-io.replace-with='packaged'"])
-            .args([
-                "--config",
-                &format!("source.packaged.directory='{}'", vendored.display()),
-            ])
+            .args(["--config", &format!("source.packaged.directory='{}'", vendored.display())])
             .current_dir(scratch)
             .env("RUSTC", &rustc.program)
             .env("RUSTC_BOOTSTRAP", "1")
@@ -117,31 +100,20 @@ fn build(rustc: &Rustc, scratch: &Path) -> Outcome<PathBuf> {
     let libraries = rustc::libraries(&sysroot, TARGET);
     files::create_folder(&libraries)?;
     let built = scratch.join("target").join(TARGET).join("release/deps");
-    for file in files::entries(&built)
-        .iter()
-        .filter(|file| is_library(file))
-    {
+    for file in files::entries(&built).iter().filter(|file| is_library(file)) {
         files::copy_into(file, &libraries)?;
     }
-    if has_std(&libraries) {
-        Ok(sysroot)
-    } else {
-        Err("cargo built no std".to_owned())
-    }
+    if has_std(&libraries) { Ok(sysroot) } else { Err("cargo built no std".to_owned()) }
 }
 
 fn is_library(file: &Path) -> bool {
-    file.extension()
-        .is_some_and(|extension| extension == "rlib")
+    file.extension().is_some_and(|extension| extension == "rlib")
 }
 
 /// True when a folder of libraries holds std.
 fn has_std(libraries: &Path) -> bool {
     let is_std = |file: &PathBuf| {
-        let name = file
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.starts_with("libstd-") && is_library(file)
     };
     files::entries(libraries).iter().any(is_std)

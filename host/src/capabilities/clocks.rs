@@ -26,7 +26,12 @@ pub const MONOTONIC_CLOCK: Interface = Interface {
     name: "wasi:clocks/monotonic-clock",
     version: "0.2.12",
     granted_to: EVERY_SLOT,
-    functions: &[("now", Read), ("resolution", Read), ("subscribe-instant", Read), ("subscribe-duration", Read)],
+    functions: &[
+        ("now", Read),
+        ("resolution", Read),
+        ("subscribe-instant", Read),
+        ("subscribe-duration", Read),
+    ],
     add_to_linker: |linker| monotonic_clock::add_to_linker::<_, WasiClocks>(linker, view),
 };
 

@@ -15,7 +15,9 @@ pub const KEYS: Interface = Interface {
     version: "0.1.0",
     granted_to: CAPTCHA,
     functions: &[("hmac-sign", Read), ("hmac-verify", Read), ("derive", Read)],
-    add_to_linker: |linker| keys::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities),
+    add_to_linker: |linker| {
+        keys::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
 };
 
 impl From<keys::Hash> for Hash {
@@ -46,7 +48,9 @@ impl keys::Host for Capabilities {
         hash: keys::Hash,
         data: Vec<u8>,
     ) -> wasmtime::Result<Result<Signature, Error>> {
-        Ok(self.key(&name).map(|key| Signature { key_id: key.id().to_owned(), tag: key.hmac(hash.into(), &data) }))
+        Ok(self
+            .key(&name)
+            .map(|key| Signature { key_id: key.id().to_owned(), tag: key.hmac(hash.into(), &data) }))
     }
 
     fn hmac_verify(
@@ -65,8 +69,14 @@ impl keys::Host for Capabilities {
         Ok(Ok(candidates.any(|key| key.verifies(hash.into(), &data, &tag))))
     }
 
-    fn derive(&mut self, name: String, info: Vec<u8>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        let too_long = || Error::Invalid(format!("{length} bytes asked for, at most {} can be derived", 255 * 32));
+    fn derive(
+        &mut self,
+        name: String,
+        info: Vec<u8>,
+        length: u32,
+    ) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        let too_long =
+            || Error::Invalid(format!("{length} bytes asked for, at most {} can be derived", 255 * 32));
         if length > 255 * 32 {
             return Ok(Err(too_long()));
         }

@@ -29,7 +29,10 @@ pub const LEDGER: Interface = Interface {
 impl Capabilities {
     /// A handle of its own, so that no call borrows the guest's state while it waits.
     fn ledger(&self) -> Result<Ledger, Error> {
-        self.backing.ledger.clone().ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
+        self.backing
+            .ledger
+            .clone()
+            .ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
     }
 }
 
@@ -61,7 +64,9 @@ impl ledger::Host for Capabilities {
         client: Vec<String>,
         allow_listed: bool,
     ) -> wasmtime::Result<Result<Visits, Error>> {
-        let recorded = answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await).await;
+        let recorded =
+            answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await)
+                .await;
         Ok(recorded.map(|visits| Visits { client: visits.client, site: visits.site }))
     }
 

@@ -15,7 +15,9 @@ pub const POW: Interface = Interface {
     version: "0.1.0",
     granted_to: CAPTCHA,
     functions: &[("derive", Read), ("mint", Read)],
-    add_to_linker: |linker| pow::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities),
+    add_to_linker: |linker| {
+        pow::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
 };
 
 impl From<pow::Parameters> for Parameters {

@@ -3,12 +3,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::Configuration;
-use crate::{
-    config::Flag,
-    host::Host,
-    http::lifecycle::Signals,
-    telemetry,
-};
+use crate::{config::Flag, host::Host, http::lifecycle::Signals, telemetry};
 
 /// `bulkhead serve`.
 #[derive(Debug, Args)]
@@ -66,7 +61,9 @@ impl Serve {
         ];
         values
             .into_iter()
-            .filter_map(|(name, path, value)| Some(Flag { name: name.into(), path: path.into(), value: value? }))
+            .filter_map(|(name, path, value)| {
+                Some(Flag { name: name.into(), path: path.into(), value: value? })
+            })
             .collect()
     }
 

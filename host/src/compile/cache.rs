@@ -64,14 +64,20 @@ impl Cache {
         mac.chain_update(self.engine.to_le_bytes()).chain_update(code)
     }
 
-    pub(super) fn load(&self, engine: &Engine, digest: ComponentDigest) -> Result<Option<Component>, CacheError> {
+    pub(super) fn load(
+        &self,
+        engine: &Engine,
+        digest: ComponentDigest,
+    ) -> Result<Option<Component>, CacheError> {
         let path = self.path(digest);
         let file = match fs::read(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CacheError::Io(path, error)),
         };
-        let Some((tag, code)) = file.split_at_checked(TAG_BYTES) else { return Err(CacheError::NotOurs(path)) };
+        let Some((tag, code)) = file.split_at_checked(TAG_BYTES) else {
+            return Err(CacheError::NotOurs(path));
+        };
         if self.mac(digest, code).verify_slice(tag).is_err() {
             return Err(CacheError::NotOurs(path));
         }

@@ -51,35 +51,19 @@ pub(super) fn spring_security(environment: &[(String, String)]) -> Option<String
     let secured = |name: &str| {
         name.starts_with("SPRING_SECURITY_OAUTH2_") || name.starts_with("spring.security.oauth2.")
     };
-    environment
-        .iter()
-        .map(|(name, _)| name)
-        .find(|name| secured(name))
-        .cloned()
+    environment.iter().map(|(name, _)| name).find(|name| secured(name)).cloned()
 }
 
 fn set(tree: &mut Table, path: &str, origin: Origin, text: String) {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-    tree::set(
-        tree,
-        &path,
-        Node {
-            origin,
-            value: Value::Text(text),
-        },
-    );
+    tree::set(tree, &path, Node { origin, value: Value::Text(text) });
 }
 
 /// The key that a variable sets; a site that is known already is preferred.
 fn key_path(tree: &Table, name: &str) -> Option<Vec<String>> {
     let candidates = spring::keys_of_variable(name).into_iter();
-    let mut candidates = candidates
-        .map(|path| tree::adopt_spelling(tree, path))
-        .collect::<Vec<_>>();
-    let known = candidates
-        .iter()
-        .position(|path| is_known_site(tree, path))
-        .unwrap_or(0);
+    let mut candidates = candidates.map(|path| tree::adopt_spelling(tree, path)).collect::<Vec<_>>();
+    let known = candidates.iter().position(|path| is_known_site(tree, path)).unwrap_or(0);
     (known < candidates.len()).then(|| candidates.swap_remove(known))
 }
 
@@ -94,31 +78,15 @@ fn set_property(tree: &mut Table, path: &[String], origin: Origin, text: &str) {
         && !is_known_site(tree, path)
     {
         let compat = [captcha, sites, site, "compat"].map(str::to_owned);
-        tree::set(
-            tree,
-            &compat,
-            Node {
-                origin: origin.clone(),
-                value: Value::Boolean(true),
-            },
-        );
+        tree::set(tree, &compat, Node { origin: origin.clone(), value: Value::Boolean(true) });
     }
-    tree::set(
-        tree,
-        path,
-        Node {
-            origin,
-            value: Value::Text(text.to_owned()),
-        },
-    );
+    tree::set(tree, path, Node { origin, value: Value::Text(text.to_owned()) });
 }
 
 /// The shared listener's address so far with another port.
 fn with_port(tree: &Table, port: &str) -> Result<String, String> {
-    let port: u16 = port
-        .trim()
-        .parse()
-        .map_err(|_| format!("must be a port from 0 to 65535, not `{port}`"))?;
+    let port: u16 =
+        port.trim().parse().map_err(|_| format!("must be a port from 0 to 65535, not `{port}`"))?;
     let written = match tree::get(tree, &["server", "listen"]).map(|node| &node.value) {
         Some(Value::String(text)) => text.parse().ok(),
         _ => None,

@@ -166,10 +166,7 @@ impl Algorithm {
 
     /// The name on the wire.
     pub fn as_str(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|(_, algorithm)| *algorithm == self)
-            .map_or("", |(name, _)| name)
+        Self::NAMES.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -13,16 +13,9 @@ pub(super) fn apply(tree: &mut Table, environment: &[(String, String)]) {
         let Some(key) = strip_prefix(name, PREFIX) else {
             continue;
         };
-        let path = key
-            .to_ascii_lowercase()
-            .split("__")
-            .map(str::to_owned)
-            .collect();
+        let path = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
         let path = tree::adopt_spelling(tree, split_index(path));
-        let node = Node {
-            origin: Origin::Environment(name.clone()),
-            value: Value::Text(text.clone()),
-        };
+        let node = Node { origin: Origin::Environment(name.clone()), value: Value::Text(text.clone()) };
         tree::set(tree, &path, node);
     }
 }
@@ -30,18 +23,12 @@ pub(super) fn apply(tree: &mut Table, environment: &[(String, String)]) {
 /// Lays one flag over the tree.
 pub(super) fn apply_flag(tree: &mut Table, name: &str, path: &str, text: &str) {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-    let node = Node {
-        origin: Origin::Flag(name.to_owned()),
-        value: Value::Text(text.to_owned()),
-    };
+    let node = Node { origin: Origin::Flag(name.to_owned()), value: Value::Text(text.to_owned()) };
     tree::set(tree, &path, node);
 }
 
 /// Takes out the variables that Kubernetes makes up for services named like a prefix of ours.
-pub(super) fn drop_service_links(
-    environment: &mut Vec<(String, String)>,
-    warnings: &mut Vec<Problem>,
-) {
+pub(super) fn drop_service_links(environment: &mut Vec<(String, String)>, warnings: &mut Vec<Problem>) {
     let mut dropped = Vec::new();
     environment.retain(|(name, text)| {
         let link = is_service_link(name, text);
@@ -63,18 +50,13 @@ pub(super) fn drop_service_links(
 
 fn is_service_link(name: &str, text: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let url = ["tcp://", "udp://", "sctp://"]
-        .iter()
-        .any(|scheme| text.starts_with(scheme));
+    let url = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| text.starts_with(scheme));
     name.starts_with("BULKHEAD_PORT")
         || name.starts_with("BULKHEAD_SERVICE_")
         || !name.contains("__")
             && (name.ends_with("_SERVICE_HOST")
                 || name.contains("_SERVICE_PORT")
-                || ["_TCP", "_UDP", "_SCTP"]
-                    .iter()
-                    .any(|end| name.contains(end))
-                    && name.contains("_PORT_")
+                || ["_TCP", "_UDP", "_SCTP"].iter().any(|end| name.contains(end)) && name.contains("_PORT_")
                 || name.ends_with("_PORT") && url)
 }
 

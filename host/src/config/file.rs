@@ -12,19 +12,11 @@ use super::{
 /// Reads TOML text; keys come out in snake_case, names that people chose as they are.
 pub(super) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Table {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut file = File {
-        name: name.into(),
-        text,
-        problems,
-    };
+    let mut file = File { name: name.into(), text, problems };
     for error in errors {
         let origin = file.origin(&error.span().unwrap_or_default());
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        file.problems.push(Problem::new(
-            origin,
-            "",
-            format!("not valid TOML: {message}"),
-        ));
+        file.problems.push(Problem::new(origin, "", format!("not valid TOML: {message}")));
     }
     file.table(document.get_ref(), &mut Vec::new())
 }
@@ -39,10 +31,7 @@ impl File<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
         let before = self.text.as_bytes().iter().take(span.start);
         let line = 1 + before.filter(|byte| **byte == b'\n').count();
-        Origin::File {
-            name: Arc::clone(&self.name),
-            line,
-        }
+        Origin::File { name: Arc::clone(&self.name), line }
     }
 
     fn table(&mut self, table: &DeTable<'_>, path: &mut Vec<String>) -> Table {
@@ -50,21 +39,13 @@ impl File<'_> {
         let mut out = Table::new();
         for (key, value) in table {
             let written = key.get_ref();
-            let name = if literal {
-                written.to_string()
-            } else {
-                written.replace('-', "_")
-            };
+            let name = if literal { written.to_string() } else { written.replace('-', "_") };
             path.push(name.clone());
             let origin = self.origin(&key.span());
-            let node = Node {
-                value: self.value(value.get_ref(), path),
-                origin: origin.clone(),
-            };
+            let node = Node { value: self.value(value.get_ref(), path), origin: origin.clone() };
             if out.insert(name, node).is_some() {
                 let text = "is given twice, with dashes and with underscores; remove one";
-                self.problems
-                    .push(Problem::new(origin, path.join("."), text));
+                self.problems.push(Problem::new(origin, path.join("."), text));
             }
             path.pop();
         }

@@ -8,9 +8,7 @@ use url::Url;
 /// An address with a port.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.trim().parse().map_err(|_| {
-        format!(
-            "must be an IP address with a port such as 127.0.0.1:8080 or [::1]:8080, not `{text}`"
-        )
+        format!("must be an IP address with a port such as 127.0.0.1:8080 or [::1]:8080, not `{text}`")
     })
 }
 
@@ -44,9 +42,7 @@ pub(super) fn path_prefix(text: &str) -> Result<String, String> {
 pub(super) fn web_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        _ => Err(format!(
-            "must be a URL that begins with https://, not `{text}`"
-        )),
+        _ => Err(format!("must be a URL that begins with https://, not `{text}`")),
     }
 }
 
@@ -56,14 +52,9 @@ pub(super) fn web_origin(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let wrong = || format!("must be an origin such as https://www.example.org, or *, not `{text}`");
-    let origin = web_url(text)
-        .map_err(|_| wrong())?
-        .origin()
-        .ascii_serialization();
+    let origin = web_url(text).map_err(|_| wrong())?.origin().ascii_serialization();
     if origin == text {
         return Ok(origin);
     }
-    Err(format!(
-        "must be an origin without path; write it as {origin}"
-    ))
+    Err(format!("must be an origin without path; write it as {origin}"))
 }

@@ -33,17 +33,10 @@ pub struct Imported {
 pub fn import_application_yml(text: &str) -> Result<Imported, ImportError> {
     let mut conversion = Conversion::default();
     for document in yaml::documents(text)? {
-        let profile = document
-            .iter()
-            .find(|p| p.name() == "spring.config.activate.onprofile");
+        let profile = document.iter().find(|p| p.name() == "spring.config.activate.onprofile");
         match profile {
-            None => document
-                .iter()
-                .for_each(|property| conversion.property(property)),
-            Some(p) => conversion.note(
-                p.line,
-                format!("settings of profile {} are left out", p.text),
-            ),
+            None => document.iter().for_each(|property| conversion.property(property)),
+            Some(p) => conversion.note(p.line, format!("settings of profile {} are left out", p.text)),
         }
     }
     Ok(conversion.finish())

@@ -14,17 +14,11 @@ pub(super) fn check(reader: &mut Reader, config: &Config) {
         let own = service.listen.filter(|_| service.enabled);
         listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
     }
-    let management = config
-        .management
-        .listen
-        .filter(|_| config.services.captcha.enabled);
+    let management = config.management.listen.filter(|_| config.services.captcha.enabled);
     listeners.extend(management.map(|address| ("management.server.port".to_owned(), address)));
 
     for (index, (key, address)) in listeners.iter().enumerate() {
-        let earlier = listeners
-            .iter()
-            .take(index)
-            .find(|(_, other)| clash(*other, *address));
+        let earlier = listeners.iter().take(index).find(|(_, other)| clash(*other, *address));
         if let Some((other, _)) = earlier {
             let text = format!("{address} is taken by {other}; give one of them another port");
             reader.problem(key, text);

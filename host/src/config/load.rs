@@ -64,9 +64,7 @@ impl Sources {
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         Ok(Self {
             file: file.map(ConfigFile::open).transpose()?,
-            environment: env::vars_os()
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
+            environment: env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
             flags,
             root: rustix::process::geteuid().is_root(),
         })
@@ -83,10 +81,7 @@ impl ConfigFile {
         match fs::read_to_string(path) {
             Ok(text) => Ok(Self { name, text }),
             Err(error) => {
-                let origin = Origin::File {
-                    name: name.into(),
-                    line: 0,
-                };
+                let origin = Origin::File { name: name.into(), line: 0 };
                 let text = format!("cannot be read: {error}; check the path given with --config");
                 Err(Problems::new(vec![Problem::new(origin, "", text)]))
             }
@@ -108,17 +103,10 @@ pub struct Loaded {
 /// # Errors
 /// Every problem of all layers at once; in the file, syntax errors hide what stands below them.
 pub fn load(sources: Sources) -> Result<Loaded, Problems> {
-    let Sources {
-        file,
-        mut environment,
-        flags,
-        root,
-    } = sources;
+    let Sources { file, mut environment, flags, root } = sources;
     environment.sort();
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
-    let mut tree = file.map_or_else(Table::new, |file| {
-        file::read(&file.name, &file.text, &mut problems)
-    });
+    let mut tree = file.map_or_else(Table::new, |file| file::read(&file.name, &file.text, &mut problems));
     environment::drop_service_links(&mut environment, &mut warnings);
     alias::apply(&mut tree, &environment, &mut problems, &mut warnings);
     environment::apply(&mut tree, &environment);
@@ -127,14 +115,8 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     }
     let mut reader = Reader::new(tree);
     let config = read(&mut reader, &Place::new(root, &environment));
-    let broken = problems
-        .iter()
-        .filter(|p| p.key.is_empty())
-        .map(|p| p.origin.clone())
-        .min();
-    reader
-        .problems
-        .retain(|problem| is_sure(problem, broken.as_ref()));
+    let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
+    reader.problems.retain(|problem| is_sure(problem, broken.as_ref()));
     problems.append(&mut reader.problems);
     warnings.append(&mut reader.warnings);
     if problems.is_empty() {
@@ -166,17 +148,9 @@ impl Place {
             Some(PathBuf::from(&found.1)).filter(|path| path.is_absolute())
         };
         let home = || Some(folder("HOME")?.join(".local/share"));
-        let user = || {
-            folder("XDG_DATA_HOME")
-                .or_else(home)
-                .map(|path| path.join("bulkhead"))
-        };
+        let user = || folder("XDG_DATA_HOME").or_else(home).map(|path| path.join("bulkhead"));
         Self {
-            data_dir: if root {
-                Some(PathBuf::from(SYSTEM_DATA_DIR))
-            } else {
-                user()
-            },
+            data_dir: if root { Some(PathBuf::from(SYSTEM_DATA_DIR)) } else { user() },
             spring_security: alias::spring_security(environment),
         }
     }
@@ -185,9 +159,7 @@ impl Place {
 /// Reads every key there is.
 pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let data_dir = read_data_dir(reader, place);
-    let demo = reader
-        .key("demo", "Bring a demonstration site for every service")
-        .flag(false);
+    let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
     let server = Server::read(reader);
     let admin = Admin::read(reader);
     let log = Log::read(reader);
@@ -197,18 +169,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
-    let config = Config {
-        data_dir,
-        demo,
-        server,
-        admin,
-        log,
-        sandbox,
-        slots,
-        services,
-        captcha,
-        management,
-    };
+    let config = Config { data_dir, demo, server, admin, log, sandbox, slots, services, captcha, management };
     listeners::check(reader, &config);
     reader.finish();
     config
@@ -221,18 +182,12 @@ fn read_data_dir(reader: &mut Reader, place: &Place) -> PathBuf {
         .path();
     let Some(folder) = written.or_else(|| place.data_dir.clone()) else {
         if !reader.is_set("data_dir") {
-            reader.problem(
-                "data_dir",
-                "has no default without HOME or XDG_DATA_HOME; set it",
-            );
+            reader.problem("data_dir", "has no default without HOME or XDG_DATA_HOME; set it");
         }
         return PathBuf::new();
     };
     path::absolute(&folder).unwrap_or_else(|error| {
-        reader.problem(
-            "data_dir",
-            format!("cannot be made absolute: {error}; give it absolute"),
-        );
+        reader.problem("data_dir", format!("cannot be made absolute: {error}; give it absolute"));
         folder
     })
 }

@@ -60,18 +60,12 @@ impl Management {
     /// Reads the table; `public` is where the captcha service listens.
     pub(super) fn read(reader: &mut Reader, public: SocketAddr) -> Self {
         reader.table("management", |r| {
-            let (exposed, base_path) = r.table("endpoints", |r| {
-                r.table("web", |r| (read_exposed(r), read_base_path(r)))
-            });
+            let (exposed, base_path) =
+                r.table("endpoints", |r| r.table("web", |r| (read_exposed(r), read_base_path(r))));
             let show_details = r.table("endpoint", |r| r.table("health", read_show_details));
             let (listen, off) = r.table("server", |r| read_server(r, public));
             let exposed = if off { BTreeSet::new() } else { exposed };
-            Self {
-                exposed,
-                base_path,
-                show_details,
-                listen,
-            }
+            Self { exposed, base_path, show_details, listen }
         })
     }
 }
@@ -97,18 +91,13 @@ fn read_exposed(reader: &mut Reader) -> BTreeSet<Endpoint> {
 fn endpoints(reader: &mut Reader, key: &str, ids: &[String]) -> BTreeSet<Endpoint> {
     let mut out = BTreeSet::new();
     for id in ids {
-        let named = Endpoint::IDS
-            .iter()
-            .find(|(known, _)| id.eq_ignore_ascii_case(known));
+        let named = Endpoint::IDS.iter().find(|(known, _)| id.eq_ignore_ascii_case(known));
         match named {
             Some((_, endpoint)) => drop(out.insert(*endpoint)),
             None if id == "*" => out.extend(Endpoint::IDS.map(|(_, endpoint)| endpoint)),
             None => {
                 let known = Endpoint::IDS.map(|(known, _)| known).join(", ");
-                reader.warn(
-                    key,
-                    format!("there is no endpoint `{id}`; there are {known}"),
-                );
+                reader.warn(key, format!("there is no endpoint `{id}`; there are {known}"));
             }
         }
     }
@@ -117,9 +106,11 @@ fn endpoints(reader: &mut Reader, key: &str, ids: &[String]) -> BTreeSet<Endpoin
 
 fn read_base_path(reader: &mut Reader) -> String {
     let form = |text: &str| forms::path_prefix(text.strip_suffix('/').unwrap_or(text));
-    reader
-        .key("base_path", "Put before every operational endpoint")
-        .parsed("path", BASE_PATH.to_owned(), form)
+    reader.key("base_path", "Put before every operational endpoint").parsed(
+        "path",
+        BASE_PATH.to_owned(),
+        form,
+    )
 }
 
 fn read_show_details(reader: &mut Reader) -> ShowDetails {
@@ -128,36 +119,24 @@ fn read_show_details(reader: &mut Reader) -> ShowDetails {
         ("when-authorized", ShowDetails::WhenAuthorized),
         ("always", ShowDetails::Always),
     ];
-    reader
-        .key("show_details", "When health shows its components")
-        .choice(&WORDS, ShowDetails::Never)
+    reader.key("show_details", "When health shows its components").choice(&WORDS, ShowDetails::Never)
 }
 
 /// The listener of its own, if any, and whether the endpoints are switched off (port -1, as in Spring).
 fn read_server(reader: &mut Reader, public: SocketAddr) -> (Option<SocketAddr>, bool) {
     let port: Option<i32> = reader
-        .key(
-            "port",
-            "A listener of its own; -1 switches the endpoints off",
-        )
+        .key("port", "A listener of its own; -1 switches the endpoints off")
         .optional_integer(-1..=65_535);
     let address: Option<IpAddr> = reader
         .key("address", "Address of that listener")
         .default_text("that of the captcha service")
         .optional("IP address", |text| {
-            text.parse()
-                .map_err(|_| format!("must be an IP address, not `{text}`"))
+            text.parse().map_err(|_| format!("must be an IP address, not `{text}`"))
         });
     if address.is_some() && port.is_none() {
-        reader.problem(
-            "address",
-            "has no effect without management.server.port; give that too",
-        );
+        reader.problem("address", "has no effect without management.server.port; give that too");
     }
     let own = port.and_then(|port| u16::try_from(port).ok());
     let own = own.map(|port| SocketAddr::new(address.unwrap_or(public.ip()), port));
-    (
-        own.filter(|own| *own != public || own.port() == 0),
-        port == Some(-1),
-    )
+    (own.filter(|own| *own != public || own.port() == 0), port == Some(-1))
 }

@@ -45,22 +45,14 @@ pub struct Problem {
 impl Problem {
     /// A problem with one key.
     pub fn new(origin: Origin, key: impl Into<String>, text: impl Into<String>) -> Self {
-        Self {
-            origin,
-            key: key.into(),
-            text: text.into(),
-        }
+        Self { origin, key: key.into(), text: text.into() }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, key, text } = self;
-        if key.is_empty() {
-            write!(f, "{origin}: {text}")
-        } else {
-            write!(f, "{origin}: {key}: {text}")
-        }
+        if key.is_empty() { write!(f, "{origin}: {text}") } else { write!(f, "{origin}: {key}: {text}") }
     }
 }
 

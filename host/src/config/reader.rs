@@ -59,10 +59,7 @@ impl Reader {
 
     /// Reads nothing and visits every key, optional tables included.
     pub(super) fn rehearse() -> Self {
-        Self {
-            rehearsal: true,
-            ..Self::new(Table::new())
-        }
+        Self { rehearsal: true, ..Self::new(Table::new()) }
     }
 
     /// Every key that was asked for, each once.
@@ -81,22 +78,13 @@ impl Reader {
     }
 
     /// Like [`Self::table`]; the reference calls it `label`.
-    pub(super) fn table_as<T>(
-        &mut self,
-        name: &str,
-        label: &str,
-        read: impl FnOnce(&mut Self) -> T,
-    ) -> T {
+    pub(super) fn table_as<T>(&mut self, name: &str, label: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         let node = self.take(name);
         self.enter(name, label, node, read)
     }
 
     /// Reads a table that may be left out.
-    pub(super) fn optional_table<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&mut Self) -> T,
-    ) -> Option<T> {
+    pub(super) fn optional_table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let node = self.take(name);
         (node.is_some() || self.rehearsal).then(|| self.enter(name, name, node, read))
     }
@@ -122,11 +110,7 @@ impl Reader {
     }
 
     /// Reads a list of tables; `None` when it is left out or wrong.
-    pub(super) fn rows<T>(
-        &mut self,
-        name: &str,
-        mut read: impl FnMut(&mut Self) -> T,
-    ) -> Option<Vec<T>> {
+    pub(super) fn rows<T>(&mut self, name: &str, mut read: impl FnMut(&mut Self) -> T) -> Option<Vec<T>> {
         let nodes = match self.take(name).map(|node| node.value) {
             None if self.rehearsal => Ok(vec![Node::default()]),
             None => return None,
@@ -136,17 +120,12 @@ impl Reader {
         };
         let nodes = nodes.map_err(|text| self.problem(name, text)).ok()?;
         let list = format!("{name}[]");
-        let row =
-            |(index, node)| self.enter(&format!("{name}.{index}"), &list, Some(node), &mut read);
+        let row = |(index, node)| self.enter(&format!("{name}.{index}"), &list, Some(node), &mut read);
         Some(nodes.into_iter().enumerate().map(row).collect())
     }
 
     /// Reads a table of strings under chosen names.
-    pub(super) fn strings(
-        &mut self,
-        name: &'static str,
-        doc: &'static str,
-    ) -> BTreeMap<String, String> {
+    pub(super) fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
         self.document(KeyDoc {
             path: join(&self.frame.label, &format!("{name}.KEY")),
             default: String::new(),
@@ -229,10 +208,7 @@ impl Reader {
     ) -> T {
         let (origin, table) = match node {
             None => (self.frame.origin.clone(), Table::new()),
-            Some(Node {
-                origin,
-                value: Value::Table(table),
-            }) => (origin, table),
+            Some(Node { origin, value: Value::Table(table) }) => (origin, table),
             Some(Node { origin, value }) => {
                 self.remember(name, origin.clone());
                 self.problem(name, format!("must be a table, not {}", value.kind()));
@@ -255,11 +231,8 @@ impl Reader {
 
     fn refuse_leftovers(&mut self) {
         for (name, node) in mem::take(&mut self.frame.table) {
-            let near = self
-                .frame
-                .known
-                .iter()
-                .map(|known| (strsim::damerau_levenshtein(known, &name), known));
+            let near =
+                self.frame.known.iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
             let hint = match near.min() {
                 Some((distance, known)) if distance <= 1 + name.len() / 3 => {
                     format!("unknown key; did you mean {known}")
@@ -274,9 +247,5 @@ impl Reader {
 
 /// Joins a path and a name below it.
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

@@ -47,11 +47,8 @@ pub struct Sandbox {
 
 impl Sandbox {
     pub(super) fn read(reader: &mut Reader) -> Self {
-        const ALLOCATORS: [(&str, Allocator); 3] = [
-            ("auto", Allocator::Auto),
-            ("pooling", Allocator::Pooling),
-            ("on-demand", Allocator::OnDemand),
-        ];
+        const ALLOCATORS: [(&str, Allocator); 3] =
+            [("auto", Allocator::Auto), ("pooling", Allocator::Pooling), ("on-demand", Allocator::OnDemand)];
         reader.table("sandbox", |r| Self {
             stack_bytes: r
                 .key("stack_bytes", "Stack of one call")
@@ -67,17 +64,12 @@ impl Sandbox {
             compile_workers: r
                 .key("compile_workers", "Components compiled at once")
                 .integer(1..=64, COMPILE_WORKERS),
-            cache: r
-                .key("cache", "Keep compiled code in the data folder")
-                .flag(true),
+            cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
             handles: r
                 .key("handles", "Handles that one call may hold at once")
                 .integer(1..=1_000_000, HANDLES),
             pow_threads: r
-                .key(
-                    "pow_threads",
-                    "Threads that derive proof-of-work keys; 0 means one a core",
-                )
+                .key("pow_threads", "Threads that derive proof-of-work keys; 0 means one a core")
                 .integer(0..=1024, 0),
             pow_queue: r
                 .key("pow_queue", "Proof-of-work jobs that wait for a thread")

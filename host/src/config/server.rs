@@ -67,54 +67,33 @@ impl Server {
                 LISTEN,
                 forms::address,
             ),
-            admin_listen: r
-                .key("admin_listen", "Address of the operators' listener")
-                .parsed("address", ADMIN_LISTEN, forms::address),
+            admin_listen: r.key("admin_listen", "Address of the operators' listener").parsed(
+                "address",
+                ADMIN_LISTEN,
+                forms::address,
+            ),
             tls: Tls::read(r),
             trusted_proxies: r
-                .key(
-                    "trusted_proxies",
-                    "Peers whose `Forwarded` and `X-Forwarded-*` are believed",
-                )
+                .key("trusted_proxies", "Peers whose `Forwarded` and `X-Forwarded-*` are believed")
                 .list("addresses or networks", forms::network)
                 .unwrap_or_default(),
             max_connections: r
-                .key(
-                    "max_connections",
-                    "Connections open at once; further ones wait",
-                )
+                .key("max_connections", "Connections open at once; further ones wait")
                 .integer(1..=1_000_000, MAX_CONNECTIONS),
             header_timeout: r
-                .key(
-                    "header_timeout_seconds",
-                    "A request head must have arrived within this time",
-                )
+                .key("header_timeout_seconds", "A request head must have arrived within this time")
                 .seconds(1..=3600, HEADER_TIMEOUT),
             body_timeout: r
-                .key(
-                    "body_timeout_seconds",
-                    "A request body must have arrived within this time",
-                )
+                .key("body_timeout_seconds", "A request body must have arrived within this time")
                 .seconds(1..=3600, BODY_TIMEOUT),
             body_bytes: r
-                .key(
-                    "body_bytes",
-                    "Largest request body where a service names no smaller one",
-                )
+                .key("body_bytes", "Largest request body where a service names no smaller one")
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
             drain: r
-                .key(
-                    "drain_seconds",
-                    "After a signal, requests in flight have this long to end",
-                )
+                .key("drain_seconds", "After a signal, requests in flight have this long to end")
                 .seconds(0..=3600, DRAIN),
-            compression: r
-                .key(
-                    "compression",
-                    "Compress answers for clients that accept gzip",
-                )
-                .flag(true),
+            compression: r.key("compression", "Compress answers for clients that accept gzip").flag(true),
         })
     }
 }
@@ -122,15 +101,9 @@ impl Server {
 impl Tls {
     fn read(reader: &mut Reader) -> Option<Self> {
         let read = |r: &mut Reader| {
-            let cert = r
-                .key("cert", "Certificate chain, leaf first (PEM file)")
-                .required()
-                .path();
+            let cert = r.key("cert", "Certificate chain, leaf first (PEM file)").required().path();
             let key = r.key("key", "Private key (PEM file)").required().path();
-            Some(Self {
-                cert: cert?,
-                key: key?,
-            })
+            Some(Self { cert: cert?, key: key? })
         };
         reader.optional_table("tls", read).flatten()
     }
@@ -141,10 +114,7 @@ impl Admin {
         reader.table("admin", |r| Self {
             tls: Tls::read(r),
             allow_remote: r
-                .key(
-                    "allow_remote",
-                    "Allow an admin address beyond loopback without TLS",
-                )
+                .key("allow_remote", "Allow an admin address beyond loopback without TLS")
                 .flag(false),
         })
     }
@@ -153,8 +123,7 @@ impl Admin {
 impl Log {
     pub(super) fn read(reader: &mut Reader) -> Self {
         use tracing::Level;
-        const FORMATS: [(&str, LogFormat); 2] =
-            [("human", LogFormat::Human), ("json", LogFormat::Json)];
+        const FORMATS: [(&str, LogFormat); 2] = [("human", LogFormat::Human), ("json", LogFormat::Json)];
         const LEVELS: [(&str, Level); 5] = [
             ("error", Level::ERROR),
             ("warn", Level::WARN),
@@ -164,14 +133,9 @@ impl Log {
         ];
         reader.table("log", |r| Self {
             format: r
-                .key(
-                    "format",
-                    "Readable lines or JSON objects, on standard error",
-                )
+                .key("format", "Readable lines or JSON objects, on standard error")
                 .choice(&FORMATS, LogFormat::Human),
-            level: r
-                .key("level", "The least important level that is written")
-                .choice(&LEVELS, Level::INFO),
+            level: r.key("level", "The least important level that is written").choice(&LEVELS, Level::INFO),
         })
     }
 }

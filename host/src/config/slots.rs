@@ -103,30 +103,18 @@ impl Limits {
     fn read(r: &mut Reader, default: &Self) -> Self {
         Self {
             memory_bytes: r
-                .key(
-                    "memory_bytes",
-                    "All linear memories and tables of a call together",
-                )
+                .key("memory_bytes", "All linear memories and tables of a call together")
                 .unit("bytes")
                 .integer(MEMORY_PAGE..=4 << 30, default.memory_bytes),
             table_elements: r
-                .key(
-                    "table_elements",
-                    "Elements of all tables of a call together",
-                )
+                .key("table_elements", "Elements of all tables of a call together")
                 .integer(0..=10_000_000, default.table_elements),
             cpu_ms: r
-                .key(
-                    "cpu_ms",
-                    "Time on the processor; an upper bound that contention can loosen",
-                )
+                .key("cpu_ms", "Time on the processor; an upper bound that contention can loosen")
                 .unit("milliseconds")
                 .integer(1..=600_000, default.cpu_ms),
             deadline: r
-                .key(
-                    "deadline_ms",
-                    "Wall time of a call, waiting for a place excluded",
-                )
+                .key("deadline_ms", "Wall time of a call, waiting for a place excluded")
                 .millis(1..=600_000, default.deadline),
             max_concurrent: r
                 .key("max_concurrent", "Calls that run at once")
@@ -142,10 +130,7 @@ impl Limits {
                 .unit("bytes")
                 .integer(1 << 10..=1 << 30, default.response_bytes),
             log_bytes_per_second: r
-                .key(
-                    "log_bytes_per_second",
-                    "Log text; the rest is counted and dropped",
-                )
+                .key("log_bytes_per_second", "Log text; the rest is counted and dropped")
                 .unit("bytes a second")
                 .integer(0..=1 << 30, default.log_bytes_per_second),
         }
@@ -185,25 +170,13 @@ impl Slot {
                 .map_or(ComponentSource::Embedded, ComponentSource::File),
             limits: Limits::read(r, default),
             grants: r
-                .key(
-                    "grants",
-                    "Interfaces beyond the slot's own that its component may import",
-                )
-                .list(
-                    "interfaces such as wasi:io/poll",
-                    |text| Ok(text.to_owned()),
-                )
+                .key("grants", "Interfaces beyond the slot's own that its component may import")
+                .list("interfaces such as wasi:io/poll", |text| Ok(text.to_owned()))
                 .unwrap_or_default(),
             reuse: r
-                .key(
-                    "reuse",
-                    "Keep instances: faster, but what a call leaves behind the next sees",
-                )
+                .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")
                 .flag(false),
-            config: r.strings(
-                "config",
-                "What the component reads through `wasi:config/store`",
-            ),
+            config: r.strings("config", "What the component reads through `wasi:config/store`"),
         })
     }
 }
@@ -271,9 +244,11 @@ impl Service {
             listen: r
                 .key("listen", "A listener of its own instead of the shared one")
                 .optional("address", forms::address),
-            path_prefix: r
-                .key("path_prefix", "Put before every path of the service")
-                .parsed("path", String::new(), forms::path_prefix),
+            path_prefix: r.key("path_prefix", "Put before every path of the service").parsed(
+                "path",
+                String::new(),
+                forms::path_prefix,
+            ),
         })
     }
 }
@@ -290,10 +265,6 @@ impl Services {
 
     /// Each service with its name in the configuration.
     pub fn each(&self) -> [(&'static str, &Service); 3] {
-        [
-            ("tickets", &self.tickets),
-            ("status", &self.status),
-            ("captcha", &self.captcha),
-        ]
+        [("tickets", &self.tickets), ("status", &self.status), ("captcha", &self.captcha)]
     }
 }

@@ -11,38 +11,14 @@ use std::iter;
 /// Properties that are not a site's.
 const PROPERTIES: [(&str, &str); 11] = [
     ("captchahmackey", "captcha.hmac_key"),
-    (
-        "captchacaptchatimeoutseconds",
-        "captcha.captcha_timeout_seconds",
-    ),
-    (
-        "captchasourceaddresswindowseconds",
-        "captcha.source_address_window_seconds",
-    ),
-    (
-        "managementendpointswebexposureinclude",
-        "management.endpoints.web.exposure.include",
-    ),
-    (
-        "managementendpointswebexposureinclude#",
-        "management.endpoints.web.exposure.include.#",
-    ),
-    (
-        "managementendpointswebexposureexclude",
-        "management.endpoints.web.exposure.exclude",
-    ),
-    (
-        "managementendpointswebexposureexclude#",
-        "management.endpoints.web.exposure.exclude.#",
-    ),
-    (
-        "managementendpointswebbasepath",
-        "management.endpoints.web.base_path",
-    ),
-    (
-        "managementendpointhealthshowdetails",
-        "management.endpoint.health.show_details",
-    ),
+    ("captchacaptchatimeoutseconds", "captcha.captcha_timeout_seconds"),
+    ("captchasourceaddresswindowseconds", "captcha.source_address_window_seconds"),
+    ("managementendpointswebexposureinclude", "management.endpoints.web.exposure.include"),
+    ("managementendpointswebexposureinclude#", "management.endpoints.web.exposure.include.#"),
+    ("managementendpointswebexposureexclude", "management.endpoints.web.exposure.exclude"),
+    ("managementendpointswebexposureexclude#", "management.endpoints.web.exposure.exclude.#"),
+    ("managementendpointswebbasepath", "management.endpoints.web.base_path"),
+    ("managementendpointhealthshowdetails", "management.endpoint.health.show_details"),
     ("managementserverport", "management.server.port"),
     ("managementserveraddress", "management.server.address"),
 ];
@@ -57,10 +33,7 @@ const SITE_PROPERTIES: [(&str, &str); 9] = [
     ("sourceaddressipv4netsize", "source_address_ipv4_net_size"),
     ("sourceaddressipv6netsize", "source_address_ipv6_net_size"),
     ("whitelistedsourceaddresses", "whitelisted_source_addresses"),
-    (
-        "whitelistedsourceaddresses#",
-        "whitelisted_source_addresses.#",
-    ),
+    ("whitelistedsourceaddresses#", "whitelisted_source_addresses.#"),
 ];
 
 /// The key that a property sets; the property is split at its dots and indexes.
@@ -68,11 +41,7 @@ pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
     match words {
         ["captcha", "sites", site, rest @ ..] => {
             let head = ["captcha", "sites", site].map(str::to_owned);
-            Some(
-                head.into_iter()
-                    .chain(look_up(&SITE_PROPERTIES, rest)?)
-                    .collect(),
-            )
+            Some(head.into_iter().chain(look_up(&SITE_PROPERTIES, rest)?).collect())
         }
         _ => look_up(&PROPERTIES, words),
     }
@@ -113,14 +82,7 @@ fn look_up(table: &[(&str, &str)], words: &[&str]) -> Option<Vec<String>> {
     let (_, path) = table.iter().find(|(known, _)| *known == name)?;
     let mut indexes = indexes.into_iter().chain(iter::repeat("0"));
     let segment = |part| {
-        if part == "#" {
-            indexes.next()
-        } else {
-            Some(part)
-        }
+        if part == "#" { indexes.next() } else { Some(part) }
     };
-    path.split('.')
-        .map(segment)
-        .map(|part| part.map(str::to_owned))
-        .collect()
+    path.split('.').map(segment).map(|part| part.map(str::to_owned)).collect()
 }

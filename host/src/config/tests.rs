@@ -15,14 +15,8 @@ use super::{ConfigFile, Flag, Loaded, Problems, Sources, load};
 /// A TOML text and an environment, as root so that no HOME is needed.
 fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
     Sources {
-        file: Some(ConfigFile {
-            name: "config.toml".to_owned(),
-            text: toml.to_owned(),
-        }),
-        environment: environment
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect(),
+        file: Some(ConfigFile { name: "config.toml".to_owned(), text: toml.to_owned() }),
+        environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         flags: Vec::new(),
         root: true,
     }
@@ -50,9 +44,6 @@ fn each_refused(cases: &[(&str, &str)]) {
     for (toml, words) in cases {
         let problems = refused(toml, &[]);
         assert_eq!(problems.iter().count(), 1, "{toml}\n{problems}");
-        assert!(
-            problems.to_string().contains(words),
-            "{toml}\n{problems}\nlacks: {words}"
-        );
+        assert!(problems.to_string().contains(words), "{toml}\n{problems}\nlacks: {words}");
     }
 }

@@ -30,10 +30,7 @@ pub(super) type Table = BTreeMap<String, Node>;
 
 impl Default for Node {
     fn default() -> Self {
-        Self {
-            origin: Origin::Default,
-            value: Value::Table(Table::new()),
-        }
+        Self { origin: Origin::Default, value: Value::Table(Table::new()) }
     }
 }
 
@@ -54,10 +51,7 @@ impl Value {
 /// Whether the children of this path are names that people chose, not keys.
 pub(super) fn holds_free_names(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(
-        path.as_slice(),
-        ["captcha", "sites"] | ["slots", _, "config"]
-    )
+    matches!(path.as_slice(), ["captcha", "sites"] | ["slots", _, "config"])
 }
 
 /// Puts a value at a path; what stood on its way gives way.
@@ -69,10 +63,7 @@ pub(super) fn set(table: &mut Table, path: &[String], node: Node) {
         table.insert(first.clone(), node);
         return;
     }
-    let empty = || Node {
-        origin: node.origin.clone(),
-        value: Value::Table(Table::new()),
-    };
+    let empty = || Node { origin: node.origin.clone(), value: Value::Table(Table::new()) };
     let child = table.entry(first.clone()).or_insert_with(empty);
     if !matches!(child.value, Value::Table(_)) {
         *child = empty();
@@ -104,11 +95,7 @@ pub(super) fn adopt_spelling(tree: &Table, mut path: Vec<String>) -> Vec<String>
             continue;
         }
         let above: Vec<&str> = above.iter().map(String::as_str).collect();
-        if let Some(Node {
-            value: Value::Table(names),
-            ..
-        }) = get(tree, &above)
-        {
+        if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
             let same = |known: &&String| known.eq_ignore_ascii_case(name);
             let alike = |known: &&String| fold(known) == fold(name);
             let known = names.keys().find(same).or_else(|| names.keys().find(alike));

@@ -36,7 +36,8 @@ pub(super) struct CaptchaParts {
 
 /// Adds a site that anyone may use.
 pub(super) fn with_demo_site(mut config: Config) -> Config {
-    let site = Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
+    let site =
+        Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
     config.captcha.sites.entry(DEMO.into()).or_insert(site);
     config
 }
@@ -58,7 +59,9 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
     load(&service, parts).await;
     watch(parts, &ledger);
     if settings.sites.is_empty() {
-        tracing::warn!("no captcha site is configured, so every call is answered with 401; add one under captcha.sites");
+        tracing::warn!(
+            "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
+        );
     }
     let prefix = &config.services.captcha.path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
@@ -92,7 +95,8 @@ async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledg
         Database::Sqlite(path) => Backend::Sqlite(path.clone()),
         Database::Postgres(url) => Backend::Postgres(url.expose().to_owned()),
     };
-    let options = Options { window: settings.source_address_window, connections: settings.database_connections };
+    let options =
+        Options { window: settings.source_address_window, connections: settings.database_connections };
     Ledger::open(backend, options).await.context("cannot open the captcha ledger; check captcha.database")
 }
 
@@ -129,7 +133,8 @@ async fn load(service: &CaptchaService, parts: &Parts<'_>) {
 fn component(source: &ComponentSource) -> anyhow::Result<(Arc<[u8]>, String)> {
     match source {
         ComponentSource::Embedded => {
-            let wasm = embedded::component(SlotName::Captcha).context("this binary carries no component for it")?;
+            let wasm =
+                embedded::component(SlotName::Captcha).context("this binary carries no component for it")?;
             Ok((wasm.into(), "embedded".into()))
         }
         ComponentSource::File(path) => {

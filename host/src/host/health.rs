@@ -75,7 +75,8 @@ impl HostHealth {
 
     /// Looks at a database from now on.
     pub(super) fn watch(&self, name: &'static str, ledger: Ledger) {
-        let database = Arc::new(Database { name, answers: AtomicBool::new(true), last: Mutex::new(Instant::now()) });
+        let database =
+            Arc::new(Database { name, answers: AtomicBool::new(true), last: Mutex::new(Instant::now()) });
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&database));
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch(ledger));
     }

@@ -1,71 +1,23 @@
-//! Joins what HTTP and the engine see to the metrics.
+//! Has every scrape read what only the engine knows.
 
 use std::sync::{Arc, Weak};
 
 use crate::{
     engine::Engine,
-    http::{
-        accept::{ConnectionObserver, Fault},
-        access_log::{Exchange, RequestObserver},
-    },
+    http::accept::{ConnectionObserver, Fault},
     telemetry::{
         Metrics,
-        metrics::{Answered, PoolKind},
+        metrics::{PoolKind, WasmMemory},
     },
 };
 
-/// Status counted for a client that left before its answer; nginx's number.
-const CLIENT_GONE: u16 = 499;
-
-/// Counts connections and requests of the public listeners.
+/// Counts the operators' connections by their faults only: they are not the public's.
 #[derive(Clone, Debug)]
-pub(super) struct Observer(pub(super) Arc<Metrics>);
-
-impl Observer {
-    /// Counts the faults of the operators' listener, whose connections are not the public's.
-    pub(super) fn without_gauge(&self) -> FaultObserver {
-        FaultObserver(Arc::clone(&self.0))
-    }
-}
-
-impl ConnectionObserver for Observer {
-    fn opened(&self) {
-        self.0.http.connections.inc();
-    }
-
-    fn closed(&self) {
-        self.0.http.connections.dec();
-    }
-
-    fn fault(&self, fault: Fault) {
-        self.0.http.connection_error(fault.as_str());
-    }
-}
-
-impl RequestObserver for Observer {
-    fn begin(&self) -> Box<dyn Send> {
-        Box::new(self.0.http.begin())
-    }
-
-    fn end(&self, exchange: &Exchange<'_>) {
-        self.0.http.answered(&Answered {
-            service: exchange.served.service,
-            route: exchange.route,
-            method: exchange.method,
-            status: exchange.status.map_or(CLIENT_GONE, |status| status.as_u16()),
-            error: exchange.served.error,
-            elapsed: exchange.elapsed,
-        });
-    }
-}
-
-/// Counts faults only.
-#[derive(Clone, Debug)]
-pub(super) struct FaultObserver(Arc<Metrics>);
+pub(super) struct FaultObserver(pub(super) Arc<Metrics>);
 
 impl ConnectionObserver for FaultObserver {
     fn fault(&self, fault: Fault) {
-        self.0.http.connection_error(fault.as_str());
+        self.0.fault(fault);
     }
 }
 
@@ -73,7 +25,9 @@ impl ConnectionObserver for FaultObserver {
 pub(super) fn engine(metrics: &Metrics, engine: &Arc<Engine>) {
     let engine: Weak<Engine> = Arc::downgrade(engine);
     metrics.before_scrape(move |metrics| {
-        let Some(pool) = engine.upgrade().and_then(|engine| engine.pool_metrics()) else { return };
+        let Some(engine) = engine.upgrade() else { return };
+        metrics.set_wasm_memory(WasmMemory { used: engine.memory_in_use() as u64, ..WasmMemory::default() });
+        let Some(pool) = engine.pool_metrics() else { return };
         for (kind, in_use) in [
             (PoolKind::ComponentInstances, pool.component_instances()),
             (PoolKind::CoreInstances, pool.core_instances()),

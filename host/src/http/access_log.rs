@@ -86,8 +86,7 @@ pub async fn record(
 
 /// The methods are bounded because they become labels.
 fn method_label(method: &Method) -> &'static str {
-    const KNOWN: [&str; 9] =
-        ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+    const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
 }
 
@@ -158,6 +157,8 @@ impl HttpBody for Recorded {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use std::sync::Mutex;
 
     use axum::{Extension, Router, middleware::from_fn_with_state, routing::get};
@@ -182,7 +183,7 @@ mod tests {
         let observer: Arc<dyn RequestObserver> = seen.clone();
         let served = Served { service: "things", error: None };
         let router = Router::new()
-            .route("/things/{id}", get(async || (Extension(served), "hello")))
+            .route("/things/{id}", get(async move || (Extension(served), "hello")))
             .route("/slow", get(std::future::pending::<()>))
             .layer(from_fn_with_state(observer, record));
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
@@ -200,7 +201,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_is_observed_by_its_template() {
-        assert_eq!(observed("GET", "/things/secret?q=1").await, [r#"things GET Some("/things/{id}") Some(200) 5"#]);
+        assert_eq!(
+            observed("GET", "/things/secret?q=1").await,
+            [r#"things GET Some("/things/{id}") Some(200) 5"#]
+        );
     }
 
     #[tokio::test]

@@ -47,17 +47,11 @@ impl BodyError {
             Self::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "the request body is too large")
             }
-            Self::Timeout => (
-                StatusCode::REQUEST_TIMEOUT,
-                "body-timeout",
-                "the request body did not arrive in time",
-            ),
-            Self::Gone => {
-                (StatusCode::BAD_REQUEST, "body-incomplete", "the request body is incomplete")
+            Self::Timeout => {
+                (StatusCode::REQUEST_TIMEOUT, "body-timeout", "the request body did not arrive in time")
             }
-            Self::Invalid => {
-                (StatusCode::BAD_REQUEST, "body-malformed", "the request body is malformed")
-            }
+            Self::Gone => (StatusCode::BAD_REQUEST, "body-incomplete", "the request body is incomplete"),
+            Self::Invalid => (StatusCode::BAD_REQUEST, "body-malformed", "the request body is malformed"),
             Self::UnsupportedMediaType => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
@@ -87,11 +81,7 @@ impl IntoResponse for BodyError {
 ///
 /// # Errors
 /// See [`BodyError`].
-pub async fn read_json(
-    headers: &HeaderMap,
-    body: Body,
-    limits: BodyLimits,
-) -> Result<Bytes, BodyError> {
+pub async fn read_json(headers: &HeaderMap, body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
     if !is_json(headers) {
         return Err(BodyError::UnsupportedMediaType);
     }
@@ -101,8 +91,12 @@ pub async fn read_json(
 /// Whether the body is declared, once, as `application/json` or `application/*+json`.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let mut declared = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (declared.next(), declared.next()) else { return false };
-    let Ok(value) = value.to_str() else { return false };
+    let (Some(value), None) = (declared.next(), declared.next()) else {
+        return false;
+    };
+    let Ok(value) = value.to_str() else {
+        return false;
+    };
     let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.strip_prefix("application/") {
         Some(subtype) => subtype == "json" || (subtype.len() > 5 && subtype.ends_with("+json")),
@@ -128,7 +122,9 @@ pub async fn read(body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
 async fn collect(mut body: Body, declared: u64, most: usize) -> Result<Bytes, BodyError> {
     let mut whole = BytesMut::with_capacity(declared.min(TRUSTED_LENGTH) as usize);
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|error| classify(&error))?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|error| classify(&error))?.into_data() else {
+            continue;
+        };
         if data.len() > most - whole.len() {
             return Err(BodyError::TooLarge);
         }
@@ -151,6 +147,8 @@ fn classify(error: &axum::Error) -> BodyError {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use axum::http::HeaderValue;
     use futures_util::stream;
 

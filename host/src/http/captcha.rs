@@ -83,10 +83,7 @@ impl CaptchaState {
         Ok(Self {
             service,
             guard: Arc::new(Guard::new(&captcha.auth)?),
-            body_limits: BodyLimits {
-                bytes: captcha.body_bytes,
-                time: server.body_timeout,
-            },
+            body_limits: BodyLimits { bytes: captcha.body_bytes, time: server.body_timeout },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             path_prefix: path_prefix.to_owned(),
         })
@@ -118,11 +115,7 @@ async fn unknown() -> ApiError {
 
 async fn wrong_method() -> ApiError {
     let message = "the path does not take this method; see the header allow";
-    ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method-not-allowed",
-        message,
-    )
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
 }
 
 /// Writes errors out, counts the client's faults, and forbids caching.
@@ -131,21 +124,14 @@ async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: 
     let mut response = next.run(request).await;
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         match error.status {
-            StatusCode::BAD_REQUEST => state
-                .service
-                .count_rejected_request(RejectedRequest::BadRequest),
+            StatusCode::BAD_REQUEST => state.service.count_rejected_request(RejectedRequest::BadRequest),
             StatusCode::UNAUTHORIZED => {
-                state
-                    .service
-                    .count_rejected_request(RejectedRequest::Unauthorized);
+                state.service.count_rejected_request(RejectedRequest::Unauthorized);
             }
             _ => {}
         }
         response = error.write(response, &path, SystemTime::now());
     }
-    response
-        .headers_mut()
-        .entry(header::CACHE_CONTROL)
-        .or_insert(NEVER_CACHED);
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NEVER_CACHED);
     response
 }

@@ -28,6 +28,8 @@ pub fn gzip() -> CompressionLayer<impl Predicate> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use axum::{
         Router,
         body::Body,

@@ -23,11 +23,8 @@ pub struct HostError {
 
 impl HostError {
     /// No route has this path.
-    pub const NOT_FOUND: Self = Self {
-        status: StatusCode::NOT_FOUND,
-        code: "not-found",
-        message: "nothing is served at this path",
-    };
+    pub const NOT_FOUND: Self =
+        Self { status: StatusCode::NOT_FOUND, code: "not-found", message: "nothing is served at this path" };
     /// The route exists, but not for this method.
     pub const METHOD_NOT_ALLOWED: Self = Self {
         status: StatusCode::METHOD_NOT_ALLOWED,
@@ -70,6 +67,8 @@ pub fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use axum::{
         body::{Body, to_bytes},
         http::{Request, header::ALLOW},

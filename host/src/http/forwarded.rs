@@ -42,11 +42,7 @@ pub struct Client {
 
 /// Middleware: puts the [`Client`] into the request's extensions. Without a connection (in tests) the peer
 /// is `0.0.0.0`.
-pub async fn identify(
-    State(trusted): State<Arc<[IpNet]>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub async fn identify(State(trusted): State<Arc<[IpNet]>>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
     let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
     let mut client = client(peer.ip(), over_tls, request.headers(), &trusted);
@@ -112,7 +108,9 @@ fn forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
 fn forwarded_hop(element: &str) -> Hop {
     let mut hop = Hop::default();
     for pair in split_from_the_right(element, ';') {
-        let Some((name, value)) = pair.trim().split_once('=') else { continue };
+        let Some((name, value)) = pair.trim().split_once('=') else {
+            continue;
+        };
         let value = unquote(value);
         match name.to_ascii_lowercase().as_str() {
             "for" => hop.address = node(&value),

@@ -47,35 +47,4 @@ pub async fn forbid_sniffing(mut response: Response) -> Response {
 }
 
 #[cfg(test)]
-mod tests {
-    use axum::{
-        body::Body,
-        http::{Request, StatusCode},
-        routing::get,
-    };
-    use tower::ServiceExt;
-
-    use super::*;
-
-    async fn ask(path: &str) -> Response {
-        let explode = async || -> () { panic!("as intended") };
-        let router = Router::new().route("/", get(async || "hello")).route("/panic", get(explode));
-        let layers = Layers { compression: true, trusted_proxies: Arc::new([]), observer: Arc::new(()) };
-        let request = Request::get(path).body(Body::empty()).unwrap();
-        around(router, layers).oneshot(request).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn every_answer_has_an_id_and_forbids_sniffing() {
-        for (path, status) in [
-            ("/", StatusCode::OK),
-            ("/nowhere", StatusCode::NOT_FOUND),
-            ("/panic", StatusCode::INTERNAL_SERVER_ERROR),
-        ] {
-            let response = ask(path).await;
-            assert_eq!(response.status(), status, "{path}");
-            assert!(response.headers().contains_key(request_id::X_REQUEST_ID), "{path}");
-            assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
-        }
-    }
-}
+mod tests;

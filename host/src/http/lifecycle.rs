@@ -100,10 +100,7 @@ impl Signals {
     /// # Errors
     /// Where the operating system refuses a handler.
     pub fn install() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// The name of the next signal. A second one usually means that the operator will not wait.
@@ -117,6 +114,8 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use super::*;
 
     #[tokio::test]

@@ -31,14 +31,14 @@ impl Bound {
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address} (`{setting}`): {source}; {}", advice(source))]
+#[error("cannot listen on {address} (`{setting}`): {cause}; {}", advice(cause))]
 pub struct ListenError {
     /// The configuration key that names the address.
     pub setting: String,
     /// The address.
     pub address: SocketAddr,
     /// Why not.
-    pub source: io::Error,
+    pub cause: io::Error,
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -62,7 +62,7 @@ pub fn bind(
     address: SocketAddr,
     tls: Option<Arc<Certificates>>,
 ) -> Result<Bound, ListenError> {
-    let refused = |source| ListenError { setting: setting.to_owned(), address, source };
+    let refused = |cause| ListenError { setting: setting.to_owned(), address, cause };
     let listener = open(address).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok(Bound { listener, tls, address })
@@ -78,6 +78,8 @@ fn open(address: SocketAddr) -> io::Result<TcpListener> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use super::*;
 
     #[tokio::test]

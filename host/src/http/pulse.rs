@@ -102,6 +102,8 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(10);

@@ -81,6 +81,8 @@ fn hex_field(text: &str, length: usize) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
     use super::*;
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {

@@ -26,26 +26,26 @@ const POLL: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
+    #[error("cannot read {}: {cause}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A file holds no PEM block of the kind that is needed.
-    #[error("{} holds no usable {wanted}: {source}", .path.display())]
+    #[error("{} holds no usable {wanted}: {cause}", .path.display())]
     Pem {
         /// The file.
         path: PathBuf,
         /// What was looked for.
         wanted: &'static str,
         /// Why it was not found.
-        source: pem::Error,
+        cause: pem::Error,
     },
     /// Certificate and key do not go together, or are of an unsupported kind.
     #[error(
-        "cannot serve the certificate in {} with the key in {}: {source}",
+        "cannot serve the certificate in {} with the key in {}: {cause}",
         .cert.display(),
         .key.display()
     )]
@@ -55,7 +55,7 @@ pub enum TlsError {
         /// The key file.
         key: PathBuf,
         /// What is wrong.
-        source: rustls::Error,
+        cause: rustls::Error,
     },
 }
 
@@ -110,15 +110,16 @@ impl Certificates {
     }
 
     fn reload_if_changed(&self) {
-        let changed =
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != Stamp::of(&self.files);
+        let changed = *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != Stamp::of(&self.files);
         if !changed {
             return;
         }
         let cert = self.files.cert.display();
         match self.reload() {
             Ok(()) => tracing::info!(%cert, "certificate reloaded"),
-            Err(error) => tracing::error!(%cert, %error, "certificate not reloaded, keeping the old one"),
+            Err(error) => {
+                tracing::error!(%cert, %error, "certificate not reloaded, keeping the old one")
+            }
         }
     }
 }
@@ -129,9 +130,11 @@ struct Stamp([Option<(u64, u64, i64, i64)>; 2]);
 
 impl Stamp {
     fn of(files: &Tls) -> Self {
-        let stamp = |path: &Path| fs::metadata(path).ok().map(|metadata: Metadata| {
-            (metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
-        });
+        let stamp = |path: &Path| {
+            fs::metadata(path).ok().map(|metadata: Metadata| {
+                (metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+            })
+        };
         Self([stamp(&files.cert), stamp(&files.key)])
     }
 }
@@ -139,11 +142,7 @@ impl Stamp {
 fn server_config(files: &Tls) -> Result<ServerConfig, TlsError> {
     let chain = certificate_chain(&files.cert)?;
     let key = private_key(&files.key)?;
-    let unusable = |source| TlsError::Unusable {
-        cert: files.cert.clone(),
-        key: files.key.clone(),
-        source,
-    };
+    let unusable = |cause| TlsError::Unusable { cert: files.cert.clone(), key: files.key.clone(), cause };
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?
@@ -161,19 +160,19 @@ fn certificate_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsErr
         Ok(chain) if chain.is_empty() => Err(pem::Error::NoItemsFound),
         chain => chain,
     }
-    .map_err(|source| unfit(path, "certificate", source))
+    .map_err(|cause| unfit(path, "certificate", cause))
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|source| unfit(path, "private key", source))
+    PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|cause| unfit(path, "private key", cause))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    fs::read(path).map_err(|cause| TlsError::Read { path: path.to_owned(), cause })
 }
 
-fn unfit(path: &Path, wanted: &'static str, source: pem::Error) -> TlsError {
-    TlsError::Pem { path: path.to_owned(), wanted, source }
+fn unfit(path: &Path, wanted: &'static str, cause: pem::Error) -> TlsError {
+    TlsError::Pem { path: path.to_owned(), wanted, cause }
 }
 
 #[cfg(test)]

@@ -78,12 +78,22 @@ impl Parameters {
             Algorithm::Scrypt => {
                 within("cost", self.cost.into(), 2, u32::MAX.into(), "a power of two of at least 2")?;
                 if !self.cost.is_power_of_two() {
-                    return Err(Refused::Range { name: "cost", range: "a power of two", value: self.cost.into() });
+                    return Err(Refused::Range {
+                        name: "cost",
+                        range: "a power of two",
+                        value: self.cost.into(),
+                    });
                 }
                 within("memory cost", self.memory_cost.into(), 1, 1024, "1 to 1024 blocks")?;
                 within("parallelism", self.parallelism.into(), 1, PARALLELISM.into(), "1 to 4")?;
                 let kib = u64::from(self.cost).saturating_mul(self.memory_cost.into()) / 8;
-                within("memory", kib.saturating_mul(self.parallelism.into()), 0, MEMORY_KIB, "at most 65536 KiB")
+                within(
+                    "memory",
+                    kib.saturating_mul(self.parallelism.into()),
+                    0,
+                    MEMORY_KIB,
+                    "at most 65536 KiB",
+                )
             }
             Algorithm::Argon2id => {
                 within("cost", self.cost.into(), 1, PASSES.into(), "1 to 64 passes")?;
@@ -113,8 +123,9 @@ impl Parameters {
                 scrypt::scrypt(password, salt, &parameters, &mut key).map_err(|error| unfit(&error))?;
             }
             Algorithm::Argon2id => {
-                let parameters = argon2::Params::new(self.memory_cost, self.cost, self.parallelism, Some(length))
-                    .map_err(|error| unfit(&error))?;
+                let parameters =
+                    argon2::Params::new(self.memory_cost, self.cost, self.parallelism, Some(length))
+                        .map_err(|error| unfit(&error))?;
                 argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, parameters)
                     .hash_password_into(password, salt, &mut key)
                     .map_err(|error| unfit(&error))?;

@@ -1,3 +1,8 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use wasmtime::ResourceLimiter;
 
 use crate::{
@@ -26,11 +31,19 @@ pub struct Limiter {
     used_elements: usize,
     high_water: usize,
     refusal: Option<Refusal>,
+    /// Bytes of all stores of the engine.
+    total: Arc<AtomicUsize>,
+}
+
+impl Drop for Limiter {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.used_bytes, Ordering::Relaxed);
+    }
 }
 
 impl Limiter {
-    /// An empty count under `limits`.
-    pub const fn new(limits: &Limits) -> Self {
+    /// An empty count under `limits`, counted in `total` too.
+    pub const fn new(limits: &Limits, total: Arc<AtomicUsize>) -> Self {
         Self {
             memory_bytes: limits.memory_bytes,
             table_elements: limits.table_elements,
@@ -38,6 +51,7 @@ impl Limiter {
             used_elements: 0,
             high_water: 0,
             refusal: None,
+            total,
         }
     }
 
@@ -67,6 +81,7 @@ impl Limiter {
             Some(used) if used <= self.memory_bytes => {
                 if !own_maximum {
                     self.used_bytes = used;
+                    self.total.fetch_add(bytes, Ordering::Relaxed);
                     self.high_water = self.high_water.max(used);
                 }
                 !own_maximum
@@ -77,12 +92,22 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         let own_maximum = maximum.is_some_and(|maximum| desired > maximum);
         Ok(self.take(desired.saturating_sub(current), own_maximum))
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         let more = desired.saturating_sub(current);
         let elements = self.used_elements.saturating_add(more);
         if elements > self.table_elements {

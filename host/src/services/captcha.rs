@@ -14,14 +14,14 @@ use std::{
 
 use serde_json::value::RawValue;
 
-pub use self::{
-    site::ServedSite,
-    world::{Captcha, Verdict},
-};
 use self::{
     client::Peppers,
     token::WidgetResult,
     world::{Client, Error, Reason as GuestReason},
+};
+pub use self::{
+    site::ServedSite,
+    world::{Captcha, Verdict},
 };
 use crate::{
     capabilities::Backing,
@@ -228,7 +228,9 @@ impl CaptchaService {
 
     /// The site whose secret is `secret`, comparing with every site's.
     pub fn site_by_secret(&self, secret: &str) -> Option<&Arc<ServedSite>> {
-        self.sites.values().fold(None, |found, site| if bool::from(site.accepts(secret)) { Some(site) } else { found })
+        self.sites
+            .values()
+            .fold(None, |found, site| if bool::from(site.accepts(secret)) { Some(site) } else { found })
     }
 
     fn client(&self, site: &ServedSite, address: IpAddr) -> Client {
@@ -239,14 +241,22 @@ impl CaptchaService {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn issue(&self, site: &ServedSite, address: IpAddr, action: Option<&str>) -> Result<Issued, CallError> {
+    pub async fn issue(
+        &self,
+        site: &ServedSite,
+        address: IpAddr,
+        action: Option<&str>,
+    ) -> Result<Issued, CallError> {
         let client = self.client(site, address);
         let allow_listed = client.allow_listed;
         let policy = Arc::clone(&site.policy);
         let action = action.map(str::to_owned);
         let answer = invoke::call(&self.slot, move |captcha, store| {
             Box::pin(async move {
-                captcha.bulkhead_captcha_challenges().call_issue(store, &policy, &client, action.as_deref()).await
+                captcha
+                    .bulkhead_captcha_challenges()
+                    .call_issue(store, &policy, &client, action.as_deref())
+                    .await
             })
         });
         let issued = answer.await?.map_err(CallError::of_guest)?;
@@ -278,7 +288,10 @@ impl CaptchaService {
         let allow_listed = client.allow_listed;
         let judged = match token::is_widget_result(payload) {
             true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
-            false => self.judge(site, client, payload, action).await.map(|(judged, verdict)| (judged, Some(verdict))),
+            false => self
+                .judge(site, client, payload, action)
+                .await
+                .map(|(judged, verdict)| (judged, Some(verdict))),
         };
         self.metrics.captcha.verified(since.elapsed());
         match &judged {
@@ -315,10 +328,16 @@ impl CaptchaService {
     }
 
     /// Accepts a widget result once.
-    async fn redeem(&self, site: &ServedSite, payload: &str, action: Option<&str>) -> Result<Judged, CallError> {
+    async fn redeem(
+        &self,
+        site: &ServedSite,
+        payload: &str,
+        action: Option<&str>,
+    ) -> Result<Judged, CallError> {
         let judged = |rejected, result: Option<WidgetResult>| {
-            let (solved_at, action, hostname) =
-                result.map_or((now().as_secs(), None, None), |result| (result.time, result.action, result.hostname));
+            let (solved_at, action, hostname) = result.map_or((now().as_secs(), None, None), |result| {
+                (result.time, result.action, result.hostname)
+            });
             Judged { rejected, action, hostname, solved_at }
         };
         let result = match WidgetResult::check(site, payload, now().as_secs()) {
@@ -352,14 +371,21 @@ impl CaptchaService {
     }
 
     /// A server-signed result of an accepted payload, in base64; `hostname` is the page's.
-    pub fn widget_result(&self, site: &ServedSite, judged: &Judged, hostname: Option<String>) -> Option<String> {
+    pub fn widget_result(
+        &self,
+        site: &ServedSite,
+        judged: &Judged,
+        hostname: Option<String>,
+    ) -> Option<String> {
         let result = WidgetResult::new(now().as_secs(), judged.action.clone(), hostname);
         site.token_keys.first().map(|key| result.sign(&site.key, key))
     }
 
     fn note_judged(&self, site: &ServedSite, judged: &Judged, verdict: Option<&Verdict>, allow_listed: bool) {
         let cost = verdict.and_then(|verdict| verdict.cost);
-        let time = verdict.and_then(|verdict| verdict.reported_time_ms).filter(|time| *time >= 0.0 && time.is_finite());
+        let time = verdict
+            .and_then(|verdict| verdict.reported_time_ms)
+            .filter(|time| *time >= 0.0 && time.is_finite());
         let valid = judged.rejected.is_none();
         self.metrics.captcha.request(Some(&site.key), valid);
         self.ledger.note_verified(&site.key, valid, time, cost);

@@ -5,10 +5,7 @@ use std::fmt;
 use wasmparser::{Encoding, Parser, Payload};
 
 use super::granted;
-use crate::{
-    capabilities::INTERFACES,
-    config::slots::SlotName,
-};
+use crate::{capabilities::INTERFACES, config::slots::SlotName};
 
 /// Names listed in one refusal; a hostile component may have thousands.
 const LISTED: usize = 20;
@@ -157,7 +154,10 @@ impl Contract<'_> {
     }
 
     fn compare(&self, outline: &Outline) -> Vec<Finding> {
-        let missing = self.exports.iter().filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)));
+        let missing = self
+            .exports
+            .iter()
+            .filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)));
         let missing = missing.map(|wanted| Finding::MissingExport {
             wanted: (*wanted).to_owned(),
             nearest: nearest(wanted, outline.exports.iter().map(String::as_str)),
@@ -193,19 +193,25 @@ fn outline(wasm: &[u8]) -> Result<Outline, String> {
     for payload in Parser::new(0).parse_all(wasm) {
         match payload.map_err(|error| error.message().to_owned())? {
             Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
-                return Err("it is a core module; wrap it with a component linker such as wasm-component-ld".into());
+                return Err(
+                    "it is a core module; wrap it with a component linker such as wasm-component-ld".into()
+                );
             }
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) if depth == 0 => whole = true,
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    outline.imports.push(quoted(import.map_err(|error| error.message().to_owned())?.name.name));
+                    outline
+                        .imports
+                        .push(quoted(import.map_err(|error| error.message().to_owned())?.name.name));
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    outline.exports.push(quoted(export.map_err(|error| error.message().to_owned())?.name.name));
+                    outline
+                        .exports
+                        .push(quoted(export.map_err(|error| error.message().to_owned())?.name.name));
                 }
             }
             _ => {}
@@ -246,7 +252,10 @@ fn track(version: &str) -> Option<(u64, u64)> {
 
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names.map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
-    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate.to_owned())
+    scored
+        .filter(|(score, _)| *score > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_owned())
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub trait World: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = wasmtime::Result<Self>> + Send;
 
     /// Calls the world's `self-test`.
-    fn self_test(&self, store: &mut Store<Guest>)
-    -> impl Future<Output = wasmtime::Result<Result<(), String>>> + Send;
+    fn self_test(
+        &self,
+        store: &mut Store<Guest>,
+    ) -> impl Future<Output = wasmtime::Result<Result<(), String>>> + Send;
 }

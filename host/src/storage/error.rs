@@ -23,10 +23,9 @@ impl StorageError {
 impl From<sqlx::Error> for StorageError {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::PoolTimedOut => Self::Unavailable(format!(
-                "no connection within {} s",
-                ACQUIRE_TIMEOUT.as_secs()
-            )),
+            sqlx::Error::PoolTimedOut => {
+                Self::Unavailable(format!("no connection within {} s", ACQUIRE_TIMEOUT.as_secs()))
+            }
             sqlx::Error::PoolClosed => Self::closed(),
             error => Self::Unavailable(error.to_string()),
         }

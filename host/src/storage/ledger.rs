@@ -81,24 +81,14 @@ impl Ledger {
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let store = Arc::new(match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, options.connections).await?),
-            Backend::Postgres(url) => {
-                Store::Postgres(Postgres::open(&url, options.connections).await?)
-            }
+            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, options.connections).await?),
             Backend::Memory => Store::Memory(Memory::default()),
         });
         let visits = Arc::new(Recorder::new(options.window));
         let counts = Arc::new(Counts::new());
         let tasks = Tasks::start(&store, &visits, &counts);
         let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
-        Ok(Self(Arc::new(Inner {
-            store,
-            visits,
-            counts,
-            loads,
-            tasks,
-            closed,
-            home,
-        })))
+        Ok(Self(Arc::new(Inner { store, visits, counts, loads, tasks, closed, home })))
     }
 
     fn store(&self) -> Result<&Store, StorageError> {
@@ -119,8 +109,7 @@ impl Ledger {
         let store = self.store()?;
         let site = records::site_key(site)?;
         let client = records::client_keys(client)?;
-        let counted =
-            store::in_time(self.0.visits.record(store, site, client, allow_listed)).await?;
+        let counted = store::in_time(self.0.visits.record(store, site, client, allow_listed)).await?;
         self.0.counts.visited();
         Ok(counted)
     }
@@ -166,9 +155,7 @@ impl Ledger {
     /// Counts one failed attempt at the challenge `id` (64 lower-case hex digits) and answers how many there have
     /// been; remembered as a claim is.
     pub async fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, StorageError> {
-        self.store()?
-            .fail(&Id::parse(id)?, records::row_expiry(expires_at))
-            .await
+        self.store()?.fail(&Id::parse(id)?, records::row_expiry(expires_at)).await
     }
 
     /// Figures of `site` over the recent past, in this process.
@@ -185,9 +172,7 @@ impl Ledger {
     /// A solution was judged at `site`; when it was good, `solve_ms` is the time that the client reports (milliseconds)
     /// and `cost` the challenge's.
     pub fn note_verified(&self, site: &str, ok: bool, solve_ms: Option<f64>, cost: Option<u32>) {
-        self.0
-            .loads
-            .verified(site, ok, solve_ms, cost, Instant::now());
+        self.0.loads.verified(site, ok, solve_ms, cost, Instant::now());
     }
 
     /// Deletes expired rows now; none when another host is at it. Runs by itself at the start and about every ten

@@ -53,10 +53,7 @@ impl Fading {
     }
 
     fn add(&mut self, now: Instant, constant: Duration) {
-        *self = Self {
-            value: self.at(now, constant) + 1.0,
-            at: now,
-        };
+        *self = Self { value: self.at(now, constant) + 1.0, at: now };
     }
 }
 
@@ -77,33 +74,19 @@ struct Site {
 impl Site {
     fn new(now: Instant) -> Self {
         let nothing = Fading::new(now);
-        Self {
-            touched: now,
-            issued: nothing,
-            verified: nothing,
-            failed: nothing,
-            solves: VecDeque::new(),
-        }
+        Self { touched: now, issued: nothing, verified: nothing, failed: nothing, solves: VecDeque::new() }
     }
 
     fn load(&self, now: Instant) -> Load {
-        let recent = || {
-            self.solves
-                .iter()
-                .filter(|solve| now.saturating_duration_since(solve.at) < SOLVES_LAST)
-        };
+        let recent =
+            || self.solves.iter().filter(|solve| now.saturating_duration_since(solve.at) < SOLVES_LAST);
         let verified = self.verified.at(now, RATIO_FADES);
         Load {
             issued_per_minute: self.issued.at(now, RATE_FADES) * 60.0 / RATE_FADES.as_secs_f64(),
             // Below one whole verification the ratio fades with it.
             failure_ratio: (self.failed.at(now, RATIO_FADES) / verified.max(1.0)).clamp(0.0, 1.0),
             solve_time_ms: median(recent().map(|solve| solve.ms).collect()),
-            solve_cost: median(
-                recent()
-                    .filter_map(|solve| solve.cost)
-                    .map(f64::from)
-                    .collect(),
-            ),
+            solve_cost: median(recent().filter_map(|solve| solve.cost).map(f64::from).collect()),
         }
     }
 }
@@ -117,10 +100,7 @@ pub(super) struct Loads {
 impl Loads {
     pub(super) fn load(&self, site: &str, now: Instant) -> Load {
         let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        sites
-            .get(site)
-            .map(|site| site.load(now))
-            .unwrap_or_default()
+        sites.get(site).map(|site| site.load(now)).unwrap_or_default()
     }
 
     pub(super) fn issued(&self, site: &str, now: Instant) {
@@ -153,17 +133,12 @@ impl Loads {
     fn update(&self, name: &str, now: Instant, change: impl FnOnce(&mut Site)) {
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         if !sites.contains_key(name) && sites.len() >= MAX_SITES {
-            let oldest = sites
-                .iter()
-                .min_by_key(|(_, site)| site.touched)
-                .map(|(name, _)| name.clone());
+            let oldest = sites.iter().min_by_key(|(_, site)| site.touched).map(|(name, _)| name.clone());
             if let Some(oldest) = oldest {
                 sites.remove(&oldest);
             }
         }
-        let site = sites
-            .entry(name.to_owned())
-            .or_insert_with(|| Site::new(now));
+        let site = sites.entry(name.to_owned()).or_insert_with(|| Site::new(now));
         site.touched = now;
         change(site);
     }
@@ -187,10 +162,7 @@ mod tests {
 
     #[test]
     fn an_unknown_site_is_idle() {
-        assert_eq!(
-            Loads::default().load("shop", Instant::now()),
-            Load::default()
-        );
+        assert_eq!(Loads::default().load("shop", Instant::now()), Load::default());
     }
 
     #[test]
@@ -204,9 +176,7 @@ mod tests {
         }
         let rate = loads.load("shop", now).issued_per_minute;
         assert!((55.0..65.0).contains(&rate), "{rate}");
-        let later = loads
-            .load("shop", now + Duration::from_secs(600))
-            .issued_per_minute;
+        let later = loads.load("shop", now + Duration::from_secs(600)).issued_per_minute;
         assert!(later < 0.01, "{later}");
     }
 
@@ -217,30 +187,21 @@ mod tests {
             loads.verified("shop", ok, None, None, now);
         }
         assert!((loads.load("shop", now).failure_ratio - 0.25).abs() < 1e-9);
-        let later = loads
-            .load("shop", now + Duration::from_secs(3 * 3600))
-            .failure_ratio;
+        let later = loads.load("shop", now + Duration::from_secs(3 * 3600)).failure_ratio;
         assert!(later < 0.01, "{later}");
     }
 
     #[test]
     fn solve_times_are_medians_of_what_is_plausible_and_recent() {
         let (loads, now) = (Loads::default(), Instant::now());
-        for (ms, cost) in [
-            (100.0, Some(5000)),
-            (300.0, None),
-            (200.0, Some(7000)),
-            (f64::NAN, Some(1)),
-            (-1.0, Some(1)),
-        ] {
+        for (ms, cost) in
+            [(100.0, Some(5000)), (300.0, None), (200.0, Some(7000)), (f64::NAN, Some(1)), (-1.0, Some(1))]
+        {
             loads.verified("shop", true, Some(ms), cost, now);
         }
         loads.verified("shop", false, Some(1.0), Some(1), now);
         let load = loads.load("shop", now);
-        assert_eq!(
-            (load.solve_time_ms, load.solve_cost),
-            (Some(200.0), Some(6000.0))
-        );
+        assert_eq!((load.solve_time_ms, load.solve_cost), (Some(200.0), Some(6000.0)));
         assert_eq!(loads.load("shop", now + SOLVES_LAST).solve_time_ms, None);
     }
 

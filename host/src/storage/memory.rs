@@ -34,10 +34,7 @@ impl Memory {
         let mut rows = self.rows_mut();
         let mut counted = Visits::default();
         for key in client {
-            counted.client += rows
-                .clients
-                .get_mut(key)
-                .map_or(0, |expiries| live(expiries, now));
+            counted.client += rows.clients.get_mut(key).map_or(0, |expiries| live(expiries, now));
         }
         counted.client = counted.client.min(COUNT_CEILING);
         if let Some(buckets) = rows.sites.get_mut(site) {
@@ -52,10 +49,7 @@ impl Memory {
         rows.admit(batch.len())?;
         for visit in batch {
             rows.visits += 1;
-            rows.clients
-                .entry(visit.client.clone())
-                .or_default()
-                .push_back(visit.expires_at);
+            rows.clients.entry(visit.client.clone()).or_default().push_back(visit.expires_at);
             let buckets = rows.sites.entry(visit.site.clone()).or_default();
             match buckets.back_mut() {
                 Some((expires_at, visits)) if *expires_at == visit.bucket => *visits += 1,
@@ -67,10 +61,7 @@ impl Memory {
 
     pub(super) fn spent(&self, id: &Id, now: i64) -> u32 {
         let mut rows = self.rows_mut();
-        let spent = rows
-            .spends
-            .get_mut(id.as_str())
-            .map_or(0, |expiries| live(expiries, now));
+        let spent = rows.spends.get_mut(id.as_str()).map_or(0, |expiries| live(expiries, now));
         u32::try_from(spent).unwrap_or(u32::MAX)
     }
 
@@ -88,10 +79,7 @@ impl Memory {
     pub(super) fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         let mut rows = self.rows_mut();
         rows.admit(1)?;
-        let (_, failures) = rows
-            .failures
-            .entry(id.as_str().to_owned())
-            .or_insert((expires_at, 0));
+        let (_, failures) = rows.failures.entry(id.as_str().to_owned()).or_insert((expires_at, 0));
         *failures = failures.saturating_add(1);
         Ok(*failures)
     }
@@ -99,16 +87,9 @@ impl Memory {
     pub(super) fn rows(&self, now: i64) -> Rows {
         let rows = self.rows_mut();
         let count = |lists: &HashMap<String, VecDeque<i64>>| {
-            lists
-                .values()
-                .flatten()
-                .filter(|expires_at| **expires_at >= now)
-                .count() as u64
+            lists.values().flatten().filter(|expires_at| **expires_at >= now).count() as u64
         };
-        Rows {
-            captcha_request: count(&rows.clients),
-            invalidated_payload: count(&rows.spends),
-        }
+        Rows { captcha_request: count(&rows.clients), invalidated_payload: count(&rows.spends) }
     }
 
     pub(super) fn sweep(&self, now: i64) -> Swept {
@@ -117,8 +98,7 @@ impl Memory {
         let (visits, spent, failures) = (rows.visits, rows.spent, rows.failures.len());
         rows.visits = expire(&mut rows.clients, now);
         rows.spent = expire(&mut rows.spends, now);
-        rows.failures
-            .retain(|_, (expires_at, _)| *expires_at >= now);
+        rows.failures.retain(|_, (expires_at, _)| *expires_at >= now);
         let mut site_visits = 0;
         rows.sites.retain(|_, buckets| {
             let before = buckets.len();
@@ -138,9 +118,7 @@ impl Memory {
 impl Tables {
     fn admit(&self, rows: usize) -> Result<(), StorageError> {
         if self.visits + self.spent + self.failures.len() + rows > MAX_ROWS {
-            return Err(StorageError::Unavailable(
-                "the ledger in memory is full: use a database".into(),
-            ));
+            return Err(StorageError::Unavailable("the ledger in memory is full: use a database".into()));
         }
         Ok(())
     }

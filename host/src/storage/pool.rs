@@ -81,12 +81,7 @@ impl Recorder {
         let buckets = BOUNDS.into_iter().zip(cumulative.by_ref()).collect();
         let count = cumulative.last().unwrap_or_default();
         let seconds = |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Relaxed)).as_secs_f64();
-        Timing {
-            count,
-            sum: seconds(&self.nanos),
-            max: seconds(&self.longest),
-            buckets,
-        }
+        Timing { count, sum: seconds(&self.nanos), max: seconds(&self.longest), buckets }
     }
 }
 
@@ -137,10 +132,7 @@ impl<DB: Database> Connections<DB> {
                 })
             })
             .connect_lazy_with(options);
-        Self {
-            pool,
-            meter: Arc::default(),
-        }
+        Self { pool, meter: Arc::default() }
     }
 
     /// A connection, within [`ACQUIRE_TIMEOUT`].
@@ -153,19 +145,12 @@ impl<DB: Database> Connections<DB> {
             }
         })?;
         self.meter.acquire.record(asked.elapsed());
-        Ok(Lease {
-            connection,
-            since: Instant::now(),
-            meter: self.meter.clone(),
-            sound: false,
-        })
+        Ok(Lease { connection, since: Instant::now(), meter: self.meter.clone(), sound: false })
     }
 
     pub(super) fn stats(&self) -> PoolStats {
         let size = self.pool.size();
-        let idle = u32::try_from(self.pool.num_idle())
-            .unwrap_or(size)
-            .min(size);
+        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(size).min(size);
         PoolStats {
             size,
             idle,

@@ -47,11 +47,7 @@ impl Postgres {
         let mut lease = connections.acquire().await?;
         in_time(prepare(&mut lease)).await?;
         lease.done();
-        Ok(Self {
-            options,
-            connections,
-            turns: (0..TURNS).map(|_| Mutex::new(())).collect(),
-        })
+        Ok(Self { options, connections, turns: (0..TURNS).map(|_| Mutex::new(())).collect() })
     }
 
     pub(super) async fn visits(
@@ -77,10 +73,7 @@ impl Postgres {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Visits {
-            client: client.cast_unsigned(),
-            site: site.cast_unsigned(),
-        })
+        Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
     }
 
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
@@ -137,32 +130,22 @@ impl Postgres {
     /// lock's last holder committed.
     pub(super) async fn claim(&self, claim: &Claim) -> Result<u64, StorageError> {
         let key = claim.id.lock_key();
-        let turn = usize::try_from(key.cast_unsigned() % TURNS as u64)
-            .ok()
-            .and_then(|place| self.turns.get(place));
+        let turn =
+            usize::try_from(key.cast_unsigned() % TURNS as u64).ok().and_then(|place| self.turns.get(place));
         let _turn = match turn {
             Some(turn) => Some(turn.lock().await),
             None => None,
         };
         let mut lease = self.connections.acquire().await?;
-        let mut transaction = lease
-            .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
-            .await?;
-        sqlx::query("SELECT pg_advisory_xact_lock($1)")
-            .bind(key)
-            .execute(&mut *transaction)
-            .await?;
+        let mut transaction = lease.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(key).execute(&mut *transaction).await?;
         let written = sqlx::query(
             "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
             SELECT id, $2, to_timestamp($3) FROM unnest($1::uuid[]) AS spend (id)
             LIMIT greatest(0, $4 - (SELECT count(*) FROM invalidated_payload
                 WHERE payload_hash = $2 AND expires_at >= to_timestamp($5)))",
         )
-        .bind(
-            (0..claim.spends)
-                .map(|_| Uuid::new_v4())
-                .collect::<Vec<_>>(),
-        )
+        .bind((0..claim.spends).map(|_| Uuid::new_v4()).collect::<Vec<_>>())
         .bind(claim.id.as_str())
         .bind(seconds(claim.expires_at))
         .bind(i64::from(claim.limit))
@@ -201,24 +184,16 @@ impl Postgres {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Rows {
-            captcha_request: requests.cast_unsigned(),
-            invalidated_payload: payloads.cast_unsigned(),
-        })
+        Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
     }
 
     /// Sweeps on a connection of its own, whose advisory lock ends with it: none when another host holds that.
     pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
         let mut sweeper = Sweeper(in_time(async { Ok(self.options.connect().await?) }).await?);
-        let elect = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
-            .bind(SWEEP_LOCK)
-            .fetch_one(&mut sweeper.0);
+        let elect =
+            sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(SWEEP_LOCK).fetch_one(&mut sweeper.0);
         let elected = in_time(async { Ok(elect.await?) }).await?;
-        let swept = if elected {
-            Some(sweep::sweep(&mut sweeper, now).await?)
-        } else {
-            None
-        };
+        let swept = if elected { Some(sweep::sweep(&mut sweeper, now).await?) } else { None };
         in_time(async { Ok(sweeper.0.close().await?) }).await?;
         Ok(swept)
     }
@@ -249,56 +224,35 @@ impl Expire for Sweeper {
             "SELECT ctid::text FROM {} WHERE expires_at < to_timestamp($1) LIMIT {SCAN}",
             table.name()
         );
-        let query = sqlx::query_scalar(AssertSqlSafe(select))
-            .bind(seconds(now))
-            .fetch_all(&mut self.0);
+        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(seconds(now)).fetch_all(&mut self.0);
         in_time(async { Ok(query.await?) }).await
     }
 
-    async fn delete(
-        &mut self,
-        table: Table,
-        places: &[String],
-        now: i64,
-    ) -> Result<u64, StorageError> {
+    async fn delete(&mut self, table: Table, places: &[String], now: i64) -> Result<u64, StorageError> {
         let delete = format!(
             "DELETE FROM {} WHERE ctid = ANY($1::text[]::tid[]) AND expires_at < to_timestamp($2)",
             table.name()
         );
-        let query = sqlx::query(AssertSqlSafe(delete))
-            .bind(places)
-            .bind(seconds(now))
-            .execute(&mut self.0);
+        let query = sqlx::query(AssertSqlSafe(delete)).bind(places).bind(seconds(now)).execute(&mut self.0);
         in_time(async { Ok(query.await?.rows_affected()) }).await
     }
 }
 
 /// Creates missing tables, one host at a time, and checks the columns of those that exist.
 async fn prepare(connection: &mut PgConnection) -> Result<(), StorageError> {
-    let mut transaction = connection
-        .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
-        .await?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(SCHEMA_LOCK)
-        .execute(&mut *transaction)
-        .await?;
+    let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SCHEMA_LOCK).execute(&mut *transaction).await?;
     for table in Table::ALL {
         let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
             .bind(table.name())
             .fetch_one(&mut *transaction)
             .await?;
         if !exists {
-            sqlx::raw_sql(table.postgres())
-                .execute(&mut *transaction)
-                .await?;
+            sqlx::raw_sql(table.postgres()).execute(&mut *transaction).await?;
         }
-        sqlx::query(table.probe())
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(table.probe()).execute(&mut *transaction).await?;
     }
-    let commit: String = sqlx::query_scalar("SHOW synchronous_commit")
-        .fetch_one(&mut *transaction)
-        .await?;
+    let commit: String = sqlx::query_scalar("SHOW synchronous_commit").fetch_one(&mut *transaction).await?;
     transaction.commit().await?;
     if commit == "off" {
         tracing::warn!(

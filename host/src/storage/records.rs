@@ -62,9 +62,7 @@ impl Id {
         if is_hash(text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(StorageError::Invalid(
-                "challenge id: 64 lower-case hex digits are needed".into(),
-            ))
+            Err(StorageError::Invalid("challenge id: 64 lower-case hex digits are needed".into()))
         }
     }
 
@@ -74,34 +72,24 @@ impl Id {
 
     /// A number that names this id among advisory locks; equal for equal ids on every host.
     pub(super) fn lock_key(&self) -> i64 {
-        let first = self
-            .0
-            .get(..16)
-            .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let first = self.0.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         first.unwrap_or_default().cast_signed()
     }
 }
 
 fn is_hash(text: &str) -> bool {
-    text.len() == 64
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The client keys of a count, checked and without duplicates, in order.
 pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> {
     if keys.is_empty() || keys.len() > MAX_CLIENT_KEYS {
-        return Err(StorageError::Invalid(format!(
-            "client: one to {MAX_CLIENT_KEYS} keys are needed"
-        )));
+        return Err(StorageError::Invalid(format!("client: one to {MAX_CLIENT_KEYS} keys are needed")));
     }
     let mut checked: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
         if !is_hash(key) {
-            return Err(StorageError::Invalid(
-                "client key: 64 lower-case hex digits are needed".into(),
-            ));
+            return Err(StorageError::Invalid("client key: 64 lower-case hex digits are needed".into()));
         }
         if !checked.contains(key) {
             checked.push(key.clone());
@@ -153,23 +141,17 @@ pub(super) struct Visit {
 }
 
 /// Visits of a batch by site and bucket, in order, so that hosts write shared rows in the same order.
-pub(super) fn by_site(
-    visits: &[std::sync::Arc<Visit>],
-) -> std::collections::BTreeMap<(&str, i64), i64> {
+pub(super) fn by_site(visits: &[std::sync::Arc<Visit>]) -> std::collections::BTreeMap<(&str, i64), i64> {
     let mut sites = std::collections::BTreeMap::new();
     for visit in visits {
-        *sites
-            .entry((visit.site.as_str(), visit.bucket))
-            .or_default() += 1;
+        *sites.entry((visit.site.as_str(), visit.bucket)).or_default() += 1;
     }
     sites
 }
 
 /// The present, Unix milliseconds.
 pub(super) fn now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, millis)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
 }
 
 /// A duration in milliseconds.
@@ -180,7 +162,5 @@ pub(super) fn millis(duration: Duration) -> i64 {
 /// When a row for a challenge that expires at `expires_at` (Unix seconds) expires itself.
 pub(super) fn row_expiry(expires_at: u64) -> i64 {
     let seconds = expires_at.saturating_add(SKEW.as_secs()).min(LAST_SECOND);
-    i64::try_from(seconds)
-        .unwrap_or_default()
-        .saturating_mul(1000)
+    i64::try_from(seconds).unwrap_or_default().saturating_mul(1000)
 }

@@ -12,12 +12,8 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 4] = [
-        Self::CaptchaRequest,
-        Self::InvalidatedPayload,
-        Self::Failure,
-        Self::SiteVisits,
-    ];
+    pub(super) const ALL: [Self; 4] =
+        [Self::CaptchaRequest, Self::InvalidatedPayload, Self::Failure, Self::SiteVisits];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -37,9 +33,7 @@ impl Table {
             Self::InvalidatedPayload => {
                 "SELECT id, payload_hash, expires_at FROM invalidated_payload LIMIT 0"
             }
-            Self::Failure => {
-                "SELECT payload_hash, failures, expires_at FROM bulkhead_failure LIMIT 0"
-            }
+            Self::Failure => "SELECT payload_hash, failures, expires_at FROM bulkhead_failure LIMIT 0",
             Self::SiteVisits => "SELECT site, expires_at, visits FROM bulkhead_site_visits LIMIT 0",
         }
     }

@@ -23,9 +23,8 @@ pub(super) struct Sqlite {
 impl Sqlite {
     /// Opens or creates the database at `path`, readable by its owner only when created.
     pub(super) async fn open(path: &Path, connections: u32) -> Result<Self, StorageError> {
-        create(path).map_err(|error| {
-            StorageError::Unavailable(format!("cannot open {}: {error}", path.display()))
-        })?;
+        create(path)
+            .map_err(|error| StorageError::Unavailable(format!("cannot open {}: {error}", path.display())))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)
@@ -35,10 +34,7 @@ impl Sqlite {
         let mut connection = options.connect().await?;
         prepare(&mut connection).await?;
         let readers = Connections::new(options.clone().pragma("query_only", "on"), connections);
-        Ok(Self {
-            readers,
-            writer: Writer::start(options, connection),
-        })
+        Ok(Self { readers, writer: Writer::start(options, connection) })
     }
 
     pub(super) async fn visits(
@@ -63,17 +59,11 @@ impl Sqlite {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Visits {
-            client: client.cast_unsigned(),
-            site: site.cast_unsigned(),
-        })
+        Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
     }
 
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
-        self.writer
-            .run(Work::Visits(batch.to_vec()))
-            .await
-            .map(drop)
+        self.writer.run(Work::Visits(batch.to_vec())).await.map(drop)
     }
 
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
@@ -94,13 +84,7 @@ impl Sqlite {
     }
 
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
-        let failures = self
-            .writer
-            .run(Work::Fail {
-                id: id.clone(),
-                expires_at,
-            })
-            .await?;
+        let failures = self.writer.run(Work::Fail { id: id.clone(), expires_at }).await?;
         Ok(u32::try_from(failures).unwrap_or(u32::MAX))
     }
 
@@ -115,10 +99,7 @@ impl Sqlite {
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
-        Ok(Rows {
-            captcha_request: requests.cast_unsigned(),
-            invalidated_payload: payloads.cast_unsigned(),
-        })
+        Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
     }
 
     pub(super) async fn sweep(&self, now: i64) -> Result<Swept, StorageError> {
@@ -148,30 +129,15 @@ impl Expire for &Sqlite {
 
     async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<i64>, StorageError> {
         let mut lease = self.readers.acquire().await?;
-        let select = format!(
-            "SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}",
-            table.name()
-        );
-        let query = sqlx::query_scalar(AssertSqlSafe(select))
-            .bind(now)
-            .fetch_all(&mut *lease);
+        let select = format!("SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}", table.name());
+        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(now).fetch_all(&mut *lease);
         let places = in_time(async { Ok(query.await?) }).await?;
         lease.done();
         Ok(places)
     }
 
-    async fn delete(
-        &mut self,
-        table: Table,
-        places: &[i64],
-        now: i64,
-    ) -> Result<u64, StorageError> {
-        in_time(self.writer.run(Work::Delete {
-            table,
-            places: places.to_vec(),
-            now,
-        }))
-        .await
+    async fn delete(&mut self, table: Table, places: &[i64], now: i64) -> Result<u64, StorageError> {
+        in_time(self.writer.run(Work::Delete { table, places: places.to_vec(), now })).await
     }
 }
 
@@ -190,12 +156,8 @@ fn create(path: &Path) -> std::io::Result<()> {
 async fn prepare(connection: &mut SqliteConnection) -> Result<(), StorageError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     for table in Table::ALL {
-        sqlx::raw_sql(table.sqlite())
-            .execute(&mut *transaction)
-            .await?;
-        sqlx::query(table.probe())
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::raw_sql(table.sqlite()).execute(&mut *transaction).await?;
+        sqlx::query(table.probe()).execute(&mut *transaction).await?;
     }
     transaction.commit().await?;
     Ok(())

@@ -18,10 +18,7 @@ pub(super) async fn in_time<T>(
 ) -> Result<T, StorageError> {
     match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
         Ok(answer) => answer,
-        Err(_) => Err(StorageError::Unavailable(format!(
-            "no answer within {} s",
-            ANSWER_TIMEOUT.as_secs()
-        ))),
+        Err(_) => Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()))),
     }
 }
 

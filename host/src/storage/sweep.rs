@@ -20,12 +20,7 @@ pub(super) trait Expire {
     async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<Self::Place>, StorageError>;
 
     /// Deletes those of `places` that expired before `now`; how many.
-    async fn delete(
-        &mut self,
-        table: Table,
-        places: &[Self::Place],
-        now: i64,
-    ) -> Result<u64, StorageError>;
+    async fn delete(&mut self, table: Table, places: &[Self::Place], now: i64) -> Result<u64, StorageError>;
 }
 
 /// Deletes from every table what expired before `now`.

@@ -32,17 +32,13 @@ impl Tasks {
             tokio::spawn(sweep(store.clone(), stopped.clone())),
             tokio::spawn(count(store.clone(), counts.clone(), stopped)),
         ];
-        Self {
-            stop,
-            running: Mutex::new(running),
-        }
+        Self { stop, running: Mutex::new(running) }
     }
 
     /// Tells the tasks to end and waits until they have.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(());
-        let running =
-            std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
         for task in running {
             if let Err(error) = task.await {
                 tracing::error!(%error, "a task of the ledger failed");
@@ -141,11 +137,7 @@ impl Counts {
     pub(super) fn new() -> Self {
         let asked = Notify::new();
         asked.notify_one();
-        Self {
-            requests: AtomicU64::new(0),
-            payloads: AtomicU64::new(0),
-            asked,
-        }
+        Self { requests: AtomicU64::new(0), payloads: AtomicU64::new(0), asked }
     }
 
     /// The figures at hand; asks for new ones.

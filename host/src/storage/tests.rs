@@ -16,22 +16,15 @@ use tempfile::TempDir;
 const WINDOW: Duration = Duration::from_secs(1800);
 
 fn options(window: Duration) -> Options {
-    Options {
-        window,
-        connections: 4,
-    }
+    Options { window, connections: 4 }
 }
 
 async fn sqlite(folder: &TempDir) -> Ledger {
-    Ledger::open(Backend::Sqlite(file(folder)), options(WINDOW))
-        .await
-        .unwrap()
+    Ledger::open(Backend::Sqlite(file(folder)), options(WINDOW)).await.unwrap()
 }
 
 async fn memory() -> Ledger {
-    Ledger::open(Backend::Memory, options(WINDOW))
-        .await
-        .unwrap()
+    Ledger::open(Backend::Memory, options(WINDOW)).await.unwrap()
 }
 
 fn file(folder: &TempDir) -> std::path::PathBuf {
@@ -39,12 +32,7 @@ fn file(folder: &TempDir) -> std::path::PathBuf {
 }
 
 async fn raw(path: &Path) -> SqliteConnection {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .connect()
-        .await
-        .unwrap()
+    SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
 }
 
 fn id(number: u64) -> String {

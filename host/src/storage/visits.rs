@@ -86,10 +86,7 @@ impl Recorder {
         client: Vec<String>,
         allow_listed: bool,
     ) -> Result<Visits, StorageError> {
-        let asked = Asked {
-            site: site.to_owned(),
-            client,
-        };
+        let asked = Asked { site: site.to_owned(), client };
         let _open = self.gate.read().await;
         let at = records::now();
         let known = self.waiting().known(&asked);
@@ -99,20 +96,12 @@ impl Recorder {
         };
         let mut waiting = self.waiting();
         if waiting.visits.len() >= MAX_WAITING {
-            return Err(StorageError::Unavailable(
-                "too many visits wait to be written".into(),
-            ));
+            return Err(StorageError::Unavailable("too many visits wait to be written".into()));
         }
         let visit = self.visit(&asked, allow_listed, at);
         let counted = waiting.count(&asked, written);
         if known.is_none() && written.client >= BUSY {
-            waiting.busy.insert(
-                asked,
-                Count {
-                    written,
-                    at: Instant::now(),
-                },
-            );
+            waiting.busy.insert(asked, Count { written, at: Instant::now() });
         }
         waiting.push(visit);
         if waiting.visits.len() >= BATCH {
@@ -154,18 +143,11 @@ impl Recorder {
 
 impl Waiting {
     fn known(&self, asked: &Asked) -> Option<Visits> {
-        self.busy
-            .get(asked)
-            .filter(|count| count.at.elapsed() < RECOUNT)
-            .map(|count| count.written)
+        self.busy.get(asked).filter(|count| count.at.elapsed() < RECOUNT).map(|count| count.written)
     }
 
     fn count(&self, asked: &Asked, written: Visits) -> Visits {
-        let here: u64 = asked
-            .client
-            .iter()
-            .filter_map(|key| self.clients.get(key))
-            .sum();
+        let here: u64 = asked.client.iter().filter_map(|key| self.clients.get(key)).sum();
         Visits {
             client: (written.client + here).min(COUNT_CEILING),
             site: written.site + self.sites.get(&asked.site).copied().unwrap_or_default(),
@@ -188,11 +170,8 @@ impl Waiting {
             *sites.entry(visit.site.as_str()).or_default() += 1;
         }
         for (asked, count) in &mut self.busy {
-            count.written.client += asked
-                .client
-                .iter()
-                .filter_map(|key| clients.get(key.as_str()))
-                .sum::<u64>();
+            count.written.client +=
+                asked.client.iter().filter_map(|key| clients.get(key.as_str())).sum::<u64>();
             count.written.site += sites.get(asked.site.as_str()).copied().unwrap_or_default();
         }
         take(&mut self.clients, clients);

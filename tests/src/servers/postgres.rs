@@ -47,21 +47,11 @@ impl Postgres {
     #[must_use]
     pub fn start() -> Self {
         let owner = Owner::find();
-        let folder = tempfile::Builder::new()
-            .prefix("bulkhead-postgres-")
-            .tempdir()
-            .expect("a folder");
+        let folder = tempfile::Builder::new().prefix("bulkhead-postgres-").tempdir().expect("a folder");
         if let Some(owner) = owner {
-            chown(folder.path(), Some(owner.uid), Some(owner.gid))
-                .expect("the folder's owner can be set");
+            chown(folder.path(), Some(owner.uid), Some(owner.gid)).expect("the folder's owner can be set");
         }
-        let mut postgres = Self {
-            programs: programs(),
-            folder,
-            owner,
-            port: 0,
-            server: None,
-        };
+        let mut postgres = Self { programs: programs(), folder, owner, port: 0, server: None };
         postgres.initialise();
         // Another process may take the port between the choice and the start.
         for _ in 0..5 {
@@ -76,10 +66,7 @@ impl Postgres {
     /// The database's URL, password included.
     #[must_use]
     pub fn url(&self) -> String {
-        format!(
-            "postgres://{USER}:{PASSWORD}@127.0.0.1:{}/postgres",
-            self.port
-        )
+        format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/postgres", self.port)
     }
 
     /// The password in the URL.
@@ -100,14 +87,8 @@ impl Postgres {
     /// When the server refuses it.
     pub fn sql(&self, script: &str) -> String {
         let output = self.psql(script).output().expect("psql runs");
-        assert!(
-            output.status.success(),
-            "{script}\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned()
+        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
     /// Stops the server: open connections are closed, committed data is kept.
@@ -161,46 +142,28 @@ impl Postgres {
     fn initialise(&self) {
         let password = self.folder.path().join("password");
         let mut file = fs::File::create(&password).expect("a password file");
-        file.write_all(PASSWORD.as_bytes())
-            .expect("a password file");
+        file.write_all(PASSWORD.as_bytes()).expect("a password file");
         let output = self
             .program("initdb")
-            .args([
-                "--auth=scram-sha-256",
-                "--encoding=UTF8",
-                "--locale=C",
-                "--no-sync",
-            ])
+            .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"])
             .arg(format!("--username={USER}"))
             .arg(format!("--pwfile={}", password.display()))
             .arg("--pgdata")
             .arg(self.data())
             .output()
             .expect("initdb runs");
-        assert!(
-            output.status.success(),
-            "initdb: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     fn launch(&mut self) -> Result<(), String> {
-        let log =
-            fs::File::create(self.folder.path().join("log")).map_err(|error| error.to_string())?;
+        let log = fs::File::create(self.folder.path().join("log")).map_err(|error| error.to_string())?;
         let server = self
             .program("postgres")
             .arg("-D")
             .arg(self.data())
             .arg("-k")
             .arg(self.folder.path())
-            .args([
-                "-p",
-                &self.port.to_string(),
-                "-c",
-                "listen_addresses=127.0.0.1",
-                "-c",
-                "fsync=off",
-            ])
+            .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -208,19 +171,12 @@ impl Postgres {
         self.server = Some(server);
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
-            let ended = self
-                .server
-                .as_mut()
-                .and_then(|server| server.try_wait().ok().flatten());
+            let ended = self.server.as_mut().and_then(|server| server.try_wait().ok().flatten());
             if let Some(status) = ended {
                 self.server = None;
                 return Err(format!("it ended with {status}"));
             }
-            if self
-                .psql("SELECT 1")
-                .output()
-                .is_ok_and(|output| output.status.success())
-            {
+            if self.psql("SELECT 1").output().is_ok_and(|output| output.status.success()) {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(50));
@@ -231,18 +187,9 @@ impl Postgres {
     fn psql(&self, script: &str) -> Command {
         let mut command = self.program("psql");
         command
-            .args([
-                "--no-psqlrc",
-                "--quiet",
-                "--tuples-only",
-                "--no-align",
-                "--set=ON_ERROR_STOP=1",
-            ])
+            .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"])
             .args(["--host=127.0.0.1", "--dbname=postgres", "--command", script])
-            .args([
-                format!("--port={}", self.port),
-                format!("--username={USER}"),
-            ])
+            .args([format!("--port={}", self.port), format!("--username={USER}")])
             .env("PGPASSWORD", PASSWORD)
             .env("PGCONNECT_TIMEOUT", "5");
         command
@@ -273,11 +220,7 @@ impl Postgres {
         let mut processes = vec![server.id()];
         let children = format!("/proc/{0}/task/{0}/children", server.id());
         let children = fs::read_to_string(children).unwrap_or_default();
-        processes.extend(
-            children
-                .split_whitespace()
-                .filter_map(|id| id.parse::<u32>().ok()),
-        );
+        processes.extend(children.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
         signal(name, &processes);
     }
 }
@@ -295,9 +238,7 @@ impl Owner {
             return None;
         }
         let user = Some("postgres");
-        let owner = id("-u", user)
-            .zip(id("-g", user))
-            .map(|(uid, gid)| Self { uid, gid });
+        let owner = id("-u", user).zip(id("-g", user)).map(|(uid, gid)| Self { uid, gid });
         Some(owner.expect("user postgres exists: apt-get install postgresql"))
     }
 }
@@ -310,12 +251,7 @@ fn id(what: &str, user: Option<&str>) -> Option<u32> {
 fn signal(name: &str, processes: &[u32]) {
     let ids = processes.iter().map(u32::to_string);
     // A process that has just ended cannot be signalled; that is no failure.
-    let _ = Command::new("kill")
-        .arg("-s")
-        .arg(name)
-        .args(ids)
-        .stderr(Stdio::null())
-        .status();
+    let _ = Command::new("kill").arg("-s").arg(name).args(ids).stderr(Stdio::null()).status();
 }
 
 /// The newest version's programs.
@@ -323,22 +259,14 @@ fn programs() -> PathBuf {
     let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let newest = versions
         .filter_map(|version| {
-            Some((
-                version.file_name().to_str()?.parse::<u32>().ok()?,
-                version.path().join("bin"),
-            ))
+            Some((version.file_name().to_str()?.parse::<u32>().ok()?, version.path().join("bin")))
         })
         .filter(|(_, programs)| Path::new(&programs.join("postgres")).exists())
         .max();
-    newest
-        .map(|(_, programs)| programs)
-        .expect("PostgreSQL is installed: apt-get install postgresql")
+    newest.map(|(_, programs)| programs).expect("PostgreSQL is installed: apt-get install postgresql")
 }
 
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener
-        .local_addr()
-        .expect("the listener's address")
-        .port()
+    listener.local_addr().expect("the listener's address").port()
 }

@@ -114,34 +114,18 @@ async fn read(request: RequestBuilder) -> (u16, Value) {
 
 fn assert_headers(response: &Response) {
     let headers = response.headers();
-    assert_eq!(
-        headers[header::CACHE_CONTROL],
-        "no-cache, no-store, must-revalidate"
-    );
+    assert_eq!(headers[header::CACHE_CONTROL], "no-cache, no-store, must-revalidate");
     assert_eq!(headers[header::CONTENT_TYPE], "application/json");
 }
 
 fn assert_error_shape(status: StatusCode, body: &Value) {
     let names: Vec<&String> = body.as_object().unwrap().keys().collect();
-    assert_eq!(
-        names,
-        ["code", "error", "message", "path", "status", "timestamp"],
-        "{body}"
-    );
+    assert_eq!(names, ["code", "error", "message", "path", "status", "timestamp"], "{body}");
     assert_eq!(body["status"], status.as_u16());
     assert_eq!(body["error"], status.canonical_reason().unwrap());
-    assert!(
-        body["path"]
-            .as_str()
-            .unwrap()
-            .starts_with("/api/v1/captcha"),
-        "{body}"
-    );
+    assert!(body["path"].as_str().unwrap().starts_with("/api/v1/captcha"), "{body}");
     let timestamp = body["timestamp"].as_str().unwrap();
-    assert!(
-        timestamp.len() == 24 && timestamp.ends_with('Z'),
-        "{timestamp}"
-    );
+    assert!(timestamp.len() == 24 && timestamp.ends_with('Z'), "{timestamp}");
     for word in ["panic", "wasm", "src/", ".rs", "secret-"] {
         assert!(!body["message"].as_str().unwrap().contains(word), "{body}");
     }

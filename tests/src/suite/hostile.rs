@@ -179,7 +179,8 @@ async fn loops_on_all_cores_leave_liveness_alone() {
 /// A thousand traps cost nothing that stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn trap_storm() {
-    let host = TestHost::builder().config(CONFIG).component(Guest::call("unreachable").component()).start().await;
+    let host =
+        TestHost::builder().config(CONFIG).component(Guest::call("unreachable").component()).start().await;
     for _ in 0..20 {
         let answers = futures_util::future::join_all((0..50).map(|_| challenge(&host))).await;
         assert!(answers.iter().all(|answer| answer.status() == 500));
@@ -214,7 +215,8 @@ async fn log_flood() {
 #[tokio::test(flavor = "multi_thread")]
 async fn client_gone_mid_call() {
     let guest = Guest::call("(loop $again (br $again)) unreachable");
-    let config = CONFIG.replace("cpu_ms = 50", "cpu_ms = 60000").replace("deadline_ms = 2000", "deadline_ms = 60000");
+    let config =
+        CONFIG.replace("cpu_ms = 50", "cpu_ms = 60000").replace("deadline_ms = 2000", "deadline_ms = 60000");
     let host = TestHost::builder().config(&config).component(guest.component()).start().await;
     let gone = tokio::time::timeout(std::time::Duration::from_millis(300), challenge(&host)).await;
     assert!(gone.is_err(), "the guest never answers");

@@ -5,10 +5,7 @@ use bulkhead_tests::servers::postgres::Postgres;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-const OPTIONS: Options = Options {
-    window: Duration::from_secs(1800),
-    connections: 4,
-};
+const OPTIONS: Options = Options { window: Duration::from_secs(1800), connections: 4 };
 
 /// What the Java service's `V001__Init.sql` leaves behind, with Flyway's history.
 const JAVA: &str = "
@@ -28,9 +25,7 @@ const JAVA: &str = "
     CREATE INDEX idx_invalidated_payload_payload_hash_expires_at ON invalidated_payload (payload_hash, expires_at);";
 
 async fn open(postgres: &Postgres) -> Ledger {
-    Ledger::open(Backend::Postgres(postgres.url()), OPTIONS)
-        .await
-        .expect("the ledger opens")
+    Ledger::open(Backend::Postgres(postgres.url()), OPTIONS).await.expect("the ledger opens")
 }
 
 fn id(number: u64) -> String {
@@ -39,11 +34,7 @@ fn id(number: u64) -> String {
 
 /// Unix seconds, a minute from now.
 fn soon() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a clock")
-        .as_secs()
-        + 60
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs() + 60
 }
 
 fn is_unavailable<T>(answer: &Result<T, StorageError>) -> bool {
@@ -76,20 +67,13 @@ async fn hosts_that_share_a_database_grant_exactly_the_limit() {
     let postgres = Postgres::start();
     // Even where the database's default would let a claim miss another that was committed while it waited.
     postgres.sql("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'");
-    let hosts = [
-        open(&postgres).await,
-        open(&postgres).await,
-        open(&postgres).await,
-    ];
+    let hosts = [open(&postgres).await, open(&postgres).await, open(&postgres).await];
     for challenge in 100..110 {
         let tasks: Vec<_> = (0..30)
             .map(|number| {
                 let ledger = hosts[number % hosts.len()].clone();
                 tokio::spawn(async move {
-                    ledger
-                        .claim(&id(challenge), soon(), 3, false)
-                        .await
-                        .expect("an answer")
+                    ledger.claim(&id(challenge), soon(), 3, false).await.expect("an answer")
                 })
             })
             .collect();
@@ -100,10 +84,7 @@ async fn hosts_that_share_a_database_grant_exactly_the_limit() {
         assert_eq!(granted, 3);
         assert_eq!(hosts[0].spent(&id(challenge)).await, Ok(3));
     }
-    assert_eq!(
-        postgres.sql("SELECT count(DISTINCT id) FROM invalidated_payload"),
-        "30"
-    );
+    assert_eq!(postgres.sql("SELECT count(DISTINCT id) FROM invalidated_payload"), "30");
 
     let [one, other, _] = hosts;
     assert_eq!(one.claim(&id(2), soon(), 5, false).await, Ok(true));
@@ -122,37 +103,21 @@ async fn hosts_that_share_a_database_grant_exactly_the_limit() {
 async fn visits_are_counted_before_and_after_they_are_written() {
     let postgres = Postgres::start();
     let (one, other) = (open(&postgres).await, open(&postgres).await);
-    assert_eq!(
-        one.record_visit("shop", &[id(1)], true).await,
-        Ok(Visits { client: 0, site: 0 })
-    );
-    assert_eq!(
-        one.record_visit("shop", &[id(2), id(1)], false).await,
-        Ok(Visits { client: 1, site: 1 })
-    );
+    assert_eq!(one.record_visit("shop", &[id(1)], true).await, Ok(Visits { client: 0, site: 0 }));
+    assert_eq!(one.record_visit("shop", &[id(2), id(1)], false).await, Ok(Visits { client: 1, site: 1 }));
     one.close().await.expect("the visits are written");
+    assert_eq!(postgres.sql("SELECT is_whitelisted FROM captcha_request ORDER BY 1"), "f\nt");
     assert_eq!(
-        postgres.sql("SELECT is_whitelisted FROM captcha_request ORDER BY 1"),
-        "f\nt"
-    );
-    assert_eq!(
-        postgres.sql("SELECT DISTINCT round(extract(epoch FROM expires_at - request_at)) FROM captcha_request"),
+        postgres
+            .sql("SELECT DISTINCT round(extract(epoch FROM expires_at - request_at)) FROM captcha_request"),
         "1800"
     );
-    assert_eq!(
-        other.record_visit("shop", &[id(1), id(2)], false).await,
-        Ok(Visits { client: 2, site: 2 })
-    );
+    assert_eq!(other.record_visit("shop", &[id(1), id(2)], false).await, Ok(Visits { client: 2, site: 2 }));
 
     let tasks: Vec<_> = (0..1500)
         .map(|_| {
             let ledger = other.clone();
-            tokio::spawn(async move {
-                ledger
-                    .record_visit("forum", &[id(3)], false)
-                    .await
-                    .expect("a count")
-            })
+            tokio::spawn(async move { ledger.record_visit("forum", &[id(3)], false).await.expect("a count") })
         })
         .collect();
     let mut seen = Vec::new();
@@ -160,10 +125,7 @@ async fn visits_are_counted_before_and_after_they_are_written() {
         seen.push(task.await.expect("the task ends").client);
     }
     seen.sort_unstable();
-    assert!(
-        seen.iter().copied().eq(0..1500),
-        "each visit has a number of its own"
-    );
+    assert!(seen.iter().copied().eq(0..1500), "each visit has a number of its own");
 }
 
 #[tokio::test]
@@ -176,26 +138,19 @@ async fn the_database_of_the_java_service_is_taken_over_as_it_is() {
         INSERT INTO invalidated_payload VALUES (gen_random_uuid(), '{0}', now() + '1 min')",
         id(1)
     ));
-    let columns =
-        "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
+    let columns = "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
         WHERE table_schema = 'public' AND table_name NOT LIKE 'bulkhead%' ORDER BY 1, 2";
     let indexes = "SELECT indexdef FROM pg_indexes
         WHERE schemaname = 'public' AND tablename NOT LIKE 'bulkhead%' ORDER BY 1";
     let before = (postgres.sql(columns), postgres.sql(indexes));
 
     let ledger = open(&postgres).await;
-    assert_eq!(
-        ledger.record_visit("shop", &[id(1)], false).await,
-        Ok(Visits { client: 2, site: 0 })
-    );
+    assert_eq!(ledger.record_visit("shop", &[id(1)], false).await, Ok(Visits { client: 2, site: 0 }));
     assert_eq!(ledger.spent(&id(1)).await, Ok(1));
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
     ledger.close().await.expect("the visits are written");
     assert_eq!((postgres.sql(columns), postgres.sql(indexes)), before);
-    assert_eq!(
-        postgres.sql("SELECT script FROM flyway_schema_history"),
-        "V001__Init.sql"
-    );
+    assert_eq!(postgres.sql("SELECT script FROM flyway_schema_history"), "V001__Init.sql");
 
     // What we create ourselves has the same shape.
     postgres.sql("DROP TABLE captcha_request, invalidated_payload");
@@ -211,13 +166,8 @@ async fn a_user_without_rights_to_create_may_use_tables_that_exist() {
         "CREATE USER clerk PASSWORD 'clerk'; REVOKE CREATE ON SCHEMA public FROM PUBLIC;
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk",
     );
-    let url = format!(
-        "postgres://clerk:clerk@127.0.0.1:{}/postgres",
-        postgres.port()
-    );
-    let ledger = Ledger::open(Backend::Postgres(url), OPTIONS)
-        .await
-        .expect("the ledger opens");
+    let url = format!("postgres://clerk:clerk@127.0.0.1:{}/postgres", postgres.port());
+    let ledger = Ledger::open(Backend::Postgres(url), OPTIONS).await.expect("the ledger opens");
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
     assert!(ledger.sweep().await.is_ok());
 }
@@ -225,11 +175,7 @@ async fn a_user_without_rights_to_create_may_use_tables_that_exist() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_host_sweeps_at_a_time_and_deletes_exactly_what_expired() {
     let postgres = Arc::new(Postgres::start());
-    open(&postgres)
-        .await
-        .close()
-        .await
-        .expect("the tables are made");
+    open(&postgres).await.close().await.expect("the tables are made");
     postgres.sql(&format!(
         "INSERT INTO captcha_request SELECT gen_random_uuid(), now(), '{0}', false, now() + sign(n) * interval '1 h'
             FROM generate_series(-2500, 2500) AS n WHERE n <> 0;
@@ -239,22 +185,14 @@ async fn one_host_sweeps_at_a_time_and_deletes_exactly_what_expired() {
         INSERT INTO bulkhead_site_visits VALUES ('shop', now() - interval '1 h', 7)",
         id(1)
     ));
-    let rows =
-        "SELECT (SELECT count(*) FROM captcha_request), (SELECT count(*) FROM invalidated_payload),
+    let rows = "SELECT (SELECT count(*) FROM captcha_request), (SELECT count(*) FROM invalidated_payload),
         (SELECT count(*) FROM bulkhead_failure), (SELECT count(*) FROM bulkhead_site_visits)";
     assert_eq!(postgres.sql(rows), "5000|2|1|1");
 
     // At the start, and while another host is at it, not at all.
     let ledger = open(&postgres).await;
     eventually(|| postgres.sql(rows) == "2500|1|0|0").await;
-    eventually(|| {
-        ledger.rows()
-            == Rows {
-                captcha_request: 2500,
-                invalidated_payload: 1,
-            }
-    })
-    .await;
+    eventually(|| ledger.rows() == Rows { captcha_request: 2500, invalidated_payload: 1 }).await;
     postgres.sql("INSERT INTO bulkhead_site_visits VALUES ('shop', now() - interval '1 h', 7)");
     // "bulkhead" and one, the lock of whoever sweeps.
     let lock = "SELECT pg_advisory_lock(x'62756c6b68656165'::bigint); SELECT pg_sleep(5)";
@@ -268,10 +206,7 @@ async fn one_host_sweeps_at_a_time_and_deletes_exactly_what_expired() {
     assert_eq!(ledger.sweep().await, Ok(None));
     assert_eq!(postgres.sql(rows), "2500|1|0|1");
     holder.await.expect("the lock was held");
-    let swept = Swept {
-        site_visits: 1,
-        ..Swept::default()
-    };
+    let swept = Swept { site_visits: 1, ..Swept::default() };
     assert_eq!(ledger.sweep().await, Ok(Some(swept)));
 }
 
@@ -280,10 +215,7 @@ async fn a_stopped_database_is_unavailable_and_is_found_again() {
     let mut postgres = Postgres::start();
     let ledger = open(&postgres).await;
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
-    assert_eq!(
-        ledger.record_visit("shop", &[id(1)], false).await,
-        Ok(Visits::default())
-    );
+    assert_eq!(ledger.record_visit("shop", &[id(1)], false).await, Ok(Visits::default()));
 
     postgres.crash();
     let asked = Instant::now();
@@ -291,13 +223,8 @@ async fn a_stopped_database_is_unavailable_and_is_found_again() {
     assert!(is_unavailable(&answer), "{answer:?}");
     assert!(!format!("{answer:?}").contains(postgres.password()));
     assert!(is_unavailable(&ledger.ping().await));
-    assert!(is_unavailable(
-        &ledger.record_visit("shop", &[id(1)], false).await
-    ));
-    assert!(
-        asked.elapsed() < Duration::from_secs(20),
-        "no call waits for ever"
-    );
+    assert!(is_unavailable(&ledger.record_visit("shop", &[id(1)], false).await));
+    assert!(asked.elapsed() < Duration::from_secs(20), "no call waits for ever");
     assert!(ledger.pool_stats().timeouts > 0);
 
     postgres.restart();
@@ -330,10 +257,7 @@ async fn a_frozen_database_holds_no_call_and_no_connection() {
     postgres.freeze();
     let asked = Instant::now();
     assert!(all_at_once().await.iter().all(is_unavailable));
-    assert!(
-        asked.elapsed() < Duration::from_secs(20),
-        "no call waits for ever"
-    );
+    assert!(asked.elapsed() < Duration::from_secs(20), "no call waits for ever");
     postgres.thaw();
     assert_eq!(eventually_spent(&ledger, &id(1)).await, 0);
     assert!(all_at_once().await.iter().all(Result::is_ok));
@@ -343,15 +267,9 @@ async fn a_frozen_database_holds_no_call_and_no_connection() {
 async fn a_wrong_password_is_not_repeated() {
     let postgres = Postgres::start();
     let url = postgres.url().replace(postgres.password(), "wrong-one");
-    let refused = Ledger::open(Backend::Postgres(url), OPTIONS)
-        .await
-        .err()
-        .expect("a refusal");
+    let refused = Ledger::open(Backend::Postgres(url), OPTIONS).await.err().expect("a refusal");
     assert!(is_unavailable(&Err::<(), _>(refused.clone())));
-    assert!(
-        !format!("{refused} {refused:?}").contains("wrong-one"),
-        "{refused}"
-    );
+    assert!(!format!("{refused} {refused:?}").contains("wrong-one"), "{refused}");
 }
 
 #[tokio::test]
@@ -366,10 +284,7 @@ async fn counts_use_the_indexes() {
         ANALYZE",
     );
     let ledger = open(&postgres).await;
-    assert_eq!(
-        ledger.record_visit("shop", &[id(7), id(8)], false).await,
-        Ok(Visits { client: 2, site: 0 })
-    );
+    assert_eq!(ledger.record_visit("shop", &[id(7), id(8)], false).await, Ok(Visits { client: 2, site: 0 }));
     assert_eq!(ledger.spent(&id(7)).await, Ok(1));
     assert_eq!(ledger.claim(&id(7), soon(), 1, false).await, Ok(false));
     ledger.close().await.expect("the visits are written");

@@ -1,6 +1,9 @@
 //! What is refused before it may answer, and what the refusal says.
 
-use bulkhead_tests::{TestHost, guests::{self, Guest}};
+use bulkhead_tests::{
+    TestHost,
+    guests::{self, Guest},
+};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "[captcha.sites.site]\nsecret = \"secret\"\n";
@@ -52,9 +55,8 @@ async fn missing_export() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ungranted_import_names_the_line_that_grants_it() {
-    let guest = Guest::call("(call $block (i32.const 0)) unreachable").with_imports(
-        r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#,
-    );
+    let guest = Guest::call("(call $block (i32.const 0)) unreachable")
+        .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#);
     let refusal = refusal(guest.component()).await;
     assert!(refusal.contains("slots.captcha.grants = [\"wasi:io/poll\"]"), "{refusal}");
     assert!(refusal.contains("wasi:random/random@0.2.12"), "the refusal lists what is offered: {refusal}");

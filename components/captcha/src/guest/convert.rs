@@ -42,49 +42,26 @@ impl From<wit::Difficulty> for Difficulty {
             wit::Difficulty::Auto((ladder, auto)) => (ladder, Some(auto)),
         };
         let step = |wit::LadderStep { min_visits, cost }| LadderStep { min_visits, cost };
-        let policy = |wit::AutoPolicy {
-                          target_solve_ms,
-                          min_cost,
-                          max_cost,
-                      }| AutoPolicy {
+        let policy = |wit::AutoPolicy { target_solve_ms, min_cost, max_cost }| AutoPolicy {
             target_solve_ms,
             min_cost,
             max_cost,
         };
-        Self {
-            ladder: ladder.into_iter().map(step).collect(),
-            auto: auto.map(policy),
-        }
+        Self { ladder: ladder.into_iter().map(step).collect(), auto: auto.map(policy) }
     }
 }
 
 impl From<wit::Client> for Client {
     fn from(client: wit::Client) -> Self {
-        let wit::Client {
-            network,
-            exact,
-            allow_listed,
-        } = client;
-        Self {
-            network,
-            exact,
-            allow_listed,
-        }
+        let wit::Client { network, exact, allow_listed } = client;
+        Self { network, exact, allow_listed }
     }
 }
 
 impl From<Issued> for wit::Issued {
     fn from(issued: Issued) -> Self {
-        let Issued {
-            challenge,
-            cost,
-            visits,
-        } = issued;
-        Self {
-            challenge,
-            cost,
-            visits,
-        }
+        let Issued { challenge, cost, visits } = issued;
+        Self { challenge, cost, visits }
     }
 }
 

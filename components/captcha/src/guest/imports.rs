@@ -46,26 +46,11 @@ impl Host for Imports {
 
     fn mint(&self, work: &Work, counter_max: u32) -> Result<Minted, Error> {
         let minted = pow::mint(parameters(work)?, counter_max)?;
-        let pow::Minted {
-            nonce,
-            salt,
-            counter,
-            derived_key,
-        } = minted;
-        Ok(Minted {
-            nonce,
-            salt,
-            counter,
-            derived_key,
-        })
+        let pow::Minted { nonce, salt, counter, derived_key } = minted;
+        Ok(Minted { nonce, salt, counter, derived_key })
     }
 
-    fn record_visit(
-        &self,
-        site: &str,
-        client: &[String],
-        allow_listed: bool,
-    ) -> Result<Visits, Error> {
+    fn record_visit(&self, site: &str, client: &[String], allow_listed: bool) -> Result<Visits, Error> {
         let ledger::Visits { client, site } = ledger::record_visit(site, client, allow_listed)?;
         Ok(Visits { client, site })
     }
@@ -99,9 +84,7 @@ impl Host for Imports {
 
 fn key_hash(hash: Hash) -> Result<keys::Hash, Error> {
     match hash {
-        Hash::Sha1 => Err(Error::Internal(
-            "the host has no HMAC over SHA-1".to_owned(),
-        )),
+        Hash::Sha1 => Err(Error::Internal("the host has no HMAC over SHA-1".to_owned())),
         Hash::Sha256 => Ok(keys::Hash::Sha256),
         Hash::Sha384 => Ok(keys::Hash::Sha384),
         Hash::Sha512 => Ok(keys::Hash::Sha512),
@@ -117,9 +100,7 @@ fn parameters(work: &Work) -> Result<pow::Parameters, Error> {
         Algorithm::Pbkdf2(Hash::Sha384) => pow::Algorithm::Pbkdf2Sha384,
         Algorithm::Pbkdf2(Hash::Sha512) => pow::Algorithm::Pbkdf2Sha512,
         Algorithm::Sha(Hash::Sha1) | Algorithm::Pbkdf2(Hash::Sha1) => {
-            return Err(Error::Internal(
-                "the host derives no keys with SHA-1".to_owned(),
-            ));
+            return Err(Error::Internal("the host derives no keys with SHA-1".to_owned()));
         }
         Algorithm::Scrypt => pow::Algorithm::Scrypt,
         Algorithm::Argon2id => pow::Algorithm::Argon2id,

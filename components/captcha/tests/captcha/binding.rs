@@ -11,15 +11,9 @@ use crate::payloads::{refusal, solve, solved};
 #[test]
 fn another_site_refuses_even_under_the_same_keys() {
     let host = NativeHost::new();
-    let other = Site {
-        key: "site-b".to_owned(),
-        ..site()
-    };
+    let other = Site { key: "site-b".to_owned(), ..site() };
     let payload = solved(&host, &site(), &client("a"));
-    assert_eq!(
-        refusal(&host, &other, &client("a"), &payload),
-        Some(Reason::WrongSite)
-    );
+    assert_eq!(refusal(&host, &other, &client("a"), &payload), Some(Reason::WrongSite));
     assert!(!invalidate(&host, &other, &payload.to_string()).unwrap());
     assert_eq!(refusal(&host, &site(), &client("a"), &payload), None);
 }
@@ -28,110 +22,53 @@ fn another_site_refuses_even_under_the_same_keys() {
 fn challenges_without_a_site_are_for_compat_mode_only() {
     let host = NativeHost::new();
     let payload = solved(&host, &compat_site(), &client("a"));
-    assert_eq!(
-        refusal(&host, &site(), &client("a"), &payload),
-        Some(Reason::WrongSite)
-    );
-    let other = Site {
-        key: "site-b".to_owned(),
-        ..compat_site()
-    };
-    assert_eq!(
-        refusal(&host, &other, &client("a"), &payload),
-        None,
-        "as in captchaservice"
-    );
+    assert_eq!(refusal(&host, &site(), &client("a"), &payload), Some(Reason::WrongSite));
+    let other = Site { key: "site-b".to_owned(), ..compat_site() };
+    assert_eq!(refusal(&host, &other, &client("a"), &payload), None, "as in captchaservice");
 }
 
 #[test]
 fn challenges_that_name_another_site_are_refused_in_compat_mode_too() {
     let host = NativeHost::new();
     let payload = solved(&host, &site(), &client("a"));
-    let other = Site {
-        key: "site-b".to_owned(),
-        ..compat_site()
-    };
-    assert_eq!(
-        refusal(&host, &other, &client("a"), &payload),
-        Some(Reason::WrongSite)
-    );
+    let other = Site { key: "site-b".to_owned(), ..compat_site() };
+    assert_eq!(refusal(&host, &other, &client("a"), &payload), Some(Reason::WrongSite));
 }
 
 #[test]
 fn actions_are_compared_when_asked_for() {
     let host = NativeHost::new();
-    let site = Site {
-        max_verifies: 9,
-        ..site()
-    };
-    let challenge = issue(&host, &site, &client("a"), Some("login"))
-        .unwrap()
-        .challenge;
+    let site = Site { max_verifies: 9, ..site() };
+    let challenge = issue(&host, &site, &client("a"), Some("login")).unwrap().challenge;
     let payload = solve(&host, &challenge);
     let plain = solved(&host, &site, &client("a"));
-    let judge = |payload: &Value, action| {
-        verify(&host, &site, &client("a"), &payload.to_string(), action).unwrap()
-    };
+    let judge =
+        |payload: &Value, action| verify(&host, &site, &client("a"), &payload.to_string(), action).unwrap();
     let verdict = judge(&payload, Some("login"));
-    assert_eq!(
-        (verdict.rejected, verdict.action.as_deref()),
-        (None, Some("login"))
-    );
+    assert_eq!((verdict.rejected, verdict.action.as_deref()), (None, Some("login")));
     let verdict = judge(&payload, None);
-    assert_eq!(
-        (verdict.rejected, verdict.action.as_deref()),
-        (None, Some("login"))
-    );
-    assert_eq!(
-        judge(&payload, Some("pay")).rejected,
-        Some(Reason::WrongAction)
-    );
-    assert_eq!(
-        judge(&plain, Some("login")).rejected,
-        Some(Reason::WrongAction)
-    );
+    assert_eq!((verdict.rejected, verdict.action.as_deref()), (None, Some("login")));
+    assert_eq!(judge(&payload, Some("pay")).rejected, Some(Reason::WrongAction));
+    assert_eq!(judge(&plain, Some("login")).rejected, Some(Reason::WrongAction));
 }
 
 #[test]
 fn clients_are_compared_at_the_sites_granularity() {
     let host = NativeHost::new();
     // The same network, another address; the network's key has been rotated since.
-    let neighbour = Client {
-        network: vec!["net-a-newer".to_owned(), "net-a-new".to_owned()],
-        ..client("b")
-    };
+    let neighbour = Client { network: vec!["net-a-newer".to_owned(), "net-a-new".to_owned()], ..client("b") };
     let stranger = client("c");
     for (binding, near, far) in [
         (Binding::None, None, None),
         (Binding::Network, None, Some(Reason::WrongClient)),
-        (
-            Binding::Exact,
-            Some(Reason::WrongClient),
-            Some(Reason::WrongClient),
-        ),
+        (Binding::Exact, Some(Reason::WrongClient), Some(Reason::WrongClient)),
     ] {
-        let site = Site {
-            binding,
-            max_verifies: 9,
-            ..site()
-        };
+        let site = Site { binding, max_verifies: 9, ..site() };
         let payload = solved(&host, &site, &client("a"));
         assert_eq!(refusal(&host, &site, &client("a"), &payload), None);
-        assert_eq!(
-            refusal(&host, &site, &neighbour, &payload),
-            near,
-            "{binding:?}"
-        );
-        assert_eq!(
-            refusal(&host, &site, &stranger, &payload),
-            far,
-            "{binding:?}"
-        );
-        assert_eq!(
-            refusal(&host, &site, &Client::default(), &payload),
-            far,
-            "{binding:?}"
-        );
+        assert_eq!(refusal(&host, &site, &neighbour, &payload), near, "{binding:?}");
+        assert_eq!(refusal(&host, &site, &stranger, &payload), far, "{binding:?}");
+        assert_eq!(refusal(&host, &site, &Client::default(), &payload), far, "{binding:?}");
     }
 }
 
@@ -139,30 +76,17 @@ fn clients_are_compared_at_the_sites_granularity() {
 fn unbound_challenges_are_refused_once_a_site_binds() {
     let host = NativeHost::new();
     let payload = solved(&host, &site(), &client("a"));
-    let bound = Site {
-        binding: Binding::Network,
-        ..site()
-    };
-    assert_eq!(
-        refusal(&host, &bound, &client("a"), &payload),
-        Some(Reason::WrongClient)
-    );
+    let bound = Site { binding: Binding::Network, ..site() };
+    assert_eq!(refusal(&host, &bound, &client("a"), &payload), Some(Reason::WrongClient));
 }
 
 #[test]
 fn refusals_for_binding_cost_neither_a_derivation_nor_a_failure() {
     let host = NativeHost::new();
-    let site = Site {
-        binding: Binding::Exact,
-        deterministic: false,
-        ..site()
-    };
+    let site = Site { binding: Binding::Exact, deterministic: false, ..site() };
     let payload = solved(&host, &site, &client("a"));
     for _ in 0..10 {
-        assert_eq!(
-            refusal(&host, &site, &client("b"), &payload),
-            Some(Reason::WrongClient)
-        );
+        assert_eq!(refusal(&host, &site, &client("b"), &payload), Some(Reason::WrongClient));
     }
     assert_eq!(host.derivations.get(), 0);
     assert_eq!(refusal(&host, &site, &client("a"), &payload), None);

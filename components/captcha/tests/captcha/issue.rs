@@ -12,18 +12,12 @@ use crate::payloads::{refusal, solve};
 
 fn parts(issued: &Issued) -> (Value, Value) {
     let challenge: Value = serde_json::from_str(&issued.challenge).unwrap();
-    (
-        challenge["parameters"].clone(),
-        challenge["signature"].clone(),
-    )
+    (challenge["parameters"].clone(), challenge["signature"].clone())
 }
 
 fn ladder(steps: &[(u32, u32)]) -> Difficulty {
     let step = |&(min_visits, cost)| LadderStep { min_visits, cost };
-    Difficulty {
-        ladder: steps.iter().map(step).collect(),
-        auto: None,
-    }
+    Difficulty { ladder: steps.iter().map(step).collect(), auto: None }
 }
 
 #[test]
@@ -34,15 +28,7 @@ fn compat_challenges_have_the_shape_of_captchaservice() {
     let names: Vec<&String> = parameters.as_object().unwrap().keys().collect();
     assert_eq!(
         names,
-        [
-            "algorithm",
-            "cost",
-            "expiresAt",
-            "keyLength",
-            "keyPrefix",
-            "nonce",
-            "salt"
-        ],
+        ["algorithm", "cost", "expiresAt", "keyLength", "keyPrefix", "nonce", "salt"],
         "no data, and nulls are left out"
     );
     assert_eq!(parameters["algorithm"], "SHA-256");
@@ -92,10 +78,7 @@ fn signing_key_ids_are_found_whatever_the_guess() {
         host.set_key("site", id, "secret");
         host.set_key("key", key_id, "key secret");
         for deterministic in [true, false] {
-            let site = Site {
-                deterministic,
-                ..site()
-            };
+            let site = Site { deterministic, ..site() };
             let (parameters, _) = parts(&issue(&host, &site, &client("a"), None).unwrap());
             assert_eq!(parameters["data"]["keyId"], id);
         }
@@ -106,27 +89,13 @@ fn signing_key_ids_are_found_whatever_the_guess() {
 fn memory_hard_algorithms_name_their_memory() {
     let host = NativeHost::new();
     for (algorithm, memory, default) in [("ARGON2ID", 64, 8192), ("SCRYPT", 2, 8)] {
-        let site = Site {
-            algorithm: algorithm.to_owned(),
-            memory_cost: Some(memory),
-            counter_max: 2,
-            ..site()
-        };
+        let site =
+            Site { algorithm: algorithm.to_owned(), memory_cost: Some(memory), counter_max: 2, ..site() };
         let issued = issue(&host, &site, &client("a"), None).unwrap();
         let (parameters, _) = parts(&issued);
-        assert_eq!(
-            (&parameters["memoryCost"], &parameters["parallelism"]),
-            (&json!(memory), &json!(1))
-        );
-        assert_eq!(
-            refusal(&host, &site, &client("a"), &solve(&host, &issued.challenge)),
-            None
-        );
-        let site = Site {
-            memory_cost: None,
-            deterministic: false,
-            ..site
-        };
+        assert_eq!((&parameters["memoryCost"], &parameters["parallelism"]), (&json!(memory), &json!(1)));
+        assert_eq!(refusal(&host, &site, &client("a"), &solve(&host, &issued.challenge)), None);
+        let site = Site { memory_cost: None, deterministic: false, ..site };
         let (parameters, _) = parts(&issue(&host, &site, &client("a"), None).unwrap());
         assert_eq!(parameters["memoryCost"], default);
     }
@@ -135,16 +104,9 @@ fn memory_hard_algorithms_name_their_memory() {
 #[test]
 fn scrypt_costs_are_powers_of_two_even_for_allow_listed_clients() {
     let host = NativeHost::new();
-    let site = Site {
-        algorithm: "SCRYPT".to_owned(),
-        difficulty: ladder(&[(1, 1000)]),
-        ..site()
-    };
+    let site = Site { algorithm: "SCRYPT".to_owned(), difficulty: ladder(&[(1, 1000)]), ..site() };
     assert_eq!(issue(&host, &site, &client("a"), None).unwrap().cost, 1024);
-    let listed = Client {
-        allow_listed: true,
-        ..client("b")
-    };
+    let listed = Client { allow_listed: true, ..client("b") };
     assert_eq!(issue(&host, &site, &listed, None).unwrap().cost, 2);
 }
 
@@ -152,20 +114,14 @@ fn scrypt_costs_are_powers_of_two_even_for_allow_listed_clients() {
 #[test]
 fn ladder_counts_the_visits_before_this_one() {
     let host = NativeHost::new();
-    let site = Site {
-        difficulty: ladder(&[(1, 1000), (3, 2000), (4, 3000)]),
-        ..compat_site()
-    };
+    let site = Site { difficulty: ladder(&[(1, 1000), (3, 2000), (4, 3000)]), ..compat_site() };
     let expected = [1000, 1000, 2000, 3000, 3000, 3000, 3000, 3000, 3000];
     for (before, cost) in expected.into_iter().enumerate() {
         let issued = issue(&host, &site, &client("a"), None).unwrap();
         assert_eq!((issued.cost, issued.visits), (cost, before as u64 + 1));
         assert_eq!(parts(&issued).0["cost"], cost);
     }
-    let listed = Client {
-        allow_listed: true,
-        ..client("a")
-    };
+    let listed = Client { allow_listed: true, ..client("a") };
     for visits in 10..15 {
         let issued = issue(&host, &site, &listed, None).unwrap();
         assert_eq!((issued.cost, issued.visits), (1, visits));
@@ -176,10 +132,7 @@ fn ladder_counts_the_visits_before_this_one() {
 fn ladder_without_a_fitting_step_is_an_error() {
     let host = NativeHost::new();
     for steps in [&[][..], &[(3, 1000)][..]] {
-        let site = Site {
-            difficulty: ladder(steps),
-            ..compat_site()
-        };
+        let site = Site { difficulty: ladder(steps), ..compat_site() };
         let error = issue(&host, &site, &client("a"), None).unwrap_err();
         assert!(matches!(error, Error::Internal(text) if text.contains("first visit")));
     }
@@ -188,27 +141,12 @@ fn ladder_without_a_fitting_step_is_an_error() {
 #[test]
 fn auto_reads_the_load() {
     let host = NativeHost::new();
-    let auto = AutoPolicy {
-        target_solve_ms: 500,
-        min_cost: 100,
-        max_cost: 10_000,
-    };
-    let difficulty = Difficulty {
-        ladder: vec![],
-        auto: Some(auto),
-    };
-    let site = Site {
-        difficulty,
-        deterministic: false,
-        ..site()
-    };
+    let auto = AutoPolicy { target_solve_ms: 500, min_cost: 100, max_cost: 10_000 };
+    let difficulty = Difficulty { ladder: vec![], auto: Some(auto) };
+    let site = Site { difficulty, deterministic: false, ..site() };
     let cost = |name| issue(&host, &site, &client(name), None).unwrap().cost;
     assert_eq!(cost("a"), 100);
-    host.load.set(Load {
-        failure_ratio: 1.0,
-        issued_per_minute: 1e9,
-        ..Load::default()
-    });
+    host.load.set(Load { failure_ratio: 1.0, issued_per_minute: 1e9, ..Load::default() });
     assert_eq!(cost("b"), 10_000);
 }
 
@@ -216,24 +154,14 @@ fn auto_reads_the_load() {
 fn actions_and_bindings_that_cannot_be_signed_are_refused_before_the_visit_counts() {
     let host = NativeHost::new();
     let long = "x".repeat(101);
-    for (site, action) in [
-        (compat_site(), "login"),
-        (site(), ""),
-        (site(), long.as_str()),
-    ] {
+    for (site, action) in [(compat_site(), "login"), (site(), ""), (site(), long.as_str())] {
         let error = issue(&host, &site, &client("a"), Some(action)).unwrap_err();
         assert!(matches!(error, Error::Malformed(_)), "{error}");
     }
-    let bound = Site {
-        binding: Binding::Exact,
-        ..site()
-    };
+    let bound = Site { binding: Binding::Exact, ..site() };
     let error = issue(&host, &bound, &Client::default(), None).unwrap_err();
     assert!(matches!(error, Error::Internal(_)), "{error}");
-    let unknown = Site {
-        algorithm: "MD5".to_owned(),
-        ..site()
-    };
+    let unknown = Site { algorithm: "MD5".to_owned(), ..site() };
     let error = issue(&host, &unknown, &client("a"), None).unwrap_err();
     assert!(error.to_string().contains("MD5"), "{error}");
     assert!(host.visits.borrow().is_empty());
@@ -243,10 +171,7 @@ fn actions_and_bindings_that_cannot_be_signed_are_refused_before_the_visit_count
 fn busy_derivations_pass_through() {
     let host = NativeHost::new();
     host.busy.set(true);
-    assert_eq!(
-        issue(&host, &site(), &client("a"), None),
-        Err(Error::Busy(7))
-    );
+    assert_eq!(issue(&host, &site(), &client("a"), None), Err(Error::Busy(7)));
 }
 
 #[test]

@@ -1,10 +1,5 @@
 //! The captcha logic against a native host: known answers, and everything a client may try.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod binding;
 mod issue;

@@ -23,111 +23,33 @@ fn payloads_that_are_none_are_malformed() {
         ("null", "payload must be an object"),
         ("\"eyJjaGFsbGVuZ2UiOiJ4In0=\"", "payload must be an object"),
         ("{}", "payload.solution is missing"),
-        (
-            r#"{"challenge":null,"solution":null,"test":true}"#,
-            "payload.solution is missing",
-        ),
-        (
-            r#"{"challenge":[],"solution":{}}"#,
-            "solution.counter is missing",
-        ),
+        (r#"{"challenge":null,"solution":null,"test":true}"#, "payload.solution is missing"),
+        (r#"{"challenge":[],"solution":{}}"#, "solution.counter is missing"),
         (r#"{"a":1,"a":2}"#, "duplicate member"),
     ] {
         let error = malformed(&host, &site, text);
         assert!(error.contains(problem), "{text}: {error}");
     }
     let spoilt = [
-        (
-            "/solution",
-            json!("x"),
-            "payload.solution must be an object",
-        ),
+        ("/solution", json!("x"), "payload.solution must be an object"),
         ("/challenge", Value::Null, "payload.challenge is missing"),
-        (
-            "/challenge/signature",
-            Value::Null,
-            "challenge.signature is missing",
-        ),
-        (
-            "/challenge/signature",
-            json!(1),
-            "challenge.signature must be a string",
-        ),
-        (
-            "/challenge/parameters",
-            json!([]),
-            "challenge.parameters must be an object",
-        ),
-        (
-            "/challenge/parameters/cost",
-            Value::Null,
-            "challenge.parameters.cost is missing",
-        ),
-        (
-            "/challenge/parameters/cost",
-            json!("5"),
-            "challenge.parameters.cost must be an integer",
-        ),
-        (
-            "/challenge/parameters/cost",
-            json!(-1),
-            "challenge.parameters.cost must be an integer",
-        ),
-        (
-            "/challenge/parameters/keyLength",
-            json!(1.5),
-            "challenge.parameters.keyLength must be",
-        ),
-        (
-            "/challenge/parameters/nonce",
-            json!(7),
-            "challenge.parameters.nonce must be a string",
-        ),
-        (
-            "/challenge/parameters/expiresAt",
-            json!("never"),
-            "challenge.parameters.expiresAt must be",
-        ),
-        (
-            "/solution/counter",
-            json!("371"),
-            "solution.counter must be an integer",
-        ),
-        (
-            "/solution/counter",
-            json!(4_294_967_296_u64),
-            "solution.counter must be an integer",
-        ),
-        (
-            "/solution/counter",
-            json!(-1),
-            "solution.counter must be an integer",
-        ),
-        (
-            "/solution/counter",
-            json!(0.5),
-            "solution.counter must be an integer",
-        ),
-        (
-            "/solution/counter",
-            Value::Null,
-            "solution.counter is missing",
-        ),
-        (
-            "/solution/derivedKey",
-            json!([]),
-            "solution.derivedKey must be a string",
-        ),
-        (
-            "/solution/derivedKey",
-            Value::Null,
-            "solution.derivedKey is missing",
-        ),
-        (
-            "/solution/time",
-            json!("soon"),
-            "solution.time must be a number",
-        ),
+        ("/challenge/signature", Value::Null, "challenge.signature is missing"),
+        ("/challenge/signature", json!(1), "challenge.signature must be a string"),
+        ("/challenge/parameters", json!([]), "challenge.parameters must be an object"),
+        ("/challenge/parameters/cost", Value::Null, "challenge.parameters.cost is missing"),
+        ("/challenge/parameters/cost", json!("5"), "challenge.parameters.cost must be an integer"),
+        ("/challenge/parameters/cost", json!(-1), "challenge.parameters.cost must be an integer"),
+        ("/challenge/parameters/keyLength", json!(1.5), "challenge.parameters.keyLength must be"),
+        ("/challenge/parameters/nonce", json!(7), "challenge.parameters.nonce must be a string"),
+        ("/challenge/parameters/expiresAt", json!("never"), "challenge.parameters.expiresAt must be"),
+        ("/solution/counter", json!("371"), "solution.counter must be an integer"),
+        ("/solution/counter", json!(4_294_967_296_u64), "solution.counter must be an integer"),
+        ("/solution/counter", json!(-1), "solution.counter must be an integer"),
+        ("/solution/counter", json!(0.5), "solution.counter must be an integer"),
+        ("/solution/counter", Value::Null, "solution.counter is missing"),
+        ("/solution/derivedKey", json!([]), "solution.derivedKey must be a string"),
+        ("/solution/derivedKey", Value::Null, "solution.derivedKey is missing"),
+        ("/solution/time", json!("soon"), "solution.time must be a number"),
     ];
     for (pointer, value, problem) in spoilt {
         let mut payload = good.clone();
@@ -143,18 +65,9 @@ fn payloads_without_parameters_are_refused_like_the_original_does() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &compat_site(), &anyone());
     payload["challenge"]["parameters"] = Value::Null;
-    assert_eq!(
-        refusal(&host, &compat_site(), &anyone(), &payload),
-        Some(Reason::BadSignature)
-    );
-    payload["challenge"]
-        .as_object_mut()
-        .unwrap()
-        .remove("parameters");
-    assert_eq!(
-        refusal(&host, &compat_site(), &anyone(), &payload),
-        Some(Reason::BadSignature)
-    );
+    assert_eq!(refusal(&host, &compat_site(), &anyone(), &payload), Some(Reason::BadSignature));
+    payload["challenge"].as_object_mut().unwrap().remove("parameters");
+    assert_eq!(refusal(&host, &compat_site(), &anyone(), &payload), Some(Reason::BadSignature));
 }
 
 #[test]

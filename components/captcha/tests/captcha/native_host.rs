@@ -44,17 +44,13 @@ impl NativeHost {
 
     /// Replaces all keys of this name by one.
     pub fn set_key(&self, name: &str, id: &str, secret: &str) {
-        self.keys
-            .borrow_mut()
-            .insert(name.to_owned(), vec![(id.to_owned(), secret.into())]);
+        self.keys.borrow_mut().insert(name.to_owned(), vec![(id.to_owned(), secret.into())]);
     }
 
     /// Makes another key the current one; the others are still accepted.
     pub fn rotate(&self, name: &str, id: &str, secret: &str) {
         let mut keys = self.keys.borrow_mut();
-        keys.get_mut(name)
-            .unwrap()
-            .insert(0, (id.to_owned(), secret.into()));
+        keys.get_mut(name).unwrap().insert(0, (id.to_owned(), secret.into()));
     }
 }
 
@@ -73,10 +69,7 @@ impl Host for NativeHost {
         let keys = self.keys.borrow();
         let unknown = || Error::Internal(format!("unknown key {key}"));
         let (key_id, secret) = keys.get(key).ok_or_else(unknown)?.first().unwrap();
-        Ok(Signature {
-            key_id: key_id.clone(),
-            tag: hmac(hash, secret, data),
-        })
+        Ok(Signature { key_id: key_id.clone(), tag: hmac(hash, secret, data) })
     }
 
     fn is_signed(
@@ -88,12 +81,8 @@ impl Host for NativeHost {
         tag: &[u8],
     ) -> Result<bool, Error> {
         let keys = self.keys.borrow();
-        let keys = keys
-            .get(key)
-            .ok_or_else(|| Error::Internal(format!("unknown key {key}")))?;
-        let mut accepted = keys
-            .iter()
-            .filter(|(id, _)| key_id.is_none_or(|wanted| wanted == id));
+        let keys = keys.get(key).ok_or_else(|| Error::Internal(format!("unknown key {key}")))?;
+        let mut accepted = keys.iter().filter(|(id, _)| key_id.is_none_or(|wanted| wanted == id));
         Ok(accepted.any(|(_, secret)| hmac(hash, secret, data) == tag))
     }
 
@@ -110,29 +99,14 @@ impl Host for NativeHost {
         let counter = 1 + u32::from(self.random(1)[0]) % counter_max;
         let password = [nonce.as_slice(), &counter.to_be_bytes()].concat();
         let derived_key = self.derive(work, &password, &salt)?;
-        Ok(Minted {
-            nonce,
-            salt,
-            counter,
-            derived_key,
-        })
+        Ok(Minted { nonce, salt, counter, derived_key })
     }
 
-    fn record_visit(
-        &self,
-        _site: &str,
-        client: &[String],
-        _allow_listed: bool,
-    ) -> Result<Visits, Error> {
+    fn record_visit(&self, _site: &str, client: &[String], _allow_listed: bool) -> Result<Visits, Error> {
         let mut visits = self.visits.borrow_mut();
         let counted = client.iter().filter_map(|key| visits.get(key)).sum();
-        *visits
-            .entry(client.first().cloned().unwrap_or_default())
-            .or_default() += 1;
-        Ok(Visits {
-            client: counted,
-            site: counted,
-        })
+        *visits.entry(client.first().cloned().unwrap_or_default()).or_default() += 1;
+        Ok(Visits { client: counted, site: counted })
     }
 
     fn load(&self, _site: &str) -> Result<Load, Error> {
@@ -203,8 +177,7 @@ fn derive(work: &Work, password: &[u8], salt: &[u8]) -> Vec<u8> {
             scrypt::scrypt(password, salt, &params, &mut key).unwrap();
         }
         Algorithm::Argon2id => {
-            let params =
-                argon2::Params::new(work.memory_cost, work.cost, work.parallelism, None).unwrap();
+            let params = argon2::Params::new(work.memory_cost, work.cost, work.parallelism, None).unwrap();
             let argon2id = argon2::Algorithm::Argon2id;
             argon2::Argon2::new(argon2id, argon2::Version::V0x13, params)
                 .hash_password_into(password, salt, &mut key)
@@ -226,13 +199,7 @@ pub fn site() -> Site {
         parallelism: None,
         deterministic: true,
         counter_max: 16,
-        difficulty: Difficulty {
-            ladder: vec![LadderStep {
-                min_visits: 1,
-                cost: 5,
-            }],
-            auto: None,
-        },
+        difficulty: Difficulty { ladder: vec![LadderStep { min_visits: 1, cost: 5 }], auto: None },
         binding: Binding::None,
         timeout_seconds: 300,
         max_verifies: 1,
@@ -256,9 +223,5 @@ pub fn compat_site() -> Site {
 /// A client by the last part of its address.
 pub fn client(name: &str) -> Client {
     let keys = |kind| vec![format!("{kind}-{name}-new"), format!("{kind}-{name}-old")];
-    Client {
-        network: keys("net"),
-        exact: keys("ip"),
-        allow_listed: false,
-    }
+    Client { network: keys("net"), exact: keys("ip"), allow_listed: false }
 }

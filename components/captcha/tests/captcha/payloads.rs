@@ -28,10 +28,7 @@ pub fn solution(host: &NativeHost, parameters: &Value) -> (u32, Vec<u8>) {
         let password = password(&nonce, counter, CounterMode::Uint32);
         (counter, host.derive(&work, &password, &salt).unwrap())
     });
-    let found = derived
-        .into_iter()
-        .find(|(_, key)| hex::encode(key).starts_with(prefix))
-        .unwrap();
+    let found = derived.into_iter().find(|(_, key)| hex::encode(key).starts_with(prefix)).unwrap();
     host.derivations.set(0);
     found
 }
@@ -50,12 +47,9 @@ pub fn solve_v1(challenge: &str) -> Value {
     let text = |name: &str| challenge[name].as_str().unwrap();
     let hash = bulkhead_captcha::algorithm::Hash::from_name(text("algorithm")).unwrap();
     let hit = |number: &u32| {
-        hex::encode(hash.digest(format!("{}{number}", text("salt")).as_bytes()))
-            == text("challenge")
+        hex::encode(hash.digest(format!("{}{number}", text("salt")).as_bytes())) == text("challenge")
     };
-    let number = (0..=challenge["maxnumber"].as_u64().unwrap() as u32)
-        .find(hit)
-        .unwrap();
+    let number = (0..=challenge["maxnumber"].as_u64().unwrap() as u32).find(hit).unwrap();
     let mut payload = challenge;
     payload.as_object_mut().unwrap().remove("maxnumber");
     payload["number"] = number.into();
@@ -69,12 +63,7 @@ pub fn solved(host: &NativeHost, site: &Site, client: &Client) -> Value {
 }
 
 /// The verdict on `payload`, no action asked for.
-pub fn judge(
-    host: &NativeHost,
-    site: &Site,
-    client: &Client,
-    payload: &Value,
-) -> Result<Verdict, Error> {
+pub fn judge(host: &NativeHost, site: &Site, client: &Client, payload: &Value) -> Result<Verdict, Error> {
     verify(host, site, client, &payload.to_string(), None)
 }
 

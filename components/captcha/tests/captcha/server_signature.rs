@@ -10,10 +10,7 @@ use crate::native_host::{NOW, NativeHost, site};
 use crate::payloads::{malformed, refusal};
 
 fn signed(host: &NativeHost, data: &str) -> Value {
-    let tag = host
-        .sign("site", Hash::Sha256, &Hash::Sha256.digest(data.as_bytes()))
-        .unwrap()
-        .tag;
+    let tag = host.sign("site", Hash::Sha256, &Hash::Sha256.digest(data.as_bytes())).unwrap().tag;
     json!({
         "algorithm": "SHA-256",
         "id": "unsigned",
@@ -24,10 +21,7 @@ fn signed(host: &NativeHost, data: &str) -> Value {
 }
 
 fn good() -> String {
-    format!(
-        "action=login&expire={}&id=x&site=site-a&verified=true",
-        NOW + 60
-    )
+    format!("action=login&expire={}&id=x&site=site-a&verified=true", NOW + 60)
 }
 
 fn reason(host: &NativeHost, payload: &Value) -> Option<Reason> {
@@ -37,18 +31,12 @@ fn reason(host: &NativeHost, payload: &Value) -> Option<Reason> {
 #[test]
 fn results_are_accepted_once_even_where_payloads_are_accepted_more_often() {
     let host = NativeHost::new();
-    let site = Site {
-        max_verifies: 5,
-        ..site()
-    };
+    let site = Site { max_verifies: 5, ..site() };
     let payload = signed(&host, &good()).to_string();
     let judge = |action| verify(&host, &site, &Client::default(), &payload, action).unwrap();
     assert_eq!(judge(Some("pay")).rejected, Some(Reason::WrongAction));
     let verdict = judge(Some("login"));
-    assert_eq!(
-        (verdict.rejected, verdict.expires_at),
-        (None, Some(NOW + 60))
-    );
+    assert_eq!((verdict.rejected, verdict.expires_at), (None, Some(NOW + 60)));
     assert_eq!(verdict.action.as_deref(), Some("login"));
     assert_eq!(judge(None).rejected, Some(Reason::Replayed));
     assert!(!invalidate(&host, &site, &payload).unwrap());
@@ -68,10 +56,7 @@ fn only_signed_members_count() {
     let twice = signed(&host, &format!("verified=false&{}", good()));
     assert_eq!(reason(&host, &twice), Some(Reason::WrongSolution));
     payload["signature"] = Value::Null;
-    assert_eq!(
-        malformed(&host, &site(), &payload.to_string()),
-        "payload.signature is missing"
-    );
+    assert_eq!(malformed(&host, &site(), &payload.to_string()), "payload.signature is missing");
 }
 
 #[test]
@@ -82,14 +67,8 @@ fn results_need_their_site_and_an_end() {
         (data.replace("site-a", "site-b"), Reason::WrongSite),
         (data.replace("site=", "page="), Reason::WrongSite),
         (data.replace("expire=", "start="), Reason::Expired),
-        (
-            data.replace(&(NOW + 60).to_string(), &(NOW - 1).to_string()),
-            Reason::Expired,
-        ),
-        (
-            data.replace(&(NOW + 60).to_string(), "soon"),
-            Reason::Expired,
-        ),
+        (data.replace(&(NOW + 60).to_string(), &(NOW - 1).to_string()), Reason::Expired),
+        (data.replace(&(NOW + 60).to_string(), "soon"), Reason::Expired),
     ] {
         let payload = signed(&host, &data);
         assert_eq!(reason(&host, &payload), Some(expected), "{data}");

@@ -15,10 +15,7 @@ fn anyone() -> Client {
 
 fn spoil(payload: &Value) -> Value {
     let mut payload = payload.clone();
-    let key = payload["solution"]["derivedKey"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let key = payload["solution"]["derivedKey"].as_str().unwrap().to_owned();
     let last = if key.ends_with('0') { '1' } else { '0' };
     payload["solution"]["derivedKey"] = format!("{}{last}", &key[..key.len() - 1]).into();
     payload
@@ -29,19 +26,13 @@ fn a_challenge_is_accepted_as_often_as_the_site_allows() {
     for base in [site(), compat_site()] {
         for limit in [0, 1, 3] {
             let host = NativeHost::new();
-            let site = Site {
-                max_verifies: limit,
-                ..base.clone()
-            };
+            let site = Site { max_verifies: limit, ..base.clone() };
             let payload = solved(&host, &site, &anyone());
             for _ in 0..limit {
                 assert_eq!(refusal(&host, &site, &anyone(), &payload), None);
             }
             for _ in 0..2 {
-                assert_eq!(
-                    refusal(&host, &site, &anyone(), &payload),
-                    Some(Reason::Replayed)
-                );
+                assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::Replayed));
             }
         }
     }
@@ -51,20 +42,14 @@ fn a_challenge_is_accepted_as_often_as_the_site_allows() {
 fn replay_ids_come_from_the_signature_and_outlive_the_challenge() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &site(), &anyone());
-    let signature = payload["challenge"]["signature"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let signature = payload["challenge"]["signature"].as_str().unwrap().to_owned();
     // The counter is not looked at where the key is signed; varying it must not help.
     payload["solution"]["counter"] = 77.into();
     assert_eq!(refusal(&host, &site(), &anyone(), &payload), None);
     let id = hex::encode(Sha256::digest(signature));
     assert_eq!(host.spent.borrow()[&id], (1, NOW + 300 + 60));
     payload["solution"]["counter"] = 78.into();
-    assert_eq!(
-        refusal(&host, &site(), &anyone(), &payload),
-        Some(Reason::Replayed)
-    );
+    assert_eq!(refusal(&host, &site(), &anyone(), &payload), Some(Reason::Replayed));
 }
 
 #[test]
@@ -72,29 +57,18 @@ fn wrong_solutions_use_a_challenge_up() {
     for base in [site(), compat_site()] {
         for (max_failures, wrong) in [(3, 3), (1, 1), (0, 1)] {
             let host = NativeHost::new();
-            let site = Site {
-                max_failures,
-                max_verifies: 2,
-                ..base.clone()
-            };
+            let site = Site { max_failures, max_verifies: 2, ..base.clone() };
             let payload = solved(&host, &site, &anyone());
             let spoilt = spoil(&payload);
             for _ in 0..wrong {
-                assert_eq!(
-                    refusal(&host, &site, &anyone(), &spoilt),
-                    Some(Reason::WrongSolution)
-                );
+                assert_eq!(refusal(&host, &site, &anyone(), &spoilt), Some(Reason::WrongSolution));
             }
             let derived = host.derivations.get();
             for payload in [&spoilt, &payload, &payload] {
                 let reason = refusal(&host, &site, &anyone(), payload);
                 assert_eq!(reason, Some(Reason::TooManyFailures));
             }
-            assert_eq!(
-                host.derivations.get(),
-                derived,
-                "and no more work is done for it"
-            );
+            assert_eq!(host.derivations.get(), derived, "and no more work is done for it");
         }
     }
 }
@@ -114,23 +88,14 @@ fn failures_below_the_limit_do_not_matter() {
 fn invalidating_spends_all_that_is_left_whatever_the_solution() {
     for base in [site(), compat_site()] {
         let host = NativeHost::new();
-        let site = Site {
-            max_verifies: 3,
-            ..base
-        };
+        let site = Site { max_verifies: 3, ..base };
         let payload = solved(&host, &site, &anyone());
         assert_eq!(refusal(&host, &site, &anyone(), &payload), None);
         let mut unsolved = payload.clone();
         unsolved.as_object_mut().unwrap().remove("solution");
         assert!(invalidate(&host, &site, &unsolved.to_string()).unwrap());
-        assert!(
-            !invalidate(&host, &site, &payload.to_string()).unwrap(),
-            "nothing is left"
-        );
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &payload),
-            Some(Reason::Replayed)
-        );
+        assert!(!invalidate(&host, &site, &payload.to_string()).unwrap(), "nothing is left");
+        assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::Replayed));
     }
 }
 
@@ -150,33 +115,20 @@ fn expired_and_forged_challenges_cannot_be_invalidated() {
 #[test]
 fn v1_challenges_are_spent_the_same_way() {
     let host = NativeHost::new();
-    let site = Site {
-        protocol: Protocol::V1,
-        max_verifies: 2,
-        ..compat_site()
-    };
+    let site = Site { protocol: Protocol::V1, max_verifies: 2, ..compat_site() };
     let payload = solve_v1(&issue(&host, &site, &client("a"), None).unwrap().challenge);
     assert_eq!(refusal(&host, &site, &anyone(), &payload), None);
     let mut wrong = payload.clone();
     wrong["number"] = 4_000_000.into();
     assert!(!invalidate(&host, &site, &wrong.to_string()).unwrap());
     assert!(invalidate(&host, &site, &payload.to_string()).unwrap());
-    assert_eq!(
-        refusal(&host, &site, &anyone(), &payload),
-        Some(Reason::Replayed)
-    );
+    assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::Replayed));
 
     let payload = solve_v1(&issue(&host, &site, &client("a"), None).unwrap().challenge);
     wrong = payload.clone();
     wrong["number"] = 4_000_000.into();
     for _ in 0..3 {
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &wrong),
-            Some(Reason::WrongSolution)
-        );
+        assert_eq!(refusal(&host, &site, &anyone(), &wrong), Some(Reason::WrongSolution));
     }
-    assert_eq!(
-        refusal(&host, &site, &anyone(), &payload),
-        Some(Reason::TooManyFailures)
-    );
+    assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::TooManyFailures));
 }

@@ -61,18 +61,12 @@ fn test_name(id: &str) -> String {
 
 fn vector(name: &str) -> Value {
     let named = |vector: &Value| test_name(vector["id"].as_str().unwrap()) == name;
-    all()
-        .into_iter()
-        .find(named)
-        .unwrap_or_else(|| panic!("no vector is named {name}"))
+    all().into_iter().find(named).unwrap_or_else(|| panic!("no vector is named {name}"))
 }
 
 #[test]
 fn every_vector_has_its_test() {
-    let ids: BTreeSet<String> = all()
-        .iter()
-        .map(|v| test_name(v["id"].as_str().unwrap()))
-        .collect();
+    let ids: BTreeSet<String> = all().iter().map(|v| test_name(v["id"].as_str().unwrap())).collect();
     let tested: BTreeSet<String> = TESTED.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(ids, tested);
     assert_eq!(ids.len(), 37);
@@ -82,10 +76,7 @@ fn host_and_site(input: &Value) -> (NativeHost, Site) {
     let host = NativeHost::new();
     let secret = input.get("hmacSignatureSecret").or(input.get("hmacKey"));
     host.set_key("site", "raw", secret.unwrap().as_str().unwrap());
-    let mut site = Site {
-        accept_v1: true,
-        ..compat_site()
-    };
+    let mut site = Site { accept_v1: true, ..compat_site() };
     if let Some(secret) = input.get("hmacKeySignatureSecret") {
         host.set_key("key", "raw", secret.as_str().unwrap());
         site.key_signing_key = "key".to_owned();
@@ -101,10 +92,7 @@ fn payload_text(input: &Value) -> String {
         Some(text) => String::from_utf8(STANDARD.decode(text.as_str().unwrap()).unwrap()).unwrap(),
         None => input["payload"].to_string(),
     };
-    assert_eq!(
-        serde_json::from_str::<Value>(&text).unwrap(),
-        input["payload"]
-    );
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), input["payload"]);
     text
 }
 
@@ -124,9 +112,7 @@ fn outcome(host: &NativeHost, site: &Site, payload: &str) -> Value {
         Ok(Some(Reason::Expired)) => outcome(yes, None, None),
         Ok(Some(Reason::BadSignature)) => outcome(no, yes, None),
         Ok(Some(Reason::WrongSolution)) => outcome(no, no, yes),
-        Err(Error::Malformed(text)) if text.starts_with("challenge.signature") => {
-            outcome(no, yes, None)
-        }
+        Err(Error::Malformed(text)) if text.starts_with("challenge.signature") => outcome(no, yes, None),
         Err(Error::Malformed(text)) if text.starts_with("solution.") => outcome(no, no, yes),
         other => panic!("{other:?}"),
     }
@@ -145,10 +131,7 @@ fn verifies(vector: &Value) {
     let intermediate = &vector["intermediate"];
     if let Some(expected) = intermediate.get("canonicalJson") {
         let parameters = object(&input["payload"]["challenge"]["parameters"]);
-        assert_eq!(
-            canonical::parameters(&parameters),
-            expected.as_str().unwrap()
-        );
+        assert_eq!(canonical::parameters(&parameters), expected.as_str().unwrap());
     }
     if let Some(expected) = intermediate.get("kdfPasswordHex") {
         let payload = &input["payload"];
@@ -165,20 +148,14 @@ fn verifies_before_expiry(vector: &Value) {
     let (host, site) = host_and_site(&vector["input"]);
     host.now.set(1_599_999_999.0);
     let outcome = outcome(&host, &site, &payload_text(&vector["input"]));
-    assert_eq!(
-        outcome["verified"],
-        vector["expected"]["verifiedWithoutExpiryCheck"]
-    );
+    assert_eq!(outcome["verified"], vector["expected"]["verifiedWithoutExpiryCheck"]);
 }
 
 /// Sites count in four bytes, so that this payload is a wrong solution to them; its parts verify.
 fn verifies_string_counter(vector: &Value) {
     let input = &vector["input"];
     let (host, site) = host_and_site(input);
-    assert_eq!(
-        outcome(&host, &site, &payload_text(input))["invalidSolution"],
-        true
-    );
+    assert_eq!(outcome(&host, &site, &payload_text(input))["invalidSolution"], true);
 
     let payload = &input["payload"];
     let signature = payload["challenge"]["signature"].as_str().unwrap();
@@ -189,13 +166,7 @@ fn verifies_string_counter(vector: &Value) {
     let solution = object(&payload["solution"]);
     let solution = Solution::read(Members::new("solution", &solution)).unwrap();
     let key = solution.plausible_key(&parameters).unwrap();
-    let right = is_derived_key(
-        &host,
-        &parameters,
-        CounterMode::String,
-        solution.counter,
-        &key,
-    );
+    let right = is_derived_key(&host, &parameters, CounterMode::String, solution.counter, &key);
     assert_eq!(Value::from(right.unwrap()), vector["expected"]["verified"]);
 }
 
@@ -212,13 +183,8 @@ fn derives(vector: &Value) {
     };
     let password = password(&bytes("nonce"), number("counter"), CounterMode::Uint32);
     assert_eq!(password, bytes("passwordHex"));
-    let key = NativeHost::new()
-        .derive(&work, &password, &bytes("salt"))
-        .unwrap();
-    assert_eq!(
-        hex::encode(key),
-        vector["expected"]["derivedKey"].as_str().unwrap()
-    );
+    let key = NativeHost::new().derive(&work, &password, &bytes("salt")).unwrap();
+    assert_eq!(hex::encode(key), vector["expected"]["derivedKey"].as_str().unwrap());
 }
 
 fn verifies_server_signature(vector: &Value) {
@@ -257,9 +223,7 @@ fn verifies_fields_hash(vector: &Value) {
 }
 
 fn deobfuscates(vector: &Value) {
-    let data = STANDARD
-        .decode(vector["input"]["data"].as_str().unwrap())
-        .unwrap();
+    let data = STANDARD.decode(vector["input"]["data"].as_str().unwrap()).unwrap();
     let data: Value = serde_json::from_slice(&data).unwrap();
     assert_eq!(data, vector["input"]["decoded"]);
     let (counter, key) = solution(&NativeHost::new(), &data["parameters"]);
@@ -268,10 +232,7 @@ fn deobfuscates(vector: &Value) {
     let cipher = Aes256Gcm::new_from_slice(&key).unwrap();
     let nonce = Nonce::try_from(bytes("iv").as_slice()).unwrap();
     let text = cipher.decrypt(&nonce, bytes("data").as_slice()).unwrap();
-    assert_eq!(
-        text,
-        vector["expected"]["text"].as_str().unwrap().as_bytes()
-    );
+    assert_eq!(text, vector["expected"]["text"].as_str().unwrap().as_bytes());
 }
 
 fn object(value: &Value) -> json::Object {
@@ -283,21 +244,11 @@ fn object(value: &Value) -> json::Object {
 
 #[test]
 fn without_the_key_signing_key_a_deterministic_challenge_is_derived_again() {
-    for (id, verified) in [
-        ("v2_pbkdf2_deterministic", true),
-        ("v2_keysig_counter_unchecked", false),
-    ] {
+    for (id, verified) in [("v2_pbkdf2_deterministic", true), ("v2_keysig_counter_unchecked", false)] {
         let mut input = vector(id)["input"].clone();
-        input
-            .as_object_mut()
-            .unwrap()
-            .remove("hmacKeySignatureSecret");
+        input.as_object_mut().unwrap().remove("hmacKeySignatureSecret");
         let (host, site) = host_and_site(&input);
-        assert_eq!(
-            outcome(&host, &site, &payload_text(&input))["verified"],
-            verified,
-            "{id}"
-        );
+        assert_eq!(outcome(&host, &site, &payload_text(&input))["verified"], verified, "{id}");
         assert_eq!(host.derivations.get(), 1);
     }
 }

@@ -16,14 +16,8 @@ fn anyone() -> Client {
 
 /// Every mode, cheap.
 fn sites() -> Vec<Site> {
-    let probabilistic = Site {
-        deterministic: false,
-        ..site()
-    };
-    let sha512 = Site {
-        algorithm: "SHA-512".to_owned(),
-        ..site()
-    };
+    let probabilistic = Site { deterministic: false, ..site() };
+    let sha512 = Site { algorithm: "SHA-512".to_owned(), ..site() };
     vec![site(), probabilistic, sha512, compat_site()]
 }
 
@@ -35,9 +29,7 @@ fn sign_again(host: &NativeHost, payload: &mut Value) {
         json::Value::Object(object) => canonical::parameters(&object),
         other => panic!("{other:?}"),
     };
-    let signature = host
-        .sign("site", Hash::Sha256, parameters.as_bytes())
-        .unwrap();
+    let signature = host.sign("site", Hash::Sha256, parameters.as_bytes()).unwrap();
     payload["challenge"]["signature"] = hex::encode(signature.tag).into();
 }
 
@@ -52,15 +44,8 @@ fn solved_challenges_are_valid_once() {
         assert_eq!(verdict.reported_time_ms, Some(706.6));
         assert_eq!(verdict.expires_at, Some(NOW + 300));
         assert_eq!(host.derivations.get(), u32::from(!site.deterministic));
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &payload),
-            Some(Reason::Replayed)
-        );
-        assert_eq!(
-            host.derivations.get(),
-            u32::from(!site.deterministic),
-            "a replay derives nothing"
-        );
+        assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::Replayed));
+        assert_eq!(host.derivations.get(), u32::from(!site.deterministic), "a replay derives nothing");
     }
 }
 
@@ -103,14 +88,8 @@ fn every_change_to_the_parameters_breaks_the_signature() {
         ("memoryCost", json!(8)),
         ("parallelism", json!(1)),
         ("data", Value::Null),
-        (
-            "data",
-            json!({"site": "site-a", "keyId": "1", "action": "admin"}),
-        ),
-        (
-            "data",
-            json!({"site": "site-a", "keyId": "1", "other": null}),
-        ),
+        ("data", json!({"site": "site-a", "keyId": "1", "action": "admin"})),
+        ("data", json!({"site": "site-a", "keyId": "1", "other": null})),
         ("data", json!({"site": "site-a", "keyId": "9"})),
         ("extra", json!(0)),
         ("algorithm", json!("MD5")),
@@ -122,11 +101,7 @@ fn every_change_to_the_parameters_breaks_the_signature() {
         payload["challenge"]["parameters"][name] = value;
         let verdict = judge(&host, &site, &client("a"), &payload).unwrap();
         assert_eq!(verdict.rejected, Some(Reason::BadSignature), "{name}");
-        assert_eq!(
-            (verdict.cost, verdict.expires_at),
-            (None, None),
-            "nothing unsigned is reported"
-        );
+        assert_eq!((verdict.cost, verdict.expires_at), (None, None), "nothing unsigned is reported");
     }
     assert!(host.spent.borrow().is_empty() && host.failures.borrow().is_empty());
     assert_eq!(refusal(&host, &site, &client("a"), &payload), None);
@@ -137,10 +112,7 @@ fn signatures_are_compared_as_text() {
     let host = NativeHost::new();
     let site = compat_site();
     let payload = solved(&host, &site, &anyone());
-    let signature = payload["challenge"]["signature"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let signature = payload["challenge"]["signature"].as_str().unwrap().to_owned();
     let spoilt = [
         signature.to_uppercase(),
         format!("{signature}00"),
@@ -152,11 +124,7 @@ fn signatures_are_compared_as_text() {
     for spoilt in spoilt {
         let mut payload = payload.clone();
         payload["challenge"]["signature"] = spoilt.clone().into();
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &payload),
-            Some(Reason::BadSignature),
-            "{spoilt}"
-        );
+        assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::BadSignature), "{spoilt}");
     }
 }
 
@@ -167,16 +135,9 @@ fn challenges_expire() {
         let payload = solved(&host, &site, &anyone());
         host.now.set((NOW + 300) as f64 + 0.001);
         let verdict = judge(&host, &site, &anyone(), &payload).unwrap();
-        assert_eq!(
-            (verdict.rejected, verdict.cost),
-            (Some(Reason::Expired), None)
-        );
+        assert_eq!((verdict.rejected, verdict.cost), (Some(Reason::Expired), None));
         host.now.set((NOW + 300) as f64);
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &payload),
-            None,
-            "the last moment counts"
-        );
+        assert_eq!(refusal(&host, &site, &anyone(), &payload), None, "the last moment counts");
     }
 }
 
@@ -188,20 +149,13 @@ fn expiry_may_be_fractional_or_absent() {
     payload["challenge"]["parameters"]["expiresAt"] = (NOW as f64 + 0.25).into();
     sign_again(&host, &mut payload);
     host.now.set(NOW as f64 + 0.5);
-    assert_eq!(
-        refusal(&host, &site, &anyone(), &payload),
-        Some(Reason::Expired)
-    );
+    assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::Expired));
     for never in [json!(0), Value::Null] {
         payload["challenge"]["parameters"]["expiresAt"] = never;
         sign_again(&host, &mut payload);
         let verdict = judge(&host, &site, &anyone(), &payload).unwrap();
         assert_eq!((verdict.rejected, verdict.expires_at), (None, None));
-        let remembered = host
-            .spent
-            .borrow()
-            .values()
-            .any(|&(_, until)| until == NOW + 300 + 60);
+        let remembered = host.spent.borrow().values().any(|&(_, until)| until == NOW + 300 + 60);
         assert!(remembered, "for one timeout");
     }
 }
@@ -210,15 +164,9 @@ fn expiry_may_be_fractional_or_absent() {
 fn wrong_solutions_are_refused_and_what_can_be_refused_cheaply_is() {
     for site in sites() {
         let host = NativeHost::new();
-        let site = Site {
-            max_failures: 100,
-            ..site
-        };
+        let site = Site { max_failures: 100, ..site };
         let payload = solved(&host, &site, &anyone());
-        let key = payload["solution"]["derivedKey"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let key = payload["solution"]["derivedKey"].as_str().unwrap().to_owned();
         let flipped = |text: &str| if text.ends_with('0') { "1" } else { "0" };
         let cheap = [
             "ff".repeat(key.len() / 2),
@@ -232,23 +180,12 @@ fn wrong_solutions_are_refused_and_what_can_be_refused_cheaply_is() {
         for spoilt in cheap {
             let mut payload = payload.clone();
             payload["solution"]["derivedKey"] = spoilt.into();
-            assert_eq!(
-                refusal(&host, &site, &anyone(), &payload),
-                Some(Reason::WrongSolution)
-            );
+            assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::WrongSolution));
         }
-        assert_eq!(
-            host.derivations.get(),
-            0,
-            "no derivation before the prefix fits"
-        );
+        assert_eq!(host.derivations.get(), 0, "no derivation before the prefix fits");
         let mut other = payload.clone();
-        other["solution"]["derivedKey"] =
-            format!("{}{}", &key[..key.len() - 1], flipped(&key)).into();
-        assert_eq!(
-            refusal(&host, &site, &anyone(), &other),
-            Some(Reason::WrongSolution)
-        );
+        other["solution"]["derivedKey"] = format!("{}{}", &key[..key.len() - 1], flipped(&key)).into();
+        assert_eq!(refusal(&host, &site, &anyone(), &other), Some(Reason::WrongSolution));
         assert_eq!(refusal(&host, &site, &anyone(), &payload), None);
     }
 }
@@ -260,10 +197,7 @@ fn challenges_that_ask_for_no_work_are_solved_by_nothing() {
     let mut payload = solved(&host, &site, &anyone());
     payload["challenge"]["parameters"]["keyPrefix"] = "".into();
     sign_again(&host, &mut payload);
-    assert_eq!(
-        refusal(&host, &site, &anyone(), &payload),
-        Some(Reason::WrongSolution)
-    );
+    assert_eq!(refusal(&host, &site, &anyone(), &payload), Some(Reason::WrongSolution));
 }
 
 #[test]
@@ -281,10 +215,7 @@ fn counters_reach_the_largest_uint32() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &compat_site(), &anyone());
     payload["solution"]["counter"] = u32::MAX.into();
-    assert_eq!(
-        refusal(&host, &compat_site(), &anyone(), &payload),
-        Some(Reason::WrongSolution)
-    );
+    assert_eq!(refusal(&host, &compat_site(), &anyone(), &payload), Some(Reason::WrongSolution));
 }
 
 #[test]
@@ -292,12 +223,7 @@ fn absurd_times_are_not_reported() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &site(), &anyone());
     payload["solution"]["time"] = (-5).into();
-    assert_eq!(
-        judge(&host, &site(), &anyone(), &payload)
-            .unwrap()
-            .reported_time_ms,
-        None
-    );
+    assert_eq!(judge(&host, &site(), &anyone(), &payload).unwrap().reported_time_ms, None);
 }
 
 #[test]
@@ -313,10 +239,7 @@ fn keys_may_be_rotated_while_challenges_are_out() {
     let lost = solved(&host, &site(), &anyone());
     assert_eq!(refusal(&host, &site(), &anyone(), &lost), None);
     host.set_key("site", "3", "newest");
-    assert_eq!(
-        refusal(&host, &site(), &anyone(), &newer),
-        Some(Reason::BadSignature)
-    );
+    assert_eq!(refusal(&host, &site(), &anyone(), &newer), Some(Reason::BadSignature));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization;
 use url::Url;
 
 use super::{
-    API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt,
-    KeySet, SOURCE_ADDRESS_WINDOW, Secret, Site,
+    API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
+    SOURCE_ADDRESS_WINDOW, Secret, Site,
 };
 use crate::config::{
     forms,
@@ -20,24 +20,15 @@ impl Captcha {
     pub(in crate::config) fn read(reader: &mut Reader, spring_security: Option<&str>) -> Self {
         reader.table("captcha", |r| {
             let captcha = Self {
-                hmac_key: r
-                    .key("hmac_key", "Master key")
-                    .default_text("generated")
-                    .secret(),
+                hmac_key: r.key("hmac_key", "Master key").default_text("generated").secret(),
                 previous_hmac_keys: r
-                    .key(
-                        "previous_hmac_keys",
-                        "Former master keys that are still accepted",
-                    )
+                    .key("previous_hmac_keys", "Former master keys that are still accepted")
                     .secrets(1),
                 captcha_timeout: r
                     .key("captcha_timeout_seconds", "Life of a challenge")
                     .seconds(1..=86_400, CAPTCHA_TIMEOUT),
                 source_address_window: r
-                    .key(
-                        "source_address_window_seconds",
-                        "Window over which visits count",
-                    )
+                    .key("source_address_window_seconds", "Window over which visits count")
                     .seconds(1..=2_592_000, SOURCE_ADDRESS_WINDOW),
                 database: read_database(r),
                 database_connections: r
@@ -79,10 +70,7 @@ fn read_sites(r: &mut Reader) -> BTreeMap<String, Site> {
             r.problem(&path, "a site key must not be empty; name it");
         }
         if sites.insert(key.nfc().collect::<String>(), site).is_some() {
-            r.problem(
-                &path,
-                "clashes with another site key once both are in Unicode NFC; rename one",
-            );
+            r.problem(&path, "clashes with another site key once both are in Unicode NFC; rename one");
         }
     }
     sites
@@ -90,10 +78,7 @@ fn read_sites(r: &mut Reader) -> BTreeMap<String, Site> {
 
 fn read_database(r: &mut Reader) -> Database {
     let written = r
-        .key(
-            "database",
-            "Where the ledger lives: sqlite:PATH or postgres://user:password@host/name",
-        )
+        .key("database", "Where the ledger lives: sqlite:PATH or postgres://user:password@host/name")
         .default_text("a file in data_dir")
         .secret();
     let Some(written) = written else {
@@ -133,17 +118,9 @@ enum Mode {
 }
 
 fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
-    const MODES: [(&str, Mode); 3] = [
-        ("none", Mode::None),
-        ("api-key", Mode::ApiKey),
-        ("jwt", Mode::Jwt),
-    ];
-    let mode = r
-        .key("auth", "Who may call, on top of the site credentials")
-        .choice(&MODES, Mode::None);
-    let keys = r
-        .key("api_keys", "Bearer keys for auth = \"api-key\"")
-        .secrets(API_KEY_CHARS);
+    const MODES: [(&str, Mode); 3] = [("none", Mode::None), ("api-key", Mode::ApiKey), ("jwt", Mode::Jwt)];
+    let mode = r.key("auth", "Who may call, on top of the site credentials").choice(&MODES, Mode::None);
+    let keys = r.key("api_keys", "Bearer keys for auth = \"api-key\"").secrets(API_KEY_CHARS);
     let jwt = r.optional_table("jwt", read_jwt);
     if let Some(variable) = spring_security.filter(|_| !r.is_set("auth")) {
         let text = "the Java service asked for tokens here; set captcha.auth to \"jwt\" with \
@@ -151,10 +128,7 @@ fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
         let origin = Origin::Environment(variable.to_owned());
         r.problems.push(Problem::new(origin, "captcha.auth", text));
     }
-    for (key, used) in [
-        ("api_keys", mode == Mode::ApiKey),
-        ("jwt", mode == Mode::Jwt),
-    ] {
+    for (key, used) in [("api_keys", mode == Mode::ApiKey), ("jwt", mode == Mode::Jwt)] {
         if !used && r.is_set(key) {
             r.warn(key, "has no effect with this captcha.auth");
         }
@@ -168,10 +142,7 @@ fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
         }
         (Mode::Jwt, Some(Some(jwt))) => Auth::Jwt(jwt),
         (Mode::Jwt, None) => {
-            r.problem(
-                "auth",
-                "needs captcha.jwt.key_set_url or captcha.jwt.key_set_file",
-            );
+            r.problem("auth", "needs captcha.jwt.key_set_url or captcha.jwt.key_set_file");
             Auth::None
         }
         (Mode::Jwt, Some(None)) | (Mode::None, _) => Auth::None,
@@ -180,14 +151,9 @@ fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
 
 fn read_jwt(r: &mut Reader) -> Option<Jwt> {
     let url = r
-        .key(
-            "key_set_url",
-            "The issuer's key set (JWKS), fetched and refreshed",
-        )
+        .key("key_set_url", "The issuer's key set (JWKS), fetched and refreshed")
         .optional("URL", |text| forms::web_url(text).map(String::from));
-    let file = r
-        .key("key_set_file", "The issuer's key set (JWKS), read at start")
-        .path();
+    let file = r.key("key_set_file", "The issuer's key set (JWKS), read at start").path();
     let issuer = r.key("issuer", "Required `iss`").text();
     let audiences = r
         .key("audiences", "Accepted `aud`; empty accepts any")
@@ -207,9 +173,5 @@ fn read_jwt(r: &mut Reader) -> Option<Jwt> {
             return None;
         }
     };
-    Some(Jwt {
-        key_set,
-        issuer,
-        audiences,
-    })
+    Some(Jwt { key_set, issuer, audiences })
 }

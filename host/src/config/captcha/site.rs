@@ -6,26 +6,21 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Algorithm, Auto, Binding, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, Protocol, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE,
-    Secret, Site, WIDGET_CALLS_PER_MINUTE,
+    MAX_VERIFIES_PER_PAYLOAD, Protocol, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret,
+    Site, WIDGET_CALLS_PER_MINUTE,
     work::{MOST_LANES, Work},
 };
 use crate::config::{forms, reader::Reader};
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("v1", Protocol::V1), ("v2", Protocol::V2)];
-const BINDINGS: [(&str, Binding); 3] = [
-    ("none", Binding::None),
-    ("network", Binding::Network),
-    ("exact", Binding::Exact),
-];
+const BINDINGS: [(&str, Binding); 3] =
+    [("none", Binding::None), ("network", Binding::Network), ("exact", Binding::Exact)];
 
 impl Site {
     pub(super) fn read(r: &mut Reader) -> Self {
         let secrets = read_secrets(r);
         let compat = r.key("compat", "Behave as captchaservice 2.x").flag(false);
-        let protocol = r
-            .key("protocol", "ALTCHA protocol that is issued")
-            .choice(&PROTOCOLS, Protocol::V2);
+        let protocol = r.key("protocol", "ALTCHA protocol that is issued").choice(&PROTOCOLS, Protocol::V2);
         let work = read_work(r, protocol, compat);
         Self {
             secrets,
@@ -41,57 +36,33 @@ impl Site {
             parallelism: work.parallelism,
             deterministic: read_deterministic(r, protocol, compat),
             counter_max: r
-                .key(
-                    "counter_max",
-                    "Deterministic challenges draw their counter from 1 to this",
-                )
+                .key("counter_max", "Deterministic challenges draw their counter from 1 to this")
                 .integer(1..=65_536, COUNTER_MAX),
             difficulty_map: read_ladder(r, work),
             auto: r.optional_table("auto", |r| read_auto(r, work)).flatten(),
             binding: read_binding(r, compat),
             max_verifies_per_payload: r
-                .key(
-                    "max_verifies_per_payload",
-                    "How often one solved challenge is accepted",
-                )
+                .key("max_verifies_per_payload", "How often one solved challenge is accepted")
                 .integer(1..=1_000_000, MAX_VERIFIES_PER_PAYLOAD),
             max_failures_per_challenge: r
-                .key(
-                    "max_failures_per_challenge",
-                    "Failures after which a challenge is refused",
-                )
+                .key("max_failures_per_challenge", "Failures after which a challenge is refused")
                 .integer(1..=1_000_000, MAX_FAILURES_PER_CHALLENGE),
             source_address_ipv4_net_size: r
-                .key(
-                    "source_address_ipv4_net_size",
-                    "IPv4 prefix that makes a client's network",
-                )
+                .key("source_address_ipv4_net_size", "IPv4 prefix that makes a client's network")
                 .integer(0..=32, SOURCE_ADDRESS_IPV4_NET_SIZE),
             source_address_ipv6_net_size: r
-                .key(
-                    "source_address_ipv6_net_size",
-                    "IPv6 prefix that makes a client's network",
-                )
+                .key("source_address_ipv6_net_size", "IPv6 prefix that makes a client's network")
                 .integer(0..=128, SOURCE_ADDRESS_IPV6_NET_SIZE),
             whitelisted_source_addresses: r
-                .key(
-                    "whitelisted_source_addresses",
-                    "Clients whose challenges cost 1",
-                )
+                .key("whitelisted_source_addresses", "Clients whose challenges cost 1")
                 .list("addresses or networks", forms::network)
                 .unwrap_or_default(),
             allowed_origins: r
-                .key(
-                    "allowed_origins",
-                    "Origins whose pages may use the widget endpoints",
-                )
+                .key("allowed_origins", "Origins whose pages may use the widget endpoints")
                 .list("origins, * for all", forms::web_origin)
                 .unwrap_or_default(),
             widget_calls_per_minute: r
-                .key(
-                    "widget_calls_per_minute",
-                    "Widget calls a minute that one client may make",
-                )
+                .key("widget_calls_per_minute", "Widget calls a minute that one client may make")
                 .integer(1..=1_000_000, WIDGET_CALLS_PER_MINUTE),
         }
     }
@@ -99,17 +70,11 @@ impl Site {
 
 fn read_secrets(r: &mut Reader) -> Vec<Secret> {
     let secrets = r
-        .key(
-            "secret",
-            "What the site's back end proves itself with; two while rotating",
-        )
+        .key("secret", "What the site's back end proves itself with; two while rotating")
         .aliases(&["site_secret", "secrets"])
         .required()
         .secret_or_list();
-    if secrets
-        .as_ref()
-        .is_some_and(|secrets| !matches!(secrets.len(), 1 | 2))
-    {
+    if secrets.as_ref().is_some_and(|secrets| !matches!(secrets.len(), 1 | 2)) {
         r.problem("secret", "must be one secret or two");
     }
     let composed = |secret: &String| Secret::new(secret.nfc().collect::<String>());
@@ -118,11 +83,7 @@ fn read_secrets(r: &mut Reader) -> Vec<Secret> {
 
 fn read_work(r: &mut Reader, protocol: Protocol, compat: bool) -> Work {
     let plain = compat || protocol == Protocol::V1;
-    let default = if plain {
-        Algorithm::Sha256
-    } else {
-        Algorithm::Pbkdf2Sha256
-    };
+    let default = if plain { Algorithm::Sha256 } else { Algorithm::Pbkdf2Sha256 };
     let work = Work {
         algorithm: r
             .key("algorithm", "Proof-of-work function of issued challenges")
@@ -150,10 +111,7 @@ fn read_work(r: &mut Reader, protocol: Protocol, compat: bool) -> Work {
 
 fn read_deterministic(r: &mut Reader, protocol: Protocol, compat: bool) -> bool {
     let written = r
-        .key(
-            "deterministic",
-            "Draw the counter beforehand, so that judging costs two HMACs",
-        )
+        .key("deterministic", "Draw the counter beforehand, so that judging costs two HMACs")
         .default_text("true; false with compat or protocol v1")
         .optional_flag();
     let reason = match (compat, protocol) {
@@ -162,26 +120,17 @@ fn read_deterministic(r: &mut Reader, protocol: Protocol, compat: bool) -> bool 
         (_, Protocol::V2) => return written.unwrap_or(true),
     };
     if written == Some(true) {
-        r.problem(
-            "deterministic",
-            format!("is impossible with {reason}; leave it out"),
-        );
+        r.problem("deterministic", format!("is impossible with {reason}; leave it out"));
     }
     false
 }
 
 fn read_binding(r: &mut Reader, compat: bool) -> Binding {
     let binding = r
-        .key(
-            "binding",
-            "To what part of the client's address a challenge is bound",
-        )
+        .key("binding", "To what part of the client's address a challenge is bound")
         .choice(&BINDINGS, Binding::None);
     if compat && binding != Binding::None {
-        r.problem(
-            "binding",
-            "must be none with compat = true, whose challenges carry no data",
-        );
+        r.problem("binding", "must be none with compat = true, whose challenges carry no data");
     }
     binding
 }
@@ -189,19 +138,12 @@ fn read_binding(r: &mut Reader, compat: bool) -> Binding {
 fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     let rows = r.rows("difficulty_map", |r| {
         let min_visits = r
-            .key(
-                "min_visits",
-                "From this visit inside the window on, the present one included",
-            )
+            .key("min_visits", "From this visit inside the window on, the present one included")
             .required()
             .optional_integer(0..=1_000_000_000);
-        let cost =
-            "Rounds, iterations, N or passes, by algorithm; 5000 without a map, for PBKDF2 only";
+        let cost = "Rounds, iterations, N or passes, by algorithm; 5000 without a map, for PBKDF2 only";
         let cost = read_cost(r, "cost", cost, work);
-        Some(LadderStep {
-            min_visits: min_visits?,
-            cost: cost?,
-        })
+        Some(LadderStep { min_visits: min_visits?, cost: cost? })
     });
     let Some(rows) = rows else {
         return default_ladder(r, work);
@@ -211,20 +153,11 @@ fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     };
     ladder.sort_by_key(|step| step.min_visits);
     if ladder.first().is_none_or(|step| step.min_visits > 1) {
-        r.problem(
-            "difficulty_map",
-            "has no entry for the first visit; add one with min_visits = 1",
-        );
+        r.problem("difficulty_map", "has no entry for the first visit; add one with min_visits = 1");
     }
     let mut visits = BTreeSet::new();
-    if !ladder
-        .iter()
-        .all(|step| visits.insert(step.min_visits.max(1)))
-    {
-        r.problem(
-            "difficulty_map",
-            "has two entries for one visit; 0 and 1 both mean the first",
-        );
+    if !ladder.iter().all(|step| visits.insert(step.min_visits.max(1))) {
+        r.problem("difficulty_map", "has two entries for one visit; 0 and 1 both mean the first");
     }
     ladder
 }
@@ -233,14 +166,10 @@ fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
 fn default_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     if !r.is_set("difficulty_map") && (work.is_hash() || work.takes_memory()) {
         let name = work.algorithm.as_str();
-        let text =
-            format!("must be given with {name}, such as [{{ min_visits = 1, cost = 1000 }}]");
+        let text = format!("must be given with {name}, such as [{{ min_visits = 1, cost = 1000 }}]");
         r.problem("difficulty_map", text);
     }
-    vec![LadderStep {
-        min_visits: 1,
-        cost: COST,
-    }]
+    vec![LadderStep { min_visits: 1, cost: COST }]
 }
 
 fn read_auto(r: &mut Reader, work: Work) -> Option<Auto> {
@@ -252,24 +181,14 @@ fn read_auto(r: &mut Reader, work: Work) -> Option<Auto> {
         .map(Duration::from_millis);
     let min_cost = read_cost(r, "min_cost", "Least cost", work);
     let max_cost = read_cost(r, "max_cost", "Greatest cost", work);
-    if min_cost
-        .zip(max_cost)
-        .is_some_and(|(least, most)| least > most)
-    {
+    if min_cost.zip(max_cost).is_some_and(|(least, most)| least > most) {
         r.problem("min_cost", "is greater than max_cost; swap them");
     }
-    Some(Auto {
-        target_solve: target_solve?,
-        min_cost: min_cost?,
-        max_cost: max_cost?,
-    })
+    Some(Auto { target_solve: target_solve?, min_cost: min_cost?, max_cost: max_cost? })
 }
 
 fn read_cost(r: &mut Reader, name: &'static str, doc: &'static str, work: Work) -> Option<u32> {
-    let cost = r
-        .key(name, doc)
-        .required()
-        .optional_integer(1..=i64::from(u32::MAX))?;
+    let cost = r.key(name, doc).required().optional_integer(1..=i64::from(u32::MAX))?;
     if let Some(fault) = work.cost_fault(cost) {
         r.problem(name, fault);
         return None;

@@ -27,10 +27,7 @@ impl Work {
 
     /// Whether the function is a plain hash.
     pub(super) fn is_hash(self) -> bool {
-        matches!(
-            self.algorithm,
-            Algorithm::Sha256 | Algorithm::Sha384 | Algorithm::Sha512
-        )
+        matches!(self.algorithm, Algorithm::Sha256 | Algorithm::Sha384 | Algorithm::Sha512)
     }
 
     /// What is wrong with this function under a protocol.
@@ -61,12 +58,7 @@ impl Work {
     /// What is wrong with `parallelism`.
     pub(super) fn lanes_fault(self) -> Option<String> {
         let idle = !self.takes_memory() && self.parallelism.is_some();
-        idle.then(|| {
-            format!(
-                "has no effect with {}; leave it out",
-                self.algorithm.as_str()
-            )
-        })
+        idle.then(|| format!("has no effect with {}; leave it out", self.algorithm.as_str()))
     }
 
     /// What is wrong with a cost.
@@ -85,8 +77,7 @@ impl Work {
             return Some(format!("must be a power of two with SCRYPT, not {cost}"));
         }
         let memory = 128 * u64::from(cost) * u64::from(self.memory_cost.unwrap_or(1));
-        (memory > MOST_MEMORY).then(|| {
-            format!("takes {memory} bytes (128 * cost * memory_cost); {MOST_MEMORY} is the most")
-        })
+        (memory > MOST_MEMORY)
+            .then(|| format!("takes {memory} bytes (128 * cost * memory_cost); {MOST_MEMORY} is the most"))
     }
 }

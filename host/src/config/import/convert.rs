@@ -53,21 +53,12 @@ impl Conversion {
         {
             self.sites.insert(site.clone());
         }
-        let secret = path
-            .last()
-            .is_some_and(|last| last == "secret" || last == "hmac_key");
+        let secret = path.last().is_some_and(|last| last == "secret" || last == "hmac_key");
         let value = match text.parse() {
             Ok(number) if !secret => Value::Integer(number),
             _ => Value::String(text.to_owned()),
         };
-        tree::set(
-            &mut self.tree,
-            path,
-            Node {
-                origin: Origin::Default,
-                value,
-            },
-        );
+        tree::set(&mut self.tree, path, Node { origin: Origin::Default, value });
     }
 
     /// Properties that have no key of the same form.
@@ -90,8 +81,7 @@ impl Conversion {
             (_, Some("issueruri")) => self.token("issuer", text),
             (_, Some(audiences)) if audiences.starts_with("audiences") => {
                 let index = audiences.strip_prefix("audiences.");
-                let key =
-                    index.map_or("audiences".to_owned(), |index| format!("audiences.{index}"));
+                let key = index.map_or("audiences".to_owned(), |index| format!("audiences.{index}"));
                 self.token(&key, text);
             }
             _ => self.note(*line, format!("{} is not carried over", words.join("."))),
@@ -100,22 +90,12 @@ impl Conversion {
 
     fn token(&mut self, key: &str, text: &str) {
         self.set("captcha.auth", Value::String("jwt".to_owned()));
-        self.set(
-            &format!("captcha.jwt.{key}"),
-            Value::String(text.to_owned()),
-        );
+        self.set(&format!("captcha.jwt.{key}"), Value::String(text.to_owned()));
     }
 
     fn set(&mut self, path: &str, value: Value) {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-        tree::set(
-            &mut self.tree,
-            &path,
-            Node {
-                origin: Origin::Default,
-                value,
-            },
-        );
+        tree::set(&mut self.tree, &path, Node { origin: Origin::Default, value });
     }
 
     /// Ends the conversion.
@@ -139,27 +119,16 @@ impl Conversion {
     fn finish_sites(&mut self) {
         for site in std::mem::take(&mut self.sites) {
             let path = |key: &str| ["captcha", "sites", &site, key].map(str::to_owned);
-            let node = |value| Node {
-                origin: Origin::Default,
-                value,
-            };
+            let node = |value| Node { origin: Origin::Default, value };
             tree::set(&mut self.tree, &path("compat"), node(Value::Boolean(true)));
             if tree::get(&self.tree, &["captcha", "sites", &site, "difficulty_map"]).is_some() {
                 continue;
             }
-            let step = [
-                ("min_visits", Value::Integer(1)),
-                ("cost", Value::Integer(COST)),
-            ];
-            let step = step
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), node(value)));
+            let step = [("min_visits", Value::Integer(1)), ("cost", Value::Integer(COST))];
+            let step = step.into_iter().map(|(key, value)| (key.to_owned(), node(value)));
             let ladder = Value::List(vec![node(Value::Table(step.collect()))]);
             tree::set(&mut self.tree, &path("difficulty_map"), node(ladder));
-            self.note(
-                0,
-                format!("site {site} has no difficulty-map; it gets cost {COST} throughout"),
-            );
+            self.note(0, format!("site {site} has no difficulty-map; it gets cost {COST} throughout"));
         }
     }
 
@@ -171,33 +140,19 @@ impl Conversion {
             let text = "server.listen stays on loopback where the Java service took every address";
             self.note(0, text);
         }
-        let host = self
-            .address
-            .take()
-            .unwrap_or_else(|| server::LISTEN.ip().to_string());
-        let port = self
-            .port
-            .take()
-            .unwrap_or_else(|| server::LISTEN.port().to_string());
-        let host = if host.contains(':') {
-            format!("[{host}]")
-        } else {
-            host
-        };
+        let host = self.address.take().unwrap_or_else(|| server::LISTEN.ip().to_string());
+        let port = self.port.take().unwrap_or_else(|| server::LISTEN.port().to_string());
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
         self.set("server.listen", Value::String(format!("{host}:{port}")));
     }
 
     fn finish_database(&mut self) {
         match std::mem::take(&mut self.datasource).translate() {
-            None => self.note(
-                0,
-                "no spring.datasource.url: the ledger is a file in data_dir",
-            ),
+            None => self.note(0, "no spring.datasource.url: the ledger is a file in data_dir"),
             Some(Err(text)) => self.note(0, format!("spring.datasource.url {text}")),
             Some(Ok(translated)) => {
                 for name in translated.dropped {
-                    let text =
-                        format!("parameter {name} of spring.datasource.url is not carried over");
+                    let text = format!("parameter {name} of spring.datasource.url is not carried over");
                     self.note(0, text);
                 }
                 self.set("captcha.database", Value::String(translated.url));
@@ -209,15 +164,9 @@ impl Conversion {
         if tree::get(&self.tree, &["captcha", "auth"]).is_none() {
             return;
         }
-        self.note(
-            0,
-            "callers need tokens (captcha.auth); with profile no-security set it to \"none\"",
-        );
+        self.note(0, "callers need tokens (captcha.auth); with profile no-security set it to \"none\"");
         if tree::get(&self.tree, &["captcha", "jwt", "key_set_url"]).is_none() {
-            self.note(
-                0,
-                "captcha.jwt.key_set_url is missing: write the issuer's jwks_uri there",
-            );
+            self.note(0, "captcha.jwt.key_set_url is missing: write the issuer's jwks_uri there");
         }
     }
 
@@ -231,15 +180,8 @@ impl Conversion {
             _ => return,
         };
         if ids.iter().any(|id| id == "prometheus") && !ids.iter().any(|id| id == "metrics") {
-            let node = |id| Node {
-                origin: Origin::Default,
-                value: Value::String(id),
-            };
-            let ids = ids
-                .into_iter()
-                .chain(["metrics".to_owned()])
-                .map(node)
-                .collect();
+            let node = |id| Node { origin: Origin::Default, value: Value::String(id) };
+            let ids = ids.into_iter().chain(["metrics".to_owned()]).map(node).collect();
             self.set(&INCLUDE.join("."), Value::List(ids));
         }
     }
@@ -268,19 +210,11 @@ fn to_value(value: &Value, path: &mut Vec<String>) -> toml::Value {
         Value::Integer(number) => toml::Value::Integer(*number),
         Value::Boolean(flag) => toml::Value::Boolean(*flag),
         Value::Other(kind) => toml::Value::String((*kind).to_owned()),
-        Value::List(nodes) => toml::Value::Array(
-            nodes
-                .iter()
-                .map(|node| to_value(&node.value, path))
-                .collect(),
-        ),
+        Value::List(nodes) => {
+            toml::Value::Array(nodes.iter().map(|node| to_value(&node.value, path)).collect())
+        }
         Value::Table(table) => match indexed(table, path) {
-            Some(nodes) => toml::Value::Array(
-                nodes
-                    .iter()
-                    .map(|node| to_value(&node.value, path))
-                    .collect(),
-            ),
+            Some(nodes) => toml::Value::Array(nodes.iter().map(|node| to_value(&node.value, path)).collect()),
             None => toml::Value::Table(to_toml(table, path)),
         },
     }

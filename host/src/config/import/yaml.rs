@@ -22,20 +22,13 @@ pub(super) struct Property {
 impl Property {
     /// The name as Spring compares it.
     pub(super) fn name(&self) -> String {
-        self.words
-            .iter()
-            .map(|word| spring::fold(word))
-            .collect::<Vec<_>>()
-            .join(".")
+        self.words.iter().map(|word| spring::fold(word)).collect::<Vec<_>>().join(".")
     }
 }
 
 /// The properties of each document.
 pub(super) fn documents(text: &str) -> Result<Vec<Vec<Property>>, ImportError> {
-    let mut reader = Reader {
-        parser: Parser::new_from_str(text),
-        out: Vec::new(),
-    };
+    let mut reader = Reader { parser: Parser::new_from_str(text), out: Vec::new() };
     let mut documents = Vec::new();
     loop {
         match reader.next()? {
@@ -61,36 +54,21 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn node(
-        &mut self,
-        event: Event<'t>,
-        line: usize,
-        name: &mut Vec<String>,
-    ) -> Result<(), ImportError> {
+    fn node(&mut self, event: Event<'t>, line: usize, name: &mut Vec<String>) -> Result<(), ImportError> {
         if name.len() > MOST_DEEP {
-            return Err(ImportError {
-                line,
-                text: "is nested too deeply".to_owned(),
-            });
+            return Err(ImportError { line, text: "is nested too deeply".to_owned() });
         }
         match event {
             Event::Scalar(text, style, ..) => {
                 let nothing = matches!(&*text, "" | "~" | "null") && style == ScalarStyle::Plain;
                 if !nothing && !name.is_empty() {
-                    self.out.push(Property {
-                        words: name.clone(),
-                        text: text.into_owned(),
-                        line,
-                    });
+                    self.out.push(Property { words: name.clone(), text: text.into_owned(), line });
                 }
                 Ok(())
             }
             Event::SequenceStart(..) => self.sequence(name),
             Event::MappingStart(..) => self.mapping(name),
-            _ => Err(ImportError {
-                line,
-                text: "aliases are not read; write the value out".to_owned(),
-            }),
+            _ => Err(ImportError { line, text: "aliases are not read; write the value out".to_owned() }),
         }
     }
 
@@ -114,10 +92,7 @@ impl<'t> Reader<'t> {
                 Event::MappingEnd => return Ok(()),
                 Event::Scalar(key, ..) => key,
                 _ => {
-                    return Err(ImportError {
-                        line,
-                        text: "a name must be plain text".to_owned(),
-                    });
+                    return Err(ImportError { line, text: "a name must be plain text".to_owned() });
                 }
             };
             let above = name.len();
@@ -130,10 +105,7 @@ impl<'t> Reader<'t> {
 }
 
 fn not_yaml(error: &ScanError) -> ImportError {
-    ImportError {
-        line: error.marker().line(),
-        text: format!("not valid YAML: {}", error.info()),
-    }
+    ImportError { line: error.marker().line(), text: format!("not valid YAML: {}", error.info()) }
 }
 
 /// Splits `a.b[0].c` and `a.[b.c].d`, where brackets hold an index or a name with dots.

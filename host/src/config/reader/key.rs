@@ -22,15 +22,7 @@ pub(in crate::config) struct Key<'r> {
 
 impl<'r> Key<'r> {
     pub(super) fn new(reader: &'r mut Reader, name: &'static str, doc: &'static str) -> Self {
-        Self {
-            reader,
-            name,
-            doc,
-            aliases: &[],
-            unit: None,
-            default: None,
-            required: false,
-        }
+        Self { reader, name, doc, aliases: &[], unit: None, default: None, required: false }
     }
 
     /// Other names for the same key.
@@ -40,32 +32,22 @@ impl<'r> Key<'r> {
 
     /// The unit in the reference.
     pub(in crate::config) fn unit(self, unit: &'static str) -> Self {
-        Self {
-            unit: Some(unit),
-            ..self
-        }
+        Self { unit: Some(unit), ..self }
     }
 
     /// What the reference says of a default that depends on other keys.
     pub(in crate::config) fn default_text(self, default: &'static str) -> Self {
-        Self {
-            default: Some(default),
-            ..self
-        }
+        Self { default: Some(default), ..self }
     }
 
     /// Makes its absence a problem.
     pub(in crate::config) fn required(self) -> Self {
-        Self {
-            required: true,
-            ..self
-        }
+        Self { required: true, ..self }
     }
 
     /// `true` or `false`.
     pub(in crate::config) fn flag(self, default: bool) -> bool {
-        self.read("true or false", default.to_string(), parse::boolean)
-            .unwrap_or(default)
+        self.read("true or false", default.to_string(), parse::boolean).unwrap_or(default)
     }
 
     /// `true`, `false` or nothing.
@@ -91,27 +73,15 @@ impl<'r> Key<'r> {
     }
 
     /// A duration in whole seconds.
-    pub(in crate::config) fn seconds(
-        self,
-        range: RangeInclusive<i64>,
-        default: Duration,
-    ) -> Duration {
+    pub(in crate::config) fn seconds(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_secs().to_string();
-        self.unit("seconds")
-            .number(range, shown)
-            .map_or(default, Duration::from_secs)
+        self.unit("seconds").number(range, shown).map_or(default, Duration::from_secs)
     }
 
     /// A duration in whole milliseconds.
-    pub(in crate::config) fn millis(
-        self,
-        range: RangeInclusive<i64>,
-        default: Duration,
-    ) -> Duration {
+    pub(in crate::config) fn millis(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_millis().to_string();
-        self.unit("milliseconds")
-            .number(range, shown)
-            .map_or(default, Duration::from_millis)
+        self.unit("milliseconds").number(range, shown).map_or(default, Duration::from_millis)
     }
 
     /// Free text, or nothing.
@@ -135,8 +105,7 @@ impl<'r> Key<'r> {
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> T {
         let shown = default.to_string();
-        self.read(form, shown, |value| parse(&parse::text(value)?))
-            .unwrap_or(default)
+        self.read(form, shown, |value| parse(&parse::text(value)?)).unwrap_or(default)
     }
 
     /// Text of some form, or nothing.
@@ -149,28 +118,16 @@ impl<'r> Key<'r> {
     }
 
     /// One of a few words.
-    pub(in crate::config) fn choice<T: Copy + PartialEq>(
-        self,
-        words: &[(&'static str, T)],
-        default: T,
-    ) -> T {
-        let shown = words
-            .iter()
-            .find(|(_, value)| *value == default)
-            .map_or("", |(word, _)| word);
-        let known = words
-            .iter()
-            .map(|(word, _)| *word)
-            .collect::<Vec<_>>()
-            .join(", ");
+    pub(in crate::config) fn choice<T: Copy + PartialEq>(self, words: &[(&'static str, T)], default: T) -> T {
+        let shown = words.iter().find(|(_, value)| *value == default).map_or("", |(word, _)| word);
+        let known = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
         let pick = |value: Value| {
             let text = parse::text(value)?;
             let same = |(word, _): &&(&str, T)| word.eq_ignore_ascii_case(&text.replace('_', "-"));
             let found = words.iter().find(same).map(|(_, value)| *value);
             found.ok_or_else(|| format!("must be one of {known}, not `{text}`"))
         };
-        self.read(&format!("one of {known}"), shown.to_owned(), pick)
-            .unwrap_or(default)
+        self.read(&format!("one of {known}"), shown.to_owned(), pick).unwrap_or(default)
     }
 
     /// A list of texts of some form, each judged on its own; `None` when left out or wrong.
@@ -179,15 +136,12 @@ impl<'r> Key<'r> {
         form: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<Vec<T>> {
-        self.entries(&format!("list of {form}"), true, |value| {
-            parse(&parse::text(value)?)
-        })
+        self.entries(&format!("list of {form}"), true, |value| parse(&parse::text(value)?))
     }
 
     /// A secret or `file:PATH`.
     pub(in crate::config) fn secret(self) -> Option<Secret> {
-        self.read("text or file:PATH", String::new(), parse::secret)
-            .map(Secret::new)
+        self.read("text or file:PATH", String::new(), parse::secret).map(Secret::new)
     }
 
     /// Secrets of at least some characters, each as text or `file:PATH`.
@@ -195,14 +149,11 @@ impl<'r> Key<'r> {
         let parse = |value| {
             let secret = parse::secret(value)?;
             if secret.chars().count() < least {
-                return Err(format!(
-                    "must have at least {least} characters; make a longer one"
-                ));
+                return Err(format!("must have at least {least} characters; make a longer one"));
             }
             Ok(Secret::new(secret))
         };
-        self.entries("list of text or file:PATH", true, parse)
-            .unwrap_or_default()
+        self.entries("list of text or file:PATH", true, parse).unwrap_or_default()
     }
 
     /// One secret or a list of them, where text is always one.
@@ -215,10 +166,7 @@ impl<'r> Key<'r> {
         let form = format!("{least} to {most}");
         self.read(&form, default, |value| {
             let number = parse::integer(value)?;
-            let inside = range
-                .contains(&number)
-                .then(|| T::try_from(number).ok())
-                .flatten();
+            let inside = range.contains(&number).then(|| T::try_from(number).ok()).flatten();
             inside.ok_or_else(|| format!("must be from {least} to {most}, not {number}"))
         })
     }
@@ -275,9 +223,7 @@ impl<'r> Key<'r> {
         self.reader.document(KeyDoc {
             path: super::join(&self.reader.frame.label, self.name),
             default: self.default.map_or(default, str::to_owned),
-            unit: self
-                .unit
-                .map_or(form.to_owned(), |unit| format!("{unit}, {form}")),
+            unit: self.unit.map_or(form.to_owned(), |unit| format!("{unit}, {form}")),
             doc: self.doc,
         });
         let mut found = self.reader.take(self.name);
@@ -286,8 +232,7 @@ impl<'r> Key<'r> {
                 continue;
             };
             if found.is_some() {
-                self.reader
-                    .problem(alias, format!("is another name of {}; give one", self.name));
+                self.reader.problem(alias, format!("is another name of {}; give one", self.name));
             } else {
                 self.reader.remember(self.name, node.origin.clone());
                 found = Some(node);

@@ -17,10 +17,7 @@ pub(super) fn text(value: Value) -> Result<String, String> {
 pub(super) fn integer(value: Value) -> Result<i64, String> {
     match value {
         Value::Integer(number) => Ok(number),
-        Value::Text(text) => text
-            .trim()
-            .parse()
-            .map_err(|_| format!("must be a whole number, not `{text}`")),
+        Value::Text(text) => text.trim().parse().map_err(|_| format!("must be a whole number, not `{text}`")),
         other => Err(format!("must be a whole number, not {}", other.kind())),
     }
 }
@@ -43,14 +40,8 @@ pub(super) fn items(value: Value, origin: &Origin) -> Result<Vec<Node>, String> 
         Value::List(nodes) => Ok(nodes),
         Value::Table(table) => indexed(table),
         Value::Text(text) | Value::String(text) => {
-            let entries = text
-                .split(',')
-                .map(str::trim)
-                .filter(|entry| !entry.is_empty());
-            let node = |entry: &str| Node {
-                origin: origin.clone(),
-                value: Value::String(entry.to_owned()),
-            };
+            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            let node = |entry: &str| Node { origin: origin.clone(), value: Value::String(entry.to_owned()) };
             Ok(entries.map(node).collect())
         }
         other => Err(format!("must be a list, not {}", other.kind())),

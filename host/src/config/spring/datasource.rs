@@ -36,11 +36,7 @@ impl Datasource {
              instead"
                 .to_owned()
         };
-        Some(
-            parse(jdbc)
-                .and_then(|java| self.fill(&java))
-                .ok_or_else(wrong),
-        )
+        Some(parse(jdbc).and_then(|java| self.fill(&java)).ok_or_else(wrong))
     }
 
     fn fill(&self, java: &Url) -> Option<Translated> {
@@ -48,17 +44,12 @@ impl Datasource {
         url.set_query(None);
         let (mut ours, mut dropped, mut ssl) = (Vec::new(), Vec::new(), false);
         let (mut username, mut password) = (self.username.clone(), self.password.clone());
-        for (name, value) in java
-            .query_pairs()
-            .map(|(name, value)| (name, value.into_owned()))
-        {
+        for (name, value) in java.query_pairs().map(|(name, value)| (name, value.into_owned())) {
             match name.as_ref() {
                 "user" => username = username.or(Some(value)),
                 "password" => password = password.or(Some(value)),
                 "ssl" => ssl = value != "false",
-                "sslmode" | "sslrootcert" | "sslcert" | "sslkey" => {
-                    ours.push((name.to_string(), value))
-                }
+                "sslmode" | "sslrootcert" | "sslcert" | "sslkey" => ours.push((name.to_string(), value)),
                 "ApplicationName" => ours.push(("application_name".to_owned(), value)),
                 "currentSchema" => ours.push(("options[search_path]".to_owned(), value)),
                 _ => dropped.push(name.to_string()),
@@ -70,13 +61,9 @@ impl Datasource {
         if !ours.is_empty() {
             url.query_pairs_mut().extend_pairs(ours);
         }
-        url.set_username(username.as_deref().unwrap_or_default())
-            .ok()?;
+        url.set_username(username.as_deref().unwrap_or_default()).ok()?;
         url.set_password(password.as_deref()).ok()?;
-        Some(Translated {
-            url: url.into(),
-            dropped,
-        })
+        Some(Translated { url: url.into(), dropped })
     }
 }
 

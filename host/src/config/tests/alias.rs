@@ -18,14 +18,8 @@ fn the_java_services_variables_configure_everything() {
         ("CAPTCHA_SITES_TEST_DIFFICULTY_MAP_1_COST", "5000"),
         ("CAPTCHA_SITES_TEST_SOURCEADDRESSIPV4NETSIZE", "24"),
         ("CAPTCHA_SITES_TEST_SOURCE_ADDRESS_IPV6_NET_SIZE", "64"),
-        (
-            "CAPTCHA_SITES_TEST_WHITELISTEDSOURCEADDRESSES",
-            "10.0.0.0/8,::1",
-        ),
-        (
-            "MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE",
-            "health,prometheus",
-        ),
+        ("CAPTCHA_SITES_TEST_WHITELISTEDSOURCEADDRESSES", "10.0.0.0/8,::1"),
+        ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE", "health,prometheus"),
         ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_EXCLUDE_0", "health"),
         ("MANAGEMENT_ENDPOINTS_WEB_BASE_PATH", "/ops"),
         ("MANAGEMENT_ENDPOINT_HEALTH_SHOWDETAILS", "always"),
@@ -41,43 +35,22 @@ fn the_java_services_variables_configure_everything() {
     let site = &config.captcha.sites["test"];
     assert!(site.compat && !site.deterministic);
     assert_eq!(site.algorithm, Algorithm::Sha256);
-    assert_eq!(
-        site.difficulty_map[1],
-        LadderStep {
-            min_visits: 10,
-            cost: 5000
-        }
-    );
+    assert_eq!(site.difficulty_map[1], LadderStep { min_visits: 10, cost: 5000 });
     assert_eq!(site.max_verifies_per_payload, 2);
-    assert_eq!(
-        (
-            site.source_address_ipv4_net_size,
-            site.source_address_ipv6_net_size
-        ),
-        (24, 64)
-    );
+    assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (24, 64));
     assert_eq!(site.whitelisted_source_addresses.len(), 2);
-    assert_eq!(
-        config.management.exposed.into_iter().collect::<Vec<_>>(),
-        [Endpoint::Prometheus]
-    );
+    assert_eq!(config.management.exposed.into_iter().collect::<Vec<_>>(), [Endpoint::Prometheus]);
     assert_eq!(config.management.base_path, "/ops");
     assert_eq!(config.management.show_details, ShowDetails::Always);
-    assert_eq!(
-        config.management.listen.unwrap().to_string(),
-        "127.0.0.1:9000"
-    );
+    assert_eq!(config.management.listen.unwrap().to_string(), "127.0.0.1:9000");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:39146");
 }
 
 #[test]
 fn aliases_add_to_a_site_of_the_file_without_changing_its_mode() {
     let toml = "[captcha.sites.My_Site]\nsecret = 'old'";
-    let site = loaded(toml, &[("CAPTCHA_SITES_MY_SITE_SECRET", "new")])
-        .config
-        .captcha
-        .sites
-        .remove("My_Site");
+    let site =
+        loaded(toml, &[("CAPTCHA_SITES_MY_SITE_SECRET", "new")]).config.captcha.sites.remove("My_Site");
     let site = site.unwrap();
     assert_eq!(site.secrets[0].expose(), "new");
     assert!(!site.compat);
@@ -90,54 +63,24 @@ fn variables_of_one_site_stay_together() {
         ("CAPTCHA_SITES_MY_SITE_DIFFICULTYMAP_0_COST", "7"),
         ("CAPTCHA_SITES_MY_SITE_SECRET", "s"),
         ("BULKHEAD_CAPTCHA__SITES__MY_SITE__COMPAT", "false"),
-        (
-            "BULKHEAD_CAPTCHA__SITES__MY_SITE__ALGORITHM",
-            "PBKDF2/SHA-512",
-        ),
+        ("BULKHEAD_CAPTCHA__SITES__MY_SITE__ALGORITHM", "PBKDF2/SHA-512"),
     ];
     let sites = loaded("", &environment).config.captcha.sites;
     assert_eq!(sites.keys().collect::<Vec<_>>(), ["my_site"]);
-    assert_eq!(
-        (
-            sites["my_site"].difficulty_map[0].cost,
-            sites["my_site"].compat
-        ),
-        (7, false)
-    );
+    assert_eq!((sites["my_site"].difficulty_map[0].cost, sites["my_site"].compat), (7, false));
     let problems = refused("", &environment[2..3]).to_string();
-    assert!(
-        problems.contains("captcha.sites.my.difficulty_map: must be given with SHA-256"),
-        "{problems}"
-    );
+    assert!(problems.contains("captcha.sites.my.difficulty_map: must be given with SHA-256"), "{problems}");
 }
 
 #[test]
 fn a_jdbc_url_becomes_ours() {
     let cases = [
-        (
-            "jdbc:postgresql://h:5433/db",
-            "postgres://admin:p%40ss%2Fw@h:5433/db",
-        ),
-        (
-            "jdbc:postgresql://h/db?sslmode=require",
-            "postgres://admin:p%40ss%2Fw@h/db?sslmode=require",
-        ),
-        (
-            "jdbc:postgresql://h/db?ssl=true",
-            "postgres://admin:p%40ss%2Fw@h/db?sslmode=verify-full",
-        ),
-        (
-            "jdbc:postgresql:db",
-            "postgres://admin:p%40ss%2Fw@localhost/db",
-        ),
-        (
-            "jdbc:postgresql:///db",
-            "postgres://admin:p%40ss%2Fw@localhost/db",
-        ),
-        (
-            "jdbc:postgresql://[::1]:5/db",
-            "postgres://admin:p%40ss%2Fw@[::1]:5/db",
-        ),
+        ("jdbc:postgresql://h:5433/db", "postgres://admin:p%40ss%2Fw@h:5433/db"),
+        ("jdbc:postgresql://h/db?sslmode=require", "postgres://admin:p%40ss%2Fw@h/db?sslmode=require"),
+        ("jdbc:postgresql://h/db?ssl=true", "postgres://admin:p%40ss%2Fw@h/db?sslmode=verify-full"),
+        ("jdbc:postgresql:db", "postgres://admin:p%40ss%2Fw@localhost/db"),
+        ("jdbc:postgresql:///db", "postgres://admin:p%40ss%2Fw@localhost/db"),
+        ("jdbc:postgresql://[::1]:5/db", "postgres://admin:p%40ss%2Fw@[::1]:5/db"),
         (
             "jdbc:postgresql://h/db?currentSchema=s",
             "postgres://admin:p%40ss%2Fw@h/db?options%5Bsearch_path%5D=s",
@@ -159,38 +102,22 @@ fn a_jdbc_url_becomes_ours() {
 
 #[test]
 fn a_jdbc_url_that_cannot_be_ours_is_refused() {
-    for jdbc in [
-        "jdbc:h2:mem:x",
-        "jdbc:postgresql://a,b/db",
-        "jdbc:postgresql://u:p@h/db",
-        "x",
-    ] {
+    for jdbc in ["jdbc:h2:mem:x", "jdbc:postgresql://a,b/db", "jdbc:postgresql://u:p@h/db", "x"] {
         let problems = refused("", &[("SPRING_DATASOURCE_URL", jdbc)]).to_string();
         let start = "SPRING_DATASOURCE_URL: captcha.database: must be jdbc:postgresql://";
         assert!(problems.starts_with(start), "{problems}");
     }
     let environment = [
         ("CAPTCHA_HMAC_KEY", "k"),
-        (
-            "SPRING_DATASOURCE_URL",
-            "jdbc:postgresql://h/db?user=u&reWriteBatchedInserts=true",
-        ),
+        ("SPRING_DATASOURCE_URL", "jdbc:postgresql://h/db?user=u&reWriteBatchedInserts=true"),
     ];
     let warnings = loaded("", &environment).warnings;
-    assert!(
-        warnings[0]
-            .text
-            .contains("ignored parameter(s) reWriteBatchedInserts"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].text.contains("ignored parameter(s) reWriteBatchedInserts"), "{warnings:?}");
 }
 
 #[test]
 fn problems_name_the_variable() {
-    let environment = [
-        ("CAPTCHA_CAPTCHATIMEOUTSECONDS", "soon"),
-        ("SERVER_PORT", "http"),
-    ];
+    let environment = [("CAPTCHA_CAPTCHATIMEOUTSECONDS", "soon"), ("SERVER_PORT", "http")];
     let problems = refused("", &environment).to_string();
     let expected = "\
 CAPTCHA_CAPTCHATIMEOUTSECONDS: captcha.captcha_timeout_seconds: must be a whole number, not `soon`
@@ -200,16 +127,9 @@ SERVER_PORT: server.listen: must be a port from 0 to 65535, not `http`";
 
 #[test]
 fn foreign_variables_are_only_warned_about() {
-    let environment = [
-        ("CAPTCHA_COLOUR", "red"),
-        ("MANAGEMENT_METRICS_TAGS_X", "y"),
-        ("SPRING_PROFILES_ACTIVE", "z"),
-    ];
+    let environment =
+        [("CAPTCHA_COLOUR", "red"), ("MANAGEMENT_METRICS_TAGS_X", "y"), ("SPRING_PROFILES_ACTIVE", "z")];
     let loaded = loaded("", &environment);
     assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);
-    assert!(
-        loaded.warnings[0]
-            .to_string()
-            .starts_with("CAPTCHA_COLOUR: ignored")
-    );
+    assert!(loaded.warnings[0].to_string().starts_with("CAPTCHA_COLOUR: ignored"));
 }

@@ -1,7 +1,5 @@
 use super::{each_refused, loaded, refused};
-use crate::config::captcha::{
-    Algorithm, Auth, Binding, Database, KeySet, LadderStep, Protocol, Site,
-};
+use crate::config::captcha::{Algorithm, Auth, Binding, Database, KeySet, LadderStep, Protocol, Site};
 
 const COMPAT: &str = "compat = true\ndifficulty_map = [{ min_visits = 1, cost = 1000 }]\n";
 
@@ -18,26 +16,11 @@ fn step(min_visits: u32, cost: u32) -> LadderStep {
 fn a_site_needs_only_a_secret() {
     let site = site("");
     assert!(!site.compat && site.deterministic && !site.accept_v1);
-    assert_eq!(
-        (site.protocol, site.algorithm),
-        (Protocol::V2, Algorithm::Pbkdf2Sha256)
-    );
+    assert_eq!((site.protocol, site.algorithm), (Protocol::V2, Algorithm::Pbkdf2Sha256));
     assert_eq!(site.difficulty_map, [step(1, 5000)]);
     assert_eq!((site.binding, site.counter_max), (Binding::None, 256));
-    assert_eq!(
-        (
-            site.max_verifies_per_payload,
-            site.max_failures_per_challenge
-        ),
-        (1, 10)
-    );
-    assert_eq!(
-        (
-            site.source_address_ipv4_net_size,
-            site.source_address_ipv6_net_size
-        ),
-        (32, 128)
-    );
+    assert_eq!((site.max_verifies_per_payload, site.max_failures_per_challenge), (1, 10));
+    assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (32, 128));
 }
 
 #[test]
@@ -73,32 +56,17 @@ fn secrets_rotate_and_are_composed() {
     let secrets = |line: &str| {
         let toml = format!("[captcha.sites.a]\n{line}");
         let site = loaded(&toml, &[]).config.captcha.sites.remove("a").unwrap();
-        site.secrets
-            .iter()
-            .map(|secret| secret.expose().to_owned())
-            .collect::<Vec<_>>()
+        site.secrets.iter().map(|secret| secret.expose().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(secrets("site_secret = 'x'"), ["x"]);
     assert_eq!(secrets("site-secret = 'a, b'"), ["a, b"]);
     assert_eq!(secrets("secrets = ['x', 'y']"), ["x", "y"]);
     assert_eq!(secrets("secret = \"e\\u0301\""), ["\u{e9}"]);
     each_refused(&[
-        (
-            "[captcha.sites.a]",
-            "line 1: captcha.sites.a.secret: must be given",
-        ),
-        (
-            "[captcha.sites.a]\nsecret = ' '",
-            "captcha.sites.a.secret.0: must not be empty",
-        ),
-        (
-            "[captcha.sites.a]\nsecrets = ['1', '2', '3']",
-            "must be one secret or two",
-        ),
-        (
-            "[captcha.sites.a]\nsecret = 'x'\nsecrets = ['y']",
-            "another name of secret; give one",
-        ),
+        ("[captcha.sites.a]", "line 1: captcha.sites.a.secret: must be given"),
+        ("[captcha.sites.a]\nsecret = ' '", "captcha.sites.a.secret.0: must not be empty"),
+        ("[captcha.sites.a]\nsecrets = ['1', '2', '3']", "must be one secret or two"),
+        ("[captcha.sites.a]\nsecret = 'x'\nsecrets = ['y']", "another name of secret; give one"),
     ]);
 }
 
@@ -114,34 +82,19 @@ fn unsound_sites_are_refused() {
             "difficulty_map = [{ min_visits = 0, cost = 1 }, { min_visits = 1, cost = 2 }]",
             "two entries for one visit",
         ),
-        (
-            "difficulty_map = [{ min_visits = 1 }]",
-            "difficulty_map.0.cost: must be given",
-        ),
+        ("difficulty_map = [{ min_visits = 1 }]", "difficulty_map.0.cost: must be given"),
         (
             "difficulty_map = [{ min_visits = 1, cost = 10000001 }]",
             "must be from 1 to 10000000 with PBKDF2/SHA-256",
         ),
-        (
-            "difficulty_map = 5",
-            "must be a list of tables, not a whole number",
-        ),
-        (
-            "compat = true",
-            "difficulty_map: must be given with SHA-256",
-        ),
-        (
-            "algorithm = 'MD5'",
-            "algorithm: must be one of SHA-256, SHA-384",
-        ),
+        ("difficulty_map = 5", "must be a list of tables, not a whole number"),
+        ("compat = true", "difficulty_map: must be given with SHA-256"),
+        ("algorithm = 'MD5'", "algorithm: must be one of SHA-256, SHA-384"),
         (
             "algorithm = 'SCRYPT'\ndifficulty_map = [{ min_visits = 1, cost = 1024 }]",
             "memory_cost: must be given with SCRYPT",
         ),
-        (
-            "memory_cost = 8",
-            "memory_cost: has no effect with PBKDF2/SHA-256",
-        ),
+        ("memory_cost = 8", "memory_cost: has no effect with PBKDF2/SHA-256"),
         ("parallelism = 2", "parallelism: has no effect"),
         ("parallelism = 5", "must be from 1 to 4"),
         (
@@ -160,10 +113,7 @@ fn unsound_sites_are_refused() {
             "algorithm = 'ARGON2ID'\nmemory_cost = 8\ndifficulty_map = [{ min_visits = 1, cost = 65 }]",
             "must be from 1 to 64 with ARGON2ID",
         ),
-        (
-            "protocol = 'v1'\nalgorithm = 'PBKDF2/SHA-256'",
-            "algorithm: must be SHA-256, SHA-384 or SHA-512",
-        ),
+        ("protocol = 'v1'\nalgorithm = 'PBKDF2/SHA-256'", "algorithm: must be SHA-256, SHA-384 or SHA-512"),
         (
             "auto = { target_solve_ms = 5, min_cost = 9, max_cost = 2 }",
             "auto.min_cost: is greater than max_cost",
@@ -171,50 +121,26 @@ fn unsound_sites_are_refused() {
         ("max_verifies_per_payload = 0", "must be from 1"),
         ("counter_max = 65537", "must be from 1 to 65536"),
         ("source_address_ipv4_net_size = 33", "must be from 0 to 32"),
-        (
-            "source_address_ipv6_net_size = 129",
-            "must be from 0 to 128",
-        ),
+        ("source_address_ipv6_net_size = 129", "must be from 0 to 128"),
         ("source_address_ipv4_net_size = -1", "must be from 0 to 32"),
         (
             "whitelisted_source_addresses = ['10.0.0.0/33']",
             "whitelisted_source_addresses.0: must be an IP address",
         ),
-        (
-            "allowed_origins = ['https://a.example/']",
-            "write it as https://a.example",
-        ),
-        (
-            "allowed_origins = ['https://A.example:443']",
-            "write it as https://a.example",
-        ),
-        (
-            "allowed_origins = ['a.example']",
-            "must be an origin such as",
-        ),
+        ("allowed_origins = ['https://a.example/']", "write it as https://a.example"),
+        ("allowed_origins = ['https://A.example:443']", "write it as https://a.example"),
+        ("allowed_origins = ['a.example']", "must be an origin such as"),
         ("widget_calls_per_minute = 0", "must be from 1"),
     ];
     for (body, words) in cases {
         each_refused(&[(&format!("[captcha.sites.a]\nsecret = 's'\n{body}"), words)]);
     }
     for (line, words) in [
-        (
-            "deterministic = true",
-            "deterministic: is impossible with compat = true",
-        ),
-        (
-            "algorithm = 'SHA-512'",
-            "algorithm: must be SHA-256 with compat = true",
-        ),
-        (
-            "binding = 'exact'",
-            "binding: must be none with compat = true",
-        ),
+        ("deterministic = true", "deterministic: is impossible with compat = true"),
+        ("algorithm = 'SHA-512'", "algorithm: must be SHA-256 with compat = true"),
+        ("binding = 'exact'", "binding: must be none with compat = true"),
     ] {
-        each_refused(&[(
-            &format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}{line}"),
-            words,
-        )]);
+        each_refused(&[(&format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}{line}"), words)]);
     }
 }
 
@@ -223,14 +149,8 @@ fn site_keys_must_differ_in_nfc() {
     let toml = "[captcha.sites.\"\u{e9}\"]\nsecret = 's'\n[captcha.sites.\"e\u{301}\"]\nsecret = 's'\n\
                 [captcha.sites.'']\nsecret = 's'";
     let problems = refused(toml, &[]).to_string();
-    assert!(
-        problems.contains("clashes with another site key"),
-        "{problems}"
-    );
-    assert!(
-        problems.contains("a site key must not be empty"),
-        "{problems}"
-    );
+    assert!(problems.contains("clashes with another site key"), "{problems}");
+    assert!(problems.contains("a site key must not be empty"), "{problems}");
 }
 
 #[test]
@@ -239,35 +159,15 @@ fn databases_are_told_apart() {
         let toml = format!("[captcha]\nhmac_key = 'k'\ndatabase = '{url}'");
         loaded(&toml, &[]).config.captcha.database
     };
-    assert!(matches!(
-        loaded("", &[]).config.captcha.database,
-        Database::EmbeddedSqlite
-    ));
-    assert!(
-        matches!(database("sqlite:/a/b.db"), Database::Sqlite(path) if path.ends_with("a/b.db"))
-    );
+    assert!(matches!(loaded("", &[]).config.captcha.database, Database::EmbeddedSqlite));
+    assert!(matches!(database("sqlite:/a/b.db"), Database::Sqlite(path) if path.ends_with("a/b.db")));
     assert!(matches!(database("sqlite:///a/b.db"), Database::Sqlite(path) if path.is_absolute()));
-    assert!(matches!(
-        database("postgres://u:p@h/d"),
-        Database::Postgres(_)
-    ));
+    assert!(matches!(database("postgres://u:p@h/d"), Database::Postgres(_)));
     each_refused(&[
-        (
-            "[captcha]\ndatabase = 'postgres://h/d'",
-            "line 2: captcha.database: hosts that share",
-        ),
-        (
-            "[captcha]\ndatabase = 'sqlite::memory:'",
-            "must be sqlite: and the path",
-        ),
-        (
-            "[captcha]\ndatabase = 'mysql://h/d'",
-            "must be sqlite:PATH or postgres://",
-        ),
-        (
-            "[captcha]\nhmac_key = ''",
-            "captcha.hmac_key: must not be empty",
-        ),
+        ("[captcha]\ndatabase = 'postgres://h/d'", "line 2: captcha.database: hosts that share"),
+        ("[captcha]\ndatabase = 'sqlite::memory:'", "must be sqlite: and the path"),
+        ("[captcha]\ndatabase = 'mysql://h/d'", "must be sqlite:PATH or postgres://"),
+        ("[captcha]\nhmac_key = ''", "captcha.hmac_key: must not be empty"),
     ]);
 }
 
@@ -275,45 +175,22 @@ fn databases_are_told_apart() {
 fn callers_are_authenticated_as_configured() {
     let long = "k".repeat(32);
     let keys = format!("[captcha]\nauth = 'api-key'\napi_keys = ['{long}', '{long}x']");
-    assert!(
-        matches!(loaded(&keys, &[]).config.captcha.auth, Auth::ApiKey(keys) if keys.len() == 2)
-    );
-    let jwt =
-        "[captcha]\nauth = 'jwt'\n[captcha.jwt]\nkey_set_url = 'https://i/keys'\naudiences = ['a']";
-    let Auth::Jwt(jwt) = loaded(jwt, &[]).config.captcha.auth else {
-        panic!("no JWT")
-    };
+    assert!(matches!(loaded(&keys, &[]).config.captcha.auth, Auth::ApiKey(keys) if keys.len() == 2));
+    let jwt = "[captcha]\nauth = 'jwt'\n[captcha.jwt]\nkey_set_url = 'https://i/keys'\naudiences = ['a']";
+    let Auth::Jwt(jwt) = loaded(jwt, &[]).config.captcha.auth else { panic!("no JWT") };
     assert_eq!(jwt.key_set, KeySet::Url("https://i/keys".to_owned()));
     assert_eq!(jwt.audiences, ["a"]);
     each_refused(&[
-        (
-            "[captcha]\nauth = 'api-key'",
-            "captcha.auth: needs captcha.api_keys",
-        ),
-        (
-            "[captcha]\nauth = 'api-key'\napi_keys = []",
-            "captcha.auth: needs captcha.api_keys",
-        ),
-        (
-            "[captcha]\nauth = 'api-key'\napi_keys = ['']",
-            "captcha.api_keys.0: must not be empty",
-        ),
-        (
-            "[captcha]\nauth = 'api-key'\napi_keys = ['short']",
-            "must have at least 32 characters",
-        ),
-        (
-            "[captcha]\nauth = 'jwt'",
-            "captcha.auth: needs captcha.jwt.key_set_url",
-        ),
+        ("[captcha]\nauth = 'api-key'", "captcha.auth: needs captcha.api_keys"),
+        ("[captcha]\nauth = 'api-key'\napi_keys = []", "captcha.auth: needs captcha.api_keys"),
+        ("[captcha]\nauth = 'api-key'\napi_keys = ['']", "captcha.api_keys.0: must not be empty"),
+        ("[captcha]\nauth = 'api-key'\napi_keys = ['short']", "must have at least 32 characters"),
+        ("[captcha]\nauth = 'jwt'", "captcha.auth: needs captcha.jwt.key_set_url"),
         (
             "[captcha]\nauth = 'jwt'\njwt = { issuer = 'i' }",
             "captcha.jwt.key_set_url: must be given, or key_set_file",
         ),
-        (
-            "[captcha]\njwt = { key_set_url = 'https://a', key_set_file = 'f' }",
-            "remove one",
-        ),
+        ("[captcha]\njwt = { key_set_url = 'https://a', key_set_file = 'f' }", "remove one"),
         ("[captcha]\njwt = { key_set_url = 'keys' }", "must be a URL"),
     ]);
 }
@@ -337,10 +214,7 @@ fn idle_credentials_are_warned_about() {
 fn a_secured_java_service_makes_the_mode_a_decision() {
     let variable = "SPRING_SECURITY_OAUTH2_RESOURCESERVER_JWT_JWK_SET_URI";
     let problems = refused("", &[(variable, "https://i/keys")]).to_string();
-    assert!(
-        problems.starts_with(&format!("{variable}: captcha.auth: the Java service asked")),
-        "{problems}"
-    );
+    assert!(problems.starts_with(&format!("{variable}: captcha.auth: the Java service asked")), "{problems}");
     loaded("[captcha]\nauth = 'none'", &[(variable, "https://i/keys")]);
 }
 
@@ -349,14 +223,6 @@ fn compat_without_a_key_is_warned_about() {
     let toml = format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}");
     let warnings = loaded(&toml, &[]).warnings;
     assert_eq!(warnings.len(), 1);
-    assert!(
-        warnings[0]
-            .to_string()
-            .starts_with("config.toml line 3: captcha.sites.a.compat: signs with")
-    );
-    assert!(
-        loaded(&format!("captcha.hmac_key = 'k'\n{toml}"), &[])
-            .warnings
-            .is_empty()
-    );
+    assert!(warnings[0].to_string().starts_with("config.toml line 3: captcha.sites.a.compat: signs with"));
+    assert!(loaded(&format!("captcha.hmac_key = 'k'\n{toml}"), &[]).warnings.is_empty());
 }

@@ -17,25 +17,16 @@ fn listeners_may_not_clash() {
             "management.server.port: 127.0.0.1:9901 is taken by server.admin_listen",
         ),
     ]);
-    loaded(
-        "[server]\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'",
-        &[],
-    );
+    loaded("[server]\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'", &[]);
     loaded("[services.status]\nlisten = '127.0.0.1:8080'", &[]);
 }
 
 #[test]
 fn a_remote_admin_listener_needs_a_guard() {
     let remote = "[server]\nadmin_listen = '0.0.0.0:9901'\n";
-    each_refused(&[(
-        remote,
-        "line 2: server.admin_listen: is reachable from other machines; add admin.tls",
-    )]);
+    each_refused(&[(remote, "line 2: server.admin_listen: is reachable from other machines; add admin.tls")]);
     loaded(&format!("{remote}[admin]\nallow_remote = true"), &[]);
-    loaded(
-        &format!("{remote}[admin]\ntls = {{ cert = 'c', key = 'k' }}"),
-        &[],
-    );
+    loaded(&format!("{remote}[admin]\ntls = {{ cert = 'c', key = 'k' }}"), &[]);
 }
 
 #[test]
@@ -43,10 +34,7 @@ fn exposure_follows_spring() {
     use Endpoint::{Health, Info, Metrics, Prometheus, Scrape};
     let cases: [(&str, &[Endpoint]); 6] = [
         ("", &[Health, Info, Metrics, Scrape, Prometheus]),
-        (
-            "include = '*'\nexclude = ['metrics', 'scrape']",
-            &[Health, Info, Prometheus],
-        ),
+        ("include = '*'\nexclude = ['metrics', 'scrape']", &[Health, Info, Prometheus]),
         ("include = 'health, Info'", &[Health, Info]),
         ("include = ['health', 'info']\nexclude = '*'", &[]),
         ("include = ''", &[]),
@@ -66,9 +54,7 @@ fn unknown_endpoints_are_warned_about() {
     assert_eq!(loaded.warnings.len(), 1);
     let warning = loaded.warnings[0].to_string();
     assert!(
-        warning.contains(
-            "line 2: management.endpoints.web.exposure.include: there is no endpoint `sbom`"
-        ),
+        warning.contains("line 2: management.endpoints.web.exposure.include: there is no endpoint `sbom`"),
         "{warning}"
     );
 }
@@ -83,30 +69,12 @@ fn management_settings_are_read() {
     assert_eq!(management.show_details, ShowDetails::WhenAuthorized);
     assert_eq!(management.listen.unwrap().to_string(), "10.0.0.1:9000");
 
-    let same = loaded("[management.server]\nport = 8080", &[])
-        .config
-        .management;
-    assert_eq!(
-        same.listen, None,
-        "the public port is no listener of its own"
-    );
-    let off = loaded("[management.server]\nport = -1", &[])
-        .config
-        .management;
+    let same = loaded("[management.server]\nport = 8080", &[]).config.management;
+    assert_eq!(same.listen, None, "the public port is no listener of its own");
+    let off = loaded("[management.server]\nport = -1", &[]).config.management;
     assert!(off.exposed.is_empty() && off.listen.is_none());
     let follows = "[services.captcha]\nlisten = '10.0.0.2:80'\n[management.server]\nport = 81";
-    assert_eq!(
-        loaded(follows, &[])
-            .config
-            .management
-            .listen
-            .unwrap()
-            .to_string(),
-        "10.0.0.2:81"
-    );
+    assert_eq!(loaded(follows, &[]).config.management.listen.unwrap().to_string(), "10.0.0.2:81");
     let alone = refused("[management.server]\naddress = '10.0.0.1'", &[]).to_string();
-    assert!(
-        alone.contains("has no effect without management.server.port"),
-        "{alone}"
-    );
+    assert!(alone.contains("has no effect without management.server.port"), "{alone}");
 }

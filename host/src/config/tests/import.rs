@@ -59,9 +59,7 @@ fn what_comes_out_loads_and_means_the_same() {
     assert_eq!(config.captcha.hmac_key.unwrap().expose(), "0123");
     assert_eq!(config.captcha.captcha_timeout.as_secs(), 300);
     assert_eq!(config.captcha.source_address_window.as_secs(), 60);
-    let Database::Postgres(url) = config.captcha.database else {
-        panic!("not PostgreSQL")
-    };
+    let Database::Postgres(url) = config.captcha.database else { panic!("not PostgreSQL") };
     assert_eq!(url.expose(), "postgres://admin:p%40ss@db:5432/captcha");
     let site = &config.captcha.sites["my.site"];
     assert!(site.compat);
@@ -71,10 +69,7 @@ fn what_comes_out_loads_and_means_the_same() {
     assert_eq!(site.difficulty_map.len(), 2);
     assert_eq!(site.whitelisted_source_addresses.len(), 2);
     let two = &config.captcha.sites["2"];
-    assert_eq!(
-        (two.secrets[0].expose(), two.difficulty_map[0].cost),
-        ("two", 1000)
-    );
+    assert_eq!((two.secrets[0].expose(), two.difficulty_map[0].cost), ("two", 1000));
     assert!(config.management.exposed.contains(&Endpoint::Metrics));
     assert!(!config.management.exposed.contains(&Endpoint::Scrape));
 }
@@ -88,18 +83,18 @@ fn what_does_not_come_out_is_told() {
         "site 2 has no difficulty-map; it gets cost 1000 throughout",
         "server.listen stays on loopback",
     ] {
-        assert!(
-            notes.iter().any(|note| note.contains(expected)),
-            "{expected}\n{notes:#?}"
-        );
+        assert!(notes.iter().any(|note| note.contains(expected)), "{expected}\n{notes:#?}");
     }
     assert_eq!(notes.len(), 4, "{notes:#?}");
     let notes = import("captcha:\n  hmac-key: ${KEY:x}\n  sites.a.site-key: a\n").notes;
-    assert!(notes.contains(&"line 2: captcha.hmac-key holds a placeholder; write the value, or set it in the environment".to_owned()), "{notes:#?}");
     assert!(
-        notes.contains(&"line 3: captcha.sites.a.site-key is not carried over".to_owned()),
+        notes.contains(
+            &"line 2: captcha.hmac-key holds a placeholder; write the value, or set it in the environment"
+                .to_owned()
+        ),
         "{notes:#?}"
     );
+    assert!(notes.contains(&"line 3: captcha.sites.a.site-key is not carried over".to_owned()), "{notes:#?}");
 }
 
 #[test]
@@ -107,22 +102,11 @@ fn token_checks_are_kept() {
     let imported = import(
         "spring.security.oauth2.resourceserver.jwt:\n  jwk-set-uri: https://i/keys\n  audiences: [a, b]\n",
     );
-    let Auth::Jwt(jwt) = loaded(&imported.toml, &[]).config.captcha.auth else {
-        panic!("no JWT")
-    };
+    let Auth::Jwt(jwt) = loaded(&imported.toml, &[]).config.captcha.auth else { panic!("no JWT") };
     assert_eq!(jwt.audiences, ["a", "b"]);
     let discovered = import("spring.security.oauth2.resourceserver.jwt.issuer-uri: https://i\n");
-    assert!(
-        discovered
-            .notes
-            .iter()
-            .any(|note| note.contains("key_set_url is missing"))
-    );
-    assert!(
-        discovered.toml.contains("auth = \"jwt\""),
-        "must not fall open: {}",
-        discovered.toml
-    );
+    assert!(discovered.notes.iter().any(|note| note.contains("key_set_url is missing")));
+    assert!(discovered.toml.contains("auth = \"jwt\""), "must not fall open: {}", discovered.toml);
 }
 
 #[test]
@@ -134,10 +118,7 @@ fn broken_yaml_has_its_line() {
     ];
     for (text, words) in cases {
         let error = import_application_yml(text).unwrap_err().to_string();
-        assert!(
-            error.starts_with("line ") && error.contains(words),
-            "{error}"
-        );
+        assert!(error.starts_with("line ") && error.contains(words), "{error}");
     }
     let deep = "[".repeat(200);
     assert!(import_application_yml(&deep).is_err());

@@ -8,12 +8,7 @@ use crate::config::{
 
 #[test]
 fn nothing_written_gives_the_defaults() {
-    let config = load(Sources {
-        root: true,
-        ..Sources::default()
-    })
-    .unwrap()
-    .config;
+    let config = load(Sources { root: true, ..Sources::default() }).unwrap().config;
     assert_eq!(config.data_dir, Path::new("/var/lib/bulkhead"));
     assert_eq!(config.server.listen, server::LISTEN);
     assert_eq!(config.server.admin_listen.to_string(), "127.0.0.1:9901");
@@ -30,24 +25,14 @@ fn nothing_written_gives_the_defaults() {
 #[test]
 fn data_goes_to_the_users_folder_unless_root() {
     let user = |environment: &[(&str, &str)]| {
-        let sources = Sources {
-            root: false,
-            file: None,
-            ..sources("", environment)
-        };
+        let sources = Sources { root: false, file: None, ..sources("", environment) };
         load(sources).map(|loaded| loaded.config.data_dir)
     };
     let both = [("HOME", "/home/a"), ("XDG_DATA_HOME", "/data")];
-    assert_eq!(
-        user(&both[..1]).unwrap(),
-        Path::new("/home/a/.local/share/bulkhead")
-    );
+    assert_eq!(user(&both[..1]).unwrap(), Path::new("/home/a/.local/share/bulkhead"));
     assert_eq!(user(&both).unwrap(), Path::new("/data/bulkhead"));
     let problems = user(&[]).unwrap_err().to_string();
-    assert!(
-        problems.contains("data_dir: has no default without HOME"),
-        "{problems}"
-    );
+    assert!(problems.contains("data_dir: has no default without HOME"), "{problems}");
     assert!(loaded("data_dir = 'x'", &[]).config.data_dir.is_absolute());
 }
 
@@ -55,37 +40,22 @@ fn data_goes_to_the_users_folder_unless_root() {
 fn each_layer_overrides_the_ones_below() {
     let toml = "[server]\nlisten = '10.0.0.1:1'";
     let alias = [("SERVER_PORT", "2")];
-    let both = [
-        ("SERVER_PORT", "2"),
-        ("BULKHEAD_SERVER__LISTEN", "10.0.0.3:3"),
-    ];
+    let both = [("SERVER_PORT", "2"), ("BULKHEAD_SERVER__LISTEN", "10.0.0.3:3")];
     let listen = |sources| load(sources).unwrap().config.server.listen.to_string();
     assert_eq!(listen(sources(toml, &[])), "10.0.0.1:1");
     assert_eq!(listen(sources(toml, &alias)), "10.0.0.1:2");
     assert_eq!(listen(sources(toml, &both)), "10.0.0.3:3");
-    let flagged = with_flag(
-        sources(toml, &both),
-        "--listen",
-        "server.listen",
-        "10.0.0.4:4",
-    );
+    let flagged = with_flag(sources(toml, &both), "--listen", "server.listen", "10.0.0.4:4");
     assert_eq!(listen(flagged), "10.0.0.4:4");
 }
 
 #[test]
 fn dashes_and_underscores_are_one_in_toml() {
-    let config = loaded(
-        "[server]\nadmin-listen = '127.0.0.1:7'\nmax-connections = 5",
-        &[],
-    )
-    .config;
+    let config = loaded("[server]\nadmin-listen = '127.0.0.1:7'\nmax-connections = 5", &[]).config;
     assert_eq!(config.server.admin_listen.port(), 7);
     assert_eq!(config.server.max_connections, 5);
     let problems = refused("demo = true\ndata-dir = 'a'\ndata_dir = 'b'", &[]);
-    assert!(
-        problems.to_string().contains("data_dir: is given twice"),
-        "{problems}"
-    );
+    assert!(problems.to_string().contains("data_dir: is given twice"), "{problems}");
 }
 
 #[test]
@@ -114,19 +84,10 @@ fn environment_types_follow_the_key() {
     ];
     let config = loaded("", &environment).config;
     assert!(config.demo && !config.server.compression);
-    assert_eq!(
-        config.slots.captcha.limits.queue_wait,
-        Duration::from_millis(250)
-    );
-    assert_eq!(
-        config.slots.captcha.component,
-        ComponentSource::File("/c.wasm".into())
-    );
+    assert_eq!(config.slots.captcha.limits.queue_wait, Duration::from_millis(250));
+    assert_eq!(config.slots.captcha.component, ComponentSource::File("/c.wasm".into()));
     assert_eq!(config.log.format, server::LogFormat::Json);
-    assert_eq!(
-        config.sandbox.allocator,
-        crate::config::sandbox::Allocator::OnDemand
-    );
+    assert_eq!(config.sandbox.allocator, crate::config::sandbox::Allocator::OnDemand);
     assert_eq!(config.server.tls.unwrap().key, Path::new("k"));
 }
 
@@ -135,10 +96,7 @@ fn lists_come_as_toml_comma_text_or_indexes() {
     let toml = "[server]\ntrusted_proxies = ['10.0.0.0/8', '::1']";
     let cases: [(&str, &[(&str, &str)]); 4] = [
         (toml, &[]),
-        (
-            "",
-            &[("BULKHEAD_SERVER__TRUSTED_PROXIES", "10.0.0.0/8, ::1")],
-        ),
+        ("", &[("BULKHEAD_SERVER__TRUSTED_PROXIES", "10.0.0.0/8, ::1")]),
         (
             "[server]\ntrusted_proxies = ['1.1.1.1']",
             &[
@@ -163,14 +121,8 @@ fn lists_come_as_toml_comma_text_or_indexes() {
 
 #[test]
 fn indexes_sort_by_number() {
-    let names: Vec<(String, String)> = (0..12)
-        .map(|i| {
-            (
-                format!("BULKHEAD_SLOTS__CAPTCHA__GRANTS_{i}"),
-                format!("a:b/c{i}"),
-            )
-        })
-        .collect();
+    let names: Vec<(String, String)> =
+        (0..12).map(|i| (format!("BULKHEAD_SLOTS__CAPTCHA__GRANTS_{i}"), format!("a:b/c{i}"))).collect();
     let environment: Vec<(&str, &str)> = names.iter().map(|(k, v)| (&**k, &**v)).collect();
     let grants = loaded("", &environment).config.slots.captcha.grants;
     assert_eq!(grants.last().unwrap(), "a:b/c11");
@@ -191,9 +143,5 @@ fn variables_of_kubernetes_are_ignored_with_one_warning() {
     assert_eq!(loaded.warnings.len(), 1, "{:?}", loaded.warnings);
     assert!(loaded.warnings[0].text.contains("ignored 6 variable(s)"));
     assert_eq!(loaded.config.server.listen, server::LISTEN);
-    assert!(
-        refused("", &[("BULKHEAD_SERVICEZ", "1")])
-            .to_string()
-            .contains("did you mean services")
-    );
+    assert!(refused("", &[("BULKHEAD_SERVICEZ", "1")]).to_string().contains("did you mean services"));
 }

@@ -24,13 +24,10 @@ fn leaves(table: &toml::Table, path: &mut Vec<String>, out: &mut BTreeSet<String
         path.push(key.clone());
         match value {
             toml::Value::Table(inner) => leaves(inner, path, out),
-            toml::Value::Array(rows)
-                if rows.iter().all(toml::Value::is_table) && !rows.is_empty() =>
-            {
+            toml::Value::Array(rows) if rows.iter().all(toml::Value::is_table) && !rows.is_empty() => {
                 path.pop();
                 path.push(format!("{key}[]"));
-                rows.iter()
-                    .for_each(|row| leaves(row.as_table().unwrap(), path, out));
+                rows.iter().for_each(|row| leaves(row.as_table().unwrap(), path, out));
             }
             _ => drop(out.insert(label(path))),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, State},
+    extract::{Path, State, rejection::PathRejection},
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse, Response},
 };
@@ -103,10 +103,11 @@ pub(super) async fn all(
 /// `GET /actuator/health/{component}`, the probes among them.
 pub(super) async fn component(
     State(state): State<Arc<ActuatorState>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
+    let Ok(Path(name)) = name else { return Ok(StatusCode::NOT_FOUND.into_response()) };
     let shown = shown(&state, &headers).await;
     let probe = match name.as_str() {
         "liveness" => Some(Component::plain(LIVENESS, state.health.liveness())),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, Query, State, rejection::PathRejection},
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse, Response},
 };
@@ -42,13 +42,14 @@ pub(super) async fn list(
 /// `GET /actuator/metrics/{name}`: one meter, over the series that have every `tag=NAME:VALUE`.
 pub(super) async fn one(
     State(state): State<Arc<ActuatorState>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let tags: Option<Vec<Tag>> = query(&uri, "tag")?.into_iter().map(Tag::parse).collect();
     let tags = tags.ok_or_else(|| Problem::bad_request(&uri, "write each tag as tag=name:value"))?;
-    match meters::meter(&state.metrics.gather(), &name, &tags) {
+    let meter = name.ok().and_then(|Path(name)| meters::meter(&state.metrics.gather(), &name, &tags));
+    match meter {
         Some(meter) => media::json(&headers, &uri, &meter),
         None => Ok(StatusCode::NOT_FOUND.into_response()),
     }

@@ -200,8 +200,10 @@ async fn health_without_details() {
         let reply = get(&state, &format!("/actuator/health/{probe}")).await;
         assert_eq!((reply.status, reply.json()), (StatusCode::OK, json!({ "status": "UP" })));
     }
-    let reply = get(&state, "/actuator/health/db").await;
-    assert_eq!((reply.status, reply.body.as_str()), (StatusCode::NOT_FOUND, ""));
+    for component in ["db", "%ff"] {
+        let reply = get(&state, &format!("/actuator/health/{component}")).await;
+        assert_eq!((reply.status, reply.body.as_str()), (StatusCode::NOT_FOUND, ""));
+    }
 }
 
 #[tokio::test]

@@ -60,9 +60,7 @@ impl Guard {
     pub fn new(auth: &Auth) -> Result<Self, AuthError> {
         Ok(Self(match auth {
             Auth::None => Kind::Open,
-            Auth::ApiKey(keys) => {
-                Kind::ApiKeys(keys.iter().map(|key| digest(key.expose())).collect())
-            }
+            Auth::ApiKey(keys) => Kind::ApiKeys(keys.iter().map(|key| digest(key.expose())).collect()),
             Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings)?),
         }))
     }
@@ -89,20 +87,13 @@ impl From<Denied> for ApiError {
         let (message, challenge) = match denied {
             Denied::Unavailable => {
                 let message = "the keys that tokens are checked with cannot be fetched";
-                return Self::unavailable("auth-unavailable", message)
-                    .retry_after(jwks::RETRY_SECONDS);
+                return Self::unavailable("auth-unavailable", message).retry_after(jwks::RETRY_SECONDS);
             }
             Denied::Missing => ("a bearer token is required", "Bearer"),
-            Denied::Invalid => (
-                "the bearer token is not accepted",
-                r#"Bearer error="invalid_token""#,
-            ),
+            Denied::Invalid => ("the bearer token is not accepted", r#"Bearer error="invalid_token""#),
         };
         let error = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
-        Self {
-            authenticate: Some(challenge),
-            ..error
-        }
+        Self { authenticate: Some(challenge), ..error }
     }
 }
 
@@ -112,11 +103,7 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(Denied::Missing);
     };
-    let (scheme, token) = value
-        .to_str()
-        .ok()
-        .and_then(|v| v.split_once(' '))
-        .ok_or(Denied::Missing)?;
+    let (scheme, token) = value.to_str().ok().and_then(|v| v.split_once(' ')).ok_or(Denied::Missing)?;
     match token.trim() {
         token if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
         _ => Err(Denied::Missing),
@@ -126,9 +113,7 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
 /// Compares with every key, in the same time whichever it is.
 fn is_known(keys: &[[u8; 32]], token: &str) -> bool {
     let token = digest(token);
-    keys.iter()
-        .fold(Choice::from(0), |found, key| found | key.ct_eq(&token))
-        .into()
+    keys.iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
 }
 
 fn digest(text: &str) -> [u8; 32] {
@@ -156,30 +141,11 @@ mod tests {
         for value in ["Bearer first", "bearer second", "BEARER  first"] {
             assert_eq!(guard.judge(&headers(&[value])).await, Ok(()), "{value}");
         }
-        for value in [
-            "Bearer third",
-            "Bearer firs",
-            "Bearer firstsecond",
-            "Bearer First",
-        ] {
-            assert_eq!(
-                guard.judge(&headers(&[value])).await,
-                Err(Denied::Invalid),
-                "{value}"
-            );
+        for value in ["Bearer third", "Bearer firs", "Bearer firstsecond", "Bearer First"] {
+            assert_eq!(guard.judge(&headers(&[value])).await, Err(Denied::Invalid), "{value}");
         }
-        for values in [
-            vec![],
-            vec!["first"],
-            vec!["Basic first"],
-            vec!["Bearer "],
-            vec!["Bearer"],
-        ] {
-            assert_eq!(
-                guard.judge(&headers(&values)).await,
-                Err(Denied::Missing),
-                "{values:?}"
-            );
+        for values in [vec![], vec!["first"], vec!["Basic first"], vec!["Bearer "], vec!["Bearer"]] {
+            assert_eq!(guard.judge(&headers(&values)).await, Err(Denied::Missing), "{values:?}");
         }
         let twice = headers(&["Bearer first", "Bearer first"]);
         assert_eq!(guard.judge(&twice).await, Err(Denied::Missing));
@@ -194,10 +160,7 @@ mod tests {
     #[test]
     fn a_refusal_says_how_to_authenticate() {
         let error = ApiError::from(Denied::Missing);
-        assert_eq!(
-            (error.status.as_u16(), error.authenticate),
-            (401, Some("Bearer"))
-        );
+        assert_eq!((error.status.as_u16(), error.authenticate), (401, Some("Bearer")));
         let error = ApiError::from(Denied::Invalid);
         assert_eq!(error.authenticate, Some(r#"Bearer error="invalid_token""#));
         assert_eq!(ApiError::from(Denied::Unavailable).status, 503);

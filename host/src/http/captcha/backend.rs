@@ -47,14 +47,8 @@ async fn challenge(
     let envelope = Envelope::without_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let action = envelope.action.as_deref();
-    let issued = state
-        .service
-        .issue(site, envelope.client_address, action)
-        .await?;
-    Ok(Json(Answer {
-        challenge: issued.challenge,
-    })
-    .into_response())
+    let issued = state.service.issue(site, envelope.client_address, action).await?;
+    Ok(Json(Answer { challenge: issued.challenge }).into_response())
 }
 
 /// Answers `{"valid":true}`, or `{"valid":false,"reason":"..."}`: the reason is more than
@@ -66,10 +60,7 @@ async fn verify(
     let (envelope, payload) = Envelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let (address, action) = (envelope.client_address, envelope.action.as_deref());
-    let judged = state
-        .service
-        .verify(site, address, &payload.json, action)
-        .await?;
+    let judged = state.service.verify(site, address, &payload.json, action).await?;
     let answer = match judged.rejected {
         None => json!({ "valid": true }),
         Some(reason) => json!({ "valid": false, "reason": reason.as_str() }),
@@ -88,10 +79,7 @@ async fn invalidate(
     Ok(Json(json!({ "invalidated": invalidated })).into_response())
 }
 
-fn authenticate<'a>(
-    state: &'a CaptchaState,
-    envelope: &Envelope,
-) -> Result<&'a ServedSite, ApiError> {
+fn authenticate<'a>(state: &'a CaptchaState, envelope: &Envelope) -> Result<&'a ServedSite, ApiError> {
     state
         .service
         .authenticate(&envelope.site_key, &envelope.site_secret)

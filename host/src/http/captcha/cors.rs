@@ -77,10 +77,7 @@ impl Decision {
         self.write(headers);
         for (name, value) in [
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-            (
-                header::ACCESS_CONTROL_ALLOW_HEADERS,
-                "content-type, x-request-id, traceparent",
-            ),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, x-request-id, traceparent"),
             (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
         ] {
             headers.insert(name, HeaderValue::from_static(value));
@@ -90,13 +87,9 @@ impl Decision {
 
 /// Whether an origin is the host that the request was sent to.
 fn is_own(origin: &str, client: Option<&Client>) -> bool {
-    let authority = origin
-        .strip_prefix("https://")
-        .or_else(|| origin.strip_prefix("http://"));
+    let authority = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     let host = client.and_then(|client| client.host.as_deref());
-    authority
-        .zip(host)
-        .is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host))
+    authority.zip(host).is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
@@ -110,15 +103,9 @@ mod tests {
     fn decide(origin: Option<&str>, allowed: &[&str]) -> Decision {
         let (mut parts, ()) = Request::new(()).into_parts();
         let host = Some("captcha.example:8080".to_owned());
-        parts.extensions.insert(Client {
-            address: [192, 0, 2, 1].into(),
-            scheme: "http",
-            host,
-        });
+        parts.extensions.insert(Client { address: [192, 0, 2, 1].into(), scheme: "http", host });
         if let Some(origin) = origin {
-            parts
-                .headers
-                .insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+            parts.headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
         }
         Decision::of(&parts, allowed.iter().copied())
     }
@@ -131,11 +118,7 @@ mod tests {
     fn only_listed_origins_and_the_host_itself_pass() {
         let list = ["https://www.example.org", "https://b.example"];
         assert_eq!(decide(None, &list), Decision::NoOrigin);
-        for origin in [
-            "https://www.example.org",
-            "https://WWW.example.org",
-            "http://captcha.example:8080",
-        ] {
+        for origin in ["https://www.example.org", "https://WWW.example.org", "http://captcha.example:8080"] {
             assert_eq!(decide(Some(origin), &list), allowed(origin));
         }
         for origin in [
@@ -157,20 +140,14 @@ mod tests {
     fn a_star_allows_all_but_never_with_credentials() {
         let mut headers = HeaderMap::new();
         decide(Some("https://any.example"), &["*"]).write(&mut headers);
-        assert_eq!(
-            headers[header::ACCESS_CONTROL_ALLOW_ORIGIN],
-            "https://any.example"
-        );
+        assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "https://any.example");
         assert_eq!(headers[header::VARY], "origin");
         assert!(!headers.contains_key(header::ACCESS_CONTROL_ALLOW_CREDENTIALS));
     }
 
     #[test]
     fn the_page_has_a_host_name() {
-        assert_eq!(
-            allowed("https://www.example.org:444").hostname().as_deref(),
-            Some("www.example.org")
-        );
+        assert_eq!(allowed("https://www.example.org:444").hostname().as_deref(), Some("www.example.org"));
         assert_eq!(allowed("null").hostname(), Some("null".into()));
         assert_eq!(Decision::NoOrigin.hostname(), None);
     }

@@ -26,21 +26,13 @@ const LOCAL_HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/demo/captcha", get(page))
-        .route(
-            "/demo/captcha/demo.js",
-            get(|| async { part("text/javascript; charset=utf-8", SCRIPT) }),
-        )
-        .route(
-            "/demo/captcha/demo.css",
-            get(|| async { part("text/css; charset=utf-8", STYLE) }),
-        )
+        .route("/demo/captcha/demo.js", get(|| async { part("text/javascript; charset=utf-8", SCRIPT) }))
+        .route("/demo/captcha/demo.css", get(|| async { part("text/css; charset=utf-8", STYLE) }))
 }
 
 async fn page(RawQuery(query): RawQuery) -> Response {
     let parameters = Parameters::parse(query.as_deref().unwrap_or_default());
-    let widget = parameters
-        .as_ref()
-        .map(|parameters| parameters.get("widget").map(widget_source));
+    let widget = parameters.as_ref().map(|parameters| parameters.get("widget").map(widget_source));
     let policy = match widget {
         Ok(None) => policy("'self'", ""),
         Ok(Some(Some(source))) => policy(&source, " 'unsafe-inline'"),
@@ -51,9 +43,7 @@ async fn page(RawQuery(query): RawQuery) -> Response {
     };
     let mut response = part("text/html; charset=utf-8", PAGE);
     if let Ok(policy) = policy.parse() {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_SECURITY_POLICY, policy);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
@@ -79,10 +69,8 @@ fn widget_source(address: &str) -> Option<String> {
 }
 
 fn part(content_type: &'static str, text: &'static str) -> Response {
-    let headers: [(HeaderName, &str); 2] = [
-        (header::CONTENT_TYPE, content_type),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let headers: [(HeaderName, &str); 2] =
+        [(header::CONTENT_TYPE, content_type), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
     (headers, [(header::CACHE_CONTROL, NEVER_CACHED)], text).into_response()
 }
 
@@ -96,20 +84,14 @@ mod tests {
     use super::*;
 
     async fn fetch(path: &str) -> Response {
-        router()
-            .oneshot(Request::get(path).body(Body::empty()).unwrap())
-            .await
-            .unwrap()
+        router().oneshot(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()
     }
 
     #[test]
     fn widgets_come_from_this_machine_only() {
         for (address, source) in [
             ("/demo/altcha.js", Some("'self'")),
-            (
-                "http://127.0.0.1:4000/altcha.js",
-                Some("http://127.0.0.1:4000"),
-            ),
+            ("http://127.0.0.1:4000/altcha.js", Some("http://127.0.0.1:4000")),
             ("https://localhost/altcha.js?x=1", Some("https://localhost")),
             ("//evil.example/altcha.js", None),
             ("/\\evil.example/altcha.js", None),
@@ -129,29 +111,14 @@ mod tests {
     async fn the_policy_names_the_widget_and_nothing_else() {
         let response = fetch("/demo/captcha").await;
         assert_eq!(response.status(), 200);
-        let policy = response.headers()[header::CONTENT_SECURITY_POLICY]
-            .to_str()
-            .unwrap();
-        assert!(
-            !policy.contains("unsafe") && !policy.contains("http"),
-            "{policy}"
-        );
+        let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
 
         let response = fetch("/demo/captcha?widget=http%3A%2F%2F127.0.0.1%3A4000%2Fa.js").await;
-        let policy = response.headers()[header::CONTENT_SECURITY_POLICY]
-            .to_str()
-            .unwrap();
-        assert!(
-            policy.contains("script-src 'self' http://127.0.0.1:4000;"),
-            "{policy}"
-        );
+        let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.contains("script-src 'self' http://127.0.0.1:4000;"), "{policy}");
 
-        assert_eq!(
-            fetch("/demo/captcha?widget=https%3A%2F%2Fevil.example%2Fa.js")
-                .await
-                .status(),
-            400
-        );
+        assert_eq!(fetch("/demo/captcha?widget=https%3A%2F%2Fevil.example%2Fa.js").await.status(), 400);
     }
 
     #[tokio::test]
@@ -160,16 +127,8 @@ mod tests {
             assert!(PAGE.contains(&format!("captcha/{path}")), "{path}");
             let response = fetch(&format!("/demo/captcha/{path}")).await;
             assert_eq!(response.status(), 200);
-            assert!(
-                response.headers()[header::CONTENT_TYPE]
-                    .to_str()
-                    .unwrap()
-                    .starts_with(kind)
-            );
+            assert!(response.headers()[header::CONTENT_TYPE].to_str().unwrap().starts_with(kind));
         }
-        assert!(
-            !PAGE.contains("://"),
-            "the page loads nothing from elsewhere"
-        );
+        assert!(!PAGE.contains("://"), "the page loads nothing from elsewhere");
     }
 }

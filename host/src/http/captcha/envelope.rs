@@ -64,10 +64,7 @@ pub fn action(name: String) -> Result<String, ApiError> {
     if fits && name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(name);
     }
-    Err(invalid(
-        "action",
-        "must be 1 to 64 visible ASCII characters",
-    ))
+    Err(invalid("action", "must be 1 to 64 visible ASCII characters"))
 }
 
 #[cfg(test)]
@@ -103,38 +100,11 @@ mod tests {
     #[test]
     fn each_member_has_its_rule() {
         for (name, values) in [
-            (
-                "siteKey",
-                vec![json!(null), json!(""), json!("  "), json!(1), json!(["s"])],
-            ),
-            (
-                "siteSecret",
-                vec![json!(null), json!("\n"), json!({}), json!(true)],
-            ),
-            (
-                "clientAddress",
-                vec![
-                    json!(null),
-                    json!(""),
-                    json!("test"),
-                    json!(1),
-                    json!("01.2.3.4"),
-                ],
-            ),
-            (
-                "payload",
-                vec![json!(null), json!("e30="), json!([]), json!(1)],
-            ),
-            (
-                "action",
-                vec![
-                    json!(""),
-                    json!("a b"),
-                    json!("ä"),
-                    json!(1),
-                    json!("x".repeat(65)),
-                ],
-            ),
+            ("siteKey", vec![json!(null), json!(""), json!("  "), json!(1), json!(["s"])]),
+            ("siteSecret", vec![json!(null), json!("\n"), json!({}), json!(true)]),
+            ("clientAddress", vec![json!(null), json!(""), json!("test"), json!(1), json!("01.2.3.4")]),
+            ("payload", vec![json!(null), json!("e30="), json!([]), json!(1)]),
+            ("action", vec![json!(""), json!("a b"), json!("ä"), json!(1), json!("x".repeat(65))]),
         ] {
             for value in values {
                 let mut changed = body();
@@ -145,10 +115,7 @@ mod tests {
             }
             let mut lacking = body();
             lacking.as_object_mut().unwrap().remove(name);
-            assert_eq!(
-                Envelope::with_payload(&lacking.to_string()).is_ok(),
-                name == "action"
-            );
+            assert_eq!(Envelope::with_payload(&lacking.to_string()).is_ok(), name == "action");
         }
     }
 

@@ -33,18 +33,8 @@ pub struct ApiError {
 
 impl ApiError {
     /// An error with nothing but a status, a code and a text.
-    pub fn new(
-        status: StatusCode,
-        code: &'static str,
-        message: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self {
-            status,
-            code,
-            message: message.into(),
-            retry_after: None,
-            authenticate: None,
-        }
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, message: message.into(), retry_after: None, authenticate: None }
     }
 
     /// 400: the request cannot be understood or lacks something.
@@ -54,20 +44,12 @@ impl ApiError {
 
     /// 401: no such site, or not its secret; which of the two stays unsaid.
     pub fn wrong_credentials() -> Self {
-        Self::new(
-            StatusCode::UNAUTHORIZED,
-            "wrong-credentials",
-            "wrong credentials",
-        )
+        Self::new(StatusCode::UNAUTHORIZED, "wrong-credentials", "wrong credentials")
     }
 
     /// 404: nothing is served here.
     pub fn not_found() -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            "not-found",
-            "nothing is served at this path",
-        )
+        Self::new(StatusCode::NOT_FOUND, "not-found", "nothing is served at this path")
     }
 
     /// 500: the host's own fault.
@@ -103,10 +85,7 @@ impl ApiError {
         *response.body_mut() = Body::from(body.to_string());
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.write_headers(headers);
         response
     }
@@ -116,10 +95,7 @@ impl ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(challenge) = self.authenticate {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static(challenge),
-            );
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
     }
 }
@@ -139,10 +115,10 @@ impl From<CallError> for ApiError {
             CallError::Malformed(text) => {
                 Self::bad_request("invalid-payload", format!("payload refused: {text}"))
             }
-            CallError::Busy {
-                retry_after_seconds,
-            } => Self::unavailable("busy", "too much proof of work is waiting; ask again")
-                .retry_after(retry_after_seconds),
+            CallError::Busy { retry_after_seconds } => {
+                Self::unavailable("busy", "too much proof of work is waiting; ask again")
+                    .retry_after(retry_after_seconds)
+            }
             CallError::Empty(reason) => Self::unavailable("slot-empty", reason),
             CallError::Failed(outcome) => outcome.into(),
             CallError::Internal => Self::internal(),
@@ -154,19 +130,15 @@ impl From<Outcome> for ApiError {
     fn from(outcome: Outcome) -> Self {
         let code = outcome.as_str();
         match outcome {
-            Outcome::Trap | Outcome::MemoryLimit | Outcome::ResponseTooLarge => Self {
-                code,
-                ..Self::internal()
-            },
-            Outcome::CpuBudget => {
-                Self::unavailable(code, "the call needed more processor time than it may")
-                    .retry_after(RETRY_AFTER_SECONDS)
+            Outcome::Trap | Outcome::MemoryLimit | Outcome::ResponseTooLarge => {
+                Self { code, ..Self::internal() }
             }
-            Outcome::Overloaded => Self::unavailable(code, "too many calls are waiting")
+            Outcome::CpuBudget => Self::unavailable(code, "the call needed more processor time than it may")
                 .retry_after(RETRY_AFTER_SECONDS),
-            Outcome::Deadline => {
-                Self::new(StatusCode::GATEWAY_TIMEOUT, code, "the call took too long")
+            Outcome::Overloaded => {
+                Self::unavailable(code, "too many calls are waiting").retry_after(RETRY_AFTER_SECONDS)
             }
+            Outcome::Deadline => Self::new(StatusCode::GATEWAY_TIMEOUT, code, "the call took too long"),
             // The service itself answers a guest's error, and nobody hears of a cancelled call.
             Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => Self::internal(),
         }
@@ -193,14 +165,9 @@ mod tests {
     async fn written(error: ApiError) -> (Response<()>, serde_json::Value) {
         let now = UNIX_EPOCH + Duration::from_secs(1_786_181_499);
         let response = error.clone().into_response();
-        let (parts, body) = error
-            .write(response, "/api/v1/captcha/verify", now)
-            .into_parts();
+        let (parts, body) = error.write(response, "/api/v1/captcha/verify", now).into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
-        (
-            Response::from_parts(parts, ()),
-            serde_json::from_slice(&body).unwrap(),
-        )
+        (Response::from_parts(parts, ()), serde_json::from_slice(&body).unwrap())
     }
 
     #[tokio::test]
@@ -220,9 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn headers_follow_the_error() {
-        let busy = CallError::Busy {
-            retry_after_seconds: 7,
-        };
+        let busy = CallError::Busy { retry_after_seconds: 7 };
         let (response, _) = written(busy.into()).await;
         assert_eq!(response.headers()[header::RETRY_AFTER], "7");
         assert!(!response.headers().contains_key(header::WWW_AUTHENTICATE));
@@ -241,11 +206,7 @@ mod tests {
         ] {
             let error = ApiError::from(outcome);
             assert_eq!(
-                (
-                    error.status.as_u16(),
-                    error.code,
-                    error.retry_after.is_some()
-                ),
+                (error.status.as_u16(), error.code, error.retry_after.is_some()),
                 (status, code, retries)
             );
         }

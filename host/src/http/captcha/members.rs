@@ -142,8 +142,7 @@ mod tests {
 
     #[test]
     fn values_stay_text() {
-        let members =
-            Members::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
+        let members = Members::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
         assert_eq!(members.object("a").unwrap(), r#"{ "x": [1.50, null] }"#);
         assert_eq!(members.required("b").unwrap(), "tä");
         assert!(members.contains("a") && !members.contains("c"));
@@ -170,22 +169,14 @@ mod tests {
 
     #[test]
     fn only_objects_without_twins_pass() {
-        for text in [
-            "[]",
-            "1",
-            "\"x\"",
-            "null",
-            r#"{"a":1,"a":1}"#,
-            r#"{"\u0061":1,"b":2,"a":1}"#,
-        ] {
+        for text in ["[]", "1", "\"x\"", "null", r#"{"a":1,"a":1}"#, r#"{"\u0061":1,"b":2,"a":1}"#] {
             assert_eq!(code(text), "invalid-object", "{text:?}");
         }
     }
 
     #[test]
     fn nesting_is_capped_outside_of_strings() {
-        let nested =
-            |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
         assert!(Members::parse(&nested(31), "x").is_ok());
         assert_eq!(code(&nested(32)), "too-deep");
         assert_eq!(code(&nested(100_000)), "too-deep");
@@ -195,26 +186,16 @@ mod tests {
 
     #[test]
     fn strings_must_be_strings() {
-        let members = Members::parse(
-            r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#,
-            "x",
-        )
-        .unwrap();
+        let members =
+            Members::parse(r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#, "x")
+                .unwrap();
         for name in ["n", "null", "blank", "nul", "half", "absent"] {
-            assert_eq!(
-                members.required(name).unwrap_err().code,
-                "invalid-field",
-                "{name}"
-            );
+            assert_eq!(members.required(name).unwrap_err().code, "invalid-field", "{name}");
         }
         assert_eq!(members.optional("null").unwrap(), None);
         assert_eq!(members.optional("absent").unwrap(), None);
         for name in ["n", "null", "blank", "absent"] {
-            assert_eq!(
-                members.object(name).unwrap_err().code,
-                "invalid-field",
-                "{name}"
-            );
+            assert_eq!(members.object(name).unwrap_err().code, "invalid-field", "{name}");
         }
     }
 }

@@ -29,19 +29,13 @@ impl Payload {
     /// From the JSON text of an object.
     pub fn from_json(text: &str) -> Result<Self, ApiError> {
         let is_token = Members::parse(text, "payload")?.contains("verificationData");
-        Ok(Self {
-            json: text.to_owned(),
-            is_token,
-        })
+        Ok(Self { json: text.to_owned(), is_token })
     }
 
     /// The text of a solved challenge; a token is refused, since it has been judged already.
     pub fn solution(self) -> Result<String, ApiError> {
         match self.is_token {
-            true => Err(ApiError::bad_request(
-                "invalid-payload",
-                "payload must be a solved challenge",
-            )),
+            true => Err(ApiError::bad_request("invalid-payload", "payload must be a solved challenge")),
             false => Ok(self.json),
         }
     }
@@ -49,16 +43,10 @@ impl Payload {
     /// From the widget's base64 form, standard or URL-safe alphabet.
     pub fn from_base64(text: &str) -> Result<Self, ApiError> {
         let standard = text.trim().replace('-', "+").replace('_', "/");
-        let json = BASE64
-            .decode(standard)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
+        let json = BASE64.decode(standard).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         match json {
             Some(json) => Self::from_json(&json),
-            None => Err(ApiError::bad_request(
-                "invalid-payload",
-                "payload must be base64 of JSON",
-            )),
+            None => Err(ApiError::bad_request("invalid-payload", "payload must be base64 of JSON")),
         }
     }
 }
@@ -75,54 +63,25 @@ mod tests {
     fn both_alphabets_are_read() {
         let json = r#"{"challenge":"???>>>ÿ~~"}"#;
         let standard = BASE64_STANDARD.encode(json);
-        assert!(
-            standard.contains('/') || standard.contains('+'),
-            "{standard}"
-        );
+        assert!(standard.contains('/') || standard.contains('+'), "{standard}");
         assert_eq!(Payload::from_base64(&standard).unwrap().json, json);
         let url_safe = BASE64_URL_SAFE_NO_PAD.encode(json);
-        assert_eq!(
-            Payload::from_base64(&url_safe).unwrap().solution().unwrap(),
-            json
-        );
+        assert_eq!(Payload::from_base64(&url_safe).unwrap().solution().unwrap(), json);
     }
 
     #[test]
     fn a_token_is_told_by_its_member() {
         let json = r#"{"verificationData":"verified=true","signature":"00"}"#;
-        assert_eq!(
-            Payload::from_json(json)
-                .unwrap()
-                .solution()
-                .unwrap_err()
-                .status,
-            400
-        );
+        assert_eq!(Payload::from_json(json).unwrap().solution().unwrap_err().status, 400);
         let nested = r#"{"challenge":{"verificationData":1}}"#;
-        assert_eq!(
-            Payload::from_json(nested).unwrap().solution().unwrap(),
-            nested
-        );
+        assert_eq!(Payload::from_json(nested).unwrap().solution().unwrap(), nested);
     }
 
     #[test]
     fn what_is_no_object_is_refused() {
         let invalid_utf8 = BASE64_STANDARD.encode(b"{\"a\":\"\xff\"}");
-        for text in [
-            "",
-            "!",
-            "====",
-            "e30=e30=",
-            "bnVsbA==",
-            "W10=",
-            "eyJhIjoxLCJhIjoxfQ==",
-            &invalid_utf8,
-        ] {
-            assert_eq!(
-                Payload::from_base64(text).unwrap_err().status,
-                400,
-                "{text}"
-            );
+        for text in ["", "!", "====", "e30=e30=", "bnVsbA==", "W10=", "eyJhIjoxLCJhIjoxfQ==", &invalid_utf8] {
+            assert_eq!(Payload::from_base64(text).unwrap_err().status, 400, "{text}");
         }
         assert!(Payload::from_base64("e30").is_ok());
     }

@@ -45,22 +45,12 @@ impl RateLimiter {
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        Ok(Self {
-            key,
-            started: Instant::now(),
-            tables: Mutex::default(),
-        })
+        Ok(Self { key, started: Instant::now(), tables: Mutex::default() })
     }
 
     /// Takes one call out of a client's allowance of `per_minute`, all of which may come at once.
     /// Refused: the seconds after which one more call fits.
-    pub fn take(
-        &self,
-        site: &str,
-        client: IpAddr,
-        per_minute: u32,
-        now: Instant,
-    ) -> Result<(), u32> {
+    pub fn take(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) -> Result<(), u32> {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,10 +79,7 @@ impl RateLimiter {
         mac.update(&network.to_be_bytes());
         mac.update(site.as_bytes());
         let digest = mac.finalize().into_bytes();
-        digest
-            .iter()
-            .take(16)
-            .fold(0, |bits, byte| bits << 8 | u128::from(*byte))
+        digest.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte))
     }
 }
 
@@ -110,18 +97,13 @@ impl Tables {
     }
 
     fn spent_until(&self, client: u128) -> Option<Duration> {
-        self.current
-            .get(&client)
-            .or_else(|| self.previous.get(&client))
-            .copied()
+        self.current.get(&client).or_else(|| self.previous.get(&client)).copied()
     }
 }
 
 /// Whole seconds, rounded up, at least one.
 fn seconds(wait: Duration) -> u32 {
-    u32::try_from(wait.as_millis().div_ceil(1000))
-        .unwrap_or(u32::MAX)
-        .max(1)
+    u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -165,19 +147,9 @@ mod tests {
     fn an_ipv6_network_is_one_client() {
         let limiter = RateLimiter::new().unwrap();
         let now = limiter.started;
-        assert_eq!(
-            limiter.take("s", "2001:db8::1".parse().unwrap(), 1, now),
-            Ok(())
-        );
-        assert!(
-            limiter
-                .take("s", "2001:db8::ffff:2".parse().unwrap(), 1, now)
-                .is_err()
-        );
-        assert_eq!(
-            limiter.take("s", "2001:db8:0:1::1".parse().unwrap(), 1, now),
-            Ok(())
-        );
+        assert_eq!(limiter.take("s", "2001:db8::1".parse().unwrap(), 1, now), Ok(()));
+        assert!(limiter.take("s", "2001:db8::ffff:2".parse().unwrap(), 1, now).is_err());
+        assert_eq!(limiter.take("s", "2001:db8:0:1::1".parse().unwrap(), 1, now), Ok(()));
     }
 
     #[test]

@@ -28,9 +28,7 @@ impl Format {
         }
         let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let essence = value.split(';').next()?.trim();
-        essence
-            .eq_ignore_ascii_case("application/x-www-form-urlencoded")
-            .then_some(Self::Form)
+        essence.eq_ignore_ascii_case("application/x-www-form-urlencoded").then_some(Self::Form)
     }
 }
 
@@ -61,13 +59,8 @@ impl FromRequest<Arc<CaptchaState>> for AnyText {
     async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         let format = Format::of(&parts.headers).ok_or_else(|| {
-            let message =
-                "the content type must be application/json or application/x-www-form-urlencoded";
-            ApiError::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported-media-type",
-                message,
-            )
+            let message = "the content type must be application/json or application/x-www-form-urlencoded";
+            ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", message)
         })?;
         let text = utf8(body::read(body, state.body_limits).await?)?;
         Ok(Self { format, text })
@@ -101,15 +94,9 @@ impl Parameters {
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
             if value.contains('\0') {
-                return Err(ApiError::bad_request(
-                    "invalid-field",
-                    "parameters must not contain NUL",
-                ));
+                return Err(ApiError::bad_request("invalid-field", "parameters must not contain NUL"));
             }
-            if parameters
-                .insert(name.into_owned(), Cow::into_owned(value))
-                .is_some()
-            {
+            if parameters.insert(name.into_owned(), Cow::into_owned(value)).is_some() {
                 let message = "a parameter must not come twice";
                 return Err(ApiError::bad_request("invalid-field", message));
             }
@@ -137,17 +124,13 @@ mod tests {
             ("application/json", Some(Format::Json)),
             ("Application/JSON; charset=utf-8", Some(Format::Json)),
             ("application/problem+json", Some(Format::Json)),
-            (
-                "application/x-www-form-urlencoded;charset=UTF-8",
-                Some(Format::Form),
-            ),
+            ("application/x-www-form-urlencoded;charset=UTF-8", Some(Format::Form)),
             ("text/json", None),
             ("text/plain", None),
             ("application/jsonp", None),
             ("", None),
         ] {
-            let headers =
-                HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))]);
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))]);
             assert_eq!(Format::of(&headers), format, "{value}");
         }
         assert_eq!(Format::of(&HeaderMap::new()), None);

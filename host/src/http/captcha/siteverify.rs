@@ -72,11 +72,9 @@ impl Question {
             errors.insert(ErrorCode::BadRequest);
         }
         match (secret, response) {
-            (Some(secret), Some(response)) if errors.is_empty() => Ok(Self {
-                secret: nfc(&secret),
-                response,
-                remote_ip: remote_ip.flatten(),
-            }),
+            (Some(secret), Some(response)) if errors.is_empty() => {
+                Ok(Self { secret: nfc(&secret), response, remote_ip: remote_ip.flatten() })
+            }
             _ => Err(errors),
         }
     }
@@ -122,10 +120,7 @@ struct Answer {
 
 impl Answer {
     fn refusing(error_codes: BTreeSet<ErrorCode>) -> Self {
-        Self {
-            error_codes,
-            ..Self::default()
-        }
+        Self { error_codes, ..Self::default() }
     }
 
     fn of(judged: Judged) -> Self {
@@ -147,16 +142,12 @@ async fn siteverify(
     let question = match Question::parse(&body) {
         Ok(question) => question,
         Err(errors) => {
-            state
-                .service
-                .count_rejected_request(RejectedRequest::BadRequest);
+            state.service.count_rejected_request(RejectedRequest::BadRequest);
             return Ok(Json(Answer::refusing(errors)).into_response());
         }
     };
     let Some(site) = state.service.site_by_secret(&question.secret) else {
-        state
-            .service
-            .count_rejected_request(RejectedRequest::Unauthorized);
+        state.service.count_rejected_request(RejectedRequest::Unauthorized);
         let errors = BTreeSet::from([ErrorCode::InvalidInputSecret]);
         return Ok(Json(Answer::refusing(errors)).into_response());
     };
@@ -165,11 +156,7 @@ async fn siteverify(
         return Ok(Json(invalid()).into_response());
     };
     let address = question.remote_ip.unwrap_or(address);
-    let answer = match state
-        .service
-        .verify(site, address, &payload.json, None)
-        .await
-    {
+    let answer = match state.service.verify(site, address, &payload.json, None).await {
         Ok(judged) => Answer::of(judged),
         Err(CallError::Malformed(_)) => invalid(),
         Err(error) => return Err(error.into()),
@@ -186,10 +173,7 @@ mod tests {
     use super::*;
 
     fn parse(format: Format, text: &str) -> Result<Question, BTreeSet<ErrorCode>> {
-        Question::parse(&AnyText {
-            format,
-            text: text.to_owned(),
-        })
+        Question::parse(&AnyText { format, text: text.to_owned() })
     }
 
     #[test]
@@ -202,55 +186,24 @@ mod tests {
         let form = "secret=cafe%CC%81&response=ab%2B%2F%3D&remoteip=192.0.2.1&sitekey=x";
         let json = json!({"secret": "cafe\u{301}", "response": "ab+/=", "remoteip": "192.0.2.1"});
         assert_eq!(parse(Format::Form, form).as_ref(), Ok(&question));
-        assert_eq!(
-            parse(Format::Json, &json.to_string()).as_ref(),
-            Ok(&question)
-        );
+        assert_eq!(parse(Format::Json, &json.to_string()).as_ref(), Ok(&question));
     }
 
     #[test]
     fn what_is_missing_or_malformed_is_named() {
         use ErrorCode::{BadRequest, MissingInputResponse, MissingInputSecret};
         for (format, text, errors) in [
-            (
-                Format::Form,
-                "",
-                vec![MissingInputSecret, MissingInputResponse],
-            ),
+            (Format::Form, "", vec![MissingInputSecret, MissingInputResponse]),
             (Format::Form, "secret=&response=x", vec![MissingInputSecret]),
             (Format::Form, "secret=s", vec![MissingInputResponse]),
-            (
-                Format::Form,
-                "secret=s&secret=t&response=x",
-                vec![BadRequest],
-            ),
-            (
-                Format::Form,
-                "secret=s&response=x&remoteip=host",
-                vec![BadRequest],
-            ),
-            (
-                Format::Json,
-                "{}",
-                vec![MissingInputSecret, MissingInputResponse],
-            ),
-            (
-                Format::Json,
-                r#"{"secret":"s","response":null}"#,
-                vec![MissingInputResponse],
-            ),
-            (
-                Format::Json,
-                r#"{"secret":1,"response":"x"}"#,
-                vec![BadRequest],
-            ),
+            (Format::Form, "secret=s&secret=t&response=x", vec![BadRequest]),
+            (Format::Form, "secret=s&response=x&remoteip=host", vec![BadRequest]),
+            (Format::Json, "{}", vec![MissingInputSecret, MissingInputResponse]),
+            (Format::Json, r#"{"secret":"s","response":null}"#, vec![MissingInputResponse]),
+            (Format::Json, r#"{"secret":1,"response":"x"}"#, vec![BadRequest]),
             (Format::Json, "secret=s", vec![BadRequest]),
         ] {
-            assert_eq!(
-                parse(format, text),
-                Err(BTreeSet::from_iter(errors)),
-                "{text}"
-            );
+            assert_eq!(parse(format, text), Err(BTreeSet::from_iter(errors)), "{text}");
         }
     }
 
@@ -258,12 +211,7 @@ mod tests {
     fn reasons_map_to_recaptchas_codes() {
         let shown = |rejected| {
             let hostname = Some("www.example.org".to_owned());
-            let judged = Judged {
-                rejected,
-                action: None,
-                hostname,
-                solved_at: 1_786_181_499,
-            };
+            let judged = Judged { rejected, action: None, hostname, solved_at: 1_786_181_499 };
             serde_json::to_value(Answer::of(judged)).unwrap()
         };
         let good = json!({

@@ -7,11 +7,7 @@ const SECONDS_PER_DAY: u64 = 86_400;
 /// `2026-08-08T09:31:39.000Z`, the form of Spring's error bodies.
 pub fn with_millis(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    format!(
-        "{}.{:03}Z",
-        date_time(since.as_secs()),
-        since.subsec_millis()
-    )
+    format!("{}.{:03}Z", date_time(since.as_secs()), since.subsec_millis())
 }
 
 /// `2026-08-08T09:31:39Z`, from Unix seconds.
@@ -22,12 +18,7 @@ pub fn with_seconds(unix_seconds: u64) -> String {
 fn date_time(unix_seconds: u64) -> String {
     let (year, month, day) = civil(unix_seconds / SECONDS_PER_DAY);
     let second = unix_seconds % SECONDS_PER_DAY;
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
 /// The Gregorian date of a day counted from 1970-01-01. Years are counted from 1 March, so that the
@@ -37,8 +28,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     const DAYS_PER_400_YEARS: u64 = 146_097;
     let days = days + DAYS_FROM_0000_03_01;
     let (era, day_of_era) = (days / DAYS_PER_400_YEARS, days % DAYS_PER_400_YEARS);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

@@ -78,10 +78,7 @@ async fn judge(
     let text = Members::parse(body, "the body")?.required("payload")?;
     let solution = Payload::from_base64(&text)?.solution()?;
     let action = visit.action.as_deref();
-    let judged = state
-        .service
-        .verify(visit.site, address, &solution, action)
-        .await?;
+    let judged = state.service.verify(visit.site, address, &solution, action).await?;
     let answer = match judged.rejected {
         Some(reason) => json!({ "verified": false, "reason": reason.as_str() }),
         None => {
@@ -95,14 +92,8 @@ async fn judge(
 
 /// A preflight does not say which site it is for: it is answered for all sites together, and the call
 /// itself is checked against its own.
-async fn preflight(
-    State(state): State<Arc<CaptchaState>>,
-    parts: Parts,
-) -> Result<Response, ApiError> {
-    let origins = state
-        .service
-        .sites()
-        .flat_map(|site| &site.config.allowed_origins);
+async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Result<Response, ApiError> {
+    let origins = state.service.sites().flat_map(|site| &site.config.allowed_origins);
     let decision = Decision::of(&parts, origins.map(String::as_str));
     decision.check()?;
     let mut headers = HeaderMap::new();
@@ -123,36 +114,22 @@ impl<'a> Visit<'a> {
         let key = parameters.get("siteKey").filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| invalid("siteKey", "is required as a query parameter"))?;
         let site = state.service.site(&nfc(key)).ok_or_else(|| {
-            ApiError::new(
-                StatusCode::NOT_FOUND,
-                "unknown-site",
-                "there is no site with this siteKey",
-            )
+            ApiError::new(StatusCode::NOT_FOUND, "unknown-site", "there is no site with this siteKey")
         })?;
         let origins = site.config.allowed_origins.iter().map(String::as_str);
         let origin = Decision::of(parts, origins);
-        let action = parameters
-            .get("action")
-            .map(|name| action(name.to_owned()))
-            .transpose()?;
-        Ok(Self {
-            site,
-            action,
-            origin,
-        })
+        let action = parameters.get("action").map(|name| action(name.to_owned())).transpose()?;
+        Ok(Self { site, action, origin })
     }
 
     /// Checks the page and the client's allowance.
     fn admit(&self, state: &CaptchaState, address: IpAddr) -> Result<(), ApiError> {
         self.origin.check()?;
         let allowance = self.site.config.widget_calls_per_minute;
-        let taken = state
-            .limiter
-            .take(&self.site.key, address, allowance, Instant::now());
+        let taken = state.limiter.take(&self.site.key, address, allowance, Instant::now());
         taken.map_err(|seconds| {
             let message = format!("too many calls; try again in {seconds} s");
-            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message)
-                .retry_after(seconds)
+            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message).retry_after(seconds)
         })
     }
 

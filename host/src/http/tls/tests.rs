@@ -1,7 +1,10 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, routing::get};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -12,33 +15,17 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use super::*;
 use crate::http::{accept, lifecycle::Lifecycle, listen};
 
-/// A folder that is removed in the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("bulkhead-tls-{}", uuid::Uuid::new_v4()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn files(&self) -> Tls {
-        Tls { cert: self.0.join("cert.pem"), key: self.0.join("key.pem") }
-    }
-
-    /// Writes a new self-signed certificate and returns it.
-    fn issue(&self) -> CertificateDer<'static> {
-        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        fs::write(self.files().cert, issued.cert.pem()).unwrap();
-        fs::write(self.files().key, issued.signing_key.serialize_pem()).unwrap();
-        issued.cert.der().clone()
-    }
+fn files(folder: &TempDir) -> Tls {
+    let path = folder.path();
+    Tls { cert: path.join("cert.pem"), key: path.join("key.pem") }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Writes a new self-signed certificate and returns it.
+fn issue(folder: &TempDir) -> CertificateDer<'static> {
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(files(folder).cert, issued.cert.pem()).unwrap();
+    fs::write(files(folder).key, issued.signing_key.serialize_pem()).unwrap();
+    issued.cert.der().clone()
 }
 
 fn failure(files: &Tls) -> String {
@@ -47,10 +34,10 @@ fn failure(files: &Tls) -> String {
 
 #[test]
 fn errors_name_the_file_at_fault() {
-    let folder = Folder::new();
-    let files = folder.files();
+    let folder = tempfile::tempdir().unwrap();
+    let files = files(&folder);
     assert!(failure(&files).contains("cert.pem"));
-    folder.issue();
+    issue(&folder);
     Certificates::load(&files).unwrap();
     fs::write(&files.key, "not PEM").unwrap();
     let error = failure(&files);
@@ -62,10 +49,10 @@ fn errors_name_the_file_at_fault() {
 
 #[test]
 fn a_key_of_another_certificate_is_refused() {
-    let (one, other) = (Folder::new(), Folder::new());
-    one.issue();
-    other.issue();
-    let mixed = Tls { cert: one.files().cert, key: other.files().key };
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    issue(&one);
+    issue(&other);
+    let mixed = Tls { cert: files(&one).cert, key: files(&other).key };
     let error = failure(&mixed);
     assert!(error.contains("cert.pem") && error.contains("key.pem"), "{error}");
 }
@@ -98,9 +85,9 @@ async fn ask(address: SocketAddr, root: &CertificateDer<'static>) -> io::Result<
 
 #[tokio::test]
 async fn a_certificate_is_replaced_while_serving_and_a_bad_one_is_not_taken() {
-    let folder = Folder::new();
-    let first = folder.issue();
-    let certificates = Certificates::load(&folder.files()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let first = issue(&folder);
+    let certificates = Certificates::load(&files(&folder)).unwrap();
     let local = "127.0.0.1:0".parse().unwrap();
     let bound = listen::bind("server.listen", local, Some(Arc::clone(&certificates))).unwrap();
     let address = bound.local_addr();
@@ -119,12 +106,12 @@ async fn a_certificate_is_replaced_while_serving_and_a_bad_one_is_not_taken() {
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
     drop(stream);
 
-    let second = folder.issue();
+    let second = issue(&folder);
     certificates.reload_if_changed();
     assert!(ask(address, &first).await.is_err(), "the old certificate is still served");
     assert!(ask(address, &second).await.unwrap().ends_with("over TLS"));
 
-    fs::write(folder.files().key, "not PEM").unwrap();
+    fs::write(files(&folder).key, "not PEM").unwrap();
     certificates.reload_if_changed();
     certificates.reload().unwrap_err();
     assert!(ask(address, &second).await.unwrap().ends_with("over TLS"));

@@ -46,7 +46,11 @@ impl Peppers {
         let network = text(network(site, address));
         let allow_listed = site.whitelisted_source_addresses.iter().any(|range| range.contains(&address));
         if site.compat {
-            return Client { network: vec![java_hash(&network)], exact: vec![java_hash(&text(address))], allow_listed };
+            return Client {
+                network: vec![java_hash(&network)],
+                exact: vec![java_hash(&text(address))],
+                allow_listed,
+            };
         }
         // Different texts, so that the key of a network tells nothing of the key of an address in it.
         let exact = format!("address {}", text(address));
@@ -89,7 +93,8 @@ mod tests {
     use crate::config::captcha::Site;
 
     fn masked(address: &str, v4: u8, v6: u8) -> String {
-        let site = Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::default() };
+        let site =
+            Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::default() };
         text(network(&site, address.parse().unwrap()))
     }
 

@@ -32,7 +32,13 @@ impl ServedSite {
     pub(super) fn new(key: &str, config: &Site, timeout: Duration, masters: &[MasterKey]) -> Self {
         let secrets = config.secrets.iter().map(|secret| hash(secret.expose())).collect();
         let token_keys = derived(masters, b"captcha widget result", key);
-        Self { key: key.to_owned(), config: config.clone(), policy: Arc::new(policy(key, config, timeout)), token_keys, secrets }
+        Self {
+            key: key.to_owned(),
+            config: config.clone(),
+            policy: Arc::new(policy(key, config, timeout)),
+            token_keys,
+            secrets,
+        }
     }
 
     /// Whether `secret` is one of the site's, in constant time.
@@ -68,7 +74,10 @@ fn policy(key: &str, site: &Site, timeout: Duration) -> Policy {
         None => Difficulty::Ladder(ladder),
         Some(auto) => {
             let target_solve_ms = u32::try_from(auto.target_solve.as_millis()).unwrap_or(u32::MAX);
-            Difficulty::Auto((ladder, AutoPolicy { target_solve_ms, min_cost: auto.min_cost, max_cost: auto.max_cost }))
+            Difficulty::Auto((
+                ladder,
+                AutoPolicy { target_solve_ms, min_cost: auto.min_cost, max_cost: auto.max_cost },
+            ))
         }
     };
     let name = |use_: &str| if site.compat { COMPAT_KEY.to_owned() } else { format!("{use_}/{key}") };

@@ -119,5 +119,6 @@ pub fn is_widget_result(payload: &str) -> bool {
         #[serde(borrow, rename = "verificationData")]
         _data: Option<&'a serde_json::value::RawValue>,
     }
-    payload.contains("verificationData") && serde_json::from_str::<Claim<'_>>(payload).is_ok_and(|claim| claim._data.is_some())
+    payload.contains("verificationData")
+        && serde_json::from_str::<Claim<'_>>(payload).is_ok_and(|claim| claim._data.is_some())
 }

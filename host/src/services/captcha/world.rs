@@ -4,6 +4,7 @@ use wasmtime::{Store, component::InstancePre};
 
 use crate::{capabilities::Guest, slots::World};
 
+#[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
         path: [

@@ -25,11 +25,7 @@ pub(super) enum Work {
     /// Visits; rows written.
     Visits(Vec<Arc<Visit>>),
     /// The rows of `table` at `places` that expired before `now`; rows deleted.
-    Delete {
-        table: Table,
-        places: Vec<i64>,
-        now: i64,
-    },
+    Delete { table: Table, places: Vec<i64>, now: i64 },
 }
 
 struct Job {
@@ -47,40 +43,22 @@ impl Writer {
     pub(super) fn start(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let task = tokio::spawn(serve(queue, options, Some(connection)));
-        Self {
-            jobs: Mutex::new(Some(jobs)),
-            task: Mutex::new(Some(task)),
-        }
+        Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
     /// The answer, once it is durable.
     pub(super) async fn run(&self, work: Work) -> Result<u64, StorageError> {
-        let jobs = self
-            .jobs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (answer, answered) = oneshot::channel();
         let jobs = jobs.ok_or_else(StorageError::closed)?;
-        jobs.send(Job { work, answer })
-            .await
-            .map_err(|_| StorageError::closed())?;
+        jobs.send(Job { work, answer }).await.map_err(|_| StorageError::closed())?;
         answered.await.map_err(|_| StorageError::closed())?
     }
 
     /// Waits for what has been sent, then closes the database.
     pub(super) async fn close(&self) {
-        drop(
-            self.jobs
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
-        let task = self
-            .task
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task
             && let Err(error) = task.await
         {
@@ -167,11 +145,7 @@ async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, 
     Ok(written.rows_affected())
 }
 
-async fn fail(
-    id: &Id,
-    expires_at: i64,
-    connection: &mut SqliteConnection,
-) -> Result<u64, sqlx::Error> {
+async fn fail(id: &Id, expires_at: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
     let failures: i64 = sqlx::query_scalar(
         "INSERT INTO bulkhead_failure (payload_hash, failures, expires_at) VALUES (?, 1, ?)
         ON CONFLICT (payload_hash) DO UPDATE SET failures = failures + 1
@@ -184,10 +158,7 @@ async fn fail(
     Ok(failures.cast_unsigned())
 }
 
-async fn record(
-    visits: &[Arc<Visit>],
-    connection: &mut SqliteConnection,
-) -> Result<u64, sqlx::Error> {
+async fn record(visits: &[Arc<Visit>], connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
     if visits.is_empty() {
         return Ok(0);
     }
@@ -202,12 +173,7 @@ async fn record(
             .push_bind(visit.expires_at);
     });
     insert.push(" ON CONFLICT (id) DO NOTHING");
-    let written = insert
-        .build()
-        .persistent(false)
-        .execute(&mut *connection)
-        .await?
-        .rows_affected();
+    let written = insert.build().persistent(false).execute(&mut *connection).await?.rows_affected();
     if written == 0 {
         // The batch had been committed before, though its answer was lost.
         return Ok(0);

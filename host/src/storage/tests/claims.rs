@@ -90,15 +90,9 @@ async fn a_locked_database_is_unavailable_until_it_is_free() {
     let folder = TempDir::new().unwrap();
     let ledger = sqlite(&folder).await;
     let mut raw = raw(&file(&folder)).await;
-    sqlx::raw_sql("BEGIN IMMEDIATE")
-        .execute(&mut raw)
-        .await
-        .unwrap();
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut raw).await.unwrap();
     let refused = ledger.claim(&id(1), soon(), 1, false).await;
-    assert!(
-        matches!(refused, Err(StorageError::Unavailable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(StorageError::Unavailable(_))), "{refused:?}");
     sqlx::raw_sql("ROLLBACK").execute(&mut raw).await.unwrap();
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
     assert_eq!(ledger.ping().await, Ok(()));

@@ -6,17 +6,10 @@ use super::*;
 async fn tables_with_other_columns_are_refused() {
     let folder = TempDir::new().unwrap();
     let mut raw = raw(&file(&folder)).await;
-    sqlx::query("CREATE TABLE invalidated_payload (id BLOB)")
-        .execute(&mut raw)
-        .await
-        .unwrap();
+    sqlx::query("CREATE TABLE invalidated_payload (id BLOB)").execute(&mut raw).await.unwrap();
     raw.close().await.unwrap();
-    let refused = Ledger::open(Backend::Sqlite(file(&folder)), options(WINDOW))
-        .await
-        .err();
-    assert!(
-        matches!(refused, Some(StorageError::Unavailable(text)) if text.contains("payload_hash"))
-    );
+    let refused = Ledger::open(Backend::Sqlite(file(&folder)), options(WINDOW)).await.err();
+    assert!(matches!(refused, Some(StorageError::Unavailable(text)) if text.contains("payload_hash")));
 }
 
 #[tokio::test]
@@ -33,16 +26,10 @@ async fn an_existing_database_is_taken_over() {
         id(1),
         now() + 60_000
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(old))
-        .execute(&mut raw)
-        .await
-        .unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(old)).execute(&mut raw).await.unwrap();
     raw.close().await.unwrap();
     let ledger = sqlite(&folder).await;
-    assert_eq!(
-        ledger.record_visit("shop", &[id(1)], false).await,
-        Ok(Visits { client: 1, site: 0 })
-    );
+    assert_eq!(ledger.record_visit("shop", &[id(1)], false).await, Ok(Visits { client: 1, site: 0 }));
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
     assert_eq!(ledger.claim(&id(1), soon(), 2, false).await, Ok(true));
 }
@@ -51,61 +38,24 @@ async fn an_existing_database_is_taken_over() {
 async fn arguments_are_checked() {
     let ledger = memory().await;
     let invalid = |refused| matches!(refused, Err(StorageError::Invalid(_)));
-    for bad in [
-        "",
-        "abc",
-        &id(1).to_uppercase().replace('0', "A"),
-        &format!("{}\0", &id(1)[1..]),
-    ] {
+    for bad in ["", "abc", &id(1).to_uppercase().replace('0', "A"), &format!("{}\0", &id(1)[1..])] {
         assert!(invalid(ledger.spent(bad).await.map(drop)), "{bad:?}");
-        assert!(
-            invalid(ledger.claim(bad, soon(), 1, false).await.map(drop)),
-            "{bad:?}"
-        );
-        assert!(
-            invalid(ledger.record_failure(bad, soon()).await.map(drop)),
-            "{bad:?}"
-        );
-        assert!(
-            invalid(
-                ledger
-                    .record_visit("shop", &[bad.to_owned()], false)
-                    .await
-                    .map(drop)
-            ),
-            "{bad:?}"
-        );
+        assert!(invalid(ledger.claim(bad, soon(), 1, false).await.map(drop)), "{bad:?}");
+        assert!(invalid(ledger.record_failure(bad, soon()).await.map(drop)), "{bad:?}");
+        assert!(invalid(ledger.record_visit("shop", &[bad.to_owned()], false).await.map(drop)), "{bad:?}");
     }
-    assert!(invalid(
-        ledger
-            .claim(&id(1), soon(), MAX_LIMIT + 1, false)
-            .await
-            .map(drop)
-    ));
-    assert!(invalid(
-        ledger.record_visit("shop", &[], false).await.map(drop)
-    ));
-    assert!(invalid(
-        ledger.record_visit("", &[id(1)], false).await.map(drop)
-    ));
-    assert!(invalid(
-        ledger.record_visit("a\0b", &[id(1)], false).await.map(drop)
-    ));
+    assert!(invalid(ledger.claim(&id(1), soon(), MAX_LIMIT + 1, false).await.map(drop)));
+    assert!(invalid(ledger.record_visit("shop", &[], false).await.map(drop)));
+    assert!(invalid(ledger.record_visit("", &[id(1)], false).await.map(drop)));
+    assert!(invalid(ledger.record_visit("a\0b", &[id(1)], false).await.map(drop)));
 }
 
 #[tokio::test]
 async fn a_url_is_never_repeated() {
-    for url in [
-        "postgres://user:s3cret@127.0.0.1:1/x",
-        "postgres://user:s3cret@:host:bad/x",
-        "s3cret",
-    ] {
+    for url in ["postgres://user:s3cret@127.0.0.1:1/x", "postgres://user:s3cret@:host:bad/x", "s3cret"] {
         let backend = Backend::Postgres(url.into());
         assert!(!format!("{backend:?}").contains("s3cret"));
         let refused = Ledger::open(backend, options(WINDOW)).await.err().unwrap();
-        assert!(
-            !format!("{refused} {refused:?}").contains("s3cret"),
-            "{refused}"
-        );
+        assert!(!format!("{refused} {refused:?}").contains("s3cret"), "{refused}");
     }
 }

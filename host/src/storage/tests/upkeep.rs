@@ -24,31 +24,14 @@ async fn a_sweep_deletes_exactly_what_expired() {
             id(1),
             id(expires_at.cast_unsigned())
         );
-        sqlx::raw_sql(sqlx::AssertSqlSafe(rows))
-            .execute(&mut raw)
-            .await
-            .unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(rows)).execute(&mut raw).await.unwrap();
     }
-    let swept = Swept {
-        captcha_request: 2500,
-        invalidated_payload: 1,
-        failures: 1,
-        site_visits: 1,
-    };
+    let swept = Swept { captcha_request: 2500, invalidated_payload: 1, failures: 1, site_visits: 1 };
     assert_eq!(store.sweep(now()).await, Ok(swept));
     assert_eq!(store.sweep(now()).await, Ok(Swept::default()));
-    let left = Rows {
-        captcha_request: 2500,
-        invalidated_payload: 1,
-    };
+    let left = Rows { captcha_request: 2500, invalidated_payload: 1 };
     assert_eq!(store.rows(now()).await, Ok(left));
-    assert_eq!(
-        store.visits("shop", &[id(1)], now()).await,
-        Ok(Visits {
-            client: 2500,
-            site: 7
-        })
-    );
+    assert_eq!(store.visits("shop", &[id(1)], now()).await, Ok(Visits { client: 2500, site: 7 }));
 }
 
 #[tokio::test]
@@ -56,10 +39,7 @@ async fn the_ledger_sweeps_at_the_start() {
     let folder = TempDir::new().unwrap();
     sqlite(&folder).await.close().await.unwrap();
     let mut raw = raw(&file(&folder)).await;
-    sqlx::query("INSERT INTO bulkhead_site_visits VALUES ('shop', 1, 7)")
-        .execute(&mut raw)
-        .await
-        .unwrap();
+    sqlx::query("INSERT INTO bulkhead_site_visits VALUES ('shop', 1, 7)").execute(&mut raw).await.unwrap();
     let _ledger = sqlite(&folder).await;
     for _ in 0..500 {
         let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM bulkhead_site_visits")
@@ -89,27 +69,11 @@ fn memory_is_swept() {
         })
     };
     memory.write(&[visit(10), visit(10), visit(20)]).unwrap();
-    let claim = Claim {
-        id: Id::parse(&id(1)).unwrap(),
-        expires_at: 20,
-        now: 0,
-        limit: 2,
-        spends: 2,
-    };
+    let claim = Claim { id: Id::parse(&id(1)).unwrap(), expires_at: 20, now: 0, limit: 2, spends: 2 };
     assert_eq!(memory.claim(&claim), Ok(2));
-    let swept = Swept {
-        captcha_request: 2,
-        site_visits: 1,
-        ..Swept::default()
-    };
+    let swept = Swept { captcha_request: 2, site_visits: 1, ..Swept::default() };
     assert_eq!(memory.sweep(11), swept);
-    assert_eq!(
-        memory.rows(11),
-        Rows {
-            captcha_request: 1,
-            invalidated_payload: 2
-        }
-    );
+    assert_eq!(memory.rows(11), Rows { captcha_request: 1, invalidated_payload: 2 });
     assert_eq!(memory.sweep(21).invalidated_payload, 2);
 }
 
@@ -127,33 +91,12 @@ async fn rows_are_counted_beside_the_requests() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(
-        ledger.rows(),
-        Rows {
-            captcha_request: 1,
-            invalidated_payload: 3
-        }
-    );
+    assert_eq!(ledger.rows(), Rows { captcha_request: 1, invalidated_payload: 3 });
     ledger.claim(&id(2), soon(), 1, false).await.unwrap();
     ledger.record_visit("shop", &[id(1)], false).await.unwrap();
-    assert_eq!(
-        ledger.rows(),
-        Rows {
-            captcha_request: 2,
-            invalidated_payload: 4
-        }
-    );
+    assert_eq!(ledger.rows(), Rows { captcha_request: 2, invalidated_payload: 4 });
     let stats = ledger.pool_stats();
     assert_eq!((stats.max, stats.pending, stats.timeouts), (4, 0, 0));
-    assert!(
-        stats.size >= 1 && stats.acquire.count >= 1 && stats.usage.count >= 1,
-        "{stats:?}"
-    );
-    assert!(
-        stats
-            .acquire
-            .buckets
-            .iter()
-            .all(|(_, count)| *count <= stats.acquire.count)
-    );
+    assert!(stats.size >= 1 && stats.acquire.count >= 1 && stats.usage.count >= 1, "{stats:?}");
+    assert!(stats.acquire.buckets.iter().all(|(_, count)| *count <= stats.acquire.count));
 }

@@ -6,11 +6,7 @@ use super::*;
 async fn visits_count_across_client_keys_and_sites() {
     let folder = TempDir::new().unwrap();
     for ledger in [sqlite(&folder).await, memory().await] {
-        let (old, new, third) = (
-            [id(1)].to_vec(),
-            [id(2), id(1), id(2)].to_vec(),
-            [id(3)].to_vec(),
-        );
+        let (old, new, third) = ([id(1)].to_vec(), [id(2), id(1), id(2)].to_vec(), [id(3)].to_vec());
         let visit = |client, site| ledger.record_visit(site, client, false);
         assert_eq!(visit(&old, "one").await, Ok(Visits { client: 0, site: 0 }));
         assert_eq!(visit(&old, "two").await, Ok(Visits { client: 1, site: 0 }));
@@ -19,10 +15,7 @@ async fn visits_count_across_client_keys_and_sites() {
         // The same once they are written.
         tokio::time::sleep(FLUSH_EVERY * 2).await;
         assert_eq!(visit(&new, "one").await, Ok(Visits { client: 4, site: 3 }));
-        assert_eq!(
-            visit(&third, "two").await,
-            Ok(Visits { client: 0, site: 1 })
-        );
+        assert_eq!(visit(&third, "two").await, Ok(Visits { client: 0, site: 1 }));
         ledger.close().await.unwrap();
     }
 }
@@ -35,9 +28,7 @@ async fn visits_at_once_are_counted_one_by_one() {
         let tasks: Vec<_> = (0..3000)
             .map(|_| {
                 let ledger = ledger.clone();
-                tokio::spawn(
-                    async move { ledger.record_visit("shop", &[id(1)], false).await.unwrap() },
-                )
+                tokio::spawn(async move { ledger.record_visit("shop", &[id(1)], false).await.unwrap() })
             })
             .collect();
         let mut seen = Vec::new();
@@ -51,13 +42,7 @@ async fn visits_at_once_are_counted_one_by_one() {
         }
         tokio::time::sleep(FLUSH_EVERY * 3).await;
         let visits = ledger.record_visit("shop", &[id(1)], false).await.unwrap();
-        assert_eq!(
-            visits,
-            Visits {
-                client: 3000,
-                site: 3000
-            }
-        );
+        assert_eq!(visits, Visits { client: 3000, site: 3000 });
     }
 }
 
@@ -65,9 +50,7 @@ async fn visits_at_once_are_counted_one_by_one() {
 async fn a_visit_counts_for_the_window_only() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
-        let ledger = Ledger::open(backend, options(Duration::from_secs(3)))
-            .await
-            .unwrap();
+        let ledger = Ledger::open(backend, options(Duration::from_secs(3))).await.unwrap();
         ledger.record_visit("shop", &[id(1)], false).await.unwrap();
         let visits = ledger.record_visit("shop", &[id(1)], false).await.unwrap();
         assert_eq!(visits.client, 1);
@@ -84,10 +67,7 @@ async fn closing_writes_visits_and_refuses_calls() {
     ledger.record_visit("shop", &[id(1)], true).await.unwrap();
     ledger.close().await.unwrap();
     ledger.close().await.unwrap();
-    assert_eq!(
-        ledger.claim(&id(1), soon(), 1, false).await,
-        Err(StorageError::closed())
-    );
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Err(StorageError::closed()));
     assert_eq!(ledger.ping().await, Err(StorageError::closed()));
     let mut raw = raw(&file(&folder)).await;
     let (hash, allow_listed, lasts): (String, bool, i64) = sqlx::query_as(
@@ -98,10 +78,7 @@ async fn closing_writes_visits_and_refuses_calls() {
     .unwrap();
     assert_eq!((hash, allow_listed, lasts), (id(1), true, 1_800_000));
     let ledger = sqlite(&folder).await;
-    assert_eq!(
-        ledger.record_visit("shop", &[id(1)], false).await,
-        Ok(Visits { client: 1, site: 1 })
-    );
+    assert_eq!(ledger.record_visit("shop", &[id(1)], false).await, Ok(Visits { client: 1, site: 1 }));
 }
 
 #[tokio::test]
@@ -113,10 +90,7 @@ async fn dropping_writes_visits_too() {
     let mut raw = raw(&file(&folder)).await;
     let mut rows = 0i64;
     for _ in 0..500 {
-        rows = sqlx::query_scalar("SELECT count(*) FROM captcha_request")
-            .fetch_one(&mut raw)
-            .await
-            .unwrap();
+        rows = sqlx::query_scalar("SELECT count(*) FROM captcha_request").fetch_one(&mut raw).await.unwrap();
         if rows == 1 {
             break;
         }

@@ -9,13 +9,7 @@ const JSON: &str = "application/json";
 
 /// Posts bytes as JSON to `/verify`.
 async fn post(captcha: &Captcha, body: impl Into<reqwest::Body>) -> (u16, Value) {
-    read(
-        captcha
-            .post("/verify")
-            .header(header::CONTENT_TYPE, JSON)
-            .body(body),
-    )
-    .await
+    read(captcha.post("/verify").header(header::CONTENT_TYPE, JSON).body(body)).await
 }
 
 /// An envelope's text with a payload put in as it is.
@@ -26,10 +20,7 @@ fn with_payload(payload: &str) -> String {
 }
 
 async fn assert_alive(captcha: &Captcha) {
-    assert_eq!(
-        captcha.call("/challenge", &envelope(json!({}))).await.0,
-        200
-    );
+    assert_eq!(captcha.call("/challenge", &envelope(json!({}))).await.0, 200);
 }
 
 #[tokio::test]
@@ -61,9 +52,7 @@ async fn deep_nesting_is_400() {
 async fn broken_text_is_400() {
     let captcha = Captcha::start().await;
     let with_byte = |byte: u8| {
-        let mut text = envelope(json!({ "siteKey": "X", "payload": {} }))
-            .to_string()
-            .into_bytes();
+        let mut text = envelope(json!({ "siteKey": "X", "payload": {} })).to_string().into_bytes();
         let at = text.iter().position(|other| *other == b'X').unwrap();
         text[at] = byte;
         text
@@ -76,12 +65,7 @@ async fn broken_text_is_400() {
         (b"\"text\"".to_vec(), "invalid-object"),
         (with_byte(0xff), "invalid-utf8"),
         (with_byte(0), "invalid-json"),
-        (
-            envelope(json!({ "siteKey": "a\0", "payload": {} }))
-                .to_string()
-                .into_bytes(),
-            "invalid-field",
-        ),
+        (envelope(json!({ "siteKey": "a\0", "payload": {} })).to_string().into_bytes(), "invalid-field"),
         (b"{\"siteKey\":\"\\ud800\"}".to_vec(), "invalid-field"),
     ] {
         let text = String::from_utf8_lossy(&body).into_owned();
@@ -94,20 +78,11 @@ async fn broken_text_is_400() {
 #[tokio::test]
 async fn duplicate_members_are_400() {
     let captcha = Captcha::start().await;
-    let twice =
-        envelope(json!({ "payload": {} }))
-            .to_string()
-            .replacen('{', "{\"siteKey\":\"x\",", 1);
+    let twice = envelope(json!({ "payload": {} })).to_string().replacen('{', "{\"siteKey\":\"x\",", 1);
     assert_eq!(post(&captcha, twice).await.1["code"], "invalid-object");
-    for payload in [
-        r#"{"challenge":1,"challenge":2}"#,
-        r#"{"challenge":{"signature":"a","signature":"b"}}"#,
-    ] {
-        assert_eq!(
-            post(&captcha, with_payload(payload)).await.0,
-            400,
-            "{payload}"
-        );
+    for payload in [r#"{"challenge":1,"challenge":2}"#, r#"{"challenge":{"signature":"a","signature":"b"}}"#]
+    {
+        assert_eq!(post(&captcha, with_payload(payload)).await.0, 400, "{payload}");
     }
     captcha.stop().await;
 }
@@ -116,26 +91,12 @@ async fn duplicate_members_are_400() {
 async fn a_wrong_content_type_is_415() {
     let captcha = Captcha::start().await;
     let body = envelope(json!({ "payload": {} })).to_string();
-    for path in [
-        "/challenge",
-        "/verify",
-        "/invalidate",
-        "/widget/verify?siteKey=web",
-        "/siteverify",
-    ] {
-        assert_eq!(
-            read(captcha.post(path).body(body.clone())).await.0,
-            415,
-            "{path} without a type"
-        );
-        let request = captcha
-            .post(path)
-            .header(header::CONTENT_TYPE, "text/plain");
+    for path in ["/challenge", "/verify", "/invalidate", "/widget/verify?siteKey=web", "/siteverify"] {
+        assert_eq!(read(captcha.post(path).body(body.clone())).await.0, 415, "{path} without a type");
+        let request = captcha.post(path).header(header::CONTENT_TYPE, "text/plain");
         assert_eq!(read(request.body(body.clone())).await.0, 415, "{path}");
     }
-    let json = captcha
-        .post("/challenge")
-        .header(header::CONTENT_TYPE, "application/json;charset=UTF-8");
+    let json = captcha.post("/challenge").header(header::CONTENT_TYPE, "application/json;charset=UTF-8");
     assert_eq!(read(json.body(body)).await.0, 200);
     captcha.stop().await;
 }
@@ -151,21 +112,9 @@ async fn a_wrong_method_is_405_with_allow() {
         ("/widget/challenge", Method::POST, "GET"),
         ("/widget/verify", Method::GET, "POST"),
     ] {
-        let response = captcha
-            .0
-            .client()
-            .request(method, captcha.url(path))
-            .send()
-            .await
-            .unwrap();
+        let response = captcha.0.client().request(method, captcha.url(path)).send().await.unwrap();
         assert_eq!(response.status(), 405, "{path}");
-        assert!(
-            response.headers()[header::ALLOW]
-                .to_str()
-                .unwrap()
-                .contains(allow),
-            "{path}"
-        );
+        assert!(response.headers()[header::ALLOW].to_str().unwrap().contains(allow), "{path}");
         let body: Value = response.json().await.unwrap();
         assert_eq!(body["code"], "method-not-allowed", "{path}");
     }
@@ -175,21 +124,9 @@ async fn a_wrong_method_is_405_with_allow() {
 #[tokio::test]
 async fn an_unknown_path_is_404() {
     let captcha = Captcha::start().await;
-    for path in [
-        "",
-        "/",
-        "/nothing",
-        "/challenge/",
-        "/widget",
-        "/verify/x?y=%00",
-        "/..%2f..%2fetc",
-    ] {
+    for path in ["", "/", "/nothing", "/challenge/", "/widget", "/verify/x?y=%00", "/..%2f..%2fetc"] {
         let (status, body) = read(captcha.get(path)).await;
-        assert_eq!(
-            (status, &body["code"]),
-            (404, &json!("not-found")),
-            "{path}"
-        );
+        assert_eq!((status, &body["code"]), (404, &json!("not-found")), "{path}");
     }
     captcha.stop().await;
 }

@@ -18,18 +18,10 @@ async fn an_api_key_guards_the_back_end_and_nothing_else() {
         let response = call().send().await.unwrap();
         assert_eq!(response.status(), 401, "{path}");
         assert_eq!(response.headers()[header::WWW_AUTHENTICATE], "Bearer");
-        assert_eq!(
-            read(call().bearer_auth("another-key-of-more-than-32-characters"))
-                .await
-                .0,
-            401
-        );
+        assert_eq!(read(call().bearer_auth("another-key-of-more-than-32-characters")).await.0, 401);
         assert_ne!(read(call().bearer_auth(KEY)).await.0, 401, "{path}");
     }
-    assert_eq!(
-        read(captcha.get("/widget/challenge?siteKey=web")).await.0,
-        200
-    );
+    assert_eq!(read(captcha.get("/widget/challenge?siteKey=web")).await.0, 200);
     assert_eq!(captcha.call("/siteverify", &json!({})).await.0, 200);
     captcha.stop().await;
 }

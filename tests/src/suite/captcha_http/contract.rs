@@ -27,10 +27,7 @@ async fn a_challenge_has_the_members_that_clients_read() {
 async fn a_solution_is_valid_once() {
     let captcha = Captcha::start().await;
     let body = envelope(json!({ "payload": captcha.solved().await }));
-    assert_eq!(
-        captcha.call("/verify", &body).await,
-        (200, json!({ "valid": true }))
-    );
+    assert_eq!(captcha.call("/verify", &body).await, (200, json!({ "valid": true })));
     let replayed = json!({ "valid": false, "reason": "replayed" });
     assert_eq!(captcha.call("/verify", &body).await, (200, replayed));
     captcha.stop().await;
@@ -62,8 +59,7 @@ async fn null_and_unknown_members_are_accepted() {
         payload["challenge"]["parameters"][name] = Value::Null;
     }
     payload["unknown"] = json!([1]);
-    let body =
-        envelope(json!({ "payload": payload, "unknown": { "a": 1 }, "clientAddress": "::1" }));
+    let body = envelope(json!({ "payload": payload, "unknown": { "a": 1 }, "clientAddress": "::1" }));
     assert_eq!(captcha.call("/verify", &body).await.1["valid"], true);
     captcha.stop().await;
 }
@@ -78,33 +74,14 @@ async fn what_does_not_hold_is_invalid_with_a_reason() {
         payload
     };
     for (payload, reason) in [
-        (
-            changed("/challenge/parameters/cost", json!(2)),
-            "bad_signature",
-        ),
-        (
-            changed("/challenge/signature", json!("00".repeat(32))),
-            "bad_signature",
-        ),
-        (
-            changed(
-                "/solution/derivedKey",
-                json!(format!("00{}", "11".repeat(31))),
-            ),
-            "wrong_solution",
-        ),
-        (
-            changed("/solution/derivedKey", json!("11".repeat(32))),
-            "wrong_solution",
-        ),
+        (changed("/challenge/parameters/cost", json!(2)), "bad_signature"),
+        (changed("/challenge/signature", json!("00".repeat(32))), "bad_signature"),
+        (changed("/solution/derivedKey", json!(format!("00{}", "11".repeat(31)))), "wrong_solution"),
+        (changed("/solution/derivedKey", json!("11".repeat(32))), "wrong_solution"),
     ] {
         let body = envelope(json!({ "payload": payload }));
         let answer = json!({ "valid": false, "reason": reason });
-        assert_eq!(
-            captcha.call("/verify", &body).await,
-            (200, answer),
-            "{payload}"
-        );
+        assert_eq!(captcha.call("/verify", &body).await, (200, answer), "{payload}");
     }
     captcha.stop().await;
 }
@@ -124,11 +101,7 @@ async fn wrong_credentials_are_401_and_do_not_say_which() {
             let mut body = envelope(changes);
             body["payload"] = payload.clone();
             let (status, body) = captcha.call(path, &body).await;
-            assert_eq!(
-                (status, &body["code"]),
-                (401, &json!("wrong-credentials")),
-                "{path}"
-            );
+            assert_eq!((status, &body["code"]), (401, &json!("wrong-credentials")), "{path}");
             messages.push(body["message"].clone());
         }
     }
@@ -140,11 +113,9 @@ async fn wrong_credentials_are_401_and_do_not_say_which() {
 #[tokio::test]
 async fn both_secrets_count_and_are_compared_in_nfc() {
     let captcha = Captcha::start().await;
-    for (key, secret) in [
-        ("compat", "compat-secret-cafe\u{301}"),
-        ("web", "web-secret-old"),
-        ("web", "web-secret-new"),
-    ] {
+    for (key, secret) in
+        [("compat", "compat-secret-cafe\u{301}"), ("web", "web-secret-old"), ("web", "web-secret-new")]
+    {
         let body = envelope(json!({ "siteKey": key, "siteSecret": secret }));
         assert_eq!(captcha.call("/challenge", &body).await.0, 200, "{secret}");
     }
@@ -156,38 +127,18 @@ async fn missing_and_malformed_members_are_400() {
     let captcha = Captcha::start().await;
     let payload = captcha.solved().await;
     for (name, values) in [
-        (
-            "siteKey",
-            vec![json!(null), json!(""), json!("  "), json!(1)],
-        ),
+        ("siteKey", vec![json!(null), json!(""), json!("  "), json!(1)]),
         ("siteSecret", vec![json!(null), json!(""), json!({})]),
-        (
-            "clientAddress",
-            vec![
-                json!(null),
-                json!(""),
-                json!("test"),
-                json!("1.2.3.4:80"),
-                json!(1),
-            ],
-        ),
+        ("clientAddress", vec![json!(null), json!(""), json!("test"), json!("1.2.3.4:80"), json!(1)]),
     ] {
         for value in values {
             for path in ["/challenge", "/verify", "/invalidate"] {
                 let mut body = envelope(json!({}));
                 body["payload"] = payload.clone();
                 body[name] = value.clone();
-                assert_eq!(
-                    captcha.call(path, &body).await.0,
-                    400,
-                    "{path} {name} {value}"
-                );
+                assert_eq!(captcha.call(path, &body).await.0, 400, "{path} {name} {value}");
                 body.as_object_mut().unwrap().remove(name);
-                assert_eq!(
-                    captcha.call(path, &body).await.0,
-                    400,
-                    "{path} without {name}"
-                );
+                assert_eq!(captcha.call(path, &body).await.0, 400, "{path} without {name}");
             }
         }
     }
@@ -218,14 +169,8 @@ async fn payloads_that_are_none_are_400() {
 async fn an_invalidated_payload_is_spent() {
     let captcha = Captcha::start().await;
     let body = envelope(json!({ "payload": captcha.solved().await }));
-    assert_eq!(
-        captcha.call("/invalidate", &body).await,
-        (200, json!({ "invalidated": true }))
-    );
-    assert_eq!(
-        captcha.call("/invalidate", &body).await,
-        (200, json!({ "invalidated": false }))
-    );
+    assert_eq!(captcha.call("/invalidate", &body).await, (200, json!({ "invalidated": true })));
+    assert_eq!(captcha.call("/invalidate", &body).await, (200, json!({ "invalidated": false })));
     let replayed = json!({ "valid": false, "reason": "replayed" });
     assert_eq!(captcha.call("/verify", &body).await, (200, replayed));
     captcha.stop().await;
@@ -235,13 +180,8 @@ async fn an_invalidated_payload_is_spent() {
 async fn the_ladder_counts_visits_and_spares_allow_listed_clients() {
     let captcha = Captcha::start().await;
     let mut costs = Vec::new();
-    for address in ["192.0.2.9"; 4]
-        .iter()
-        .chain(&["::ffff:192.0.2.9", "10.1.2.3", "10.1.2.3"])
-    {
-        let (_, body) = captcha
-            .call("/challenge", &envelope(json!({ "clientAddress": address })))
-            .await;
+    for address in ["192.0.2.9"; 4].iter().chain(&["::ffff:192.0.2.9", "10.1.2.3", "10.1.2.3"]) {
+        let (_, body) = captcha.call("/challenge", &envelope(json!({ "clientAddress": address }))).await;
         costs.push(body["challenge"]["parameters"]["cost"].as_u64().unwrap());
     }
     assert_eq!(costs, [1, 1, 2, 2, 2, 1, 1]);
@@ -253,29 +193,16 @@ async fn an_action_is_signed_and_compared() {
     let captcha = Captcha::start().await;
     let with = |changes: Value| {
         let mut body = envelope(json!({ "siteKey": "web", "siteSecret": "web-secret-new" }));
-        body.as_object_mut()
-            .unwrap()
-            .extend(changes.as_object().unwrap().clone());
+        body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         body
     };
-    let (_, body) = captcha
-        .call("/challenge", &with(json!({ "action": "login" })))
-        .await;
+    let (_, body) = captcha.call("/challenge", &with(json!({ "action": "login" }))).await;
     let payload = solver::solve(&body["challenge"]);
     let other = with(json!({ "action": "order", "payload": payload }));
     let refused = json!({ "valid": false, "reason": "wrong_action" });
     assert_eq!(captcha.call("/verify", &other).await, (200, refused));
     let same = with(json!({ "action": "login", "payload": payload }));
-    assert_eq!(
-        captcha.call("/verify", &same).await,
-        (200, json!({ "valid": true }))
-    );
-    assert_eq!(
-        captcha
-            .call("/challenge", &with(json!({ "action": "a b" })))
-            .await
-            .0,
-        400
-    );
+    assert_eq!(captcha.call("/verify", &same).await, (200, json!({ "valid": true })));
+    assert_eq!(captcha.call("/challenge", &with(json!({ "action": "a b" }))).await.0, 400);
     captcha.stop().await;
 }

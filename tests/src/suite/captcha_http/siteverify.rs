@@ -7,16 +7,9 @@ use super::{Captcha, read};
 
 /// Posts a form.
 async fn ask(captcha: &Captcha, fields: &[(&str, &str)]) -> Value {
-    let encoded = |text: &str| {
-        text.replace('%', "%25")
-            .replace('+', "%2B")
-            .replace('=', "%3D")
-            .replace('&', "%26")
-    };
-    let pairs: Vec<_> = fields
-        .iter()
-        .map(|(name, value)| format!("{name}={}", encoded(value)))
-        .collect();
+    let encoded =
+        |text: &str| text.replace('%', "%25").replace('+', "%2B").replace('=', "%3D").replace('&', "%26");
+    let pairs: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     let request = captcha.post("/siteverify").body(pairs.join("&"));
     let (status, body) =
         read(request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")).await;
@@ -32,36 +25,16 @@ fn errors(code: &str) -> Value {
 async fn a_token_is_accepted_once() {
     let captcha = Captcha::start().await;
     let body = captcha.solved_by_widget("web").await;
-    let origin = captcha
-        .post("/widget/verify?siteKey=web")
-        .header(header::ORIGIN, "https://www.example.org");
+    let origin = captcha.post("/widget/verify?siteKey=web").header(header::ORIGIN, "https://www.example.org");
     let (_, answer) = read(origin.json(&body)).await;
     let token = answer["payload"].as_str().unwrap();
-    let foreign = ask(
-        &captcha,
-        &[("secret", "narrow-secret"), ("response", token)],
-    )
-    .await;
+    let foreign = ask(&captcha, &[("secret", "narrow-secret"), ("response", token)]).await;
     assert_eq!(foreign["error-codes"], json!(["invalid-input-response"]));
-    let answer = ask(
-        &captcha,
-        &[("secret", "web-secret-old"), ("response", token)],
-    )
-    .await;
-    assert_eq!(
-        (&answer["success"], &answer["error-codes"]),
-        (&json!(true), &json!([]))
-    );
+    let answer = ask(&captcha, &[("secret", "web-secret-old"), ("response", token)]).await;
+    assert_eq!((&answer["success"], &answer["error-codes"]), (&json!(true), &json!([])));
     assert_eq!(answer["hostname"], "www.example.org");
-    assert!(
-        answer["challenge_ts"].as_str().unwrap().ends_with('Z'),
-        "{answer}"
-    );
-    let again = ask(
-        &captcha,
-        &[("secret", "web-secret-old"), ("response", token)],
-    )
-    .await;
+    assert!(answer["challenge_ts"].as_str().unwrap().ends_with('Z'), "{answer}");
+    let again = ask(&captcha, &[("secret", "web-secret-old"), ("response", token)]).await;
     assert_eq!(again["error-codes"], json!(["timeout-or-duplicate"]));
     captcha.stop().await;
 }
@@ -71,19 +44,10 @@ async fn a_raw_payload_is_accepted_once_from_form_or_json() {
     let captcha = Captcha::start().await;
     let body = captcha.solved_by_widget("web").await;
     let payload = body["payload"].as_str().unwrap();
-    let question =
-        json!({ "secret": "web-secret-new", "response": payload, "remoteip": "127.0.0.1" });
+    let question = json!({ "secret": "web-secret-new", "response": payload, "remoteip": "127.0.0.1" });
     let (status, answer) = captcha.call("/siteverify", &question).await;
-    assert_eq!(
-        (status, &answer["success"]),
-        (200, &json!(true)),
-        "{answer}"
-    );
-    let again = ask(
-        &captcha,
-        &[("secret", "web-secret-new"), ("response", payload)],
-    )
-    .await;
+    assert_eq!((status, &answer["success"]), (200, &json!(true)), "{answer}");
+    let again = ask(&captcha, &[("secret", "web-secret-new"), ("response", payload)]).await;
     assert_eq!(again["error-codes"], json!(["timeout-or-duplicate"]));
     captcha.stop().await;
 }
@@ -96,18 +60,9 @@ async fn each_fault_has_its_code() {
         "success": false, "error-codes": ["missing-input-secret", "missing-input-response"],
     });
     assert_eq!(ask(&captcha, &[]).await, both);
-    assert_eq!(
-        ask(&captcha, &[("response", "x")]).await,
-        errors("missing-input-secret")
-    );
-    assert_eq!(
-        ask(&captcha, &[secret]).await,
-        errors("missing-input-response")
-    );
-    assert_eq!(
-        ask(&captcha, &[("secret", "no"), ("response", "x")]).await,
-        errors("invalid-input-secret")
-    );
+    assert_eq!(ask(&captcha, &[("response", "x")]).await, errors("missing-input-secret"));
+    assert_eq!(ask(&captcha, &[secret]).await, errors("missing-input-response"));
+    assert_eq!(ask(&captcha, &[("secret", "no"), ("response", "x")]).await, errors("invalid-input-secret"));
     for response in ["x", "e30=", "bnVsbA=="] {
         let answer = ask(&captcha, &[secret, ("response", response)]).await;
         assert_eq!(answer, errors("invalid-input-response"), "{response}");

@@ -18,9 +18,7 @@ pub fn solve(challenge: &Value) -> Value {
         let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
         (counter, key[..key_length as usize * 2].to_owned())
     });
-    let (counter, key) = candidates
-        .find(|(_, key)| key.starts_with(text("keyPrefix")))
-        .unwrap();
+    let (counter, key) = candidates.find(|(_, key)| key.starts_with(text("keyPrefix"))).unwrap();
     json!({
         "challenge": challenge,
         "solution": { "counter": counter, "derivedKey": key, "time": 12.3 },
@@ -39,9 +37,7 @@ pub fn decode(payload: &str) -> Value {
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
+    digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 #[test]

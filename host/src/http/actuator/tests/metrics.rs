@@ -156,7 +156,7 @@ async fn statistics_by_kind() {
 #[tokio::test]
 async fn wrong_names_and_tags() {
     let state = well();
-    for name in ["none.such", "jvm_memory_used_bytes", "jvm.memory.used?tag=area:attic"] {
+    for name in ["none.such", "jvm_memory_used_bytes", "jvm.memory.used?tag=area:attic", "%ff"] {
         let reply = get(&state, &format!("/actuator/metrics/{name}")).await;
         assert_eq!((reply.status, reply.body.as_str()), (StatusCode::NOT_FOUND, ""), "{name}");
     }

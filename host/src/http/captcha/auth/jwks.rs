@@ -55,11 +55,7 @@ impl PublicKey {
             return None;
         }
         let key = DecodingKey::from_jwk(jwk).ok()?;
-        Some(Self {
-            id: jwk.common.key_id.clone(),
-            algorithms,
-            key,
-        })
+        Some(Self { id: jwk.common.key_id.clone(), algorithms, key })
     }
 }
 
@@ -73,9 +69,7 @@ fn algorithms(jwk: &Jwk) -> Vec<Algorithm> {
             EllipticCurve::P384 => &[Algorithm::ES384],
             _ => &[],
         },
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
-            &[Algorithm::EdDSA]
-        }
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => &[Algorithm::EdDSA],
         _ => &[],
     };
     let declared = jwk.common.key_algorithm;
@@ -98,15 +92,10 @@ pub fn parse(json: &[u8]) -> Result<Vec<PublicKey>, AuthError> {
     }
 
     let set: KeySet = serde_json::from_slice(json).map_err(|e| AuthError::KeySet(e.to_string()))?;
-    let jwks = set
-        .keys
-        .into_iter()
-        .filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
+    let jwks = set.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
     let keys: Vec<PublicKey> = jwks.filter_map(|jwk| PublicKey::new(&jwk)).collect();
     match keys.is_empty() {
-        true => Err(AuthError::KeySet(
-            "it holds no RSA, EC or Ed25519 signature key".into(),
-        )),
+        true => Err(AuthError::KeySet("it holds no RSA, EC or Ed25519 signature key".into())),
         false => Ok(keys),
     }
 }
@@ -125,10 +114,7 @@ impl KeySource {
         match location {
             Location::File(path) => {
                 let read = fs::read(path);
-                let json = read.map_err(|source| AuthError::Read {
-                    path: path.clone(),
-                    source,
-                })?;
+                let json = read.map_err(|source| AuthError::Read { path: path.clone(), source })?;
                 Ok(Self::Fixed(Arc::new(parse(&json)?)))
             }
             Location::Url(url) => Ok(Self::Remote(Box::new(Remote::new(url)?))),
@@ -173,12 +159,7 @@ impl Remote {
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
         let held = ArcSwapOption::empty();
-        Ok(Self {
-            client,
-            url: url.to_owned(),
-            held,
-            attempted: Mutex::default(),
-        })
+        Ok(Self { client, url: url.to_owned(), held, attempted: Mutex::default() })
     }
 
     async fn keys(&self) -> Option<Arc<Vec<PublicKey>>> {
@@ -196,9 +177,7 @@ impl Remote {
     }
 
     fn usable(&self) -> Option<Arc<Held>> {
-        self.held
-            .load_full()
-            .filter(|held| held.fetched.elapsed() < USABLE)
+        self.held.load_full().filter(|held| held.fetched.elapsed() < USABLE)
     }
 
     async fn renew(&self, attempted: &mut Option<Instant>) {
@@ -209,10 +188,7 @@ impl Remote {
         *attempted = Some(Instant::now());
         match self.fetch().await {
             Ok(keys) => {
-                let held = Held {
-                    keys: Arc::new(keys),
-                    fetched: Instant::now(),
-                };
+                let held = Held { keys: Arc::new(keys), fetched: Instant::now() };
                 self.held.store(Some(Arc::new(held)));
             }
             Err(error) => {
@@ -222,19 +198,12 @@ impl Remote {
     }
 
     async fn fetch(&self) -> Result<Vec<PublicKey>, AuthError> {
-        let mut response = self
-            .client
-            .get(&self.url)
-            .send()
-            .await?
-            .error_for_status()?;
+        let mut response = self.client.get(&self.url).send().await?.error_for_status()?;
         let mut json = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             json.extend_from_slice(&chunk);
             if json.len() > MAX_BYTES {
-                return Err(AuthError::KeySet(format!(
-                    "it is larger than {MAX_BYTES} bytes"
-                )));
+                return Err(AuthError::KeySet(format!("it is larger than {MAX_BYTES} bytes")));
             }
         }
         parse(&json)
@@ -257,29 +226,21 @@ mod tests {
         let mut key = json!({
             "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
         });
-        key.as_object_mut()
-            .unwrap()
-            .extend(changes.as_object().unwrap().clone());
+        key.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         key
     }
 
     #[test]
     fn only_asymmetric_signature_keys_count() {
         assert_eq!(usable(json!([ed25519(json!({}))])), 1);
-        assert_eq!(
-            usable(json!([ed25519(json!({"alg": "EdDSA", "use": "sig"}))])),
-            1
-        );
+        assert_eq!(usable(json!([ed25519(json!({"alg": "EdDSA", "use": "sig"}))])), 1);
         assert_eq!(usable(json!([ed25519(json!({"key_ops": ["verify"]}))])), 1);
         assert_eq!(usable(json!([ed25519(json!({"use": "enc"}))])), 0);
         assert_eq!(usable(json!([ed25519(json!({"key_ops": ["encrypt"]}))])), 0);
         assert_eq!(usable(json!([ed25519(json!({"alg": "HS256"}))])), 0);
         assert_eq!(usable(json!([ed25519(json!({"alg": "ES512"}))])), 0);
         assert_eq!(usable(json!([{"kty": "oct", "k": "c2VjcmV0"}])), 0);
-        assert_eq!(
-            usable(json!([{"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"}])),
-            0
-        );
+        assert_eq!(usable(json!([{"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"}])), 0);
         assert_eq!(
             usable(json!([{"kty": "OKP", "crv": "X25519", "x": "AA"}, 1, "x", ed25519(json!({}))])),
             1
@@ -293,9 +254,7 @@ mod tests {
             if let Some(alg) = alg {
                 key["alg"] = alg.into();
             }
-            parse(json!({"keys": [key]}).to_string().as_bytes())
-                .unwrap()
-                .remove(0)
+            parse(json!({"keys": [key]}).to_string().as_bytes()).unwrap().remove(0)
         };
         assert!(key(Some("RS256")).fits(Algorithm::RS256, Some("k")));
         assert!(key(Some("RS256")).fits(Algorithm::RS256, None));
@@ -311,9 +270,6 @@ mod tests {
             assert!(parse(json.as_bytes()).is_err(), "{json}");
         }
         let missing = Location::File("/nonexistent/jwks.json".into());
-        assert!(matches!(
-            KeySource::new(&missing),
-            Err(AuthError::Read { .. })
-        ));
+        assert!(matches!(KeySource::new(&missing), Err(AuthError::Read { .. })));
     }
 }

@@ -105,20 +105,14 @@ mod tests {
         for (name, value) in changes.as_object().unwrap() {
             match value {
                 Value::Null => claims.as_object_mut().unwrap().remove(name),
-                value => claims
-                    .as_object_mut()
-                    .unwrap()
-                    .insert(name.clone(), value.clone()),
+                value => claims.as_object_mut().unwrap().insert(name.clone(), value.clone()),
             };
         }
         claims
     }
 
     fn sign(key: &EncodingKey, kid: Option<&str>, claims: &Value) -> String {
-        let header = Header {
-            kid: kid.map(str::to_owned),
-            ..Header::new(Algorithm::EdDSA)
-        };
+        let header = Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) };
         encode(&header, claims, key).unwrap()
     }
 
@@ -129,15 +123,9 @@ mod tests {
         for (kid, changes) in [
             (Some("k1"), json!({})),
             (None, json!({})),
-            (
-                Some("k1"),
-                json!({"aud": ["x", "other"], "nbf": get_current_timestamp()}),
-            ),
+            (Some("k1"), json!({"aud": ["x", "other"], "nbf": get_current_timestamp()})),
         ] {
-            assert_eq!(
-                check.admit(&sign(&key, kid, &claims(changes))).await,
-                Ok(())
-            );
+            assert_eq!(check.admit(&sign(&key, kid, &claims(changes))).await, Ok(()));
         }
     }
 
@@ -171,17 +159,9 @@ mod tests {
         let (header, _) = signed.split_once('.').unwrap();
         let other_claims = sign(&key, Some("k1"), &claims(json!({"sub": "x"})));
         let other_body = other_claims.split('.').nth(1).unwrap();
-        let x = serde_json::from_str::<Value>(&set).unwrap()["keys"][0]["x"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let x = serde_json::from_str::<Value>(&set).unwrap()["keys"][0]["x"].as_str().unwrap().to_owned();
         let public_as_secret = EncodingKey::from_secret(x.as_bytes());
-        let confused = encode(
-            &Header::new(Algorithm::HS256),
-            &claims(json!({})),
-            &public_as_secret,
-        )
-        .unwrap();
+        let confused = encode(&Header::new(Algorithm::HS256), &claims(json!({})), &public_as_secret).unwrap();
         for token in [
             sign(&new_key(), Some("k1"), &claims(json!({}))),
             sign(&key, Some("k2"), &claims(json!({}))),
