@@ -225,7 +225,6 @@ async fn a_stopped_database_is_unavailable_and_is_found_again() {
     assert!(is_unavailable(&ledger.ping().await));
     assert!(is_unavailable(&ledger.record_visit("shop", &[id(1)], false).await));
     assert!(asked.elapsed() < Duration::from_secs(20), "no call waits for ever");
-    assert!(ledger.pool_stats().timeouts > 0);
 
     postgres.restart();
     assert_eq!(eventually_spent(&ledger, &id(1)).await, 1);
