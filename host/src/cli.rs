@@ -1,6 +1,7 @@
 //! The command line.
 
 mod captcha;
+mod component;
 mod config;
 mod serve;
 
@@ -25,6 +26,9 @@ enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),
+    /// Look at components.
+    #[command(subcommand)]
+    Component(component::Command),
     /// Move to Bulkhead from a captcha service.
     #[command(subcommand)]
     Captcha(captcha::Command),
@@ -55,6 +59,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Config(command) => command.run(),
+        Command::Component(command) => command.run(),
         Command::Captcha(command) => command.run(),
     };
     match result {

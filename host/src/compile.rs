@@ -62,11 +62,11 @@ pub struct Compiler {
 
 /// Where compiled code is kept between starts.
 #[derive(Debug)]
-pub struct CacheSettings<'a> {
+pub struct CacheSettings {
     /// Folder of the host's own; made when missing.
     pub folder: std::path::PathBuf,
     /// Keys the authentication of every file.
-    pub key: &'a MasterKey,
+    pub key: MasterKey,
 }
 
 impl Compiler {
@@ -77,7 +77,7 @@ impl Compiler {
     pub fn new(
         engine: Arc<Engine>,
         workers: usize,
-        cache: Option<CacheSettings<'_>>,
+        cache: Option<CacheSettings>,
         metrics: Arc<Metrics>,
     ) -> Result<Self, CacheError> {
         let cache = cache.map(|settings| Cache::open(settings, &engine)).transpose()?.map(Arc::new);

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin},
-    compile::{CacheSettings, Compiler},
+    compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
         Config,
         slots::{Service, SlotName},
@@ -70,6 +70,17 @@ struct Parts<'a> {
     health: Arc<HostHealth>,
 }
 
+impl<'a> Parts<'a> {
+    fn new(config: &'a Config, health: Arc<HostHealth>) -> anyhow::Result<Self> {
+        let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        let yard = yard(config, &metrics)?;
+        observe::engine(&metrics, &yard.engine);
+        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
+            .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
+        Ok(Self { config, yard, pow: Arc::new(pow), metrics, health })
+    }
+}
+
 /// Routers by the address they are served at; none is the shared listener.
 #[derive(Default)]
 struct Listeners(Vec<(Option<SocketAddr>, &'static str, Router)>);
@@ -97,14 +108,9 @@ impl Host {
     pub async fn start(config: Config) -> anyhow::Result<Self> {
         let config = if config.demo { captcha::with_demo_site(config) } else { config };
         data_folder(&config.data_dir)?;
-        let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
         let lifecycle = Lifecycle::new();
         let health = Arc::new(HostHealth::new(lifecycle.clone()));
-        let yard = yard(&config, &metrics)?;
-        observe::engine(&metrics, &yard.engine);
-        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
-            .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        let parts = Parts { config: &config, yard, pow: Arc::new(pow), metrics, health: Arc::clone(&health) };
+        let parts = Parts::new(&config, Arc::clone(&health))?;
 
         let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
         let mut listeners = Listeners::default();
@@ -136,6 +142,25 @@ impl Host {
         let addresses = Addresses { public, admin: admin.local_addr() };
         tracing::info!(admin = admin.url(), version = env!("CARGO_PKG_VERSION"), "ready");
         Ok(Self { addresses, lifecycle, servers, ledgers, health, admin })
+    }
+
+    /// Checks a component as [`Host::start`] would before it may answer: size, form, exports, imports,
+    /// compilation, linking and its self-test. Nothing is served and nothing is written.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, and what mends it.
+    pub async fn check_component(
+        mut config: Config,
+        slot: SlotName,
+        wasm: Arc<[u8]>,
+    ) -> anyhow::Result<ComponentDigest> {
+        config.sandbox.cache = false;
+        let health = Arc::new(HostHealth::new(Lifecycle::new()));
+        let parts = Parts::new(&config, health)?;
+        match slot {
+            SlotName::Captcha => captcha::check(&parts, wasm).await,
+            _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),
+        }
     }
 
     /// Where it listens.
@@ -174,11 +199,12 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 
 /// Engine and compiler.
 fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
-    let limits = SlotName::ALL.iter().map(|slot| &config.slots.get(*slot).limits);
+    let used = SlotName::ALL.into_iter().filter(|slot| config.services.uses(*slot));
+    let limits = used.map(|slot| &config.slots.get(slot).limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
-    let key = MasterKey::in_file(&config.data_dir.join(SECRETS).join("host.key"))?;
-    let cache = CacheSettings { folder: config.data_dir.join(COMPILED), key: &key };
-    let cache = config.sandbox.cache.then_some(cache);
+    let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join("host.key"));
+    let cache = config.sandbox.cache.then(key).transpose()?;
+    let cache = cache.map(|key| CacheSettings { folder: config.data_dir.join(COMPILED), key });
     let workers = config.sandbox.compile_workers;
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), workers, cache, Arc::clone(metrics))?);
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })

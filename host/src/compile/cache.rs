@@ -43,7 +43,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn open(settings: CacheSettings<'_>, engine: &Engine) -> Result<Self, CacheError> {
+    pub(super) fn open(settings: CacheSettings, engine: &Engine) -> Result<Self, CacheError> {
         let CacheSettings { folder, key } = settings;
         fs::create_dir_all(&folder).map_err(|error| CacheError::Io(folder.clone(), error))?;
         let mut hasher = DefaultHasher::new();

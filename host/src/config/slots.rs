@@ -263,6 +263,15 @@ impl Services {
         })
     }
 
+    /// Whether the service that owns `slot` is on.
+    pub fn uses(&self, slot: SlotName) -> bool {
+        match slot {
+            SlotName::Triage | SlotName::Answer => self.tickets.enabled,
+            SlotName::Status => self.status.enabled,
+            SlotName::Captcha => self.captcha.enabled,
+        }
+    }
+
     /// Each service with its name in the configuration.
     pub fn each(&self) -> [(&'static str, &Service); 3] {
         [("tickets", &self.tickets), ("status", &self.status), ("captcha", &self.captcha)]

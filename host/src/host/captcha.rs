@@ -8,6 +8,7 @@ use axum::{Router, http::HeaderMap};
 use super::{Parts, SECRETS};
 use crate::{
     capabilities::Backing,
+    compile::ComponentDigest,
     config::{
         Config,
         captcha::{Captcha, Database, Secret, Site},
@@ -20,7 +21,8 @@ use crate::{
     },
     invoke,
     keys::MasterKey,
-    services::captcha::CaptchaService,
+    services::captcha::{self as service, CaptchaService},
+    slots::Version,
     storage::{self, Backend, Ledger, Options},
     telemetry::metrics::{Acquired, PoolStats, Table},
 };
@@ -47,16 +49,11 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
     let settings = &config.captcha;
     let ledger = open_ledger(settings, config).await?;
     let slot = config.slots.get(SlotName::Captcha);
-    let backing = Backing::new(
-        SlotName::Captcha,
-        slot.limits.log_bytes_per_second,
-        Arc::clone(&parts.pow),
-        Arc::clone(&parts.metrics),
-    );
     let masters = masters(settings, config)?;
-    let service = CaptchaService::new(settings, slot, parts.yard.clone(), backing, &masters, ledger.clone());
+    let service =
+        CaptchaService::new(settings, slot, parts.yard.clone(), backing(parts), &masters, ledger.clone());
     let service = Arc::new(service);
-    load(&service, parts).await;
+    fill_slot(&service, parts).await;
     watch(parts, &ledger);
     if settings.sites.is_empty() {
         tracing::warn!(
@@ -111,13 +108,11 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 }
 
 /// Puts the configured component into the slot, or says in log and readiness why it may not answer.
-async fn load(service: &CaptchaService, parts: &Parts<'_>) {
+async fn fill_slot(service: &CaptchaService, parts: &Parts<'_>) {
     let slot = service.slot();
     let loaded = async {
         let (wasm, source) = component(&slot.settings.component)?;
-        let version = slot.prepare(wasm, &source).await?;
-        let trial = invoke::trial(slot, &version).await;
-        trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
+        let version = try_component(service, wasm, &source).await?;
         tracing::info!(slot = slot.name().as_str(), digest = %version.digest, source, "component active");
         slot.activate(version);
         anyhow::Ok(())
@@ -128,6 +123,41 @@ async fn load(service: &CaptchaService, parts: &Parts<'_>) {
         slot.empty("its component was refused; the host's log and /health/ready say why");
         parts.health.slot_empty(slot.name().as_str(), reason);
     }
+}
+
+/// Every check that stands before a component's first answer.
+async fn try_component(
+    service: &CaptchaService,
+    wasm: Arc<[u8]>,
+    source: &str,
+) -> anyhow::Result<Arc<Version<service::Captcha>>> {
+    let slot = service.slot();
+    let version = slot.prepare(wasm, source).await?;
+    let trial = invoke::trial(slot, &version).await;
+    trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
+    Ok(version)
+}
+
+/// Checks a component without serving or writing anything.
+pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    let config = parts.config;
+    let slot = config.slots.get(SlotName::Captcha);
+    let options = Options { window: config.captcha.source_address_window, connections: 1 };
+    let ledger = Ledger::open(Backend::Memory, options).await?;
+    let service = CaptchaService::new(
+        &config.captcha,
+        slot,
+        parts.yard.clone(),
+        backing(parts),
+        &[MasterKey::new("check")],
+        ledger,
+    );
+    Ok(try_component(&service, wasm, "check").await?.digest)
+}
+
+fn backing(parts: &Parts<'_>) -> Backing {
+    let log = parts.config.slots.get(SlotName::Captcha).limits.log_bytes_per_second;
+    Backing::new(SlotName::Captcha, log, Arc::clone(&parts.pow), Arc::clone(&parts.metrics))
 }
 
 fn component(source: &ComponentSource) -> anyhow::Result<(Arc<[u8]>, String)> {

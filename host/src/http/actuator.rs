@@ -24,6 +24,7 @@ use axum::{
 
 use crate::{
     config::management::{Endpoint, Management},
+    http::access_log::Served,
     telemetry::Metrics,
 };
 
@@ -112,6 +113,7 @@ where
 
 async fn no_store(mut response: Response) -> Response {
     response.headers_mut().entry(CACHE_CONTROL).or_insert(NO_STORE);
+    response.extensions_mut().insert(Served { service: "actuator", error: None });
     response
 }
 

@@ -37,7 +37,7 @@ pub use self::{
 };
 use crate::{
     config::{captcha::Captcha, server::Server},
-    http::body::BodyLimits,
+    http::{access_log::Served, body::BodyLimits},
     services::captcha::{CaptchaService, RejectedRequest},
 };
 
@@ -122,6 +122,7 @@ async fn wrong_method() -> ApiError {
 async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {
     let path = format!("{}{}", state.path_prefix, request.uri().path());
     let mut response = next.run(request).await;
+    let mut served = Served { service: "captcha", error: None };
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         match error.status {
             StatusCode::BAD_REQUEST => state.service.count_rejected_request(RejectedRequest::BadRequest),
@@ -130,8 +131,10 @@ async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: 
             }
             _ => {}
         }
+        served.error = error.status.is_server_error().then_some(error.code);
         response = error.write(response, &path, SystemTime::now());
     }
+    response.extensions_mut().insert(served);
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NEVER_CACHED);
     response
 }

@@ -266,7 +266,7 @@ async fn a_frozen_database_holds_no_call_and_no_connection() {
 async fn a_wrong_password_is_not_repeated() {
     let postgres = Postgres::start();
     let url = postgres.url().replace(postgres.password(), "wrong-one");
-    let refused = Ledger::open(Backend::Postgres(url), OPTIONS).await.err().expect("a refusal");
+    let refused = Ledger::open(Backend::Postgres(url), OPTIONS).await.expect_err("a refusal");
     assert!(is_unavailable(&Err::<(), _>(refused.clone())));
     assert!(!format!("{refused} {refused:?}").contains("wrong-one"), "{refused}");
 }

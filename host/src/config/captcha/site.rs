@@ -43,7 +43,7 @@ impl Site {
             binding: read_binding(r, compat),
             max_verifies_per_payload: r
                 .key("max_verifies_per_payload", "How often one solved challenge is accepted")
-                .integer(1..=1_000_000, MAX_VERIFIES_PER_PAYLOAD),
+                .integer(1..=10_000, MAX_VERIFIES_PER_PAYLOAD),
             max_failures_per_challenge: r
                 .key("max_failures_per_challenge", "Failures after which a challenge is refused")
                 .integer(1..=1_000_000, MAX_FAILURES_PER_CHALLENGE),
@@ -140,7 +140,7 @@ fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
         let min_visits = r
             .key("min_visits", "From this visit inside the window on, the present one included")
             .required()
-            .optional_integer(0..=1_000_000_000);
+            .optional_integer(0..=100_000);
         let cost = "Rounds, iterations, N or passes, by algorithm; 5000 without a map, for PBKDF2 only";
         let cost = read_cost(r, "cost", cost, work);
         Some(LadderStep { min_visits: min_visits?, cost: cost? })

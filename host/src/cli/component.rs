@@ -1,0 +1,55 @@
+use std::{fs, path::PathBuf};
+
+use anyhow::Context as _;
+use clap::{Subcommand, ValueEnum};
+
+use super::Configuration;
+use crate::{config::slots::SlotName, host::Host};
+
+/// `bulkhead component`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Check a component file as the host would before it may answer, self-test included; says everything
+    /// that is wrong and how to mend it. Nothing is served or written.
+    Check {
+        /// The slot that it is for.
+        #[arg(long)]
+        slot: Slot,
+        /// The component.
+        file: PathBuf,
+        #[command(flatten)]
+        configuration: Configuration,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Slot {
+    Triage,
+    Answer,
+    Status,
+    Captcha,
+}
+
+impl From<Slot> for SlotName {
+    fn from(slot: Slot) -> Self {
+        match slot {
+            Slot::Triage => Self::Triage,
+            Slot::Answer => Self::Answer,
+            Slot::Status => Self::Status,
+            Slot::Captcha => Self::Captcha,
+        }
+    }
+}
+
+impl Command {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let Self::Check { slot, file, configuration } = self;
+        let config = configuration.load(Vec::new())?.config;
+        let wasm = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let slot = SlotName::from(slot);
+        let digest = runtime.block_on(Host::check_component(config, slot, wasm.into()))?;
+        println!("{} may answer for slot {}: {digest}", file.display(), slot.as_str());
+        Ok(())
+    }
+}
