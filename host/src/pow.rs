@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-pub use self::kdf::{Algorithm, Parameters, Refused};
+pub use self::kdf::{Parameters, Refused};
 use self::minted::MintedPool;
 pub use self::minted::{Minted, Recipe};
 

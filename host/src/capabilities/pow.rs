@@ -7,7 +7,10 @@ use super::{
     CAPTCHA, Capabilities, Interface,
     bindings::bulkhead::host::pow::{self, Error},
 };
-use crate::pow::{Algorithm, Parameters, PowError, Recipe};
+use crate::{
+    config::captcha::Algorithm,
+    pow::{Parameters, PowError, Recipe},
+};
 
 /// Deriving and minting.
 pub const POW: Interface = Interface {

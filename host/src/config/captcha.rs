@@ -138,7 +138,7 @@ pub enum Binding {
 }
 
 /// Proof-of-work functions, as ALTCHA spells them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Algorithm {
     Sha256,

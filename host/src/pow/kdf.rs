@@ -1,5 +1,7 @@
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
+use crate::config::captcha::Algorithm;
+
 /// Longest password and salt, bytes; ALTCHA's are 20 and 16.
 const INPUT_BYTES: usize = 1024;
 /// Longest key, bytes.
@@ -29,20 +31,6 @@ pub enum Refused {
     /// The function itself does not take this combination.
     #[error("these parameters do not fit the algorithm: {0}")]
     Unfit(String),
-}
-
-/// Key derivation functions of ALTCHA's second protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Algorithm {
-    Sha256,
-    Sha384,
-    Sha512,
-    Pbkdf2Sha256,
-    Pbkdf2Sha384,
-    Pbkdf2Sha512,
-    Scrypt,
-    Argon2id,
 }
 
 /// One derivation's parameters.

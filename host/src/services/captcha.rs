@@ -1,5 +1,6 @@
 //! The captcha service: whom it serves, what its component is asked, what is counted.
 
+mod answer;
 mod client;
 mod site;
 mod token;
@@ -14,144 +15,30 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use self::{
-    client::Peppers,
-    token::WidgetResult,
-    world::{Client, Error, Reason as GuestReason},
-};
 pub use self::{
+    answer::{CallError, Issued, Judged, Reason, RejectedRequest},
     site::ServedSite,
     world::{Captcha, Verdict},
 };
+use self::{client::Peppers, token::WidgetResult, world::Client};
 use crate::{
     capabilities::Backing,
     config::{
         captcha::Captcha as Settings,
         slots::{Slot as SlotSettings, SlotName},
     },
-    invoke::{self, Outcome},
+    invoke,
     keys::{Key, KeyRing, MasterKey},
     slots::{Slot, Yard},
-    storage::{Ledger, StorageError},
+    storage::Ledger,
     telemetry::{
-        Metrics, escape_guest,
+        Metrics,
         metrics::{Client as Labels, Event},
     },
 };
 
 /// Name, and bytes, of the key that a component's self-test signs with: no secret.
 const SELF_TEST_KEY: &str = "self-test";
-/// Longest text of a guest's error that is passed on, bytes.
-const ERROR_BYTES: usize = 200;
-
-/// Why a payload is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Its time is over.
-    Expired,
-    /// It has been spent.
-    Replayed,
-    /// No key of this host signed it.
-    BadSignature,
-    /// The work was not done.
-    WrongSolution,
-    /// Another site's.
-    WrongSite,
-    /// Another client's.
-    WrongClient,
-    /// For another action.
-    WrongAction,
-    /// Guessed at too often.
-    TooManyFailures,
-}
-
-impl Reason {
-    /// The name on the wire and in metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Expired => "expired",
-            Self::Replayed => "replayed",
-            Self::BadSignature => "bad_signature",
-            Self::WrongSolution => "wrong_solution",
-            Self::WrongSite => "wrong_site",
-            Self::WrongClient => "wrong_client",
-            Self::WrongAction => "wrong_action",
-            Self::TooManyFailures => "too_many_failures",
-        }
-    }
-}
-
-impl From<GuestReason> for Reason {
-    fn from(reason: GuestReason) -> Self {
-        match reason {
-            GuestReason::Expired => Self::Expired,
-            GuestReason::Replayed => Self::Replayed,
-            GuestReason::BadSignature => Self::BadSignature,
-            GuestReason::WrongSolution => Self::WrongSolution,
-            GuestReason::WrongSite => Self::WrongSite,
-            GuestReason::WrongClient => Self::WrongClient,
-            GuestReason::WrongAction => Self::WrongAction,
-            GuestReason::TooManyFailures => Self::TooManyFailures,
-        }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The client's fault; the text is the guest's, escaped.
-    #[error("{0}")]
-    Malformed(String),
-    /// All proof-of-work places are taken.
-    #[error("all proof-of-work places are taken")]
-    Busy {
-        /// When to ask again, seconds.
-        retry_after_seconds: u32,
-    },
-    /// The slot has no component.
-    #[error("{0}")]
-    Empty(String),
-    /// The sandbox ended the call, or had no room for it.
-    #[error("the call ended with {}", .0.as_str())]
-    Failed(Outcome),
-    /// Storage or the guest's host failed it.
-    #[error("the service cannot answer now")]
-    Internal,
-}
-
-/// A request that was refused before it came to a site; counted under the site `unknown`, never under a
-/// name that the client sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RejectedRequest {
-    /// Not understood.
-    BadRequest,
-    /// Wrong credentials.
-    Unauthorized,
-}
-
-/// A challenge for the widget.
-#[derive(Debug)]
-pub struct Issued {
-    /// As JSON.
-    pub challenge: Box<RawValue>,
-    /// What it costs.
-    pub cost: u32,
-    /// Visits of this client inside the window, this one included.
-    pub visits: u64,
-}
-
-/// What was made of a payload.
-#[derive(Clone, Debug)]
-pub struct Judged {
-    /// None: valid.
-    pub rejected: Option<Reason>,
-    /// Action signed into the challenge.
-    pub action: Option<String>,
-    /// Host name of the page, from a widget result.
-    pub hostname: Option<String>,
-    /// When it was solved, Unix seconds; for a challenge, now.
-    pub solved_at: u64,
-}
 
 /// The captcha service.
 #[derive(Debug)]
@@ -421,33 +308,4 @@ impl CaptchaService {
 /// Labels of an event whose visit count is not known: only issuing a challenge counts visits.
 fn labels(site: &ServedSite, cost: Option<u32>, whitelisted: bool) -> Labels<'_> {
     Labels { site: &site.key, cost: cost.unwrap_or(0), whitelisted, visits: 0 }
-}
-
-impl From<invoke::CallError> for CallError {
-    fn from(error: invoke::CallError) -> Self {
-        match error {
-            invoke::CallError::Empty(empty) => Self::Empty(empty.to_string()),
-            invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
-        }
-    }
-}
-
-impl From<StorageError> for CallError {
-    fn from(error: StorageError) -> Self {
-        tracing::error!(%error, "the ledger's storage does not answer");
-        Self::Internal
-    }
-}
-
-impl CallError {
-    fn of_guest(error: Error) -> Self {
-        match error {
-            Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),
-            Error::Busy(retry_after_seconds) => Self::Busy { retry_after_seconds },
-            Error::Internal(text) => {
-                tracing::error!(text = escape_guest(&text, ERROR_BYTES), "the captcha component failed");
-                Self::Internal
-            }
-        }
-    }
 }
