@@ -1,6 +1,7 @@
 //! One integration binary: a module a concern.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod browser;
 mod captcha_http;
 mod hostile;
 mod ledger;

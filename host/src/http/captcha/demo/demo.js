@@ -12,13 +12,25 @@ const endpoint = (name) => {
 };
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** The body of the last call to verify, for the replay button. */
+/** States on the way to a verdict. */
+const UNDECIDED = ["loading", "ready", "unverified", "fetching", "solving", "solved", "verifying"];
+
+/** The body of the last call to verify that was answered, for the replay button. */
 let sent;
 
 function show(state, answer) {
   element("state").textContent = state;
-  if (answer !== undefined) element("answer").textContent = JSON.stringify(answer, null, 1);
-  element("replay").disabled = sent === undefined;
+  element("state").dataset.verdict = UNDECIDED.includes(state) ? "none" : state === "verified" ? "good" : "bad";
+  if (answer !== undefined) showAnswer(answer);
+}
+
+function showAnswer(answer) {
+  element("answer").textContent = typeof answer === "string" ? answer : JSON.stringify(answer, null, 2);
+}
+
+function remember(body) {
+  sent = body;
+  element("replay").disabled = false;
 }
 
 async function call(url, init) {
@@ -28,12 +40,10 @@ async function call(url, init) {
   return body;
 }
 
-async function verify() {
-  const answer = await call(endpoint("verify"), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: sent,
-  });
+async function verify(body) {
+  const headers = { "content-type": "application/json" };
+  const answer = await call(endpoint("verify"), { method: "POST", headers, body });
+  remember(body);
   show(answer.verified ? "verified" : answer.reason, answer);
 }
 
@@ -81,13 +91,22 @@ async function solveAndVerify() {
   const challenge = await call(endpoint("challenge"));
   show("solving", challenge);
   const solution = await solve(challenge);
-  sent = JSON.stringify({ payload: btoa(JSON.stringify({ challenge, solution })) });
   show("solved", solution);
   await pause(delay);
-  await verify();
+  show("verifying");
+  await verify(JSON.stringify({ payload: btoa(JSON.stringify({ challenge, solution })) }));
 }
 
-/** Shows the widget; its calls pass through here so that the last one can be sent again. */
+/** What the widget fetches with, so that the page shows the answers and can send the last call again. */
+async function fetchForWidget(url, init) {
+  const isVerify = init?.method?.toUpperCase() === "POST";
+  if (isVerify) await pause(delay);
+  const response = await fetch(url, init);
+  if (isVerify) remember(init.body);
+  showAnswer(await response.clone().json());
+  return response;
+}
+
 async function showWidget(address) {
   await import(address);
   await customElements.whenDefined("altcha-widget");
@@ -95,24 +114,29 @@ async function showWidget(address) {
   widget.setAttribute("challenge", endpoint("challenge"));
   widget.setAttribute("configuration", JSON.stringify({ verifyUrl: endpoint("verify") }));
   widget.addEventListener("statechange", ({ detail }) => show(detail.state));
-  widget.addEventListener("serververification", ({ detail }) => show(element("state").textContent, detail));
   element("widget").append(widget);
   while (typeof widget.configure !== "function") await pause(10);
-  widget.configure({
-    fetch: async (url, init) => {
-      if (init?.method?.toUpperCase() === "POST") {
-        sent = init.body;
-        await pause(delay);
-      }
-      return fetch(url, init);
-    },
-  });
-  element("solve").hidden = true;
+  widget.configure({ fetch: fetchForWidget });
 }
 
-const guarded = (action) => () => action().catch((error) => show("error", String(error.message ?? error)));
+/** Runs an action with the buttons out of reach, and shows what goes wrong. */
+async function run(action) {
+  const buttons = [element("solve"), element("replay")];
+  buttons.forEach((button) => (button.disabled = true));
+  try {
+    await action();
+  } catch (error) {
+    show("error", String(error.message ?? error));
+  }
+  element("solve").disabled = false;
+  element("replay").disabled = sent === undefined;
+}
+
 element("site").textContent = site;
-element("solve").addEventListener("click", guarded(solveAndVerify));
-element("replay").addEventListener("click", guarded(verify));
-show("ready");
-if (query.has("widget")) guarded(() => showWidget(query.get("widget")))();
+element("solve").addEventListener("click", () => run(solveAndVerify));
+element("replay").addEventListener("click", () => run(() => verify(sent)));
+if (query.has("widget")) {
+  element("solve").hidden = true;
+  await run(() => showWidget(query.get("widget")));
+}
+if (element("state").textContent === "loading") show("ready");
