@@ -264,7 +264,8 @@ impl CaptchaService {
         judged: &Judged,
         hostname: Option<String>,
     ) -> Option<String> {
-        let result = WidgetResult::new(now().as_secs(), judged.action.clone(), hostname);
+        let result =
+            WidgetResult::new(now().as_secs(), site.policy.timeout_seconds, judged.action.clone(), hostname);
         site.token_keys.first().map(|key| result.sign(&site.key, key))
     }
 

@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::{Reason, site::ServedSite};
 use crate::keys::{Hash, Key};
 
-/// Life of a result, seconds: a form is sent soon after its captcha.
-const LIFE_SECONDS: u64 = 300;
+/// Shortest life of a result, seconds: a form is sent soon after its captcha.
+const LIFE_AT_LEAST: u64 = 300;
 /// The only hash in use.
 const ALGORITHM: &str = "SHA-256";
 
@@ -44,10 +44,17 @@ struct Payload<'a> {
 }
 
 impl WidgetResult {
-    /// A fresh result at `now` (Unix seconds).
-    pub fn new(now: u64, action: Option<String>, hostname: Option<String>) -> Self {
+    /// A fresh result at `now` (Unix seconds). It lives as long as a challenge, which is how long the widget
+    /// calls itself verified.
+    pub fn new(now: u64, timeout: u32, action: Option<String>, hostname: Option<String>) -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        Self { id, time: now, expires_at: now.saturating_add(LIFE_SECONDS), action, hostname }
+        Self {
+            id,
+            time: now,
+            expires_at: now.saturating_add(LIFE_AT_LEAST.max(timeout.into())),
+            action,
+            hostname,
+        }
     }
 
     /// The result signed with `key` for `site`, in base64 as the widget's form field carries it.
