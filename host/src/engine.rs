@@ -1,6 +1,8 @@
 //! The one wasmtime engine of a host: its configuration, its instance pool and its epoch clock.
 
 mod pool;
+#[cfg(test)]
+pub(crate) mod tests;
 mod ticker;
 
 use std::sync::{
@@ -69,7 +71,8 @@ impl Engine {
                 on_demand(sandbox)
             })?,
         };
-        let ticker = ticker::Ticker::start(wasmtime.clone()).map_err(EngineError::Ticker)?;
+        let clock = wasmtime.clone();
+        let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
         Ok(Self { wasmtime, ticker, memory_in_use: Arc::default() })
     }
 

@@ -100,6 +100,7 @@ where
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
     let _running = slot.yard.engine.running();
+    let _in_flight = InFlight::new(&slot.metrics);
     let deadline = Instant::now() + slot.settings.limits.deadline;
     let mut kept = match version.take_kept() {
         Some(mut kept) => {
@@ -139,10 +140,27 @@ async fn fresh<W: World>(
     let since = Instant::now();
     let instantiated = timeout_at(deadline, W::instantiate(&version.linked, &mut store)).await;
     record.metrics.instantiate.observe(since.elapsed().as_secs_f64());
+    record.memory(store.data());
     match instantiated {
         Ok(Ok(instance)) => Ok(Kept::new(store, instance)),
         Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, store.data()), &error)),
         Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
+    }
+}
+
+/// Counts a call as running for as long as it runs; one that waits for a place does not.
+struct InFlight<'a>(&'a SlotMetrics);
+
+impl<'a> InFlight<'a> {
+    fn new(metrics: &'a SlotMetrics) -> Self {
+        metrics.in_flight.inc();
+        Self(metrics)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.dec();
     }
 }
 
@@ -156,7 +174,6 @@ struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn new(metrics: &'a SlotMetrics) -> Self {
-        metrics.in_flight.inc();
         Self { metrics, since: Instant::now(), outcome: Outcome::Cancelled, counted: true }
     }
 
@@ -194,7 +211,6 @@ impl<'a> Record<'a> {
 
 impl Drop for Record<'_> {
     fn drop(&mut self) {
-        self.metrics.in_flight.dec();
         if self.counted {
             self.metrics.call(self.outcome.as_str(), self.since.elapsed().as_secs_f64());
         }

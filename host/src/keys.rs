@@ -1,5 +1,8 @@
 //! Secrets of the host: the master key, what is derived from it, and key rings by name.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::BTreeMap,
     fmt, fs, io,

@@ -1,18 +1,19 @@
 //! Bulkhead, a WebAssembly component host: one binary serves ticket triage and answers, appointment
 //! status and captcha over HTTP; the logic of each runs in a sandboxed component.
 //!
-//! The library is the host itself, for the binary and for tests. A module may use only those below it:
+//! The library is the host itself, for the binary and for tests. A module may use only those below it,
+//! and those to its right; a test reads this list and fails on any other arrow:
 //!
 //! ```text
 //! cli, host            the command line; the host as one thing
-//! http, admin          requests and operators
+//! admin, http          operators and requests
 //! services             what a slot is asked, in typed WIT records
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! sandbox, compile, engine, embedded, keys
-//! config, telemetry
+//! telemetry, config
 //! ```
 
 pub mod admin;

@@ -2,6 +2,8 @@
 
 mod kdf;
 mod minted;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::VecDeque,
@@ -125,7 +127,8 @@ impl Pow {
             if state.stopped {
                 return Err(PowError::Stopped);
             }
-            if state.busy >= self.shared.threads && state.jobs.len() >= self.shared.queue_length {
+            // A thread that mints takes the next job as soon as it is done, so it counts as free.
+            if state.busy + state.jobs.len() >= self.shared.threads + self.shared.queue_length {
                 return Err(PowError::Busy { retry_after: RETRY_AFTER_SECONDS });
             }
             state.jobs.push_back(Box::new(move || {

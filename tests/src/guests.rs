@@ -30,7 +30,17 @@ pub struct Guest {
     pub call: String,
     /// Body of `self-test`: gives a pointer to the result.
     pub self_test: String,
+    /// Body of `cabi_realloc`, which makes room for what the host hands over: gets old address, old size,
+    /// alignment and new size, gives an address.
+    pub realloc: String,
 }
+
+/// Takes what is asked for from the heap and never gives it back.
+const BUMP: &str = "
+    (local $at i32)
+    (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
+    (global.set $heap (i32.add (local.get $at) (local.get 3)))
+    (local.get $at)";
 
 impl Default for Guest {
     fn default() -> Self {
@@ -41,6 +51,7 @@ impl Default for Guest {
             // Address 0 holds zeros: `ok` with an empty challenge.
             call: "i32.const 0".into(),
             self_test: "i32.const 0".into(),
+            realloc: BUMP.into(),
         }
     }
 }
@@ -66,9 +77,13 @@ impl Guest {
         Self { self_test: body.into(), ..self }
     }
 
+    pub fn with_realloc(self, body: &str) -> Self {
+        Self { realloc: body.into(), ..self }
+    }
+
     /// The core module as text.
     pub fn text(&self) -> String {
-        let Self { imports, memory, fields, call, self_test } = self;
+        let Self { imports, memory, fields, call, self_test, realloc } = self;
         let export = |name: &str| {
             format!(
                 r#"(func (export "bulkhead:captcha/challenges@0.1.0#{name}") (param $arguments i32) (result i32) {call})"#
@@ -79,11 +94,7 @@ impl Guest {
                 {imports}
                 {memory}
                 (global $heap (mut i32) (i32.const 65536))
-                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-                    (local $at i32)
-                    (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
-                    (global.set $heap (i32.add (local.get $at) (local.get 3)))
-                    (local.get $at))
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) {realloc})
                 {}
                 {}
                 {}

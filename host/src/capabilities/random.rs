@@ -1,11 +1,16 @@
-//! `wasi:random`, from wasmtime-wasi.
+//! `wasi:random`, from wasmtime-wasi, with a cap on what one call may ask for.
 
+use wasmtime::{bail, component::HasData};
 use wasmtime_wasi::{
     p2::bindings::random::{insecure, insecure_seed, random},
     random::{WasiRandom, WasiRandomCtx},
 };
 
 use super::{Access::Read, EVERY_SLOT, Guest, Interface};
+
+/// Most bytes of one call. The host makes them without a pause and without charge, so that more of them
+/// would be processor time and memory beyond the guest's limits; several calls give as many as it can pay for.
+const BYTES: u64 = 64 << 10;
 
 fn view(guest: &mut Guest) -> &mut WasiRandomCtx {
     guest.capabilities.random.get_or_insert_default()
@@ -17,7 +22,7 @@ pub const RANDOM: Interface = Interface {
     version: "0.2.12",
     granted_to: EVERY_SLOT,
     functions: &[("get-random-bytes", Read), ("get-random-u64", Read)],
-    add_to_linker: |linker| random::add_to_linker::<_, WasiRandom>(linker, view),
+    add_to_linker: |linker| random::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
 };
 
 /// Random bytes for anything else.
@@ -26,7 +31,7 @@ pub const INSECURE: Interface = Interface {
     version: "0.2.12",
     granted_to: EVERY_SLOT,
     functions: &[("get-insecure-random-bytes", Read), ("get-insecure-random-u64", Read)],
-    add_to_linker: |linker| insecure::add_to_linker::<_, WasiRandom>(linker, view),
+    add_to_linker: |linker| insecure::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
 };
 
 /// A seed for hash tables.
@@ -37,3 +42,40 @@ pub const INSECURE_SEED: Interface = Interface {
     functions: &[("insecure-seed", Read)],
     add_to_linker: |linker| insecure_seed::add_to_linker::<_, WasiRandom>(linker, view),
 };
+
+struct Capped;
+
+impl HasData for Capped {
+    type Data<'a> = Random<'a>;
+}
+
+struct Random<'a>(&'a mut WasiRandomCtx);
+
+fn check(length: u64) -> wasmtime::Result<()> {
+    if length > BYTES {
+        bail!("{length} random bytes asked for in one call, at most {BYTES} are given");
+    }
+    Ok(())
+}
+
+impl random::Host for Random<'_> {
+    fn get_random_bytes(&mut self, length: u64) -> wasmtime::Result<Vec<u8>> {
+        check(length)?;
+        self.0.get_random_bytes(length)
+    }
+
+    fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
+        self.0.get_random_u64()
+    }
+}
+
+impl insecure::Host for Random<'_> {
+    fn get_insecure_random_bytes(&mut self, length: u64) -> wasmtime::Result<Vec<u8>> {
+        check(length)?;
+        self.0.get_insecure_random_bytes(length)
+    }
+
+    fn get_insecure_random_u64(&mut self) -> wasmtime::Result<u64> {
+        self.0.get_insecure_random_u64()
+    }
+}

@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use std::{
     fs::{self, File},
     hash::{DefaultHasher, Hash as _, Hasher as _},

@@ -60,3 +60,38 @@ impl PoolSize {
         pool
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limits =
+        Limits { max_concurrent: 3, memory_bytes: (1 << 20) + 1, table_elements: 50, ..Limits::DEFAULT };
+    const LARGE: Limits =
+        Limits { max_concurrent: 5, memory_bytes: 2 << 20, table_elements: 10, ..Limits::DEFAULT };
+
+    #[test]
+    fn it_holds_every_call_of_every_slot_at_once() {
+        let size = PoolSize::of([&SMALL, &LARGE]);
+        assert_eq!(size.calls, 3 + 5 + SPARE_CALLS);
+        assert_eq!((size.memory_bytes, size.table_elements), (2 << 20, 50));
+    }
+
+    #[test]
+    fn memories_are_whole_pages() {
+        assert_eq!(PoolSize::of([&SMALL]).memory_bytes, (1 << 20) + PAGE_BYTES);
+    }
+
+    #[test]
+    fn without_slots_there_is_room_for_trials() {
+        let size = PoolSize::of([]);
+        assert_eq!(size, PoolSize { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 });
+    }
+
+    #[test]
+    fn absurd_limits_do_not_overflow() {
+        let absurd = Limits { max_concurrent: usize::MAX, ..SMALL };
+        assert_eq!(PoolSize::of([&absurd, &LARGE]).calls, usize::MAX);
+        PoolSize::of([&absurd]).configuration();
+    }
+}

@@ -11,7 +11,7 @@ use std::{
 /// Time between two epochs: the grain of CPU budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// Advances the engine's epoch from a thread of its own, so that no guest can hold it up. Sleeps
+/// Advances the epoch from a thread of its own, so that no guest can hold it up. Sleeps
 /// while nothing runs.
 #[derive(Debug)]
 pub(super) struct Ticker {
@@ -26,7 +26,8 @@ struct State {
 }
 
 impl Ticker {
-    pub(super) fn start(engine: wasmtime::Engine) -> io::Result<Self> {
+    /// Calls `tick` every [`TICK`] while something runs.
+    pub(super) fn start(tick: impl Fn() + Send + 'static) -> io::Result<Self> {
         let state = Arc::new(State::default());
         let shared = Arc::clone(&state);
         let thread = thread::Builder::new().name("epoch".into()).spawn(move || {
@@ -35,7 +36,7 @@ impl Ticker {
                     thread::park();
                 } else {
                     thread::sleep(TICK);
-                    engine.increment_epoch();
+                    tick();
                 }
             }
         })?;
@@ -69,5 +70,72 @@ pub struct Running(Arc<State>);
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn counting() -> (Ticker, Arc<AtomicUsize>) {
+        let ticks = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ticks);
+        let tick = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        (Ticker::start(tick).unwrap(), ticks)
+    }
+
+    /// Waits until it has ticked some more.
+    fn await_ticks(ticks: &AtomicUsize) {
+        let goal = ticks.load(Ordering::Relaxed) + 5;
+        while ticks.load(Ordering::Relaxed) < goal {
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Waits until it has not ticked over the time of many ticks.
+    fn await_rest(ticks: &AtomicUsize) {
+        loop {
+            let before = ticks.load(Ordering::Relaxed);
+            thread::sleep(TICK * 50);
+            if ticks.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn it_ticks_only_while_something_runs() {
+        let (ticker, ticks) = counting();
+        assert_eq!(ticks.load(Ordering::Relaxed), 0, "it begins at rest");
+        for _ in 0..3 {
+            let running = ticker.running();
+            await_ticks(&ticks);
+            drop(running);
+            await_rest(&ticks);
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_calls_puts_it_to_rest() {
+        let (ticker, ticks) = counting();
+        let (first, second) = (ticker.running(), ticker.running());
+        await_ticks(&ticks);
+        drop(first);
+        await_ticks(&ticks);
+        drop(second);
+        await_rest(&ticks);
+    }
+
+    #[test]
+    fn dropping_it_ends_its_thread_even_while_something_runs() {
+        let (ticker, ticks) = counting();
+        let _running = ticker.running();
+        drop(ticker);
+        // The thread held the other reference.
+        assert_eq!(Arc::strong_count(&ticks), 1);
     }
 }

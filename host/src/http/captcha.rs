@@ -83,7 +83,10 @@ impl CaptchaState {
         Ok(Self {
             service,
             guard: Arc::new(Guard::new(&captcha.auth)?),
-            body_limits: BodyLimits { bytes: captcha.body_bytes, time: server.body_timeout },
+            body_limits: BodyLimits {
+                bytes: captcha.body_bytes.min(server.body_bytes),
+                time: server.body_timeout,
+            },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             path_prefix: path_prefix.to_owned(),
         })

@@ -54,7 +54,8 @@ impl Outcome {
             Self::CpuBudget
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded
-        } else if error.chain().any(|cause| cause.to_string().contains(HOSTCALL_FUEL)) {
+        // The innermost cause only: a backtrace around it holds names of the guest's choosing.
+        } else if error.root_cause().to_string().contains(HOSTCALL_FUEL) {
             Self::ResponseTooLarge
         } else {
             Self::Trap

@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use crate::config::captcha::Algorithm;

@@ -4,6 +4,9 @@ use super::kdf::{Parameters, Refused};
 
 /// Challenges kept ahead for one recipe: a burst of this size costs signatures only.
 const AHEAD: usize = 256;
+/// Challenges kept ahead for each call that a recipe has had, up to [`AHEAD`]. Nobody is charged for work done ahead,
+/// so a component must not be able to ask for much of it with one call.
+const AHEAD_PER_CALL: usize = 2;
 /// Recipes served ahead; a recipe asked for first when this many are known is always minted on demand.
 const RECIPES: usize = 32;
 /// Bytes of nonce and of salt.
@@ -69,6 +72,18 @@ struct Shelf {
     minted: Vec<Minted>,
     /// Being minted by a thread at this moment.
     coming: usize,
+    /// Calls that asked for one.
+    calls: usize,
+}
+
+impl Shelf {
+    fn filled(&self) -> usize {
+        self.minted.len() + self.coming
+    }
+
+    fn room(&self) -> bool {
+        self.filled() < AHEAD.min(self.calls.saturating_mul(AHEAD_PER_CALL))
+    }
 }
 
 impl MintedPool {
@@ -77,17 +92,15 @@ impl MintedPool {
         if self.recipes.len() >= RECIPES && !self.recipes.contains_key(&recipe) {
             return None;
         }
-        self.recipes.entry(recipe).or_default().minted.pop()
+        let shelf = self.recipes.entry(recipe).or_default();
+        shelf.calls = shelf.calls.saturating_add(1);
+        shelf.minted.pop()
     }
 
     /// A recipe whose shelf has room; the caller mints it and gives it to `put`.
     pub(super) fn wanted(&mut self) -> Option<Recipe> {
-        let filled = |shelf: &Shelf| shelf.minted.len() + shelf.coming;
-        let (recipe, shelf) = self
-            .recipes
-            .iter_mut()
-            .filter(|(_, shelf)| filled(shelf) < AHEAD)
-            .min_by_key(|(_, shelf)| filled(shelf))?;
+        let wanting = self.recipes.iter_mut().filter(|(_, shelf)| shelf.room());
+        let (recipe, shelf) = wanting.min_by_key(|(_, shelf)| shelf.filled())?;
         shelf.coming += 1;
         Some(*recipe)
     }
@@ -101,6 +114,111 @@ impl MintedPool {
         if let Some(shelf) = self.recipes.get_mut(&recipe) {
             shelf.coming = shelf.coming.saturating_sub(1);
             shelf.minted.push(minted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Algorithm, *};
+
+    fn recipe(cost: u32) -> Recipe {
+        let parameters = Parameters {
+            algorithm: Algorithm::Pbkdf2Sha256,
+            cost,
+            memory_cost: 0,
+            parallelism: 0,
+            key_length: 16,
+        };
+        Recipe { parameters, counter_max: 10 }
+    }
+
+    fn minted() -> Minted {
+        Minted { nonce: vec![1], salt: vec![2], counter: 3, derived_key: vec![4] }
+    }
+
+    /// Fills every shelf; how many that took.
+    fn fill(pool: &mut MintedPool) -> usize {
+        let filling = std::iter::from_fn(|| {
+            let recipe = pool.wanted()?;
+            pool.put(recipe, Some(minted()));
+            Some(())
+        });
+        filling.count()
+    }
+
+    #[test]
+    fn one_call_asks_for_little_work_ahead() {
+        let mut pool = MintedPool::default();
+        assert_eq!(fill(&mut pool), 0, "nothing is minted that nobody asked for");
+        assert_eq!(pool.take(recipe(1)), None);
+        assert_eq!(fill(&mut pool), AHEAD_PER_CALL);
+        assert_eq!(pool.take(recipe(1)), Some(minted()));
+        assert_eq!(fill(&mut pool), AHEAD_PER_CALL + 1);
+    }
+
+    #[test]
+    fn a_shelf_is_bounded_whatever_is_asked() {
+        let mut pool = MintedPool::default();
+        (0..10 * AHEAD).for_each(|_| drop(pool.take(recipe(1))));
+        assert_eq!(fill(&mut pool), AHEAD);
+    }
+
+    #[test]
+    fn what_is_being_minted_counts() {
+        let mut pool = MintedPool::default();
+        pool.take(recipe(1));
+        let coming = std::iter::from_fn(|| pool.wanted()).count();
+        assert_eq!(coming, AHEAD_PER_CALL);
+    }
+
+    #[test]
+    fn recipes_are_bounded() {
+        let mut pool = MintedPool::default();
+        for cost in 1..=1000 {
+            assert_eq!(pool.take(recipe(cost)), None);
+        }
+        assert_eq!(pool.recipes.len(), RECIPES);
+        assert_eq!(fill(&mut pool), RECIPES * AHEAD_PER_CALL);
+        assert_eq!(pool.take(recipe(1)), Some(minted()), "the first ones stay");
+    }
+
+    #[test]
+    fn the_emptiest_shelf_is_filled_first() {
+        let mut pool = MintedPool::default();
+        (0..4).for_each(|_| drop(pool.take(recipe(1))));
+        fill(&mut pool);
+        pool.take(recipe(2));
+        pool.take(recipe(1));
+        assert_eq!(pool.wanted(), Some(recipe(2)));
+    }
+
+    #[test]
+    fn a_recipe_that_cannot_be_minted_is_forgotten() {
+        let mut pool = MintedPool::default();
+        pool.take(recipe(1));
+        let wanted = pool.wanted();
+        assert_eq!(wanted, Some(recipe(1)));
+        pool.put(recipe(1), None);
+        assert_eq!(pool.wanted(), None);
+        pool.put(recipe(1), Some(minted()));
+        assert!(pool.recipes.is_empty(), "one that was on its way comes too late");
+    }
+
+    #[test]
+    fn counters_are_drawn_from_one_to_the_highest() {
+        let recipe = Recipe { counter_max: 4, ..recipe(1) };
+        let mut drawn = [false; 4];
+        while drawn.contains(&false) {
+            let counter = recipe.mint().map(|minted| minted.counter).unwrap_or_default() as usize;
+            *drawn.get_mut(counter.wrapping_sub(1)).unwrap_or_else(|| unreachable!("{counter}")) = true;
+        }
+    }
+
+    #[test]
+    fn counters_have_a_cap() {
+        for (counter_max, fits) in [(0, false), (1, true), (1 << 16, true), ((1 << 16) + 1, false)] {
+            assert_eq!(Recipe { counter_max, ..recipe(1) }.check().is_ok(), fits, "{counter_max}");
         }
     }
 }

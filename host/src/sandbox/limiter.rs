@@ -75,20 +75,23 @@ impl Limiter {
         false
     }
 
-    /// Takes `bytes` from the budget, unless `own_maximum` (the memory's or table's own) forbids the growth anyway.
-    fn take(&mut self, bytes: usize, own_maximum: bool) -> bool {
+    /// Takes `bytes` from the budget.
+    fn take(&mut self, bytes: usize) -> bool {
         match self.used_bytes.checked_add(bytes) {
             Some(used) if used <= self.memory_bytes => {
-                if !own_maximum {
-                    self.used_bytes = used;
-                    self.total.fetch_add(bytes, Ordering::Relaxed);
-                    self.high_water = self.high_water.max(used);
-                }
-                !own_maximum
+                self.used_bytes = used;
+                self.total.fetch_add(bytes, Ordering::Relaxed);
+                self.high_water = self.high_water.max(used);
+                true
             }
             _ => self.refuse(Refusal::Memory),
         }
     }
+}
+
+/// Whether a memory or table forbids the growth itself: no limit of the slot's is met then.
+fn beyond(desired: usize, own_maximum: Option<usize>) -> bool {
+    own_maximum.is_some_and(|maximum| desired > maximum)
 }
 
 impl ResourceLimiter for Limiter {
@@ -98,8 +101,7 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let own_maximum = maximum.is_some_and(|maximum| desired > maximum);
-        Ok(self.take(desired.saturating_sub(current), own_maximum))
+        Ok(!beyond(desired, maximum) && self.take(desired.saturating_sub(current)))
     }
 
     fn table_growing(
@@ -108,13 +110,15 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
+        if beyond(desired, maximum) {
+            return Ok(false);
+        }
         let more = desired.saturating_sub(current);
         let elements = self.used_elements.saturating_add(more);
         if elements > self.table_elements {
             return Ok(self.refuse(Refusal::TableElements));
         }
-        let own_maximum = maximum.is_some_and(|maximum| desired > maximum);
-        let granted = self.take(more.saturating_mul(ELEMENT_BYTES), own_maximum);
+        let granted = self.take(more.saturating_mul(ELEMENT_BYTES));
         if granted {
             self.used_elements = elements;
         }
@@ -131,5 +135,87 @@ impl ResourceLimiter for Limiter {
 
     fn memories(&self) -> usize {
         MEMORIES_PER_CALL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const LIMITS: Limits = Limits { memory_bytes: 2 * MIB, table_elements: 100, ..Limits::DEFAULT };
+
+    fn limiter() -> (Limiter, Arc<AtomicUsize>) {
+        let total = Arc::new(AtomicUsize::new(0));
+        (Limiter::new(&LIMITS, Arc::clone(&total)), total)
+    }
+
+    #[test]
+    fn memories_share_one_budget() {
+        let (mut limiter, total) = limiter();
+        assert!(limiter.memory_growing(0, MIB, None).unwrap());
+        assert!(limiter.memory_growing(0, MIB / 2, None).unwrap(), "a second memory");
+        assert!(!limiter.memory_growing(MIB, 2 * MIB, None).unwrap(), "one alone would fit");
+        assert_eq!(limiter.refusal(), Some(Refusal::Memory));
+        assert!(limiter.memory_growing(MIB, MIB + MIB / 2, None).unwrap(), "what is left can be had");
+        assert_eq!((limiter.high_water(), total.load(Ordering::Relaxed)), (2 * MIB, 2 * MIB));
+    }
+
+    #[test]
+    fn tables_count_as_elements_and_as_bytes() {
+        let (mut limiter, total) = limiter();
+        assert!(limiter.table_growing(0, 60, None).unwrap());
+        assert!(limiter.table_growing(0, 40, None).unwrap());
+        assert_eq!(total.load(Ordering::Relaxed), 100 * ELEMENT_BYTES);
+        assert!(!limiter.table_growing(40, 41, None).unwrap());
+        assert_eq!(limiter.refusal(), Some(Refusal::TableElements));
+
+        let tiny = Limits { memory_bytes: 10 * ELEMENT_BYTES, ..LIMITS };
+        let mut limiter = Limiter::new(&tiny, total);
+        assert!(!limiter.table_growing(0, 11, None).unwrap());
+        assert_eq!(limiter.refusal(), Some(Refusal::Memory));
+        assert!(limiter.table_growing(0, 10, None).unwrap(), "a refused growth costs nothing");
+    }
+
+    #[test]
+    fn a_memory_s_own_maximum_is_no_limit_of_the_slot() {
+        let (mut limiter, total) = limiter();
+        assert!(!limiter.memory_growing(MIB, 3 * MIB, Some(MIB)).unwrap());
+        assert!(!limiter.table_growing(0, 1000, Some(10)).unwrap());
+        assert_eq!((limiter.refusal(), total.load(Ordering::Relaxed)), (None, 0));
+    }
+
+    #[test]
+    fn the_first_refusal_stays_until_it_is_forgotten() {
+        let (mut limiter, _) = limiter();
+        assert!(!limiter.table_growing(0, 1000, None).unwrap());
+        assert!(!limiter.memory_growing(0, usize::MAX, None).unwrap());
+        assert!(limiter.memory_growing(0, MIB, None).unwrap());
+        assert_eq!(limiter.refusal(), Some(Refusal::TableElements));
+        limiter.forget_refusal();
+        assert_eq!(limiter.refusal(), None);
+    }
+
+    #[test]
+    fn sums_do_not_overflow() {
+        let (mut limiter, _) = limiter();
+        assert!(limiter.memory_growing(0, MIB, None).unwrap());
+        assert!(!limiter.memory_growing(0, usize::MAX, None).unwrap());
+        assert!(!limiter.table_growing(0, usize::MAX, None).unwrap());
+        assert_eq!(limiter.high_water(), MIB);
+    }
+
+    #[test]
+    fn a_dropped_store_gives_its_bytes_back() {
+        let (mut limiter, total) = limiter();
+        assert!(limiter.memory_growing(0, MIB, None).unwrap());
+        let mut other = Limiter::new(&LIMITS, Arc::clone(&total));
+        assert!(other.memory_growing(0, MIB, None).unwrap());
+        drop(limiter);
+        assert_eq!(total.load(Ordering::Relaxed), MIB);
+        drop(other);
+        assert_eq!(total.load(Ordering::Relaxed), 0);
     }
 }

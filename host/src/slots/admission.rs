@@ -72,3 +72,85 @@ impl Admission {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::{config::slots::SlotName, telemetry::Metrics};
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn metrics() -> SlotMetrics {
+        Metrics::new(std::env::temp_dir()).unwrap().slot(SlotName::Captcha)
+    }
+
+    fn admission(max_concurrent: usize, queue_length: usize, queue_wait: Duration) -> Arc<Admission> {
+        let limits = Limits { max_concurrent, queue_length, queue_wait, ..Limits::DEFAULT };
+        Arc::new(Admission::new(&limits))
+    }
+
+    /// A call that waits for a place, once it does.
+    async fn waiting(
+        admission: &Arc<Admission>,
+        metrics: &SlotMetrics,
+    ) -> tokio::task::JoinHandle<Result<Place, Overloaded>> {
+        let (admission, shared) = (Arc::clone(admission), metrics.clone());
+        let before = metrics.queue_depth.get();
+        let task = tokio::spawn(async move { admission.admit(&shared).await });
+        while metrics.queue_depth.get() <= before {
+            yield_now().await;
+        }
+        task
+    }
+
+    #[tokio::test]
+    async fn places_come_back_when_dropped() {
+        let (admission, metrics) = (admission(2, 0, LONG), metrics());
+        for _ in 0..3 {
+            let places = (admission.admit(&metrics).await.unwrap(), admission.admit(&metrics).await.unwrap());
+            admission.admit(&metrics).await.unwrap_err();
+            drop(places);
+        }
+        assert_eq!(metrics.queue_depth.get(), 0.0);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_at_once() {
+        let (admission, metrics) = (admission(1, 1, LONG), metrics());
+        let place = admission.admit(&metrics).await.unwrap();
+        let queued = waiting(&admission, &metrics).await;
+        let overloaded = admission.admit(&metrics).await.unwrap_err();
+        assert_eq!(overloaded.retry_after, LONG);
+        drop(place);
+        let place = queued.await.unwrap().unwrap();
+        assert_eq!(metrics.queue_depth.get(), 0.0);
+        drop(place);
+        admission.admit(&metrics).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_wait_has_an_end() {
+        let (admission, metrics) = (admission(1, 1, Duration::from_millis(5)), metrics());
+        let _place = admission.admit(&metrics).await.unwrap();
+        let overloaded = admission.admit(&metrics).await.unwrap_err();
+        assert_eq!(overloaded.retry_after, Duration::from_secs(1));
+        assert_eq!(metrics.queue_depth.get(), 0.0);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_leaves_the_queue_gives_its_turn_away() {
+        let (admission, metrics) = (admission(1, 2, LONG), metrics());
+        let place = admission.admit(&metrics).await.unwrap();
+        let leaving = waiting(&admission, &metrics).await;
+        let staying = waiting(&admission, &metrics).await;
+        leaving.abort();
+        leaving.await.unwrap_err();
+        assert_eq!(metrics.queue_depth.get(), 1.0);
+        drop(place);
+        staying.await.unwrap().unwrap();
+    }
+}

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod browser;
+mod architecture;
 mod captcha_http;
 mod hostile;
 mod ledger;

@@ -1,24 +1,12 @@
 //! What is refused before it may answer, and what the refusal says.
 
-use bulkhead_tests::{
-    TestHost,
-    guests::{self, Guest},
-};
-use serde_json::{Value, json};
+use bulkhead_tests::guests::{self, Guest};
 
-const CONFIG: &str = "[captcha.sites.site]\nsecret = \"secret\"\n";
+use crate::hostile;
 
-/// Why the slot is empty, from the 503 that it answers.
+/// Why the component may not answer, for operators.
 async fn refusal(wasm: Vec<u8>) -> String {
-    let host = TestHost::builder().config(CONFIG).component(wasm).start().await;
-    let body = json!({"siteKey": "site", "siteSecret": "secret", "clientAddress": "192.0.2.1"});
-    let answer = host.client().post(host.url("/api/v1/captcha/challenge")).json(&body).send().await.unwrap();
-    assert_eq!(answer.status(), 503);
-    let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();
-    assert_eq!(ready.status(), 503, "a host with an empty slot is not ready");
-    let body: Value = answer.json().await.unwrap();
-    host.stop().await;
-    body["message"].as_str().unwrap().to_owned()
+    hostile::refusal(wasm, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

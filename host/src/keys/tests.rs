@@ -1,0 +1,123 @@
+//! Derivation, key rings and secret files.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn purposes_and_contexts_are_kept_apart() {
+    let master = MasterKey::new("a master key");
+    let derived = [
+        master.derive(b"purpose", b""),
+        master.derive(b"purpose", b"context"),
+        master.derive(b"purposec", b"ontext"),
+        master.derive(b"", b"purposecontext"),
+        MasterKey::new("another master key").derive(b"purpose", b""),
+    ];
+    for (at, key) in derived.iter().enumerate() {
+        assert!(!derived[at + 1..].contains(key), "{at}");
+    }
+    assert_eq!(derived[0], master.derive(b"purpose", b""));
+}
+
+#[test]
+fn what_guests_derive_is_apart_from_what_the_host_derives() {
+    let (master, key) = (MasterKey::new("secret"), Key::new("secret"));
+    let length = 7_u64.to_be_bytes();
+    let info = [&length[..], b"purpose"].concat();
+    assert_ne!(key.derive_for_guest(&info, 32).unwrap(), master.derive(b"purpose", b""));
+    assert_eq!(key.derive_for_guest(b"", 255 * 32).map(|key| key.len()), Some(255 * 32));
+    assert_eq!(key.derive_for_guest(b"", 255 * 32 + 1), None);
+}
+
+/// RFC 4231, test case 2.
+#[test]
+fn hmac_is_rfc_2104s() {
+    let (key, data) = (Key::new("Jefe"), b"what do ya want for nothing?");
+    for (hash, tag) in [
+        (Hash::Sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+        (
+            Hash::Sha384,
+            "af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649",
+        ),
+        (
+            Hash::Sha512,
+            "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
+        ),
+    ] {
+        let made = key.hmac(hash, data);
+        assert_eq!(hex::encode(&made), tag);
+        assert!(key.verifies(hash, data, &made));
+        assert!(!key.verifies(hash, data, &made[1..]), "a cut tag");
+        assert!(!key.verifies(hash, b"other", &made));
+        assert!(!key.verifies(hash, data, b""));
+    }
+}
+
+#[test]
+fn the_first_key_of_a_name_signs_and_all_verify() {
+    let (new, old) = (Key::new("new"), Key::new("old"));
+    let mut ring = KeyRing::default();
+    ring.insert("site".into(), vec![new.clone(), old.clone()]);
+    assert_eq!(ring.current("site").map(Key::id), Some(new.id()));
+    let accepted: Vec<_> = ring.accepted("site").iter().map(Key::id).collect();
+    assert_eq!(accepted, [new.id(), old.id()]);
+    assert!(ring.current("other").is_none() && ring.accepted("other").is_empty());
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let key = Key::new("topmost");
+    let mut ring = KeyRing::default();
+    ring.insert("site".into(), vec![key.clone()]);
+    let printed = format!("{:?} {key:?} {ring:?}", MasterKey::new("topmost"));
+    assert!(!printed.contains("topmost") && !printed.contains(&format!("{:?}", b"topmost")), "{printed}");
+    assert!(printed.contains(key.id()));
+}
+
+#[test]
+fn a_generated_secret_is_kept_for_its_owner_only() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("secrets/host.key");
+    let made = MasterKey::in_file(&path).unwrap();
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    assert_eq!(made.raw().len(), 2 * GENERATED_BYTES);
+    assert_eq!(MasterKey::in_file(&path).unwrap().raw(), made.raw());
+}
+
+#[test]
+fn hosts_that_start_at_once_share_one_secret() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("secrets/host.key");
+    let barrier = std::sync::Barrier::new(8);
+    let start = || {
+        barrier.wait();
+        MasterKey::in_file(&path).unwrap().raw().to_vec()
+    };
+    let made: Vec<_> = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    assert!(made.iter().all(|secret| *secret == made[0]));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn an_exposed_or_empty_secret_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("host.key");
+    MasterKey::in_file(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let error = MasterKey::in_file(&path).unwrap_err();
+    assert!(matches!(error, SecretFileError::Exposed(_)), "{error}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&path, "too short\n").unwrap();
+    let error = MasterKey::in_file(&path).unwrap_err();
+    assert!(matches!(error, SecretFileError::Short(_)), "{error}");
+}

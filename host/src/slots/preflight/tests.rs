@@ -1,0 +1,122 @@
+//! Names, versions and what a refusal says.
+
+use super::*;
+
+const EXPORTS: &[&str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
+
+fn contract(grants: &[String]) -> Contract<'_> {
+    let world = "bulkhead:captcha/captcha@0.1.0";
+    Contract { slot: SlotName::Captcha, world, exports: EXPORTS, grants }
+}
+
+/// What is wrong with a component that has these names.
+fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let outline = Outline { imports: owned(imports), exports: owned(exports) };
+    let findings = contract(&owned(grants)).compare(&outline);
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn versions_are_compatible_up_to_their_first_number_that_is_not_zero() {
+    assert!(compatible("a:b/c@0.2.3", "a:b/c@0.2.12"));
+    assert!(compatible("a:b/c@1.4.0", "a:b/c@1.0.0"));
+    assert!(compatible("self-test", "self-test"));
+    assert!(!compatible("a:b/c@0.3.0", "a:b/c@0.2.0"));
+    assert!(!compatible("a:b/c@0.0.1", "a:b/c@0.0.2"));
+    assert!(!compatible("a:b/c@0.2.0-rc.2", "a:b/c@0.2.0-rc.1"));
+    assert!(!compatible("a:b/c@0.2.0-rc.1", "a:b/c@0.2.0"));
+    assert!(!compatible("a:b/d@0.2.0", "a:b/c@0.2.0"));
+}
+
+#[test]
+fn what_is_exported_and_granted_is_found_good() {
+    let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.0", "wasi:io/poll@0.2.0"];
+    assert_eq!(findings(EXPORTS, &imports, &["wasi:io/poll"]), [""; 0]);
+}
+
+#[test]
+fn a_missing_export_names_the_nearest() {
+    let exports = ["bulkhead:captcha/challenge@0.1.0", "self-test", "memory"];
+    assert_eq!(
+        findings(&exports, &[], &[]),
+        ["it does not export bulkhead:captcha/challenges@0.1.0; \
+          the nearest is bulkhead:captcha/challenge@0.1.0"]
+    );
+    assert_eq!(
+        findings(&["bulkhead:captcha/challenges@0.1.0"], &[], &[]),
+        ["it does not export self-test"],
+        "what is not near is not named"
+    );
+}
+
+#[test]
+fn an_unknown_import_names_the_nearest() {
+    assert_eq!(
+        findings(EXPORTS, &["wasi:clocks/wall-clocks@0.2.12", "evil"], &[]),
+        [
+            "it imports wasi:clocks/wall-clocks@0.2.12, which this host does not offer; \
+             the nearest is wasi:clocks/wall-clock",
+            "it imports evil, which this host does not offer",
+        ]
+    );
+}
+
+#[test]
+fn an_ungranted_import_names_the_line_that_keeps_the_other_grants() {
+    assert_eq!(
+        findings(EXPORTS, &["wasi:io/poll@0.2.3"], &["other:thing/here"]),
+        ["it imports wasi:io/poll@0.2.3, offered as wasi:io/poll@0.2.12 but not granted; \
+          grant it with slots.captcha.grants = [\"other:thing/here\", \"wasi:io/poll\"]"]
+    );
+}
+
+#[test]
+fn another_version_is_told_apart_from_another_interface() {
+    let imports = ["wasi:clocks/wall-clock@0.3.0", "wasi:clocks/wall-clock", "wasi:config/store@0.2.0-rc.2"];
+    let findings = findings(EXPORTS, &imports, &[]);
+    assert!(findings.iter().all(|finding| finding.contains("build it against that version")), "{findings:?}");
+    assert_eq!(findings.len(), imports.len());
+}
+
+#[test]
+fn what_is_never_offered_is_never_granted() {
+    for name in ["wasi:filesystem/types", "wasi:sockets/tcp", "wasi:cli/environment", "wasi:cli/stdout"] {
+        let import = format!("{name}@0.2.12");
+        let findings = findings(EXPORTS, &[&import], &[name]);
+        assert!(findings.iter().any(|finding| finding.contains("does not offer")), "{findings:?}");
+    }
+}
+
+#[test]
+fn a_refusal_lists_a_bounded_number_of_names_of_bounded_length() {
+    let names: Vec<String> = (0..1000).map(|number| format!("{number}{}", "x".repeat(10_000))).collect();
+    let imports: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    let imports: Vec<&str> = imports.iter().map(String::as_str).collect();
+    let findings = findings(&[], &imports, &[]);
+    assert_eq!(findings.len(), LISTED);
+    assert!(findings.iter().all(|finding| finding.len() < 3 * NAME_CHARS), "{findings:?}");
+}
+
+#[test]
+fn names_lose_their_control_characters() {
+    assert_eq!(quoted("a\u{1b}[2J\u{7}\n\u{9b}b"), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}b");
+}
+
+#[test]
+fn a_file_over_the_cap_is_not_looked_at() {
+    let refused = contract(&[]).check(&[0; 101], 100).map_err(|refused| refused.findings);
+    assert_eq!(refused, Err(vec![Finding::TooLarge { bytes: 101, cap: 100 }]));
+}
+
+#[test]
+fn what_is_not_a_component_is_told_apart() {
+    let check = |wasm: &[u8]| contract(&[]).check(wasm, 1000).map_err(|refused| refused.to_string());
+    let core = check(b"\0asm\x01\0\0\0").err().unwrap_or_default();
+    assert!(core.contains("it is a core module"), "{core}");
+    let garbage = check(b"garbage!").err().unwrap_or_default();
+    assert!(garbage.contains("not a WebAssembly component"), "{garbage}");
+    let empty = check(b"\0asm\x0d\0\x01\0").err().unwrap_or_default();
+    assert!(empty.contains("it does not export self-test"), "{empty}");
+    assert!(empty.contains("the slot offers wasi:clocks/wall-clock@0.2.12"), "{empty}");
+}

@@ -1,0 +1,79 @@
+//! The host's table of capabilities says exactly what the WIT says.
+
+use std::collections::BTreeSet;
+
+use bulkhead::{
+    capabilities::{Access, INTERFACES, Interface as Offered},
+    config::slots::SlotName,
+};
+use wit_parser::{Resolve, WorldItem};
+
+use super::wit;
+
+fn functions_in_wit(resolve: &Resolve, offered: &Offered) -> BTreeSet<String> {
+    let wanted = format!("{offered:?}");
+    let interfaces = resolve.interfaces.iter();
+    let interface = interfaces.map(|(id, interface)| (resolve.id_of(id), interface));
+    let (_, interface) = interface
+        .into_iter()
+        .find(|(name, _)| name.as_deref() == Some(wanted.as_str()))
+        .unwrap_or_else(|| panic!("wit/ has no {wanted}"));
+    interface.functions.keys().cloned().collect()
+}
+
+#[test]
+fn every_function_is_in_the_table_once() {
+    let resolve = wit::everything();
+    for offered in INTERFACES {
+        let listed: Vec<String> = offered.functions.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let unique: BTreeSet<String> = listed.iter().cloned().collect();
+        assert_eq!(unique.len(), listed.len(), "{offered:?} lists a function twice");
+        assert_eq!(unique, functions_in_wit(&resolve, offered), "{offered:?}");
+    }
+}
+
+/// A shadow run is given the reads; a write that is marked a read would happen twice.
+#[test]
+fn what_changes_something_is_marked_a_write() {
+    let writes = INTERFACES.iter().flat_map(|offered| {
+        let writes = offered.functions.iter().filter(|(_, access)| *access == Access::Write);
+        writes.map(|(function, _)| format!("{}#{function}", offered.name))
+    });
+    let expected = [
+        "bulkhead:host/ledger#claim",
+        "bulkhead:host/ledger#record-failure",
+        "bulkhead:host/ledger#record-visit",
+        "wasi:logging/logging#log",
+    ];
+    assert_eq!(writes.collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());
+}
+
+#[test]
+fn interfaces_are_offered_once() {
+    let names: BTreeSet<_> = INTERFACES.iter().map(|offered| offered.name).collect();
+    assert_eq!(names.len(), INTERFACES.len());
+}
+
+/// A component built for a slot's world runs there without a grant in the configuration.
+#[test]
+fn a_slot_is_granted_all_that_its_world_imports() {
+    let resolve = wit::everything();
+    for (name, id) in wit::worlds(&resolve) {
+        let world = &resolve.worlds[id];
+        let slot = SlotName::ALL.into_iter().find(|slot| name == format!("{0}/{0}", slot.as_str()));
+        for (key, item) in &world.imports {
+            let import = resolve.name_world_key(key);
+            let offered = INTERFACES.iter().find(|offered| format!("{offered:?}") == import);
+            let types_only = matches!(item, WorldItem::Interface { id, .. } if resolve.interfaces[*id].functions.is_empty());
+            let Some(offered) = offered else {
+                assert!(types_only, "the world {name} imports {import}, which no capability offers");
+                continue;
+            };
+            if let Some(slot) = slot {
+                assert!(offered.granted_to.contains(&slot), "slot {} is not granted {import}", slot.as_str());
+            }
+        }
+        let hosts = world.exports.is_empty();
+        assert!(hosts || slot.is_some(), "the world {name} has no slot");
+    }
+}

@@ -1,0 +1,173 @@
+//! A configuration key without a consumer is a defect: every field of the configuration is read by the host.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::source::{Source, sources};
+
+/// Types whose fields the rest of the host reads through a method of theirs: the call.
+const READ_THROUGH: &[(&str, &str)] = &[("Slots", "slots.get(")];
+
+/// The fields of a configuration type, each with the names in its type. An enum is one field without a name.
+type Fields = Vec<(String, BTreeSet<String>)>;
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+fn is_config(source: &Source) -> bool {
+    source.path.starts_with("config") || source.path.as_os_str() == "config.rs"
+}
+
+/// The public types of `code`.
+fn types(code: &str) -> Vec<(String, Fields)> {
+    let mut types = Vec::new();
+    for (keyword, is_enum) in [("pub struct ", false), ("pub enum ", true)] {
+        for item in code.split(keyword).skip(1) {
+            let Some((name, body)) = item.split_once(" {\n") else { continue };
+            if !name.chars().all(char::is_alphanumeric) {
+                continue;
+            }
+            let body = body.split("\n}").next().unwrap();
+            let fields = if is_enum {
+                vec![(String::new(), words(body))]
+            } else {
+                let fields = body.lines().filter_map(|line| line.trim().strip_prefix("pub "));
+                let fields = fields.filter_map(|field| field.split_once(": "));
+                fields.map(|(field, kind)| (field.to_owned(), words(kind))).collect()
+            };
+            types.push((name.to_owned(), fields));
+        }
+    }
+    types
+}
+
+/// The types that make up `Config`, and what variables of each type are called: after the type, or after a
+/// field that holds one.
+fn configuration(sources: &[Source]) -> BTreeMap<String, (Fields, BTreeSet<String>)> {
+    let all =
+        sources.iter().filter(|source| is_config(source)).flat_map(|source| types(&source.served_code()));
+    let all: BTreeMap<String, Fields> = all.collect();
+    let mut found: BTreeMap<String, (Fields, BTreeSet<String>)> = BTreeMap::new();
+    let mut pending = vec!["Config".to_owned()];
+    while let Some(name) = pending.pop() {
+        if found.contains_key(&name) {
+            continue;
+        }
+        let fields = all.get(&name).unwrap_or_else(|| panic!("no type {name} in host/src/config"));
+        pending.extend(
+            fields.iter().flat_map(|(_, kinds)| kinds).filter(|kind| all.contains_key(*kind)).cloned(),
+        );
+        found.insert(name.clone(), (fields.clone(), [name.to_lowercase()].into()));
+    }
+    for (field, kind) in found.values().flat_map(|(fields, _)| fields).flat_map(pairs).collect::<Vec<_>>() {
+        if let Some((_, variables)) = found.get_mut(&kind) {
+            variables.insert(field);
+        }
+    }
+    found
+}
+
+fn pairs((field, kinds): &(String, BTreeSet<String>)) -> Vec<(String, String)> {
+    kinds.iter().map(|kind| (field.clone(), kind.clone())).collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn last_word(text: &str) -> &str {
+    text.trim_end().rsplit(|c| !is_word(c)).next().unwrap()
+}
+
+/// Every `variable.field` of `code`, calls of methods left out.
+fn reads(code: &str) -> BTreeSet<(&str, &str)> {
+    let dots = code.match_indices('.').filter_map(|(at, _)| {
+        let rest = &code[at + 1..];
+        let field = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+        (!rest[field.len()..].starts_with('(')).then(|| (last_word(&code[..at]), field))
+    });
+    dots.collect()
+}
+
+/// What `code` calls its parameters and fields of a type: the names in `name: &path::Type`.
+fn variables<'c>(code: &'c str, kind: &str) -> BTreeSet<&'c str> {
+    let uses = code.match_indices(kind).filter_map(|(at, _)| {
+        let before = code[..at].trim_end_matches(|c| is_word(c) || c == '&');
+        let before = before
+            .strip_suffix("::")
+            .map_or(before, |path| path.trim_end_matches(|c| is_word(c) || c == ':'));
+        Some(last_word(before.trim_end().trim_end_matches('&').trim_end().strip_suffix(':')?))
+    });
+    uses.collect()
+}
+
+fn unread(sources: &[Source]) -> Vec<String> {
+    let served = sources.iter().filter(|source| !is_config(source) && !source.is_test());
+    let codes: Vec<String> = served.map(Source::served_code).collect();
+    let configuration = configuration(sources);
+    let bearers = |field: &str| {
+        let fields = configuration.values().flat_map(|(fields, _)| fields);
+        fields.filter(|(name, _)| name == field).count()
+    };
+    let mut unread = Vec::new();
+    for (name, (fields, known)) in &configuration {
+        if READ_THROUGH
+            .iter()
+            .any(|(kind, call)| kind == name && codes.iter().any(|code| code.contains(call)))
+        {
+            continue;
+        }
+        for (field, _) in fields.iter().filter(|(field, _)| !field.is_empty()) {
+            // A name that only one type has is that type's wherever it is read.
+            let only = bearers(field) == 1;
+            let reads_it = |code: &String| {
+                let here = variables(code, name);
+                let fits = |variable: &str| only || known.contains(variable) || here.contains(variable);
+                reads(code).into_iter().any(|(variable, read)| read == field && fits(variable))
+            };
+            if !codes.iter().any(reads_it) {
+                unread.push(format!("{name}.{field}"));
+            }
+        }
+    }
+    unread
+}
+
+#[test]
+fn every_key_has_a_consumer() {
+    let unread = unread(&sources("host/src"));
+    assert!(
+        unread.is_empty(),
+        "nothing outside host/src/config reads {}; use the setting or remove its key",
+        unread.join(", ")
+    );
+}
+
+/// The fields are those of the keys: the reference has as many sections as there are types.
+#[test]
+fn the_types_of_the_configuration_are_found() {
+    let found = configuration(&sources("host/src"));
+    for name in
+        ["Server", "Admin", "Log", "Sandbox", "Limits", "Service", "Captcha", "Site", "Jwt", "Management"]
+    {
+        let (fields, _) = found.get(name).unwrap_or_else(|| panic!("{name} is not found"));
+        assert!(!fields.is_empty(), "{name} has no fields");
+    }
+    for key in bulkhead::config::reference() {
+        let section = key.path.split(['.', '[']).next().unwrap();
+        let (fields, _) = &found["Config"];
+        let known = fields.iter().any(|(field, _)| field == section);
+        assert!(known, "{} stands in no section of the configuration's", key.path);
+    }
+}
+
+#[test]
+fn an_unread_field_is_seen() {
+    let config = "pub struct Config {\n    pub server: server::Server,\n}\n\
+                  pub struct Server {\n    pub read: usize,\n    pub unread: usize,\n}\n";
+    let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
+    let sources =
+        [file("config.rs", config), file("host.rs", "fn f() { config.server.read; server.unread() }")];
+    assert_eq!(unread(&sources), ["Server.unread"]);
+}

@@ -1,0 +1,61 @@
+//! Rooms stay rooms: sizes and names of files, and what stands at the top.
+
+use std::collections::BTreeSet;
+
+use super::{
+    names, root,
+    source::{Source, sources},
+};
+
+/// Lines of the longest file that is allowed.
+const CEILING: usize = 400;
+/// Lines that half of the files stay under.
+const MEDIAN: usize = 200;
+/// Names that say nothing.
+const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
+/// What stands at the top of the repository beside hidden names.
+const TOP: &[&str] =
+    &["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "components", "host", "justfile", "tests", "wit"];
+
+fn every_source() -> Vec<Source> {
+    let below = ["host", "components", "tests"].into_iter().map(|folder| (folder, sources(folder)));
+    let below = below.flat_map(|(folder, found)| {
+        found
+            .into_iter()
+            .map(move |source| Source { path: std::path::Path::new(folder).join(source.path), ..source })
+    });
+    below.collect()
+}
+
+#[test]
+fn no_file_is_longer_than_the_ceiling() {
+    let lengths = every_source().into_iter().map(|source| (source.text.lines().count(), source.path));
+    let long: Vec<_> = lengths.filter(|(lines, _)| *lines > CEILING).collect();
+    assert!(long.is_empty(), "over {CEILING} lines, split them by what they are about: {long:?}");
+}
+
+#[test]
+fn half_of_the_files_are_short() {
+    let mut lengths: Vec<usize> = every_source().iter().map(|source| source.text.lines().count()).collect();
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    assert!(median < MEDIAN, "the median file has {median} lines");
+}
+
+#[test]
+fn every_file_is_named_after_what_it_is_about() {
+    let nameless = |source: &Source| {
+        source.path.iter().any(|part| NAMELESS.contains(&part.to_str().unwrap().trim_end_matches(".rs")))
+    };
+    let nameless: Vec<_> = every_source().into_iter().filter(nameless).map(|source| source.path).collect();
+    assert!(nameless.is_empty(), "{nameless:?}");
+}
+
+#[test]
+fn the_top_holds_what_it_should() {
+    let ignored = std::fs::read_to_string(root().join(".gitignore")).unwrap();
+    let ignored: Vec<&str> = ignored.lines().map(|line| line.trim_matches('/')).collect();
+    let found: BTreeSet<String> =
+        names(&root()).into_iter().filter(|name| !ignored.contains(&name.as_str())).collect();
+    assert_eq!(found, TOP.iter().map(|name| (*name).to_owned()).collect());
+}

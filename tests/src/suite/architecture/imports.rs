@@ -1,0 +1,50 @@
+//! First-party components import what they need and nothing else.
+
+use wit_parser::decoding::{DecodedWasm, decode};
+
+use super::{names, root};
+
+/// Each first-party component and all that it imports.
+const COMPONENTS: &[(&str, &[&str])] = &[(
+    "captcha",
+    &[
+        "bulkhead:host/keys@0.1.0",
+        "bulkhead:host/ledger@0.1.0",
+        "bulkhead:host/pow@0.1.0",
+        "wasi:clocks/wall-clock@0.2.12",
+        "wasi:logging/logging@0.1.0-draft",
+        "wasi:random/random@0.2.12",
+    ],
+)];
+
+/// Packages that no component may have: files, network, processes, terminals.
+const FORBIDDEN: &[&str] = &["wasi:filesystem/", "wasi:sockets/", "wasi:cli/", "wasi:http/"];
+
+fn imports(component: &str) -> Vec<String> {
+    let path = root().join("target/components").join(component).with_extension("wasm");
+    let wasm = std::fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `just components`", path.display()));
+    let DecodedWasm::Component(resolve, world) = decode(&wasm).unwrap() else {
+        panic!("{component} is not a component");
+    };
+    let mut imports: Vec<String> =
+        resolve.worlds[world].imports.keys().map(|key| resolve.name_world_key(key)).collect();
+    imports.sort();
+    imports
+}
+
+#[test]
+fn every_component_is_listed() {
+    let listed: Vec<_> = COMPONENTS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(names(&root().join("components")), listed);
+}
+
+#[test]
+fn components_import_what_is_listed() {
+    for (component, expected) in COMPONENTS {
+        let imports = imports(component);
+        assert_eq!(imports, *expected, "{component}");
+        let forbidden = |import: &&String| FORBIDDEN.iter().any(|package| import.starts_with(package));
+        assert_eq!(imports.iter().find(forbidden), None, "{component}");
+    }
+}

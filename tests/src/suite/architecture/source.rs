@@ -1,0 +1,126 @@
+//! Rust source files, and their code without comments and text.
+
+use std::path::{Path, PathBuf};
+
+use super::{names, root};
+
+/// A source file.
+pub struct Source {
+    /// Relative to the folder that was asked for.
+    pub path: PathBuf,
+    /// As it is.
+    pub text: String,
+}
+
+impl Source {
+    /// Its code: comments, and what stands between quotes, are gone.
+    pub fn code(&self) -> String {
+        code(&self.text)
+    }
+
+    /// Whether it is there for tests only.
+    pub fn is_test(&self) -> bool {
+        self.path.iter().any(|part| part == "tests" || part == "tests.rs")
+    }
+
+    /// Its code without the test module at its end.
+    pub fn served_code(&self) -> String {
+        let code = self.code();
+        match code.find("#[cfg(test)]\nmod tests {") {
+            Some(at) => code[..at].to_owned(),
+            None => code,
+        }
+    }
+}
+
+/// Every `.rs` file below a folder of the repository, in order.
+pub fn sources(folder: &str) -> Vec<Source> {
+    let base = root().join(folder);
+    let mut found = Vec::new();
+    walk(&base, &base, &mut found);
+    assert!(!found.is_empty(), "{folder} has no sources");
+    found
+}
+
+fn walk(base: &Path, folder: &Path, found: &mut Vec<Source>) {
+    for name in names(folder) {
+        let path = folder.join(&name);
+        if path.is_dir() {
+            walk(base, &path, found);
+        } else if name.ends_with(".rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push(Source { path: path.strip_prefix(base).unwrap().to_owned(), text });
+        }
+    }
+}
+
+fn code(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(length) = raw_text(rest).filter(|_| !code.ends_with(is_word)) {
+            length
+        } else if first == '"' {
+            quoted(rest, '"')
+        } else if first == '\'' && is_character(rest) {
+            quoted(rest, '\'')
+        } else {
+            code.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        rest = &rest[skipped..];
+    }
+    code
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Length of a literal that begins and ends with `quote`.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Length of raw text, with its hash signs.
+fn raw_text(text: &str) -> Option<usize> {
+    let after = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let hashes = after.len() - after.trim_start_matches('#').len();
+    let body = after[hashes..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    body.find(&end).map(|at| text.len() - body.len() + at + end.len())
+}
+
+/// Whether a character literal begins here, and not a lifetime.
+fn is_character(text: &str) -> bool {
+    let mut characters = text.chars().skip(1);
+    matches!((characters.next(), characters.next()), (Some('\\'), _) | (Some(_), Some('\'')))
+}
+
+#[test]
+fn code_has_neither_comments_nor_text() {
+    let text = r##"
+        use a::b; // crate::c
+        /* crate::d */ let e = "crate::f \" crate::g"; let h = r#"crate::i " crate::j"#;
+        let k = '"'; let l = b'\''; fn m<'n>(o: &'n str) -> crate::p {}
+    "##;
+    let code: Vec<_> = code(text).split_whitespace().map(str::to_owned).collect();
+    assert_eq!(
+        code.join(" "),
+        "use a::b; let e = ; let h = ; let k = ; let l = b; fn m<'n>(o: &'n str) -> crate::p {}"
+    );
+}

@@ -1,0 +1,116 @@
+//! What a guest does with the functions that it is granted.
+
+use super::*;
+
+const RANDOM: &str =
+    r#"(import "wasi:random/random@0.2.12" "get-random-bytes" (func $random (param i64 i32)))"#;
+const LOG: &str =
+    r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
+const SUBSCRIBE: &str = r#"
+    (import "wasi:clocks/monotonic-clock@0.2.12" "subscribe-duration" (func $subscribe (param i64) (result i32)))"#;
+const SPENT: &str = r#"(import "bulkhead:host/ledger@0.1.0" "spent" (func $spent (param i32 i32 i32)))"#;
+
+hostile_guests! {
+    /// Waits in the host for ever.
+    host_call_that_never_returns: ends(504, "deadline"),
+        Guest::call("(call $block (call $subscribe (i64.const 0x7fffffffffffffff))) unreachable")
+            .with_imports(&format!(
+                r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
+            )),
+        with { "slots.captcha.deadline_ms": "300", "slots.captcha.grants": "wasi:io/poll" };
+
+    /// Takes handles and never drops them.
+    handles_never_dropped: ends(500, "trap"),
+        Guest::call("(loop $again (drop (call $subscribe (i64.const 1))) (br $again)) unreachable")
+            .with_imports(SUBSCRIBE),
+        with { "slots.captcha.cpu_ms": "10000", "slots.captcha.grants": "wasi:io/poll" };
+
+    /// Uses a handle that it has never been given.
+    invented_handle: ends(500, "trap"),
+        Guest::call("(call $block (i32.const 7)) unreachable")
+            .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#),
+        with { "slots.captcha.grants": "wasi:io/poll" };
+
+    /// Asks for more random bytes than one host call gives.
+    huge_host_call: ends(500, "trap"),
+        Guest::call("(call $random (i64.const 65537) (i32.const 16)) unreachable").with_imports(RANDOM);
+
+    /// Asks for more random bytes than there are addresses.
+    endless_random: ends(500, "trap"),
+        Guest::call("(call $random (i64.const -1) (i32.const 16)) unreachable").with_imports(RANDOM);
+
+    /// Has the host make random numbers for ever.
+    random_loop: ends(503, "cpu-budget"),
+        Guest::call("(loop $again (drop (call $random)) (br $again)) unreachable")
+            .with_imports(r#"(import "wasi:random/random@0.2.12" "get-random-u64" (func $random (result i64)))"#);
+
+    /// Has the host look at its log lines for ever.
+    log_loop: ends(503, "cpu-budget"),
+        Guest::call("
+            (loop $again
+                (call $log (i32.const 4) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 60000))
+                (br $again))
+            unreachable")
+            .with_imports(LOG);
+
+    /// Hands the host more than it takes.
+    huge_log_line: ends(500, "response-too-large"),
+        Guest::call("(call $log (i32.const 4) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 200000)) unreachable")
+            .with_imports(LOG);
+
+    /// Hands over a log line outside its memory.
+    log_line_out_of_bounds: ends(500, "trap"),
+        Guest::call("(call $log (i32.const 4) (i32.const 0) (i32.const 0) (i32.const 0x7fff0000) (i32.const 9)) unreachable")
+            .with_imports(LOG);
+
+    /// Logs at a level that there is not.
+    invalid_log_level: ends(500, "trap"),
+        Guest::call("(call $log (i32.const 77) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)) unreachable")
+            .with_imports(LOG);
+
+    /// Wants the answer where it has no memory.
+    answer_pointer_out_of_bounds: ends(500, "trap"),
+        Guest::call("(call $spent (i32.const 1024) (i32.const 64) (i32.const 0x7fff0000)) unreachable")
+            .with_imports(SPENT)
+            .with_fields(ID);
+
+    /// Calls the host from every depth of its stack, down to where it ends.
+    host_calls_down_to_the_end_of_the_stack: ends(500, "trap"),
+        Guest::call("(call $hostile (i32.const 0))")
+            .with_imports(&format!("{LOG} {SPENT}"))
+            .with_fields(&format!("{ID} {DEEP}")),
+        with { "slots.captcha.cpu_ms": "60000", "slots.captcha.deadline_ms": "60000", "sandbox.stack_bytes": "65536" };
+}
+
+/// Sixty-four digits at 1024.
+const ID: &str =
+    r#"(data (i32.const 1024) "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")"#;
+
+/// Logs, asks the ledger, and calls itself.
+const DEEP: &str = "
+    (func $hostile (param i32) (result i32)
+        (call $log (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 1024) (i32.const 64))
+        (call $spent (i32.const 1024) (i32.const 64) (i32.const 2048))
+        (i32.add (local.get 0) (call $hostile (i32.add (local.get 0) (i32.const 1)))))";
+
+/// Time in the host is not the guest's: a call that waits far longer than its CPU budget is not charged for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_costs_no_cpu_budget() {
+    let guest = Guest::call("(call $block (call $subscribe (i64.const 300000000))) i32.const 0")
+        .with_imports(&format!(
+            r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
+        ));
+    let settings = [("slots.captcha.cpu_ms", "10"), ("slots.captcha.grants", "wasi:io/poll")];
+    assert_contained(guest, &settings, ends(500, "ok")).await;
+}
+
+/// What an interface is not granted for does not help: it is refused before it runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_call_without_a_grant() {
+    let reason = refusal(
+        Guest::call("(drop (call $subscribe (i64.const 1))) unreachable").with_imports(SUBSCRIBE).component(),
+        &[],
+    )
+    .await;
+    assert!(reason.contains("slots.captcha.grants = [\"wasi:io/poll\"]"), "{reason}");
+}
