@@ -23,8 +23,8 @@ use crate::{
     keys::MasterKey,
     services::captcha::{self as service, CaptchaService},
     slots::Version,
-    storage::{self, Backend, Ledger, Options},
-    telemetry::metrics::{Acquired, PoolStats, Table},
+    storage::{self, Backend, Ledger, Options, Timing},
+    telemetry::metrics::{PoolStats, Table, Times},
 };
 
 /// The demonstration site's key, and its secret.
@@ -188,6 +188,7 @@ fn watch(parts: &Parts<'_>, ledger: &Ledger) {
 }
 
 fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
+    let times = |timing: &Timing| Times { count: timing.count, sum: timing.sum, max: timing.max };
     PoolStats {
         size: stats.size,
         idle: stats.idle,
@@ -196,6 +197,7 @@ fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
         max: stats.max,
         min: stats.min,
         timeouts_total: stats.timeouts,
-        acquire: Acquired { count: stats.acquire.count, sum: stats.acquire.sum, max: stats.acquire.max },
+        acquire: times(&stats.acquire),
+        usage: times(&stats.usage),
     }
 }

@@ -5,10 +5,13 @@ use std::any::Any;
 
 use axum::{
     Json, Router,
-    http::StatusCode,
+    http::{StatusCode, header::CACHE_CONTROL},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
+
+/// A path that nothing answers today may be answered tomorrow.
+const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
 /// An error in the host's own shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl HostError {
 impl IntoResponse for HostError {
     fn into_response(self) -> Response {
         let body = json!({"error": {"code": self.code, "message": self.message}});
-        (self.status, Json(body)).into_response()
+        (self.status, [(CACHE_CONTROL, NEVER_KEPT)], Json(body)).into_response()
     }
 }
 

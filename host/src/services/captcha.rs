@@ -76,10 +76,7 @@ impl CaptchaService {
         backing.config = slot.config.clone();
         backing.ledger = Some(ledger.clone());
         let metrics = Arc::clone(&backing.metrics);
-        let peppers = Peppers::new(
-            masters.first().cloned().unwrap_or_else(|| MasterKey::new("")),
-            settings.source_address_window.max(timeout),
-        );
+        let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
         metrics.captcha.know_sites(sites.keys().map(String::as_str));
         let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha));
         Self { slot, sites, peppers, ledger, metrics }

@@ -125,6 +125,8 @@ families! {
         "Calls that got no database connection in time.";
     POOL_ACQUIRE: Kind::Summary, "hikaricp_connections_acquire_seconds" ["pool"] "seconds",
         "Time to get a database connection.";
+    POOL_USAGE: Kind::Summary, "hikaricp_connections_usage_seconds" ["pool"] "seconds",
+        "Time that a database connection was in use.";
 
     MEMORY_USED: Kind::Gauge, "jvm_memory_used_bytes" ["area", "id"] "bytes",
         "Memory in use: heap is the allocator, nonheap is WebAssembly memory.";

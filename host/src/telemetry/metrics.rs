@@ -22,7 +22,7 @@ use crate::{
 
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use http::{Answered, Http};
-pub use pool::{Acquired, PoolStats};
+pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use slot::SlotMetrics;
 

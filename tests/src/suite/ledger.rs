@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const OPTIONS: Options = Options { window: Duration::from_secs(1800), connections: 4 };
 
 /// What the Java service's `V001__Init.sql` leaves behind, with Flyway's history.
-const JAVA: &str = "
+pub(crate) const JAVA: &str = "
     CREATE TABLE flyway_schema_history (installed_rank integer PRIMARY KEY, version varchar(50), script varchar(1000));
     INSERT INTO flyway_schema_history VALUES (1, '001', 'V001__Init.sql');
     CREATE TABLE captcha_request (

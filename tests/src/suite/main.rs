@@ -4,6 +4,7 @@
 mod browser;
 mod architecture;
 mod captcha_http;
+mod conformance;
 mod hostile;
 mod ledger;
 mod preflight;

@@ -16,28 +16,35 @@ use crate::{
 /// Shortest life of a pepper: the window of visits may be shorter.
 const EPOCH_AT_LEAST: Duration = Duration::from_secs(3600);
 
+/// Master keys under which a client is known at most: two epochs each, and the ledger counts a visit under
+/// eight keys at most.
+const MASTERS: usize = 4;
+
 /// Turns addresses into keys with a pepper that changes every epoch. All hosts with one master key
-/// agree on it.
+/// agree on it; under former ones a client is still known, so that a rotation forgets nobody.
 #[derive(Debug)]
 pub struct Peppers {
-    master: MasterKey,
+    masters: Vec<MasterKey>,
     epoch_seconds: u64,
 }
 
 impl Peppers {
     /// Peppers whose epoch is no shorter than `window`, so that the present and the last one cover it.
-    pub fn new(master: MasterKey, window: Duration) -> Self {
-        Self { master, epoch_seconds: window.max(EPOCH_AT_LEAST).as_secs() }
+    /// `masters` holds the current master key first.
+    pub fn new(masters: &[MasterKey], window: Duration) -> Self {
+        let masters = masters.iter().take(MASTERS).cloned().collect();
+        Self { masters, epoch_seconds: window.max(EPOCH_AT_LEAST).as_secs() }
     }
 
-    /// Keys of `text` in this epoch and the one before.
+    /// Keys of `text` in this epoch and the one before, those of the current master key first.
     fn keys(&self, text: &str, now: Duration) -> Vec<String> {
         let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
-        let key = |epoch: u64| {
-            let pepper = Key::new(self.master.derive(b"captcha address pepper", &epoch.to_be_bytes()));
+        let key = |master: &MasterKey, epoch: u64| {
+            let pepper = Key::new(master.derive(b"captcha address pepper", &epoch.to_be_bytes()));
             hex::encode(pepper.hmac(Hash::Sha256, text.as_bytes()))
         };
-        vec![key(epoch), key(epoch.wrapping_sub(1))]
+        let epochs = [epoch, epoch.wrapping_sub(1)];
+        self.masters.iter().flat_map(|master| epochs.map(|epoch| key(master, epoch))).collect()
     }
 
     /// The client at `address`, seen at `now` (since the Unix epoch), as `site` may know it.

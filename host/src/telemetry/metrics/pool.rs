@@ -25,12 +25,14 @@ pub struct PoolStats {
     /// Calls that got no connection in time, since the start.
     pub timeouts_total: u64,
     /// Times to get a connection.
-    pub acquire: Acquired,
+    pub acquire: Times,
+    /// Times that a connection was in use.
+    pub usage: Times,
 }
 
-/// Times to get a connection, since the start.
+/// Times of one kind, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Acquired {
+pub struct Times {
     /// How many.
     pub count: u64,
     /// Their sum, seconds.
@@ -49,6 +51,7 @@ pub(super) struct Pools {
     min: Series<Gauge, 1>,
     timeouts: Series<IntCounter, 1>,
     acquire: Series<Summary, 1>,
+    usage: Series<Summary, 1>,
 }
 
 impl Pools {
@@ -62,6 +65,7 @@ impl Pools {
             min: Series::register(&catalog::POOL_MIN, registry)?,
             timeouts: Series::register(&catalog::POOL_TIMEOUTS, registry)?,
             acquire: Series::register(&catalog::POOL_ACQUIRE, registry)?,
+            usage: Series::register(&catalog::POOL_USAGE, registry)?,
         })
     }
 
@@ -79,8 +83,11 @@ impl Pools {
         }
         let timeouts = self.timeouts.get([pool]);
         timeouts.inc_by(stats.timeouts_total.saturating_sub(timeouts.get()));
-        let Acquired { count, sum, max } = stats.acquire;
-        self.acquire.get([pool]).set(count, sum, max);
+        for (series, Times { count, sum, max }) in
+            [(&self.acquire, stats.acquire), (&self.usage, stats.usage)]
+        {
+            series.get([pool]).set(count, sum, max);
+        }
     }
 }
 
@@ -95,7 +102,7 @@ mod tests {
     fn the_last_snapshot_counts() {
         let registry = Registry::new();
         let pools = Pools::register(&registry).unwrap();
-        let acquire = Acquired { count: 4, sum: 0.5, max: 0.25 };
+        let acquire = Times { count: 4, sum: 0.5, max: 0.25 };
         let first = PoolStats { size: 2, active: 1, timeouts_total: 3, acquire, ..PoolStats::default() };
         pools.set("captcha", &first);
         pools.set("captcha", &PoolStats { timeouts_total: 5, ..first });

@@ -1,0 +1,105 @@
+//! A database that goes away under a host, and comes back.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bulkhead_tests::servers::postgres::Postgres;
+use serde_json::{Value, json};
+
+use super::{CLIENT, SITE, Service, envelope, postgres, valid, with_payload, within_a_minute};
+
+/// A fault of the host in the service's shape, which is no verdict and tells nothing.
+fn assert_fault(status: u16, body: &Value, database: &Postgres) {
+    assert_eq!((status, &body["code"]), (500, &json!("internal")), "{body}");
+    let text = body.to_string();
+    for member in ["valid", "verified", "success", "invalidated", "challenge"] {
+        assert!(body.get(member).is_none(), "{text}");
+    }
+    for inside in [database.password(), "postgres", "sqlx", "connection"] {
+        assert!(!text.contains(inside), "{inside} in {text}");
+    }
+}
+
+async fn state(service: &Service, path: &str) -> (u16, Value) {
+    let answer = service.get(path, "*/*").await;
+    (answer.status.as_u16(), answer.json()["status"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_gives_no_verdict_flips_readiness_and_ends() {
+    let mut database = Postgres::start();
+    let details = "[management.endpoint.health]\nshow_details = \"always\"\n";
+    let service = Service::start(&format!("{}{details}", postgres::config(&database.url()))).await;
+    let payload = service.solved(SITE, CLIENT).await;
+    let own = service.solved("own", CLIENT).await;
+    let widget = BASE64_STANDARD.encode(service.solved(SITE, CLIENT).await.to_string());
+    let (_, answer) = service.post("/widget/verify?siteKey=test_site", &json!({ "payload": widget })).await;
+    let token = answer["payload"].as_str().unwrap().to_owned();
+    assert_eq!(state(&service, "/actuator/health/readiness").await, (200, json!("UP")));
+
+    database.crash();
+    let encoded = BASE64_STANDARD.encode(own.to_string());
+    for (path, body) in [
+        ("/challenge", envelope(SITE, CLIENT)),
+        ("/verify", with_payload(envelope(SITE, CLIENT), &payload)),
+        ("/verify", with_payload(envelope("own", CLIENT), &own)),
+        ("/invalidate", with_payload(envelope(SITE, CLIENT), &payload)),
+        ("/siteverify", json!({ "secret": "own_secret", "response": encoded, "remoteip": CLIENT })),
+        ("/siteverify", json!({ "secret": "test_secret", "response": token })),
+        (
+            "/widget/verify?siteKey=test_site",
+            json!({ "payload": BASE64_STANDARD.encode(payload.to_string()) }),
+        ),
+    ] {
+        let (status, body) = service.post(path, &body).await;
+        assert_fault(status, &body, &database);
+    }
+    let errors = service.statistic("captcha.events?tag=event_type:verify_error", "COUNT").await;
+    assert_eq!(errors, 5.0, "each verification that came to no verdict");
+    assert!(service.statistic("hikaricp.connections.timeout", "COUNT").await > 0.0);
+
+    within_a_minute("readiness flips once the grace is over", async || {
+        state(&service, "/actuator/health/readiness").await == (503, json!("OUT_OF_SERVICE"))
+    })
+    .await;
+    assert_eq!(state(&service, "/actuator/health/db").await, (503, json!("DOWN")));
+    assert_eq!(state(&service, "/actuator/health").await, (503, json!("DOWN")));
+    assert_eq!(state(&service, "/actuator/health/liveness").await, (200, json!("UP")));
+    let ready = service.0.client().get(service.0.admin_url("/health/ready")).send().await.unwrap();
+    assert_eq!(ready.status(), 503);
+    let text = ready.text().await.unwrap();
+    assert!(text.contains("captcha ledger") && !text.contains(database.password()), "{text}");
+    assert_eq!(
+        service.0.client().get(service.0.admin_url("/health/live")).send().await.unwrap().status(),
+        200
+    );
+
+    database.restart();
+    within_a_minute("the host is ready again", async || {
+        state(&service, "/actuator/health").await == (200, json!("UP"))
+    })
+    .await;
+    assert_eq!(service.verify(SITE, &payload).await, valid(), "an outage spends nothing");
+    assert_eq!(service.verify("own", &own).await, valid());
+    let (_, answer) =
+        service.post("/siteverify", &json!({ "secret": "test_secret", "response": token })).await;
+    assert_eq!(answer["success"], true, "{answer}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_outage_leaves_readiness_alone() {
+    let mut database = Postgres::start();
+    let details = "[management.endpoint.health]\nshow_details = \"always\"\n";
+    let service = Service::start(&format!("{}{details}", postgres::config(&database.url()))).await;
+    database.crash();
+    within_a_minute("the outage is noticed", async || {
+        state(&service, "/actuator/health/db").await == (503, json!("DOWN"))
+    })
+    .await;
+    assert_eq!(state(&service, "/actuator/health/readiness").await, (200, json!("UP")), "within the grace");
+    database.restart();
+    within_a_minute("the database is back", async || {
+        state(&service, "/actuator/health/db").await == (200, json!("UP"))
+    })
+    .await;
+    service.stop().await;
+}
