@@ -103,7 +103,15 @@ impl Admin {
         let runtime = runtime.map_err(AdminError::Thread)?;
         let bound = {
             let _context = runtime.enter();
-            listen::bind(SETTING, address, tls.clone()).map_err(AdminError::Listen)?
+            listen::bind(SETTING, address, tls.clone())
+        };
+        let bound = match bound {
+            Ok(bound) => bound,
+            Err(error) => {
+                // Dropping a runtime waits for it, which the caller's own runtime forbids.
+                runtime.shutdown_background();
+                return Err(AdminError::Listen(error));
+            }
         };
         let (address, url) = (bound.local_addr(), bound.url());
         let lifecycle = Lifecycle::new();

@@ -23,6 +23,8 @@ use crate::config::{
 
 /// Room that host functions need on a guest's stack, on top of `sandbox.stack_bytes`.
 const HOST_STACK_BYTES: usize = 256 << 10;
+/// Guard of a memory made on demand, bytes: most offsets of a load need no check of their own with it.
+const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;
 
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
@@ -61,14 +63,14 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let size = PoolSize::of(limits);
         let wasmtime = match sandbox.allocator {
-            Allocator::OnDemand => on_demand(sandbox)?,
+            Allocator::OnDemand => on_demand(sandbox, &size)?,
             Allocator::Pooling => pooling(sandbox, &size).map_err(EngineError::Pool)?,
             Allocator::Auto => pooling(sandbox, &size).or_else(|error| {
                 tracing::warn!(
                     error = format!("{error:#}"),
                     "cannot reserve address space for the instance pool, instances are made on demand: slower"
                 );
-                on_demand(sandbox)
+                on_demand(sandbox, &size)
             })?,
         };
         let clock = wasmtime.clone();
@@ -102,8 +104,16 @@ impl Engine {
     }
 }
 
-fn on_demand(sandbox: &Sandbox) -> Result<wasmtime::Engine, EngineError> {
-    wasmtime::Engine::new(&configuration(sandbox)).map_err(EngineError::Engine)
+/// Each memory takes the address space of the largest that a call may have, instead of the 4 GiB and guards
+/// that spare bounds checks: where this is wanted, address space is short.
+fn on_demand(sandbox: &Sandbox, size: &PoolSize) -> Result<wasmtime::Engine, EngineError> {
+    let mut config = configuration(sandbox);
+    config
+        .memory_reservation(size.memory_bytes as u64)
+        .memory_reservation_for_growth(0)
+        .memory_guard_size(ON_DEMAND_GUARD_BYTES)
+        .guard_before_linear_memory(false);
+    wasmtime::Engine::new(&config).map_err(EngineError::Engine)
 }
 
 fn pooling(sandbox: &Sandbox, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {

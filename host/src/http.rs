@@ -10,6 +10,7 @@ mod connection;
 pub mod empty;
 pub mod error;
 pub mod forwarded;
+mod host_field;
 pub mod layers;
 pub mod lifecycle;
 pub mod listen;

@@ -29,6 +29,13 @@ fn start(sources: Sources) -> Admin {
     Admin::start("127.0.0.1:0".parse().unwrap(), &LOCAL, sources).unwrap()
 }
 
+#[tokio::test]
+async fn a_taken_address_is_an_error_on_a_runtime_too() {
+    let first = start(sources(&[]));
+    let second = Admin::start(first.local_addr(), &LOCAL, sources(&[]));
+    assert!(second.unwrap_err().to_string().contains("`server.admin_listen`"));
+}
+
 /// Blocking on purpose: no runtime of ours takes part.
 fn ask(address: SocketAddr, head: &str) -> String {
     let mut socket = TcpStream::connect(address).unwrap();

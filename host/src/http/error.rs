@@ -34,6 +34,12 @@ impl HostError {
         code: "method-not-allowed",
         message: "this path does not answer to this method, see the Allow header",
     };
+    /// The Host field is missing, doubled or malformed.
+    pub const BAD_HOST: Self = Self {
+        status: StatusCode::BAD_REQUEST,
+        code: "bad-host",
+        message: "the request must name one host in one Host header",
+    };
     /// A defect of the host.
     pub const INTERNAL: Self = Self {
         status: StatusCode::INTERNAL_SERVER_ERROR,

@@ -203,7 +203,7 @@ fn scheme(text: &str) -> Option<&'static str> {
 }
 
 /// `text` if it can stand in a URL as host and port.
-fn authority(text: &str) -> Option<String> {
+pub(super) fn authority(text: &str) -> Option<String> {
     let authority: Authority = text.trim().parse().ok()?;
     (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
 }

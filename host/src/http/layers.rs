@@ -1,5 +1,5 @@
 //! What every request passes on its way to a service, outermost first: request id, security headers,
-//! access log, client address, panic guard, compression, fallbacks.
+//! access log, Host field, client address, panic guard, compression, fallbacks.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::{
     access_log::{self, RequestObserver},
-    compression, error, forwarded, request_id,
+    compression, error, forwarded, host_field, request_id,
 };
 
 /// What the layers need to know.
@@ -35,6 +35,7 @@ pub fn around(router: Router, layers: Layers) -> Router {
     router
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(from_fn_with_state(layers.trusted_proxies, forwarded::identify))
+        .layer(from_fn(host_field::check))
         .layer(from_fn_with_state(layers.observer, access_log::record))
         .layer(map_response(forbid_sniffing))
         .layer(from_fn(request_id::identify))

@@ -5,7 +5,7 @@ mod abuse;
 mod access;
 mod contract;
 mod siteverify;
-mod solver;
+pub(crate) mod solver;
 mod widget;
 
 use bulkhead_tests::TestHost;

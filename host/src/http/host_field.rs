@@ -1,0 +1,68 @@
+//! The Host field, of which HTTP/1.1 demands exactly one (RFC 9112, section 3.2): of two, a proxy may
+//! believe one and a service here the other.
+
+use axum::{
+    extract::Request,
+    http::{HeaderMap, Version, header::HOST},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{error::HostError, forwarded};
+
+/// Middleware: answers 400 when the field is missing, doubled or malformed. An empty one is allowed.
+pub async fn check(request: Request, next: Next) -> Response {
+    if is_sound(request.version(), request.headers()) {
+        next.run(request).await
+    } else {
+        HostError::BAD_HOST.into_response()
+    }
+}
+
+fn is_sound(version: Version, headers: &HeaderMap) -> bool {
+    let mut fields = headers.get_all(HOST).iter();
+    match (fields.next(), fields.next()) {
+        // HTTP/2 has an authority instead, HTTP/1.0 nothing.
+        (None, _) => version != Version::HTTP_11,
+        (Some(field), None) => {
+            field.to_str().is_ok_and(|text| text.is_empty() || forwarded::authority(text).is_some())
+        }
+        (Some(_), Some(_)) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn sound(version: Version, fields: &[&'static str]) -> bool {
+        let fields = fields.iter().map(|field| (HOST, HeaderValue::from_static(field)));
+        is_sound(version, &fields.collect())
+    }
+
+    #[test]
+    fn http_1_1_names_one_host() {
+        for good in ["", "example.org", "example.org:8080", "192.0.2.1", "[2001:db8::1]:80"] {
+            assert!(sound(Version::HTTP_11, &[good]), "{good}");
+        }
+        for bad in ["a b", "user@example.org", "a/b", "a,b"] {
+            assert!(!sound(Version::HTTP_11, &[bad]), "{bad}");
+        }
+        assert!(!sound(Version::HTTP_11, &[]));
+        assert!(!sound(Version::HTTP_11, &["one", "two"]));
+        assert!(!sound(Version::HTTP_11, &["same", "same"]));
+    }
+
+    #[test]
+    fn other_versions_need_not_name_one() {
+        for version in [Version::HTTP_10, Version::HTTP_2] {
+            assert!(sound(version, &[]));
+            assert!(sound(version, &["example.org"]));
+            assert!(!sound(version, &["one", "two"]));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The binary itself, as an operator starts it: command line, environment, signals, crashes, logs.
+
+mod address_space;
+mod cache;
+mod child;
+mod command_line;
+mod crash;
+mod drain;
+mod environment;
+mod listeners;
+mod logs;
+mod one_file;
+mod secrets;
+mod shared_folder;
+mod tls;
+
+use serde_json::{Value, json};
+
+use self::child::Bulkhead;
+use crate::captcha_http::solver;
+
+/// One site whose challenges are solved at once.
+const SITE: &str = r#"
+    [captcha.sites.shop]
+    secret = "shop-secret"
+    algorithm = "SHA-256"
+    difficulty_map = [{ min_visits = 1, cost = 1 }]
+"#;
+
+fn envelope() -> Value {
+    json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": "192.0.2.7" })
+}
+
+/// A challenge of the site [`SITE`], solved.
+async fn solved(host: &Bulkhead) -> Value {
+    let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
+    assert_eq!(status, 200, "{body}");
+    solver::solve(&body["challenge"])
+}
+
+/// What `/verify` says of a payload.
+async fn verdict(host: &Bulkhead, payload: &Value) -> Value {
+    let mut body = envelope();
+    body["payload"] = payload.clone();
+    let (status, verdict) = host.post("/api/v1/captcha/verify", &body).await;
+    assert_eq!(status, 200, "{verdict}");
+    verdict
+}
+
+fn valid() -> Value {
+    json!({ "valid": true })
+}
+
+fn replayed() -> Value {
+    json!({ "valid": false, "reason": "replayed" })
+}

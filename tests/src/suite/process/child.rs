@@ -1,0 +1,246 @@
+//! A `bulkhead` process of a test's own.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    process::{Child, Command},
+    sync::watch,
+    time::timeout,
+};
+
+/// Longer than any start or stop on a busy machine; only a failing test waits for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary that was built beside this test.
+pub fn program() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let program = test.parent().unwrap().parent().unwrap().join("bulkhead");
+    assert!(program.exists(), "{} is missing; `just build` makes it", program.display());
+    program
+}
+
+/// How a process is started; nothing of the test's own environment reaches it.
+pub struct Launch(Command);
+
+impl Launch {
+    /// `program` with these arguments.
+    pub fn new(program: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command)
+    }
+
+    /// `bulkhead` with these arguments.
+    pub fn bulkhead(arguments: &[&str]) -> Self {
+        Self::new(&program(), arguments)
+    }
+
+    /// `bulkhead serve` on ephemeral ports with JSON lines and its data in `folder`.
+    pub fn serve(folder: &Path) -> Self {
+        Self::bulkhead(&["serve"]).ephemeral().arg("--data-dir").arg(folder.join("data").to_str().unwrap())
+    }
+
+    /// The same with a configuration.
+    pub fn serve_with(folder: &Path, config: &str) -> Self {
+        let file = folder.join("bulkhead.toml");
+        fs::write(&file, config).unwrap();
+        Self::serve(folder).arg("--config").arg(file.to_str().unwrap())
+    }
+
+    /// Any free ports, and log lines that say which.
+    pub fn ephemeral(self) -> Self {
+        self.args(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+            .args(&["--log-format", "json"])
+    }
+
+    pub fn arg(mut self, argument: &str) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
+    pub fn args(mut self, arguments: &[&str]) -> Self {
+        self.0.args(arguments);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
+        self
+    }
+
+    pub fn as_user(mut self, id: u32) -> Self {
+        self.0.uid(id).gid(id);
+        self
+    }
+
+    /// Runs to the end.
+    pub async fn finish(mut self) -> Finished {
+        let output = timeout(PATIENCE, self.0.output()).await.expect("the process ends").unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Finished { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Starts serving and waits until it says that it is ready.
+    pub async fn ready(mut self) -> Bulkhead {
+        let mut child = self.0.spawn().unwrap();
+        let stdout = lines_of(child.stdout.take().unwrap());
+        let stderr = lines_of(child.stderr.take().unwrap());
+        let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        let mut host = Bulkhead { child, stdout, stderr, client, url: String::new(), admin: String::new() };
+        let ready = host.line("ready").await;
+        host.admin = ready["admin"].as_str().unwrap().to_owned();
+        host.url = host.listener("server.listen");
+        host
+    }
+}
+
+/// A process that has ended.
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    pub fn succeeded(&self) -> bool {
+        self.status.success()
+    }
+}
+
+type Lines = watch::Receiver<Vec<String>>;
+
+fn lines_of(source: impl AsyncRead + Send + Unpin + 'static) -> Lines {
+    let (sender, lines) = watch::channel(Vec::new());
+    tokio::spawn(async move {
+        let mut source = BufReader::new(source).lines();
+        while let Some(line) = source.next_line().await.unwrap() {
+            sender.send_modify(|lines| lines.push(line));
+        }
+    });
+    lines
+}
+
+/// A serving process. Killed when dropped.
+pub struct Bulkhead {
+    child: Child,
+    stdout: Lines,
+    stderr: Lines,
+    client: reqwest::Client,
+    url: String,
+    admin: String,
+}
+
+impl Bulkhead {
+    /// Everything it has written so far.
+    pub fn text(&self) -> String {
+        [self.stdout.borrow().join("\n"), self.stderr.borrow().join("\n")].join("\n")
+    }
+
+    /// Its log lines so far, each of which is a JSON object.
+    pub fn log(&self) -> Vec<Value> {
+        assert!(self.stdout.borrow().is_empty(), "log lines go to standard error");
+        let parse = |line: &String| {
+            let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert!(line.is_object(), "{line}");
+            line
+        };
+        self.stderr.borrow().iter().map(parse).collect()
+    }
+
+    /// The log lines so far with this message.
+    pub fn said(&self, message: &str) -> Vec<Value> {
+        self.log().into_iter().filter(|line| line["message"] == message).collect()
+    }
+
+    /// Waits for a log line with this message.
+    pub async fn line(&self, message: &str) -> Value {
+        let says =
+            |line: &str| serde_json::from_str::<Value>(line).ok().filter(|line| line["message"] == message);
+        let mut lines = self.stderr.clone();
+        let waited = timeout(PATIENCE, lines.wait_for(|lines| lines.iter().any(|line| says(line).is_some())));
+        match waited.await {
+            Ok(Ok(lines)) => lines.iter().find_map(|line| says(line)).unwrap(),
+            Ok(Err(_)) => panic!("ended before it said {message:?}:\n{}", self.text()),
+            Err(_) => panic!("did not say {message:?} in time:\n{}", self.text()),
+        }
+    }
+
+    /// The URL of the listener that a key names.
+    pub fn listener(&self, setting: &str) -> String {
+        let log = self.said("listening");
+        let line = log.iter().find(|line| line["setting"] == setting);
+        line.unwrap_or_else(|| panic!("no listener {setting}: {log:?}"))["url"].as_str().unwrap().to_owned()
+    }
+
+    pub fn client(&self) -> &reqwest::Client {
+        &self.client
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    pub fn admin_url(&self, path: &str) -> String {
+        format!("{}{path}", self.admin)
+    }
+
+    /// Address of the shared listener.
+    pub fn address(&self) -> &str {
+        self.url.split("//").nth(1).unwrap()
+    }
+
+    /// Status of a GET.
+    pub async fn status(&self, url: &str) -> u16 {
+        self.client.get(url).send().await.unwrap().status().as_u16()
+    }
+
+    /// Posts JSON to the shared listener; status and body.
+    pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let answer = self.client.post(self.url(path)).json(body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
+    /// A sample of the metrics endpoint; a series that is not there counts as 0.
+    pub async fn metric(&self, name: &str) -> f64 {
+        let text = self.client.get(self.admin_url("/metrics")).send().await.unwrap().text().await.unwrap();
+        let sample = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        sample.map_or(0.0, |value| value.parse().unwrap())
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let id = self.child.id().expect("the process has not ended");
+        kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end and for its last words.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let status = timeout(PATIENCE, self.child.wait()).await.expect("the process ends").unwrap();
+        for lines in [&mut self.stdout, &mut self.stderr] {
+            // Fails once the pipe is closed and everything has been read.
+            while lines.changed().await.is_ok() {}
+        }
+        status
+    }
+
+    /// Ends it as an orchestrator does; it must end well.
+    pub async fn stop(mut self) -> Vec<Value> {
+        self.signal(Signal::TERM);
+        let status = self.ended().await;
+        assert!(status.success(), "{status}:\n{}", self.text());
+        self.log()
+    }
+}

@@ -1,0 +1,114 @@
+//! What the command line says and how it ends.
+
+use std::{fs, net::TcpListener};
+
+use tempfile::TempDir;
+
+use super::{SITE, child::Launch};
+
+#[tokio::test]
+async fn help_lists_commands_and_flags() {
+    let help = Launch::bulkhead(&["--help"]).finish().await;
+    assert!(help.succeeded());
+    for command in ["serve", "config", "captcha"] {
+        assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
+    }
+    let help = Launch::bulkhead(&["serve", "--help"]).finish().await;
+    assert!(help.succeeded());
+    for flag in
+        ["--config", "--demo", "--listen", "--admin-listen", "--data-dir", "--log-format", "--log-level"]
+    {
+        assert!(help.stdout.contains(flag), "{}", help.stdout);
+    }
+    let version = Launch::bulkhead(&["--version"]).finish().await;
+    assert_eq!(version.stdout, format!("bulkhead {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[tokio::test]
+async fn a_wrong_flag_is_named() {
+    let finished = Launch::bulkhead(&["serve", "--prot", "80"]).finish().await;
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(finished.stderr.contains("--prot"), "{}", finished.stderr);
+}
+
+#[tokio::test]
+async fn config_check_prints_every_problem_with_its_line() {
+    const WRONG: &str = r#"data_dirr = "x"
+[server]
+listen = "nowhere"
+max_connections = 0
+
+[captcha]
+auth = "api-key"
+[captcha.sites.shop]
+algorithm = "SHA-256"
+"#;
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("wrong.toml"), WRONG).unwrap();
+    let check = Launch::bulkhead(&["config", "check", "--config", "wrong.toml"]).in_folder(folder.path());
+    let finished = check.env("HOME", "/").env("BULKHEAD_LOG__LEVEL", "loud").finish().await;
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+    for problem in [
+        "wrong.toml line 1: data_dirr: ",
+        "wrong.toml line 3: server.listen: ",
+        "wrong.toml line 4: server.max_connections: ",
+        "wrong.toml line 7: captcha.auth: ",
+        "wrong.toml line 8: captcha.sites.shop.secret: ",
+        "wrong.toml line 8: captcha.sites.shop.difficulty_map: ",
+        "BULKHEAD_LOG__LEVEL: log.level: ",
+    ] {
+        assert!(finished.stderr.contains(problem), "{problem} is not in\n{}", finished.stderr);
+    }
+    assert_eq!(finished.stderr.lines().count(), 7, "{}", finished.stderr);
+}
+
+#[tokio::test]
+async fn config_check_is_content_with_a_good_file_and_writes_nothing() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("good.toml"), SITE).unwrap();
+    let check = Launch::bulkhead(&["config", "check", "--config", "good.toml"]).in_folder(folder.path());
+    let finished = check.env("BULKHEAD_DATA_DIR", "data").finish().await;
+    assert!(finished.succeeded(), "{}", finished.stderr);
+    assert!(finished.stdout.contains("the configuration is good"), "{}", finished.stdout);
+    assert!(!folder.path().join("data").exists());
+}
+
+#[tokio::test]
+async fn serve_refuses_what_config_check_refuses() {
+    let folder = TempDir::new().unwrap();
+    let finished = Launch::serve_with(folder.path(), "unknown = 1").finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("line 1: unknown: "), "{}", finished.stderr);
+    let finished = Launch::serve(folder.path()).args(&["--config", "missing.toml"]).finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("missing.toml"), "{}", finished.stderr);
+}
+
+#[tokio::test]
+async fn a_taken_port_ends_the_start_with_the_key_that_names_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let folder = TempDir::new().unwrap();
+    let data = folder.path().to_str().unwrap();
+    for (flag, other, key) in [
+        ("--listen", "--admin-listen", "server.listen"),
+        ("--admin-listen", "--listen", "server.admin_listen"),
+    ] {
+        let arguments = ["serve", "--data-dir", data, flag, &taken, other, "127.0.0.1:0"];
+        let finished = Launch::bulkhead(&arguments).finish().await;
+        assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+        let last = finished.stderr.lines().last().unwrap();
+        for part in ["bulkhead: ", key, taken.as_str(), "another port"] {
+            assert!(last.contains(part), "{part} is not in {last}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unusable_data_folder_is_named_with_its_key() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("data"), "a file").unwrap();
+    let finished = Launch::serve(folder.path()).finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("data_dir"), "{}", finished.stderr);
+}

@@ -1,0 +1,90 @@
+//! Log lines as JSON: each line of a request can be found by its id.
+
+use std::collections::BTreeSet;
+
+use bulkhead_tests::guests::Guest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{SITE, child::Launch, envelope};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/// Says something, then traps.
+fn talkative() -> Guest {
+    let call = "(call $log (i32.const 2) (i32.const 1024) (i32.const 3) (i32.const 1024) (i32.const 11)) unreachable";
+    let import =
+        r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
+    Guest::call(call).with_imports(import).with_fields(r#"(data (i32.const 1024) "so it goes\n")"#)
+}
+
+/// Whatever a request makes anyone log.
+fn concerns_a_request(line: &Value) -> bool {
+    let target = line["target"].as_str().unwrap();
+    target == "guest" || target.starts_with("bulkhead::http") || target.starts_with("bulkhead::invoke")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_line_of_a_request_carries_its_id() {
+    let folder = TempDir::new().unwrap();
+    let component = folder.path().join("guest.wasm");
+    std::fs::write(&component, talkative().component()).unwrap();
+    let slot = format!("slots.captcha.component = \"{}\"\n", component.display());
+    let host = Launch::serve_with(folder.path(), &format!("{slot}{SITE}")).args(&["--log-level", "trace"]);
+    let host = host.ready().await;
+
+    let ask = async |number: usize| {
+        let id = format!("request-{number}");
+        let request = host.client().post(host.url("/api/v1/captcha/challenge")).json(&envelope());
+        let request = request.header("x-request-id", &id);
+        let answer = request.header("traceparent", format!("00-{TRACE}-{number:016x}-01")).send().await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.status(), 500);
+        assert_eq!(answer.headers()["x-request-id"], id.as_str());
+        id
+    };
+    let ids = futures_util::future::join_all((1..=20).map(ask)).await;
+    let bad = host.client().get(host.url("/nowhere")).header("x-request-id", "x".repeat(65));
+    let bad = bad.header("traceparent", "00-nonsense-01").send().await.unwrap();
+    let made = bad.headers()["x-request-id"].to_str().unwrap().to_owned();
+
+    let log = host.stop().await;
+    for line in &log {
+        for member in ["timestamp", "level", "target"] {
+            assert!(line[member].is_string(), "{member} is missing in {line}");
+        }
+    }
+    for (number, id) in ids.iter().enumerate() {
+        let lines: Vec<&Value> = log.iter().filter(|line| line["id"] == id.as_str()).collect();
+        let parent = format!("00-{TRACE}-{:016x}-01", number + 1);
+        assert!(lines.iter().all(|line| line["traceparent"] == parent.as_str()), "{lines:?}");
+        let count = |name: &str, value: &str| lines.iter().filter(|line| line[name] == value).count();
+        assert_eq!(count("target", "guest"), 1, "{lines:?}");
+        assert_eq!(count("message", "the sandbox ended a call"), 1, "{lines:?}");
+        assert_eq!(count("message", "answered"), 1, "{lines:?}");
+    }
+    let of_made: Vec<&Value> = log.iter().filter(|line| line["id"] == made.as_str()).collect();
+    assert_eq!(of_made.len(), 1, "{of_made:?}");
+    assert_eq!((&of_made[0]["message"], &of_made[0]["status"]), (&"answered".into(), &404.into()));
+    assert!(of_made[0].get("traceparent").is_none(), "a malformed one is not taken over");
+
+    let known: BTreeSet<&str> = ids.iter().map(String::as_str).chain([made.as_str()]).collect();
+    for line in log.iter().filter(|line| concerns_a_request(line)) {
+        assert!(line["id"].as_str().is_some_and(|id| known.contains(id)), "{line} is nobody's");
+    }
+}
+
+#[tokio::test]
+async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
+    let folder = TempDir::new().unwrap();
+    let component = folder.path().join("guest.wasm");
+    std::fs::write(&component, talkative().component()).unwrap();
+    let slot = format!("slots.captcha.component = \"{}\"\n", component.display());
+    let host = Launch::serve_with(folder.path(), &format!("{slot}{SITE}")).ready().await;
+    assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 500);
+    let log = host.stop().await;
+    let lines: Vec<&Value> = log.iter().filter(|line| line["target"] == "guest").collect();
+    let [line] = lines[..] else { panic!("{log:?}") };
+    assert_eq!((&line["slot"], &line["context"]), (&"captcha".into(), &"so ".into()));
+    assert_eq!(line["message"], "so it goes\\n");
+}

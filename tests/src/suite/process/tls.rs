@@ -1,0 +1,122 @@
+//! `server.tls`: HTTPS with both protocols, end to end.
+
+use std::{fs, sync::Arc};
+
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::{
+    Request, Version,
+    body::Bytes,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, ServerName},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::{
+    SITE,
+    child::{Bulkhead, Launch},
+    envelope,
+};
+
+struct Https {
+    host: Bulkhead,
+    address: String,
+    certificate: CertificateDer<'static>,
+    _folder: TempDir,
+}
+
+impl Https {
+    async fn start() -> Self {
+        let folder = TempDir::new().unwrap();
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        fs::write(folder.path().join("cert.pem"), issued.cert.pem()).unwrap();
+        fs::write(folder.path().join("key.pem"), issued.signing_key.serialize_pem()).unwrap();
+        let tls = "[server.tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n";
+        let launch = Launch::serve_with(folder.path(), &format!("{tls}{SITE}")).in_folder(folder.path());
+        let host = launch.ready().await;
+        let url = host.listener("server.listen");
+        let address = url.strip_prefix("https://").unwrap_or_else(|| panic!("{url}")).to_owned();
+        Self { host, address, certificate: issued.cert.der().clone(), _folder: folder }
+    }
+
+    async fn connect(&self, protocols: &[&str]) -> TlsStream<TcpStream> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificate.clone()).unwrap();
+        let versions = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
+        let client = versions.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
+        let mut client = client.with_no_client_auth();
+        client.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let socket = TcpStream::connect(&self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(client)).connect(name, socket).await.unwrap()
+    }
+}
+
+fn chosen(stream: &TlsStream<TcpStream>) -> Option<&str> {
+    stream.get_ref().1.alpn_protocol().map(|name| str::from_utf8(name).unwrap())
+}
+
+#[tokio::test]
+async fn both_protocols_are_offered_and_served() {
+    let https = Https::start().await;
+
+    let stream = https.connect(&["h2", "http/1.1"]).await;
+    assert_eq!(chosen(&stream), Some("h2"), "the better one is chosen");
+    let (mut client, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::post("https://localhost/api/v1/captcha/challenge")
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(envelope().to_string())))
+        .unwrap();
+    let answer = client.send_request(request).await.unwrap();
+    assert_eq!((answer.status().as_u16(), answer.version()), (200, Version::HTTP_2));
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert!(body["challenge"]["signature"].is_string(), "{body}");
+
+    for protocols in [&["http/1.1"][..], &[]] {
+        let stream = https.connect(protocols).await;
+        assert_eq!(chosen(&stream), protocols.first().copied());
+        let (mut client, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let request =
+            Request::get("/actuator/health").header("host", "localhost").body(Empty::<Bytes>::new());
+        let answer = client.send_request(request.unwrap()).await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.version()), (200, Version::HTTP_11));
+    }
+    drop(client);
+    https.host.stop().await;
+}
+
+#[tokio::test]
+async fn what_speaks_no_tls_is_turned_away_and_counted() {
+    let https = Https::start().await;
+    let mut socket = TcpStream::connect(&https.address).await.unwrap();
+    socket.write_all(b"GET /actuator/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    // The connection may also be reset.
+    let _ = socket.read_to_end(&mut answer).await;
+    assert!(!answer.starts_with(b"HTTP/"), "nothing is said in the clear");
+    assert_eq!(https.host.metric(r#"bulkhead_connection_errors_total{kind="handshake"}"#).await, 1.0);
+    https.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_missing_certificate_ends_the_start() {
+    let folder = TempDir::new().unwrap();
+    let tls = "[server.tls]\ncert = \"missing.pem\"\nkey = \"missing.key\"\n";
+    let finished = Launch::serve_with(folder.path(), tls).finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("missing.pem"), "{}", finished.stderr);
+}
