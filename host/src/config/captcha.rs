@@ -24,6 +24,8 @@ pub const COST: u32 = 5000;
 pub const COUNTER_MAX: u32 = 256;
 /// A solved challenge is good once.
 pub const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
+/// The ledger keeps a row a spend, and invalidating writes them all at once.
+pub const MOST_VERIFIES: i64 = 10_000;
 /// Honest clients fail once or twice; each failure may cost a key derivation.
 pub const MAX_FAILURES_PER_CHALLENGE: u32 = 10;
 /// An IPv4 client is one address; behind NAT many share it.

@@ -15,6 +15,8 @@ const PAGE_BYTES: usize = 64 << 10;
 /// Memory of an instance that stays resident for the next one: saves page faults, where the kernel can tell which
 /// pages were written (6.7 and newer); elsewhere wiping it costs more than it saves.
 const KEEP_RESIDENT_BYTES: usize = 1 << 20;
+/// The same for a table: one page, which is wiped without asking the kernel; first-party components need no more.
+const TABLE_KEEP_RESIDENT_BYTES: usize = 4 << 10;
 
 /// How large the instance pool must be for a set of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl PoolSize {
             .max_tables_per_module(TABLES_PER_CALL as u32)
             .max_memory_size(self.memory_bytes)
             .table_elements(self.table_elements)
+            .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES)
             .pagemap_scan(Enabled::Auto);
         if PoolingAllocationConfig::is_pagemap_scan_available() {
             pool.linear_memory_keep_resident(KEEP_RESIDENT_BYTES);

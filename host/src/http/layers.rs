@@ -32,13 +32,15 @@ pub struct Layers {
 pub fn around(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
     let router = if layers.compression { router.layer(compression::gzip()) } else { router };
-    router
-        .layer(CatchPanicLayer::custom(error::answer_panic))
-        .layer(from_fn_with_state(layers.trusted_proxies, forwarded::identify))
-        .layer(from_fn(host_field::check))
-        .layer(from_fn_with_state(layers.observer, access_log::record))
-        .layer(map_response(forbid_sniffing))
-        .layer(from_fn(request_id::identify))
+    // As one layer, outermost first: each call of `Router::layer` boxes every route, and each request clones the box.
+    router.layer((
+        from_fn(request_id::identify),
+        map_response(forbid_sniffing),
+        from_fn_with_state(layers.observer, access_log::record),
+        from_fn(host_field::check),
+        from_fn_with_state(layers.trusted_proxies, forwarded::identify),
+        CatchPanicLayer::custom(error::answer_panic),
+    ))
 }
 
 /// Browsers must take the declared content type at its word.

@@ -12,13 +12,19 @@ use std::time::Duration;
 /// Longest wait for an answer, the wait for a connection included: longer, and callers have left.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Waits [`ANSWER_TIMEOUT`] at most.
-pub(super) async fn in_time<T>(
+/// Waits [`ANSWER_TIMEOUT`] at most. The answer's future moves to the heap at once: a database's is kilobytes large,
+/// and every caller up to the guest's would carry it whatever the database is.
+pub(super) fn in_time<T>(
     answer: impl Future<Output = Result<T, StorageError>>,
-) -> Result<T, StorageError> {
-    match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()))),
+) -> impl Future<Output = Result<T, StorageError>> {
+    let answer = Box::pin(answer);
+    async move {
+        match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
+            }
+        }
     }
 }
 

@@ -1,1 +1,55 @@
-fn main() {}
+//! `just bench`: what a sandboxed call costs beside native code, and the captcha service beside a Node
+//! server with `altcha-lib`. Everything is a ratio of two things measured turn by turn in one run, so
+//! that a slow or busy machine slows both; figures in other units are there to be read beside them.
+//!
+//! Servers are processes of their own, and this one is their only client: it shares the machine's cores
+//! with them, one thread, on both sides of every ratio.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod calls;
+mod captcha;
+mod http;
+mod load;
+mod noop;
+mod options;
+mod parts;
+mod process;
+mod report;
+mod server;
+mod solve;
+mod start;
+
+use options::{Mode, Options};
+use report::Report;
+
+/// As in the host's own binary.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+type Measure = fn(&Options, &mut Report);
+
+/// Every measure by the name that selects it.
+const MEASURES: [(&str, Measure); 4] = [
+    ("http", http::measure),
+    ("calls", calls::measure),
+    ("captcha", captcha::measure),
+    ("start", start::measure),
+];
+
+fn main() {
+    let options = match Mode::of(std::env::args().skip(1)) {
+        Ok(Mode::Serve(kind, workers)) => return server::serve(&kind, workers),
+        Ok(Mode::Measure(options)) => options,
+        Err(word) => {
+            eprintln!("{word}");
+            std::process::exit(2);
+        }
+    };
+    let mut report = Report::new(&options);
+    for (name, measure) in MEASURES {
+        if options.selects(name) {
+            measure(&options, &mut report);
+        }
+    }
+    report.end();
+}

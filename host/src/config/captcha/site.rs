@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Algorithm, Auto, Binding, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, Protocol, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret,
-    Site, WIDGET_CALLS_PER_MINUTE,
+    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SOURCE_ADDRESS_IPV4_NET_SIZE,
+    SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site, WIDGET_CALLS_PER_MINUTE,
     work::{MOST_LANES, Work},
 };
 use crate::config::{forms, reader::Reader};

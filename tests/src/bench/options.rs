@@ -1,0 +1,57 @@
+//! What is asked of the bench.
+
+use std::time::Duration;
+
+const HELP: &str = "\
+Measures Bulkhead, as ratios in one run.
+
+Usage: bench [--quick] [MEASURE]...
+
+Measures, all when none is named:
+  http     a no-op component call through HTTP beside the same route in native Rust
+  calls    a no-op component call without HTTP
+  captcha  challenges and verifications beside a Node server with altcha-lib
+  start    time to ready, memory and size of the real binary";
+
+/// What this process is.
+pub enum Mode {
+    /// A server that is measured: its kind and its worker threads, 0 for one a core.
+    Serve(String, usize),
+    /// The bench.
+    Measure(Options),
+}
+
+/// How long and what to measure.
+pub struct Options {
+    /// Turns that each side of a ratio has.
+    pub rounds: usize,
+    /// Length of one turn.
+    pub turn: Duration,
+    names: Vec<String>,
+}
+
+impl Mode {
+    pub fn of(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let words: Vec<_> = words.collect();
+        if let [serve, kind, workers] = words.as_slice()
+            && serve == "--serve"
+        {
+            return Ok(Self::Serve(kind.clone(), workers.parse().map_err(|_| HELP.to_owned())?));
+        }
+        let mut options = Options { rounds: 7, turn: Duration::from_millis(1000), names: Vec::new() };
+        for word in words {
+            match word.as_str() {
+                "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),
+                name if crate::MEASURES.iter().any(|(known, _)| *known == name) => options.names.push(word),
+                _ => return Err(HELP.to_owned()),
+            }
+        }
+        Ok(Self::Measure(options))
+    }
+}
+
+impl Options {
+    pub fn selects(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|wanted| wanted == name)
+    }
+}

@@ -1,0 +1,98 @@
+//! Processes that are measured.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+/// A server that has said where it listens. It ends with this value.
+pub struct Server {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts this program as a server of `kind` with `workers` threads, 0 for one a core.
+    pub fn ours(kind: &str, workers: usize) -> Self {
+        let this = std::env::current_exe().unwrap();
+        Self::start(Command::new(this).args(["--serve", kind, &workers.to_string()]))
+    }
+
+    /// The first line of a server's standard output is its address.
+    pub fn start(command: &mut Command) -> Self {
+        let (process, mut output) = Process::start(command);
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let address = line.trim().parse().expect("a server that says where it listens");
+        Self { process, address }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+}
+
+/// A process that ends with this value.
+pub struct Process(Child);
+
+impl Process {
+    /// Starts it with a pipe to its standard output.
+    pub fn start(command: &mut Command) -> (Self, impl BufRead + use<>) {
+        let mut child = spawn(command.stdout(Stdio::piped()));
+        let output = child.stdout.take().unwrap();
+        (Self(child), BufReader::new(output))
+    }
+
+    /// Starts it with a pipe to its standard error.
+    pub fn start_logging(command: &mut Command) -> (Self, impl BufRead + use<>) {
+        let mut child = spawn(command.stderr(Stdio::piped()));
+        let errors = child.stderr.take().unwrap();
+        (Self(child), BufReader::new(errors))
+    }
+
+    /// Processor seconds that it has used, with those of the children that have ended. Grain: 10 ms.
+    pub fn cpu_seconds(&self) -> f64 {
+        let stat = self.read("stat");
+        let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        // utime and stime; proc(5) counts from 1, and two fields are cut off. USER_HZ is 100.
+        let ticks = |field: usize| fields[field - 3].parse::<f64>().unwrap();
+        (ticks(14) + ticks(15)) / 100.0
+    }
+
+    /// Resident memory, and its share where pages are shared with others, MiB.
+    pub fn memory(&self) -> [f64; 2] {
+        let of = |file: &str, name: &str| {
+            let text = self.read(file);
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+        };
+        [of("status", "VmRSS:"), of("smaps_rollup", "Pss:")]
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(Path::new("/proc").join(self.0.id().to_string()).join(file)).unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn spawn(command: &mut Command) -> Child {
+    command.stdin(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// The build folder: this program's own.
+pub fn target() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf()
+}
