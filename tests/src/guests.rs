@@ -113,7 +113,7 @@ impl Guest {
     }
 }
 
-/// Wraps a core module for [`WORLD`].
+/// Wraps a core module for the world of guests.
 pub fn component(module: &[u8]) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");

@@ -120,7 +120,8 @@ impl MintedPool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Algorithm, *};
+    use super::*;
+    use crate::config::captcha::Algorithm;
 
     fn recipe(cost: u32) -> Recipe {
         let parameters = Parameters {

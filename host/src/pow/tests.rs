@@ -13,6 +13,7 @@ use std::{
 use tokio::task::{JoinHandle, yield_now};
 
 use super::*;
+use crate::config::captcha::Algorithm;
 
 const CHEAP: Parameters = Parameters {
     algorithm: Algorithm::Pbkdf2Sha256,

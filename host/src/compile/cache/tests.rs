@@ -39,7 +39,7 @@ fn kept() -> Kept {
 }
 
 fn open(folder: &TempDir, engine: &Engine, key: &str) -> Cache {
-    let settings = CacheSettings { folder: folder.path().join("compiled"), key: &MasterKey::new(key) };
+    let settings = CacheSettings { folder: folder.path().join("compiled"), key: MasterKey::new(key) };
     Cache::open(settings, engine).unwrap()
 }
 
@@ -139,7 +139,7 @@ async fn a_fault_is_compiled_around() {
     fs::write(kept.path(), "not code").unwrap();
     let metrics = Arc::new(Metrics::new(kept.folder.path().to_owned()).unwrap());
     let key = MasterKey::new("key");
-    let settings = CacheSettings { folder: kept.folder.path().join("compiled"), key: &key };
+    let settings = CacheSettings { folder: kept.folder.path().join("compiled"), key };
     let engine = Arc::clone(&kept.engine);
     let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics)).unwrap();
     compiler.compile(EMPTY.into()).await.unwrap();

@@ -12,8 +12,6 @@ use super::{
 };
 use crate::config::{forms, reader::Reader};
 
-/// Each verification is a row of the ledger, and invalidating writes all that are left at once.
-const MOST_VERIFIES: u32 = 10_000;
 const PROTOCOLS: [(&str, Protocol); 2] = [("v1", Protocol::V1), ("v2", Protocol::V2)];
 const BINDINGS: [(&str, Binding); 3] =
     [("none", Binding::None), ("network", Binding::Network), ("exact", Binding::Exact)];
@@ -45,7 +43,7 @@ impl Site {
             binding: read_binding(r, compat),
             max_verifies_per_payload: r
                 .key("max_verifies_per_payload", "How often one solved challenge is accepted")
-                .integer(1..=i64::from(MOST_VERIFIES), MAX_VERIFIES_PER_PAYLOAD),
+                .integer(1..=MOST_VERIFIES, MAX_VERIFIES_PER_PAYLOAD),
             max_failures_per_challenge: r
                 .key("max_failures_per_challenge", "Failures after which a challenge is refused")
                 .integer(1..=1_000_000, MAX_FAILURES_PER_CHALLENGE),

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::{CLIENT, Service, altcha, refused, valid};
 
-async fn solve_and_verify(settings: &str) -> Value {
-    let service = Service::start(&format!("[captcha.sites.a]\nsecret = \"a_secret\"\n{settings}")).await;
-    let challenge = service.challenge("a", CLIENT).await;
+/// Solves and hands in, right and wrong; the parameters that were issued.
+async fn assert_works(service: &Service, site: &str) -> Value {
+    let challenge = service.challenge(site, CLIENT).await;
     let solved = altcha::solve(&challenge);
-    assert_eq!(service.verify("a", &solved).await, valid(), "{settings}: {challenge}");
-    assert_eq!(service.verify("a", &solved).await, refused("replayed"), "{settings}");
-    let answer = service.verify("a", &altcha::unsolved(&service.challenge("a", CLIENT).await)).await;
-    assert_eq!(answer, refused("wrong_solution"), "{settings}: work that misses the prefix");
-    service.stop().await;
+    assert_eq!(service.verify(site, &solved).await, valid(), "{challenge}");
+    assert_eq!(service.verify(site, &solved).await, refused("replayed"), "{challenge}");
+    let other = service.challenge(site, CLIENT).await;
+    let answer = service.verify(site, &altcha::unsolved(&other)).await;
+    assert_eq!(answer, refused("wrong_solution"), "work that misses the prefix: {other}");
     challenge["parameters"].clone()
 }
 
@@ -21,17 +21,20 @@ macro_rules! algorithms {
         $(
             #[tokio::test]
             async fn $name() {
-                for deterministic in [true, false] {
-                    let settings = format!(
-                        "algorithm = \"{}\"\ndeterministic = {deterministic}\n{}\n", $algorithm, $settings
-                    );
-                    let parameters = solve_and_verify(&settings).await;
+                let site = |site: &str, deterministic: bool| format!(
+                    "[captcha.sites.{site}]\nsecret = \"{site}_secret\"\nalgorithm = \"{}\"\n\
+                     deterministic = {deterministic}\n{}\n", $algorithm, $settings
+                );
+                let service = Service::start(&(site("drawn", true) + &site("searched", false))).await;
+                for (site, deterministic) in [("drawn", true), ("searched", false)] {
+                    let parameters = assert_works(&service, site).await;
                     assert_eq!(parameters["algorithm"], $algorithm);
                     assert_eq!(parameters["keyLength"], 32);
                     assert_eq!(parameters["keySignature"].is_string(), deterministic);
                     let prefix = parameters["keyPrefix"].as_str().unwrap();
                     assert_eq!(prefix.len(), if deterministic { 32 } else { 2 });
                 }
+                service.stop().await;
             }
         )*
     };
@@ -50,7 +53,9 @@ algorithms! {
 
 #[tokio::test]
 async fn the_default_is_deterministic_pbkdf2_with_a_signed_key() {
-    let parameters = solve_and_verify("").await;
+    let service = Service::start("[captcha.sites.a]\nsecret = \"a_secret\"\n").await;
+    let parameters = assert_works(&service, "a").await;
+    service.stop().await;
     assert_eq!(parameters["algorithm"], "PBKDF2/SHA-256");
     assert_eq!((&parameters["cost"], &parameters["keyLength"]), (&json!(5000), &json!(32)));
     assert_eq!(parameters["keyPrefix"].as_str().unwrap().len(), 32, "16 bytes, half of the key");

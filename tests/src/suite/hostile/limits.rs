@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Doubles as a loop that counts, so that nothing can be compiled away.
+/// Never ends.
 const LOOP: &str = "(loop $again (br $again)) unreachable";
 
 hostile_guests! {
@@ -37,6 +37,11 @@ hostile_guests! {
     /// Traps at once.
     trap: ends(500, "trap"), Guest::call("(call $hostile_function)")
         .with_fields("(func $hostile_function (result i32) unreachable)");
+
+    /// Traps in a function whose name, which the backtrace quotes, tells of another end.
+    misleading_name: ends(500, "trap"),
+        Guest::call(r#"(call $"fuel allocated for hostcalls has been exhausted")"#)
+            .with_fields(r#"(func $"fuel allocated for hostcalls has been exhausted" (result i32) unreachable)"#);
 
     /// Reads where it has no memory.
     stray_read: ends(500, "trap"), Guest::call("(i32.load (i32.const 0x7ffffff0))");

@@ -12,7 +12,6 @@ async fn loops_on_all_cores_leave_liveness_alone() {
         ("slots.captcha.max_concurrent", "8"),
         ("slots.captcha.queue_length", "4"),
         ("slots.captcha.queue_wait_ms", "100"),
-        // A self-test that ends is not a loop, so the slot takes it.
         ("slots.captcha.deadline_ms", "4000"),
     ];
     let host = hosting(Guest::call(LOOP).component(), &settings).start().await;
