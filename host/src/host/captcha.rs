@@ -1,6 +1,6 @@
 //! Builds the captcha service from its configuration.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fs, sync::Arc};
 
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
@@ -111,7 +111,7 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 async fn fill_slot(service: &CaptchaService, parts: &Parts<'_>) {
     let slot = service.slot();
     let loaded = async {
-        let (wasm, source) = component(&slot.settings.component)?;
+        let (wasm, source) = component(&slot.settings.component, slot.yard.sandbox.component_bytes)?;
         let version = try_component(service, wasm, &source).await?;
         tracing::info!(slot = slot.name().as_str(), digest = %version.digest, source, "component active");
         slot.activate(version);
@@ -160,7 +160,7 @@ fn backing(parts: &Parts<'_>) -> Backing {
     Backing::new(SlotName::Captcha, log, Arc::clone(&parts.pow), Arc::clone(&parts.metrics))
 }
 
-fn component(source: &ComponentSource) -> anyhow::Result<(Arc<[u8]>, String)> {
+fn component(source: &ComponentSource, cap: usize) -> anyhow::Result<(Arc<[u8]>, String)> {
     match source {
         ComponentSource::Embedded => {
             let wasm =
@@ -168,8 +168,13 @@ fn component(source: &ComponentSource) -> anyhow::Result<(Arc<[u8]>, String)> {
             Ok((wasm.into(), "embedded".into()))
         }
         ComponentSource::File(path) => {
-            let read = |path: &PathBuf| std::fs::read(path);
-            let wasm = read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let unreadable = || format!("cannot read {}", path.display());
+            let bytes = fs::metadata(path).with_context(unreadable)?.len();
+            // Preflight says the same of what has been read; this keeps a huge file out of memory.
+            if bytes > cap as u64 {
+                anyhow::bail!("it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes");
+            }
+            let wasm = fs::read(path).with_context(unreadable)?;
             Ok((wasm.into(), path.display().to_string()))
         }
     }

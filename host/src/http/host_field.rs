@@ -49,7 +49,7 @@ mod tests {
         for good in ["", "example.org", "example.org:8080", "192.0.2.1", "[2001:db8::1]:80"] {
             assert!(sound(Version::HTTP_11, &[good]), "{good}");
         }
-        for bad in ["a b", "user@example.org", "a/b", "a,b"] {
+        for bad in ["a b", "user@example.org", "a/b"] {
             assert!(!sound(Version::HTTP_11, &[bad]), "{bad}");
         }
         assert!(!sound(Version::HTTP_11, &[]));

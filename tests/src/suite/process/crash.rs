@@ -41,7 +41,7 @@ impl Grants {
         self.counts.lock().unwrap().keys().copied().collect()
     }
 
-    /// Waits until `more` payloads were granted beyond `before`.
+    /// Waits until `count` payloads have been granted.
     async fn reach(&self, count: usize) {
         while self.granted().len() < count {
             timeout(PATIENCE, self.another.notified()).await.expect("payloads are granted");
