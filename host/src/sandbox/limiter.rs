@@ -89,9 +89,10 @@ impl Limiter {
     }
 }
 
-/// Whether a memory or table forbids the growth itself: no limit of the slot's is met then.
-fn beyond(desired: usize, own_maximum: Option<usize>) -> bool {
-    own_maximum.is_some_and(|maximum| desired > maximum)
+/// Whether a memory or table forbids the growth itself: no limit of the slot's is met then. The pool's own maximum
+/// comes here too; it is never under the slot's, and growth over it is the slot's to refuse.
+fn beyond(desired: usize, maximum: Option<usize>, limit: usize) -> bool {
+    maximum.is_some_and(|maximum| desired > maximum && maximum < limit)
 }
 
 impl ResourceLimiter for Limiter {
@@ -101,7 +102,7 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(!beyond(desired, maximum) && self.take(desired.saturating_sub(current)))
+        Ok(!beyond(desired, maximum, self.memory_bytes) && self.take(desired.saturating_sub(current)))
     }
 
     fn table_growing(
@@ -110,7 +111,7 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if beyond(desired, maximum) {
+        if beyond(desired, maximum, self.table_elements) {
             return Ok(false);
         }
         let more = desired.saturating_sub(current);

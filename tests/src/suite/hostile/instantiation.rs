@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// A second service, whose slot has the default limits: the pool is sized for the larger.
+const LARGER_POOL: (&str, &str) = ("services.tickets.enabled", "true");
+
 /// As many elements of WebAssembly text as asked for.
 fn many(count: usize, element: impl Fn(usize) -> String) -> String {
     (0..count).map(element).collect()
@@ -49,8 +52,8 @@ async fn start_function_that_grows_its_memory() {
 async fn large_initial_memory() {
     let component = with_memory(r#"(memory (export "memory") 32)"#);
     for allocator in ["auto", "on-demand"] {
-        assert_refused(component.clone(), &[("sandbox.allocator", allocator)], "ended with memory-limit")
-            .await;
+        let settings = [("sandbox.allocator", allocator), LARGER_POOL];
+        assert_refused(component.clone(), &settings, "ended with memory-limit").await;
     }
 }
 
@@ -99,8 +102,8 @@ async fn shared_memory() {
 async fn large_initial_table() {
     let component = with_memory(r#"(memory (export "memory") 4) (table 2000 funcref)"#);
     for allocator in ["auto", "on-demand"] {
-        assert_refused(component.clone(), &[("sandbox.allocator", allocator)], "ended with memory-limit")
-            .await;
+        let settings = [("sandbox.allocator", allocator), LARGER_POOL];
+        assert_refused(component.clone(), &settings, "ended with memory-limit").await;
     }
 }
 
@@ -124,7 +127,7 @@ async fn data_bomb() {
     let guest = Guest::default()
         .with_memory(r#"(memory (export "memory") 48)"#)
         .with_fields(&format!(r#"(data (i32.const 0) "{}")"#, "x".repeat(3 << 20)));
-    assert_refused(guest.component(), &[], "ended with memory-limit").await;
+    assert_refused(guest.component(), &[LARGER_POOL], "ended with memory-limit").await;
 }
 
 /// An element segment outside the table.
