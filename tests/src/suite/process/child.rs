@@ -82,7 +82,7 @@ impl Launch {
         self
     }
 
-    pub fn as_user(mut self, id: u32) -> Self {
+    pub fn by_user(mut self, id: u32) -> Self {
         self.0.uid(id).gid(id);
         self
     }

@@ -45,7 +45,7 @@ async fn the_binary_alone_serves_with_an_empty_environment() {
 
     let launch = Launch::new(&binary, &["serve", "--demo"]).ephemeral().in_folder(place.path());
     let launch = launch.env("HOME", home.path().to_str().unwrap());
-    let host = user.into_iter().fold(launch, Launch::as_user).ready().await;
+    let host = user.into_iter().fold(launch, Launch::by_user).ready().await;
     assert_eq!(host.status(&host.admin_url("/health/live")).await, 200);
     assert_eq!(host.status(&host.admin_url("/health/ready")).await, 200);
     assert_eq!(host.status(&host.url("/api/v1/captcha/widget/challenge?siteKey=demo")).await, 200);
