@@ -23,7 +23,7 @@ use crate::{
         accept, actuator, empty,
         layers::{self, Layers},
         lifecycle::Lifecycle,
-        listen::{self, Bound},
+        listen,
         tls::Certificates,
     },
     keys::MasterKey,
@@ -133,7 +133,7 @@ impl Host {
                 public = bound.local_addr();
             }
             let router = layers::around(router, layers.clone());
-            servers.spawn(serve(bound, router, settings.clone(), lifecycle.clone()));
+            servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
         }
         if let Some(certificates) = certificates {
             servers.spawn(certificates.watch(lifecycle.stopping()));
@@ -183,10 +183,6 @@ impl Host {
         let admin = self.admin;
         let _ = tokio::task::spawn_blocking(move || admin.stop()).await;
     }
-}
-
-async fn serve(bound: Bound, router: Router, settings: accept::Settings, lifecycle: Lifecycle) {
-    accept::serve(bound, router, settings, lifecycle.stopping()).await;
 }
 
 fn data_folder(path: &Path) -> anyhow::Result<()> {

@@ -15,7 +15,6 @@ mod payload;
 mod rate_limit;
 mod request;
 mod siteverify;
-mod timestamp;
 mod widget;
 
 use std::{sync::Arc, time::SystemTime};

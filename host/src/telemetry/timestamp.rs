@@ -1,47 +1,61 @@
-//! Instants as text.
+//! Points in time as text: RFC 3339 in UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const SECONDS_A_DAY: u64 = 86_400;
+const SECONDS_PER_DAY: u64 = 86_400;
 
-/// RFC 3339 in UTC with milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
+/// With milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
 pub fn rfc3339_millis(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let (days, second) = (since.as_secs() / SECONDS_A_DAY, since.as_secs() % SECONDS_A_DAY);
-    let (year, month, day) = date(days);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let millis = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    format!("{}.{:03}Z", date_time(since.as_secs()), since.subsec_millis())
 }
 
-/// The Gregorian date that many days after 1 January 1970.
-fn date(days: u64) -> (u64, u64, u64) {
-    // The calendar repeats every 400 years.
-    let (mut year, mut day) = (1970 + days / 146_097 * 400, days % 146_097);
-    while day >= 365 + leap(year) {
-        day -= 365 + leap(year);
-        year += 1;
-    }
-    let months = [31, 28 + leap(year), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 1;
-    for length in months {
-        if day < length {
-            break;
-        }
-        day -= length;
-        month += 1;
-    }
-    (year, month, day + 1)
+/// As in `2026-08-08T09:31:39Z`, from Unix seconds.
+pub fn rfc3339_seconds(unix_seconds: u64) -> String {
+    format!("{}Z", date_time(unix_seconds))
 }
 
-/// The leap days of a year: 1 or 0.
-fn leap(year: u64) -> u64 {
-    u64::from(year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400))
+fn date_time(unix_seconds: u64) -> String {
+    let (year, month, day) = civil(unix_seconds / SECONDS_PER_DAY);
+    let second = unix_seconds % SECONDS_PER_DAY;
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// The Gregorian date of a day counted from 1970-01-01. Years are counted from 1 March, so that the
+/// leap day is a year's last and a month's start is linear in its number.
+fn civil(days: u64) -> (u64, u64, u64) {
+    const DAYS_FROM_0000_03_01: u64 = 719_468;
+    const DAYS_PER_400_YEARS: u64 = 146_097;
+    let days = days + DAYS_FROM_0000_03_01;
+    let (era, day_of_era) = (days / DAYS_PER_400_YEARS, days % DAYS_PER_400_YEARS);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn known_moments() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (1_767_225_600, "2026-01-01T00:00:00Z"),
+            (1_786_181_499, "2026-08-08T09:31:39Z"),
+            (4_102_444_800, "2100-01-01T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339_seconds(seconds), text);
+        }
+    }
 
     #[test]
     fn known_instants() {
@@ -55,6 +69,22 @@ mod tests {
         ];
         for (millis, text) in cases {
             assert_eq!(rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
+    fn milliseconds_are_padded() {
+        let time = UNIX_EPOCH + Duration::from_millis(1_786_181_499_007);
+        assert_eq!(rfc3339_millis(time), "2026-08-08T09:31:39.007Z");
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before() {
+        let mut previous = civil(0);
+        for day in 1..150_000 {
+            let next = civil(day);
+            assert!(next > previous && (1..=12).contains(&next.1) && (1..=31).contains(&next.2));
+            previous = next;
         }
     }
 }

@@ -10,8 +10,10 @@ use axum::{
 };
 use serde_json::json;
 
-use super::timestamp;
-use crate::{http::body::BodyError, invoke::Outcome, services::captcha::CallError};
+use crate::{
+    http::body::BodyError, invoke::Outcome, services::captcha::CallError,
+    telemetry::timestamp::rfc3339_millis,
+};
 
 /// A client may ask again after this many seconds when a call found no room or no time.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -75,7 +77,7 @@ impl ApiError {
     /// Writes the error into the response that carried it; headers already there stay.
     pub fn write(&self, mut response: Response, path: &str, now: SystemTime) -> Response {
         let body = json!({
-            "timestamp": timestamp::with_millis(now),
+            "timestamp": rfc3339_millis(now),
             "status": self.status.as_u16(),
             "error": self.status.canonical_reason().unwrap_or("Error"),
             "path": path,

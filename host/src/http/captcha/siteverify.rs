@@ -18,9 +18,11 @@ use super::{
     members::Members,
     payload::Payload,
     request::{AnyText, ClientAddress, Format, Parameters},
-    timestamp,
 };
-use crate::services::captcha::{CallError, Judged, Reason, RejectedRequest};
+use crate::{
+    services::captcha::{CallError, Judged, Reason, RejectedRequest},
+    telemetry::timestamp::rfc3339_seconds,
+};
 
 /// The route.
 pub fn router() -> Router<Arc<CaptchaState>> {
@@ -126,7 +128,7 @@ impl Answer {
     fn of(judged: Judged) -> Self {
         Self {
             success: judged.rejected.is_none(),
-            challenge_ts: Some(timestamp::with_seconds(judged.solved_at)),
+            challenge_ts: Some(rfc3339_seconds(judged.solved_at)),
             hostname: judged.hostname,
             action: judged.action,
             error_codes: judged.rejected.map(ErrorCode::from).into_iter().collect(),
