@@ -9,7 +9,7 @@ mod metrics;
 use std::{
     io,
     net::SocketAddr,
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -99,25 +99,14 @@ impl Admin {
         }
         let tls = settings.tls.as_ref().map(Certificates::load).transpose();
         let tls = tls.map_err(AdminError::Tls)?;
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(AdminError::Thread)?;
-        let bound = {
-            let _context = runtime.enter();
-            listen::bind(SETTING, address, tls.clone())
-        };
-        let bound = match bound {
-            Ok(bound) => bound,
-            Err(error) => {
-                // Dropping a runtime waits for it, which the caller's own runtime forbids.
-                runtime.shutdown_background();
-                return Err(AdminError::Listen(error));
-            }
-        };
-        let (address, url) = (bound.local_addr(), bound.url());
         let lifecycle = Lifecycle::new();
-        let serving = run(bound, tls, sources, lifecycle.clone());
+        let until = lifecycle.clone();
+        let (report, reported) = mpsc::channel();
         let thread = thread::Builder::new().name("admin".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(serving)).map_err(AdminError::Thread)?;
+        let thread = thread.spawn(move || serve(address, tls, sources, until, &report));
+        let thread = thread.map_err(AdminError::Thread)?;
+        let died = || Err(AdminError::Thread(io::Error::other("it ended before it listened")));
+        let (address, url) = reported.recv().unwrap_or_else(|_| died())?;
         Ok(Self { address, url, lifecycle, thread: Some(thread) })
     }
 
@@ -143,6 +132,34 @@ impl Drop for Admin {
         self.lifecycle.stop();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the admin thread panicked");
+        }
+    }
+}
+
+/// What the thread does: reports its address and URL once it is bound, then serves. The runtime begins and ends here,
+/// for dropping one waits, which a caller's own runtime forbids.
+fn serve(
+    address: SocketAddr,
+    tls: Option<Arc<Certificates>>,
+    sources: Sources,
+    lifecycle: Lifecycle,
+    report: &mpsc::Sender<Result<(SocketAddr, String), AdminError>>,
+) {
+    let started = runtime::Builder::new_current_thread().enable_all().build().map_err(AdminError::Thread);
+    let started = started.and_then(|runtime| {
+        let context = runtime.enter();
+        let bound = listen::bind(SETTING, address, tls.clone()).map_err(AdminError::Listen)?;
+        drop(context);
+        Ok((runtime, bound))
+    });
+    // Who asked is gone only with its process.
+    match started {
+        Ok((runtime, bound)) => {
+            let _ = report.send(Ok((bound.local_addr(), bound.url())));
+            runtime.block_on(run(bound, tls, sources, lifecycle));
+        }
+        Err(error) => {
+            let _ = report.send(Err(error));
         }
     }
 }

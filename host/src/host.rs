@@ -93,7 +93,10 @@ impl Listeners {
     }
 
     fn merge(&mut self, address: Option<SocketAddr>, setting: &'static str, router: Router) {
-        match self.0.iter_mut().find(|(known, ..)| *known == address) {
+        // Each listener on port 0 gets a port of its own.
+        let shared =
+            |known: &Option<SocketAddr>| *known == address && known.is_none_or(|known| known.port() != 0);
+        match self.0.iter_mut().find(|(known, ..)| shared(known)) {
             Some((.., known)) => *known = std::mem::take(known).merge(router),
             None => self.0.push((address, setting, router)),
         }

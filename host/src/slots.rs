@@ -141,14 +141,14 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// When any check fails; the text says what to mend.
     pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
-        let contract = Contract {
-            slot: self.name(),
-            world: W::NAME,
-            exports: W::EXPORTS,
-            grants: &self.settings.grants,
-        };
-        contract.check(&wasm, self.yard.sandbox.component_bytes)?;
-        let digest = ComponentDigest::of(&wasm);
+        let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
+        let (grants, checked) = (self.settings.grants.clone(), Arc::clone(&wasm));
+        // Reading and hashing megabytes is not a worker's job.
+        let preflight = tokio::task::spawn_blocking(move || {
+            let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
+            contract.check(&checked, cap).map(|()| ComponentDigest::of(&checked))
+        });
+        let digest = preflight.await.map_err(|_| CompileError::Stopped)??;
         let component = self.yard.compiler.compile(wasm).await?;
         let types = |error| LoadError::Types { world: W::NAME, error };
         let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());

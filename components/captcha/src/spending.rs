@@ -8,10 +8,6 @@ use crate::host::Host;
 use crate::policy::Site;
 use crate::verify::Reason;
 
-/// Seconds for which a spent challenge is remembered beyond its expiry, so that hosts whose clocks
-/// differ agree. More costs rows, less lets a slow clock accept a replay.
-pub const CLOCK_SKEW_SECONDS: u64 = 60;
-
 /// The ledger's view of one signed challenge.
 pub struct Spending<'a> {
     host: &'a dyn Host,
@@ -24,7 +20,8 @@ pub struct Spending<'a> {
 impl<'a> Spending<'a> {
     /// The challenge with this `signature`. The id comes from the signature alone, hence from
     /// nothing a client can vary: hex SHA-256 of its text, as captchaservice stores it. A
-    /// challenge without expiry is remembered for one `timeout_seconds`.
+    /// challenge without expiry is remembered for one `timeout_seconds`. The host remembers it a little
+    /// longer, for clocks that differ.
     pub fn new(
         host: &'a dyn Host,
         site: &'a Site,
@@ -32,12 +29,11 @@ impl<'a> Spending<'a> {
         expires_at: Option<f64>,
         now: Duration,
     ) -> Self {
-        let end = match expires_at {
+        let until = match expires_at {
             Some(seconds) => seconds.ceil() as u64,
             None => now.as_secs().saturating_add(site.timeout_seconds.into()),
         };
         let id = hex::encode(Hash::Sha256.digest(signature.as_bytes()));
-        let until = end.saturating_add(CLOCK_SKEW_SECONDS);
         Self { host, site, id, until, limit: site.max_verifies }
     }
 

@@ -45,9 +45,8 @@ pub struct Client {
 pub async fn identify(State(trusted): State<Arc<[IpNet]>>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
     let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
-    let mut client = client(peer.ip(), over_tls, request.headers(), &trusted);
-    // HTTP/2 has no Host header but an authority.
-    client.host = client.host.or_else(|| request.uri().authority().map(ToString::to_string));
+    let authority = request.uri().authority().map(Authority::as_str);
+    let client = client(peer.ip(), over_tls, authority, request.headers(), &trusted);
     request.extensions_mut().insert(client);
     next.run(request).await
 }
@@ -56,13 +55,21 @@ const fn unspecified() -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)
 }
 
-/// The client of a request that came from `peer`.
-pub fn client(peer: IpAddr, over_tls: bool, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
+/// The client of a request that came from `peer`. `target` is the authority in the request's target, if there is
+/// one: HTTP/2 has no Host header, and in HTTP/1.1 it goes before that (RFC 9112, 3.2.2).
+pub fn client(
+    peer: IpAddr,
+    over_tls: bool,
+    target: Option<&str>,
+    headers: &HeaderMap,
+    trusted: &[IpNet],
+) -> Client {
     let peer = peer.to_canonical();
+    let asked = target.or_else(|| headers.get(HOST)?.to_str().ok());
     let direct = Client {
         address: peer,
         scheme: if over_tls { "https" } else { "http" },
-        host: headers.get(HOST).and_then(|host| authority(host.to_str().ok()?)),
+        host: asked.and_then(authority),
     };
     if !is_trusted(peer, trusted) {
         return direct;

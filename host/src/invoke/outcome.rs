@@ -48,10 +48,11 @@ impl Outcome {
 
     /// What an error of wasmtime means for a guest in this state.
     pub(super) fn of(error: &wasmtime::Error, guest: &Guest) -> Self {
-        if guest.limiter.refusal().is_some() {
-            Self::MemoryLimit
-        } else if error.is::<CpuBudgetSpent>() {
+        if error.is::<CpuBudgetSpent>() {
             Self::CpuBudget
+        // Before the trap, which is how a refused growth shows up.
+        } else if guest.limiter.refusal().is_some() {
+            Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded
         // The innermost cause only: a backtrace around it holds names of the guest's choosing.

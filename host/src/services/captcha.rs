@@ -180,7 +180,7 @@ impl CaptchaService {
         self.metrics.captcha.verified(since.elapsed());
         match &judged {
             Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
-            Err(CallError::Malformed(_) | CallError::Busy { .. }) => {}
+            Err(CallError::Malformed(_)) => {}
             Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
         }
         judged.map(|(judged, _)| judged)

@@ -68,8 +68,9 @@ const PAUSE: Duration = Duration::from_millis(700);
 
 pub fn measure(options: &Options, report: &mut Report) {
     report.section("captcha over HTTP, requests/s, beside Node with altcha-lib", "Node", "Bulkhead");
-    let peers = [Peer::node(1), Peer::ours("memory"), Peer::node(2), Peer::ours("sqlite")];
-    let mut figures = [(); 4].map(|()| Figures::default());
+    let peers =
+        [Peer::node(1), Peer::ours("memory"), Peer::node(2), Peer::ours("sqlite"), Peer::ours("kept")];
+    let mut figures = [(); 5].map(|()| Figures::default());
     let derived = peers.each_ref().map(Peer::solved);
     // The first turn warms up and does not count.
     for round in 0..=options.rounds {
@@ -80,9 +81,10 @@ pub fn measure(options: &Options, report: &mut Report) {
             }
         }
     }
-    let [node, memory, cluster, sqlite] = &figures;
+    let [node, memory, cluster, sqlite, kept] = &figures;
     for (index, (name, target)) in MEASURED.into_iter().enumerate() {
         report.ratio(name, &node.rates[index], &memory.rates[index], Target::AtLeast(target));
+        report.ratio("    kept instances", &node.rates[index], &kept.rates[index], Target::None);
         report.ratio("    durable, in SQLite", &node.rates[index], &sqlite.rates[index], Target::None);
         report.ratio("    Node with 2 workers", &cluster.rates[index], &memory.rates[index], Target::None);
         report.ratio("    processor us a request", &node.micros[index], &memory.micros[index], Target::None);

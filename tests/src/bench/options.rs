@@ -38,7 +38,7 @@ impl Mode {
         {
             return Ok(Self::Serve(kind.clone(), workers.parse().map_err(|_| HELP.to_owned())?));
         }
-        let mut options = Options { rounds: 7, turn: Duration::from_millis(1000), names: Vec::new() };
+        let mut options = Options { rounds: 5, turn: Duration::from_millis(1000), names: Vec::new() };
         for word in words {
             match word.as_str() {
                 "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),

@@ -72,7 +72,7 @@ impl Report {
     /// Ours less theirs, from the turns of both.
     pub fn added(&mut self, name: &str, theirs: &[f64], ours: &[f64], target: Target) {
         let added: Vec<_> = theirs.iter().zip(ours).map(|(theirs, ours)| ours - theirs).collect();
-        let figure = format!("+{:.1}", median(&added));
+        let figure = format!("{:+.1}", median(&added));
         self.row(name, [number(median(theirs)), number(median(ours)), figure], &added, target, 1);
     }
 

@@ -18,8 +18,9 @@ pub fn serve(kind: &str, workers: usize) {
             "native" => native().await,
             "fresh" => component(false).await,
             "reuse" => component(true).await,
-            "memory" => captcha_service(false).await,
-            "sqlite" => captcha_service(true).await,
+            "memory" => captcha_service("", false).await,
+            "kept" => captcha_service("[slots.captcha]\nreuse = true\n", false).await,
+            "sqlite" => captcha_service("", true).await,
             _ => panic!("no server is called {kind:?}"),
         }
     });
@@ -36,8 +37,8 @@ async fn component(reuse: bool) {
     parts.serve(noop::component(slot)).await;
 }
 
-async fn captcha_service(durable: bool) {
-    let parts = parts(captcha::SITES);
+async fn captcha_service(slot: &str, durable: bool) {
+    let parts = parts(&format!("{}{slot}", captcha::SITES));
     let service = captcha::service(&parts, durable).await;
     let state = CaptchaState::new(service.into(), &parts.config.captcha, &parts.config.server, "").unwrap();
     parts.serve(router(state)).await;

@@ -6,6 +6,7 @@ mod files;
 mod golden;
 mod imports;
 mod layers;
+mod readme;
 mod source;
 mod wit;
 

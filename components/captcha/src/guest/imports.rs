@@ -11,6 +11,9 @@ use crate::algorithm::{Algorithm, Hash};
 use crate::error::Error;
 use crate::host::{Host, Load, Minted, Signature, Visits, Work};
 
+/// When to ask again while the ledger's storage does not answer, seconds.
+const LEDGER_RETRY_SECONDS: u32 = 5;
+
 /// What the host offers.
 pub struct Imports;
 
@@ -134,7 +137,8 @@ impl From<pow::Error> for Error {
 impl From<ledger::Error> for Error {
     fn from(error: ledger::Error) -> Self {
         match error {
-            ledger::Error::Unavailable(text) | ledger::Error::Invalid(text) => Self::Internal(text),
+            ledger::Error::Unavailable(_) => Self::Busy(LEDGER_RETRY_SECONDS),
+            ledger::Error::Invalid(text) => Self::Internal(text),
         }
     }
 }

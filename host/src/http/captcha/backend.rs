@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{json, value::RawValue};
 
 use super::{CaptchaState, envelope::Envelope, error::ApiError, request::JsonText};
-use crate::services::captcha::ServedSite;
+use crate::services::captcha::{CallError, Judged, ServedSite};
 
 /// The routes, behind the guard.
 pub fn router(state: &Arc<CaptchaState>) -> Router<Arc<CaptchaState>> {
@@ -52,7 +52,8 @@ async fn challenge(
 }
 
 /// Answers `{"valid":true}`, or `{"valid":false,"reason":"..."}`: the reason is more than
-/// captchaservice gives, and clients that do not know it pass it over.
+/// captchaservice gives, and clients that do not know it pass it over. A verifier that gives up has not found the
+/// payload valid either, as in captchaservice.
 async fn verify(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
@@ -60,10 +61,11 @@ async fn verify(
     let (envelope, payload) = Envelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let (address, action) = (envelope.client_address, envelope.action.as_deref());
-    let judged = state.service.verify(site, address, &payload.json, action).await?;
-    let answer = match judged.rejected {
-        None => json!({ "valid": true }),
-        Some(reason) => json!({ "valid": false, "reason": reason.as_str() }),
+    let answer = match state.service.verify(site, address, &payload.json, action).await {
+        Ok(Judged { rejected: None, .. }) => json!({ "valid": true }),
+        Ok(Judged { rejected: Some(reason), .. }) => json!({ "valid": false, "reason": reason.as_str() }),
+        Err(CallError::Internal) => json!({ "valid": false, "reason": "error" }),
+        Err(error) => return Err(error.into()),
     };
     Ok(Json(answer).into_response())
 }

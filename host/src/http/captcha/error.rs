@@ -118,7 +118,7 @@ impl From<CallError> for ApiError {
                 Self::bad_request("invalid-payload", format!("payload refused: {text}"))
             }
             CallError::Busy { retry_after_seconds } => {
-                Self::unavailable("busy", "too much proof of work is waiting; ask again")
+                Self::unavailable("busy", "the service cannot answer now; ask again")
                     .retry_after(retry_after_seconds)
             }
             CallError::Empty(reason) => Self::unavailable("slot-empty", reason),

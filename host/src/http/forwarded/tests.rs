@@ -19,7 +19,7 @@ fn headers(lines: &[(&str, &str)]) -> HeaderMap {
 
 fn ask(peer: &str, lines: &[(&str, &str)]) -> Client {
     let trusted = ["10.0.0.0/8", "2001:db8:aaaa::/48"].map(|net| net.parse().unwrap());
-    client(peer.parse().unwrap(), false, &headers(lines), &trusted)
+    client(peer.parse().unwrap(), false, None, &headers(lines), &trusted)
 }
 
 fn address(peer: &str, lines: &[(&str, &str)]) -> String {

@@ -12,6 +12,9 @@ use crate::{
 /// Longest text of a guest's error that is passed on, bytes.
 const ERROR_BYTES: usize = 200;
 
+/// When to ask again while storage does not answer, seconds.
+const STORAGE_RETRY_SECONDS: u32 = 5;
+
 /// Why a payload is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -70,8 +73,8 @@ pub enum CallError {
     /// The client's fault; the text is the guest's, escaped.
     #[error("{0}")]
     Malformed(String),
-    /// All proof-of-work places are taken.
-    #[error("all proof-of-work places are taken")]
+    /// All proof-of-work places are taken, or storage does not answer.
+    #[error("the service cannot answer now, ask again after {retry_after_seconds} s")]
     Busy {
         /// When to ask again, seconds.
         retry_after_seconds: u32,
@@ -82,8 +85,8 @@ pub enum CallError {
     /// The sandbox ended the call, or had no room for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
-    /// Storage or the guest's host failed it.
-    #[error("the service cannot answer now")]
+    /// The guest gave up, or its answer is not to be used.
+    #[error("the component failed")]
     Internal,
 }
 
@@ -133,7 +136,7 @@ impl From<invoke::CallError> for CallError {
 impl From<StorageError> for CallError {
     fn from(error: StorageError) -> Self {
         tracing::error!(%error, "the ledger's storage does not answer");
-        Self::Internal
+        Self::Busy { retry_after_seconds: STORAGE_RETRY_SECONDS }
     }
 }
 

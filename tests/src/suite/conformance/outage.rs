@@ -8,7 +8,7 @@ use super::{CLIENT, SITE, Service, envelope, postgres, valid, with_payload, with
 
 /// A fault of the host in the service's shape, which is no verdict and tells nothing.
 fn assert_fault(status: u16, body: &Value, database: &Postgres) {
-    assert_eq!((status, &body["code"]), (500, &json!("internal")), "{body}");
+    assert_eq!((status, &body["code"]), (503, &json!("busy")), "{body}");
     let text = body.to_string();
     for member in ["valid", "verified", "success", "invalidated", "challenge"] {
         assert!(body.get(member).is_none(), "{text}");

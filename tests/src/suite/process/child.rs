@@ -96,7 +96,15 @@ impl Launch {
 
     /// Starts serving and waits until it says that it is ready.
     pub async fn ready(mut self) -> Bulkhead {
-        let mut child = self.0.spawn().unwrap();
+        let mut child = loop {
+            match self.0.spawn() {
+                // Another test's child, between fork and exec, still holds a fresh copy of the program open.
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                spawned => break spawned.unwrap(),
+            }
+        };
         let stdout = lines_of(child.stdout.take().unwrap());
         let stderr = lines_of(child.stderr.take().unwrap());
         let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
