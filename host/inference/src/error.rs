@@ -1,0 +1,46 @@
+//! What can go wrong while a model is loaded, and while it embeds.
+
+use std::path::{Path, PathBuf};
+
+/// A model that cannot be loaded; each message names the file at fault.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file of the model is missing or cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of the model is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The folder holds a model of a family that is not served.
+    #[error("{}: architecture `{architecture}` is not served; served are {served}", path.display())]
+    Architecture {
+        /// The file that names the architecture.
+        path: PathBuf,
+        /// Its name there.
+        architecture: String,
+        /// The names that are served.
+        served: String,
+    },
+}
+
+impl LoadError {
+    /// A file that cannot be read.
+    pub fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::Read { path: path.to_path_buf(), source }
+    }
+
+    /// A file that is not what it should be.
+    pub fn malformed(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,1 @@
+//! A model's folder and the small JSON files in it that say what the model is.

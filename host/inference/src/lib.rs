@@ -1,0 +1,14 @@
+//! Text embedding on the CPU, without an async runtime and without WebAssembly.
+//!
+//! Layers, each using only what stands below it:
+//!
+//! - `model`: one loaded model of either family, from text to vectors
+//! - `encoder`, `static_model`: the two families, from token ids to vectors
+//! - `source`, `convert`, `catalog`: where models come from, and how they become folders
+//! - `tokenizer`: from text to token ids
+//! - `kernels`: matrix products for each instruction set
+//! - `folder`, `tensors`, `error`: a model's files
+
+pub mod error;
+pub mod folder;
+pub mod tensors;

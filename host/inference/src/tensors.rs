@@ -1,0 +1,101 @@
+//! A safetensors file, mapped into memory: its tensors are read where they lie.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Metadata, TensorInfo};
+
+use crate::error::LoadError;
+
+/// The tensors of one file.
+pub struct Tensors {
+    path: PathBuf,
+    map: Mmap,
+    metadata: Metadata,
+    /// Where the tensors' bytes begin in the file.
+    base: usize,
+}
+
+/// One tensor: shape, element type and little-endian bytes in row-major order.
+#[derive(Clone, Copy)]
+pub struct Tensor<'a> {
+    /// Element type.
+    pub dtype: safetensors::Dtype,
+    /// Length of each dimension.
+    pub shape: &'a [usize],
+    /// The elements; the length is checked against the shape.
+    pub bytes: &'a [u8],
+}
+
+impl Tensors {
+    /// Maps a file and checks its header: offsets inside the file, lengths that fit the shapes.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is no safetensors file.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
+        // SAFETY: the map is read only. Whoever shortens a model's file in place while it is served breaks
+        // the process, as with any mapped file; models are replaced by renaming, and README says so.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(&file) }.map_err(|source| LoadError::read(path, source))?;
+        let (header, metadata) = SafeTensors::read_metadata(&map)
+            .map_err(|fault| LoadError::malformed(path, fault.to_string()))?;
+        let base = header + size_of::<u64>();
+        Ok(Self { path: path.to_path_buf(), map, metadata, base })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names of all tensors.
+    pub fn names(&self) -> Vec<String> {
+        self.metadata.offset_keys()
+    }
+
+    /// One tensor, if the file has it.
+    pub fn get(&self, name: &str) -> Option<Tensor<'_>> {
+        let TensorInfo { dtype, shape, data_offsets: (from, to) } = self.metadata.info(name)?;
+        let bytes = self.map.get(self.base.checked_add(*from)?..self.base.checked_add(*to)?)?;
+        Some(Tensor { dtype: *dtype, shape, bytes })
+    }
+
+    /// One tensor of a known shape.
+    ///
+    /// # Errors
+    ///
+    /// When the file lacks it or its shape differs.
+    pub fn require(&self, name: &str, shape: &[usize]) -> Result<Tensor<'_>, LoadError> {
+        let tensor = self
+            .get(name)
+            .ok_or_else(|| LoadError::malformed(&self.path, format!("tensor `{name}` is missing")))?;
+        if tensor.shape != shape {
+            let reason = format!("tensor `{name}` has shape {:?}, not {shape:?}", tensor.shape);
+            return Err(LoadError::malformed(&self.path, reason));
+        }
+        Ok(tensor)
+    }
+}
+
+impl Tensor<'_> {
+    /// The elements as f32, converted from F64, F32, F16, BF16 or I8 (unscaled); `None` for other types.
+    pub fn to_f32(&self) -> Option<Vec<f32>> {
+        use safetensors::Dtype;
+        Some(match self.dtype {
+            Dtype::F64 => elements(self.bytes, |bytes| f64::from_le_bytes(bytes) as f32),
+            Dtype::F32 => elements(self.bytes, f32::from_le_bytes),
+            Dtype::F16 => elements(self.bytes, |bytes| half::f16::from_le_bytes(bytes).to_f32()),
+            Dtype::BF16 => elements(self.bytes, |bytes| half::bf16::from_le_bytes(bytes).to_f32()),
+            Dtype::I8 => elements(self.bytes, |bytes| f32::from(i8::from_le_bytes(bytes))),
+            _ => return None,
+        })
+    }
+}
+
+fn elements<const SIZE: usize, T>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> T) -> Vec<T> {
+    bytes.as_chunks::<SIZE>().0.iter().map(|chunk| read(*chunk)).collect()
+}
