@@ -12,3 +12,4 @@
 pub mod error;
 pub mod folder;
 pub mod tensors;
+pub mod tokenizer;

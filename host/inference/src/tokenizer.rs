@@ -1,0 +1,211 @@
+//! From text to token ids.
+//!
+//! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of
+//! our own, several times smaller and faster; it answers only where it gives what the reference gives, and the
+//! reference is not even loaded until a text needs it.
+
+mod definition;
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::LoadError;
+use definition::Definition;
+use reference::Reference;
+
+/// A text longer than this (bytes), and than [`BYTES_PER_TOKEN`] times the limit, is not read to its end: a
+/// limit of 512 tokens must not cost the time and memory of 10 MB of text.
+const READ_BYTES: usize = 256 << 10;
+
+/// No text of natural language comes near this many bytes a token.
+const BYTES_PER_TOKEN: usize = 256;
+
+/// A model's tokeniser.
+pub struct Tokenizer {
+    path: PathBuf,
+    reference: OnceLock<Result<Reference, LoadError>>,
+    special: (Vec<u32>, Vec<u32>),
+    unknown_id: Option<u32>,
+    id_bound: u32,
+}
+
+/// How a text is encoded.
+#[derive(Debug, Clone, Copy)]
+pub struct EncodeOptions {
+    /// The most tokens to keep, special tokens included.
+    pub limit: usize,
+    /// Where a text that is too long is cut.
+    pub side: TruncationSide,
+    /// Whether to add the model's special tokens (`[CLS]`, `</s>` and the like); they outlive the cut.
+    pub special_tokens: bool,
+}
+
+/// The end of a text that is cut away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TruncationSide {
+    /// The beginning.
+    Left,
+    /// The end.
+    #[default]
+    Right,
+}
+
+/// What became of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Encoded {
+    /// Tokens of the whole text, special tokens included. For a text that is not read to its end (longer than
+    /// 256 KiB and than 256 bytes a token of the limit) this counts the part that was read, and is above the
+    /// limit all the same.
+    pub count: usize,
+    /// Tokens that were appended, at most the limit.
+    pub kept: usize,
+}
+
+/// One token of a text, as text-embeddings-inference's `/tokenize` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Its id in the vocabulary.
+    pub id: u32,
+    /// The part of the text that it stands for; for a special token its name.
+    pub text: String,
+    /// Whether it was added and stands for no text.
+    pub special: bool,
+    /// Bytes of the text, from and up to; `None` for a special token.
+    pub span: Option<(usize, usize)>,
+}
+
+/// A text that cannot be tokenised.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenizeError {
+    /// The limit leaves no room for the special tokens.
+    #[error("a limit of {limit} tokens leaves no room for {special} special tokens")]
+    Limit {
+        /// The limit.
+        limit: usize,
+        /// How many special tokens the model adds.
+        special: usize,
+    },
+    /// The reference tokeniser refuses the text.
+    #[error("{0}")]
+    Reference(String),
+}
+
+impl Tokenizer {
+    /// Reads a `tokenizer.json`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is not what it should be; the message names it.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let bytes = std::fs::read(path).map_err(|source| LoadError::read(path, source))?;
+        let malformed = |reason| LoadError::malformed(path, reason);
+        let definition = Definition::parse(&bytes).map_err(malformed)?;
+        let tokenizer = Self {
+            path: path.to_path_buf(),
+            reference: OnceLock::new(),
+            unknown_id: definition.unknown_id().map_err(malformed)?,
+            id_bound: definition.id_bound,
+            special: definition.special,
+        };
+        tokenizer.reference.get_or_init(|| Reference::open(path)).as_ref().map_err(again)?;
+        Ok(tokenizer)
+    }
+
+    /// Appends a text's token ids, at most `options.limit`.
+    ///
+    /// # Errors
+    ///
+    /// When the limit is smaller than the number of special tokens, or the reference refuses the text.
+    pub fn encode(
+        &self,
+        text: &str,
+        options: EncodeOptions,
+        ids: &mut Vec<u32>,
+    ) -> Result<Encoded, TokenizeError> {
+        let (before, after) = match options.special_tokens {
+            true => (self.special.0.as_slice(), self.special.1.as_slice()),
+            false => (Default::default(), Default::default()),
+        };
+        let special = before.len() + after.len();
+        let Some(room) = options.limit.checked_sub(special) else {
+            return Err(TokenizeError::Limit { limit: options.limit, special });
+        };
+        let start = ids.len();
+        ids.extend_from_slice(before);
+        let own = ids.len();
+        self.reference()?.encode(shorten(text, options.limit, options.side), ids)?;
+        let count = ids.len() - own;
+        cut(ids, own, room, options.side);
+        ids.extend_from_slice(after);
+        Ok(Encoded { count: count + special, kept: ids.len() - start })
+    }
+
+    /// All tokens of a text with their places in it. Needs the reference.
+    ///
+    /// # Errors
+    ///
+    /// When the reference refuses the text.
+    pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
+        self.reference()?.tokens(text, special_tokens)
+    }
+
+    /// The id that stands for text outside the vocabulary, if the model has one.
+    pub fn unknown_id(&self) -> Option<u32> {
+        self.unknown_id
+    }
+
+    /// One more than the greatest id that a text can get.
+    pub fn id_bound(&self) -> u32 {
+        self.id_bound
+    }
+
+    /// How many special tokens each text gets.
+    pub fn special_tokens(&self) -> usize {
+        self.special.0.len() + self.special.1.len()
+    }
+
+    fn reference(&self) -> Result<&Reference, TokenizeError> {
+        let reference = self.reference.get_or_init(|| Reference::open(&self.path));
+        reference.as_ref().map_err(|fault| TokenizeError::Reference(fault.to_string()))
+    }
+}
+
+/// The part of a text that is read under a limit of tokens. The cut is made at a space where one is near, so
+/// that the tokens on the near side are those of the whole text.
+fn shorten(text: &str, limit: usize, side: TruncationSide) -> &str {
+    let bytes = limit.saturating_mul(BYTES_PER_TOKEN).max(READ_BYTES);
+    if text.len() <= bytes {
+        return text;
+    }
+    match side {
+        TruncationSide::Right => {
+            let part = text.get(..text.floor_char_boundary(bytes)).unwrap_or(text);
+            part.rfind(' ').filter(|at| *at > bytes / 2).and_then(|at| part.get(..at)).unwrap_or(part)
+        }
+        TruncationSide::Left => {
+            let part = text.get(text.ceil_char_boundary(text.len() - bytes)..).unwrap_or(text);
+            part.find(' ').filter(|at| *at < bytes / 2).and_then(|at| part.get(at..)).unwrap_or(part)
+        }
+    }
+}
+
+/// Cuts the ids from `own` on down to `room`.
+fn cut(ids: &mut Vec<u32>, own: usize, room: usize, side: TruncationSide) {
+    let excess = (ids.len() - own).saturating_sub(room);
+    match side {
+        TruncationSide::Right => ids.truncate(ids.len() - excess),
+        TruncationSide::Left => drop(ids.drain(own..own + excess)),
+    }
+}
+
+/// The same fault once more, as the one that is kept cannot be moved out.
+fn again(fault: &LoadError) -> LoadError {
+    match fault {
+        LoadError::Read { path, source } => LoadError::read(path, source.kind().into()),
+        LoadError::Malformed { path, reason } => LoadError::malformed(path, reason.clone()),
+        other => LoadError::malformed(Path::new("tokenizer.json"), other.to_string()),
+    }
+}

@@ -1,0 +1,217 @@
+//! What a `tokenizer.json` says, read without building the tokeniser.
+//!
+//! The small sections are read by the reference's own types, so that a file which the reference would refuse
+//! is refused here; the vocabulary is read into plain lists.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use tokenizers::{AddedToken, DecoderWrapper, Encoding, NormalizerWrapper, PostProcessor};
+use tokenizers::{PostProcessorWrapper, PreTokenizerWrapper, Token};
+
+use super::reference::guarded;
+
+/// One `tokenizer.json`.
+pub(super) struct Definition {
+    /// The normaliser as written; `Null` when absent.
+    pub(super) normalizer: Value,
+    /// The pre-tokeniser as written; `Null` when absent.
+    pub(super) pre_tokenizer: Value,
+    /// The model.
+    pub(super) model: Model,
+    /// Added tokens in file order, with the ids that the reference gives them.
+    pub(super) added: Vec<(AddedToken, u32)>,
+    /// Ids of the special tokens before and after a text.
+    pub(super) special: (Vec<u32>, Vec<u32>),
+    /// One more than the greatest id.
+    pub(super) id_bound: u32,
+}
+
+/// The model's parameters and vocabulary; which of them count depends on `kind`.
+#[derive(Deserialize)]
+pub(super) struct Model {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) unk_token: Option<String>,
+    pub(super) unk_id: Option<u32>,
+    pub(super) continuing_subword_prefix: Option<String>,
+    pub(super) max_input_chars_per_word: Option<usize>,
+    #[serde(default)]
+    pub(super) byte_fallback: Option<bool>,
+    pub(super) vocab: Vocabulary,
+}
+
+/// A vocabulary: pieces with ids, or, in a list, pieces with scores whose place is their id.
+pub(super) enum Vocabulary {
+    /// Of WordPiece, WordLevel and BPE; of two equal pieces the last counts.
+    Ids(HashMap<String, u32>),
+    /// Of Unigram.
+    Scores(Vec<(String, f64)>),
+}
+
+#[derive(Deserialize)]
+struct File {
+    version: Option<String>,
+    #[serde(default)]
+    added_tokens: Vec<AddedToken>,
+    #[serde(default)]
+    normalizer: Value,
+    #[serde(default)]
+    pre_tokenizer: Value,
+    #[serde(default)]
+    post_processor: Value,
+    #[serde(default)]
+    decoder: Value,
+    model: Model,
+}
+
+impl Definition {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    ///
+    /// What the reference would refuse, in words.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let file: File = serde_json::from_slice(bytes).map_err(|fault| fault.to_string())?;
+        if file.version.is_some_and(|version| version != "1.0") {
+            return Err("version is not 1.0".to_owned());
+        }
+        section::<NormalizerWrapper>("normalizer", &file.normalizer)?;
+        section::<PreTokenizerWrapper>("pre_tokenizer", &file.pre_tokenizer)?;
+        section::<DecoderWrapper>("decoder", &file.decoder)?;
+        let special = match section::<PostProcessorWrapper>("post_processor", &file.post_processor)? {
+            Some(processor) => special_tokens(&processor)?,
+            None => (Vec::new(), Vec::new()),
+        };
+        let added = file.model.vocab.ids_of(file.added_tokens)?;
+        let mut definition = Self {
+            normalizer: file.normalizer,
+            pre_tokenizer: file.pre_tokenizer,
+            model: file.model,
+            added,
+            special,
+            id_bound: 0,
+        };
+        definition.id_bound =
+            definition.greatest_id()?.map_or(Some(0), |id| id.checked_add(1)).ok_or_else(too_many)?;
+        Ok(definition)
+    }
+
+    /// The id of text that the vocabulary does not cover: `unk_id` for Unigram, else that of `unk_token`.
+    pub(super) fn unknown_id(&self) -> Result<Option<u32>, String> {
+        if self.model.kind.as_deref() == Some("Unigram") {
+            return Ok(self.model.unk_id);
+        }
+        let Some(unknown) = &self.model.unk_token else { return Ok(None) };
+        let added = self.added.iter().find(|(token, _)| token.content == *unknown).map(|(_, id)| *id);
+        match added.or_else(|| self.model.vocab.id(unknown)) {
+            Some(id) => Ok(Some(id)),
+            None => Err(format!("unk_token `{unknown}` is not in the vocabulary")),
+        }
+    }
+
+    fn greatest_id(&self) -> Result<Option<u32>, String> {
+        let special = self.special.0.iter().chain(&self.special.1).copied().max();
+        let added = self.added.iter().map(|(_, id)| *id).max();
+        let model = match &self.model.vocab {
+            Vocabulary::Ids(ids) => ids.values().copied().max(),
+            Vocabulary::Scores(pieces) => u32::try_from(pieces.len()).map_err(|_| too_many())?.checked_sub(1),
+        };
+        Ok(special.max(added).max(model))
+    }
+}
+
+impl Vocabulary {
+    fn id(&self, piece: &str) -> Option<u32> {
+        match self {
+            Self::Ids(ids) => ids.get(piece).copied(),
+            Self::Scores(pieces) => {
+                pieces.iter().rposition(|(known, _)| known == piece).and_then(|at| u32::try_from(at).ok())
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Ids(ids) => ids.len(),
+            Self::Scores(pieces) => pieces.len(),
+        }
+    }
+
+    /// Ids as the reference gives them: an added token that the vocabulary has keeps its id there, the others
+    /// are counted on from the vocabulary's size. The ids written beside them do not count.
+    fn ids_of(&self, tokens: Vec<AddedToken>) -> Result<Vec<(AddedToken, u32)>, String> {
+        let mut next = u32::try_from(self.len()).map_err(|_| too_many())?;
+        let mut added: Vec<(AddedToken, u32)> = Vec::with_capacity(tokens.len());
+        let mut known: HashMap<String, u32> = HashMap::new();
+        for token in tokens {
+            if token.content.is_empty() {
+                continue;
+            }
+            let id = match known.get(&token.content).copied().or_else(|| self.id(&token.content)) {
+                Some(id) => id,
+                None => {
+                    let id = next;
+                    next = next.checked_add(1).ok_or_else(too_many)?;
+                    id
+                }
+            };
+            known.insert(token.content.clone(), id);
+            added.push((token, id));
+        }
+        Ok(added)
+    }
+}
+
+fn too_many() -> String {
+    "more than 2^32 pieces".to_owned()
+}
+
+fn section<T: serde::de::DeserializeOwned>(name: &str, value: &Value) -> Result<Option<T>, String> {
+    guarded(|| serde_json::from_value(value.clone()).map_err(|fault| format!("{name}: {fault}")))
+}
+
+/// Asks the post-processor itself where it puts what, with a marker in the text's place.
+fn special_tokens(processor: &PostProcessorWrapper) -> Result<(Vec<u32>, Vec<u32>), String> {
+    let marker = u32::MAX;
+    let text = Encoding::from_tokens(vec![Token::new(marker, "a".to_owned(), (0, 1))], 0);
+    let whole = guarded(|| processor.process(text, None, true).map_err(|fault| fault.to_string()))?;
+    let mut parts = whole.get_ids().split(|id| *id == marker);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(before), Some(after), None) => Ok((before.to_vec(), after.to_vec())),
+        _ => Err("post_processor: the text does not stand in it exactly once".to_owned()),
+    }
+}
+
+impl<'de> Deserialize<'de> for Vocabulary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Vocabulary;
+
+            fn expecting(&self, text: &mut fmt::Formatter) -> fmt::Result {
+                text.write_str("pieces with ids, or a list of pieces with scores")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vocabulary, A::Error> {
+                let mut ids = HashMap::new();
+                while let Some((piece, id)) = map.next_entry()? {
+                    ids.insert(piece, id);
+                }
+                Ok(Vocabulary::Ids(ids))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vocabulary, A::Error> {
+                let mut pieces = Vec::new();
+                while let Some(piece) = list.next_element()? {
+                    pieces.push(piece);
+                }
+                Ok(Vocabulary::Scores(pieces))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
