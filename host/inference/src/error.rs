@@ -44,3 +44,39 @@ impl LoadError {
         Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
     }
 }
+
+/// A model that cannot be had: not found, not downloaded, not converted.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A file of the model, or the file it is made from, is not usable.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A file or folder cannot be written.
+    #[error("{}: cannot write: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file or folder may not be written.
+    #[error("{}: {reason}", path.display())]
+    Unwritable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl SourceError {
+    /// A file or folder that cannot be written.
+    pub fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::Write { path: path.to_path_buf(), source }
+    }
+
+    /// A file or folder that may not be written.
+    pub fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unwritable { path: path.to_path_buf(), reason: reason.into() }
+    }
+}

@@ -7,9 +7,11 @@
 //! - `source`, `convert`, `catalog`: where models come from, and how they become folders
 //! - `tokenizer`: from text to token ids
 //! - `kernels`: matrix products for each instruction set
-//! - `folder`, `tensors`, `error`: a model's files
+//! - `folder`, `tensors`, `progress`, `error`: a model's files
 
+pub mod convert;
 pub mod error;
 pub mod folder;
+pub mod progress;
 pub mod tensors;
 pub mod tokenizer;

@@ -1,0 +1,103 @@
+//! A folder that appears whole or not at all.
+//!
+//! Files are written into a hidden folder beside the target (same file system, so that the last step is one
+//! rename). A process that is killed leaves the hidden folder behind; [`sweep`] finds and removes such.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::SourceError;
+use crate::folder::contents::contents;
+
+/// What the names of unfinished folders have in common; followed by process id and a number.
+const MARK: &str = ".partial-";
+
+/// An unfinished folder; removed again when dropped before [`Staging::commit`].
+#[derive(Debug)]
+pub struct Staging {
+    target: PathBuf,
+    folder: PathBuf,
+    committed: bool,
+}
+
+impl Staging {
+    /// Makes the hidden folder `.NAME.partial-PID-N` beside `target`, and `target`'s parent if need be.
+    ///
+    /// # Errors
+    ///
+    /// When the target exists, has no name, or the folder cannot be made.
+    pub fn begin(target: &Path) -> Result<Self, SourceError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
+        if target.exists() {
+            return Err(SourceError::unwritable(target, "it exists already; remove it or name another folder"));
+        }
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(|source| SourceError::write(parent, source))?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let hidden = format!(".{}{MARK}{}-{number}", name.to_string_lossy(), std::process::id());
+        let folder = parent.join(hidden);
+        // A killed process may have had this id before: what it left is in nobody's use.
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(|source| SourceError::write(&folder, source))?;
+        }
+        fs::create_dir(&folder).map_err(|source| SourceError::write(&folder, source))?;
+        Ok(Self { target: target.to_path_buf(), folder, committed: false })
+    }
+
+    /// The unfinished folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Gives the folder its final name in one step.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be renamed; it is removed then.
+    pub fn commit(mut self) -> Result<(), SourceError> {
+        // The directory entry is what makes the model visible, so the files' bytes go to disk before it.
+        for file in contents(&self.folder)? {
+            let file = self.folder.join(&file.name);
+            fs::File::open(&file)
+                .and_then(|file| file.sync_all())
+                .map_err(|source| SourceError::write(&file, source))?;
+        }
+        fs::rename(&self.folder, &self.target).map_err(|source| SourceError::write(&self.target, source))?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.committed
+            && let Err(fault) = fs::remove_dir_all(&self.folder)
+        {
+            tracing::warn!(folder = %self.folder.display(), %fault, "an unfinished model folder stays behind");
+        }
+    }
+}
+
+/// Removes what killed processes left for `target`, and returns what was removed. Only under a lock that keeps
+/// other processes from working on the same target.
+///
+/// # Errors
+///
+/// When a leftover cannot be removed.
+pub fn sweep(target: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else { return Ok(Vec::new()) };
+    let start = format!(".{}{MARK}", name.to_string_lossy());
+    let mut swept = Vec::new();
+    let Ok(entries) = fs::read_dir(parent) else { return Ok(swept) };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(|source| SourceError::write(&path, source))?;
+            tracing::warn!(folder = %path.display(), "removed an unfinished model folder of an interrupted run");
+            swept.push(path);
+        }
+    }
+    Ok(swept)
+}
