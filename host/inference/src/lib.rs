@@ -13,5 +13,6 @@ pub mod convert;
 pub mod error;
 pub mod folder;
 pub mod progress;
+pub mod static_model;
 pub mod tensors;
 pub mod tokenizer;

@@ -1,6 +1,7 @@
 //! A safetensors file, mapped into memory: its tensors are read where they lie.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -62,6 +63,19 @@ impl Tensors {
         let TensorInfo { dtype, shape, data_offsets: (from, to) } = self.metadata.info(name)?;
         let bytes = self.map.get(self.base.checked_add(*from)?..self.base.checked_add(*to)?)?;
         Some(Tensor { dtype: *dtype, shape, bytes })
+    }
+
+    /// Where one tensor's bytes lie in the file, for [`Self::slice`]: spares the search by name where a tensor
+    /// is read for each text.
+    pub fn place(&self, name: &str) -> Option<Range<usize>> {
+        let (from, to) = self.metadata.info(name)?.data_offsets;
+        let place = self.base.checked_add(from)?..self.base.checked_add(to)?;
+        self.map.get(place.clone()).map(|_| place)
+    }
+
+    /// The file's bytes at a place; nothing if it lies outside the file.
+    pub fn slice(&self, place: Range<usize>) -> &[u8] {
+        self.map.get(place).unwrap_or_default()
     }
 
     /// One tensor of a known shape.

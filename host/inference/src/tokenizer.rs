@@ -8,6 +8,8 @@ mod definition;
 mod reference;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod toys;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -29,7 +31,8 @@ pub struct Tokenizer {
     reference: OnceLock<Result<Reference, LoadError>>,
     special: (Vec<u32>, Vec<u32>),
     unknown_id: Option<u32>,
-    id_bound: u32,
+    /// Without the special tokens, and with them.
+    id_bounds: (u32, u32),
 }
 
 /// How a text is encoded.
@@ -107,7 +110,7 @@ impl Tokenizer {
             path: path.to_path_buf(),
             reference: OnceLock::new(),
             unknown_id: definition.unknown_id().map_err(malformed)?,
-            id_bound: definition.id_bound,
+            id_bounds: definition.id_bounds,
             special: definition.special,
         };
         tokenizer.reference.get_or_init(|| Reference::open(path)).as_ref().map_err(again)?;
@@ -157,9 +160,9 @@ impl Tokenizer {
         self.unknown_id
     }
 
-    /// One more than the greatest id that a text can get.
-    pub fn id_bound(&self) -> u32 {
-        self.id_bound
+    /// One more than the greatest id that a text can get, with or without special tokens.
+    pub fn id_bound(&self, special_tokens: bool) -> u32 {
+        if special_tokens { self.id_bounds.1 } else { self.id_bounds.0 }
     }
 
     /// How many special tokens each text gets.

@@ -26,8 +26,8 @@ pub(super) struct Definition {
     pub(super) added: Vec<(AddedToken, u32)>,
     /// Ids of the special tokens before and after a text.
     pub(super) special: (Vec<u32>, Vec<u32>),
-    /// One more than the greatest id.
-    pub(super) id_bound: u32,
+    /// One more than the greatest id of the vocabulary and the added tokens, and of those and the special tokens.
+    pub(super) id_bounds: (u32, u32),
 }
 
 /// The model's parameters and vocabulary; which of them count depends on `kind`.
@@ -87,17 +87,17 @@ impl Definition {
             None => (Vec::new(), Vec::new()),
         };
         let added = file.model.vocab.ids_of(file.added_tokens)?;
-        let mut definition = Self {
+        let greatest = file.model.vocab.greatest_id()?.max(added.iter().map(|(_, id)| *id).max());
+        let special_greatest = special.0.iter().chain(&special.1).copied().max();
+        let bound = |id: Option<u32>| id.map_or(Some(0), |id| id.checked_add(1)).ok_or_else(too_many);
+        Ok(Self {
             normalizer: file.normalizer,
             pre_tokenizer: file.pre_tokenizer,
             model: file.model,
             added,
             special,
-            id_bound: 0,
-        };
-        definition.id_bound =
-            definition.greatest_id()?.map_or(Some(0), |id| id.checked_add(1)).ok_or_else(too_many)?;
-        Ok(definition)
+            id_bounds: (bound(greatest)?, bound(greatest.max(special_greatest))?),
+        })
     }
 
     /// The id of text that the vocabulary does not cover: `unk_id` for Unigram, else that of `unk_token`.
@@ -112,16 +112,6 @@ impl Definition {
             None => Err(format!("unk_token `{unknown}` is not in the vocabulary")),
         }
     }
-
-    fn greatest_id(&self) -> Result<Option<u32>, String> {
-        let special = self.special.0.iter().chain(&self.special.1).copied().max();
-        let added = self.added.iter().map(|(_, id)| *id).max();
-        let model = match &self.model.vocab {
-            Vocabulary::Ids(ids) => ids.values().copied().max(),
-            Vocabulary::Scores(pieces) => u32::try_from(pieces.len()).map_err(|_| too_many())?.checked_sub(1),
-        };
-        Ok(special.max(added).max(model))
-    }
 }
 
 impl Vocabulary {
@@ -132,6 +122,13 @@ impl Vocabulary {
                 pieces.iter().rposition(|(known, _)| known == piece).and_then(|at| u32::try_from(at).ok())
             }
         }
+    }
+
+    fn greatest_id(&self) -> Result<Option<u32>, String> {
+        Ok(match self {
+            Self::Ids(ids) => ids.values().copied().max(),
+            Self::Scores(pieces) => u32::try_from(pieces.len()).map_err(|_| too_many())?.checked_sub(1),
+        })
     }
 
     fn len(&self) -> usize {

@@ -1,9 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod toys;
-
+use super::toys::{Folder, wordpiece};
 use super::*;
-use toys::{Folder, wordpiece};
 
 const ALL: EncodeOptions =
     EncodeOptions { limit: usize::MAX, side: TruncationSide::Right, special_tokens: false };

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 //! Small tokenisers, written as the files that a model folder holds.
 
 use std::path::PathBuf;
@@ -17,7 +19,8 @@ impl Folder {
     }
 }
 
-const WORDS: &str = "[PAD] [UNK] [CLS] [SEP] [MASK] hello world ##s ##er un ##believ ##able der die das und \
+/// The pieces of [`wordpiece`] in the order of their ids.
+pub(crate) const WORDS: &str = "[PAD] [UNK] [CLS] [SEP] [MASK] hello world ##s ##er un ##believ ##able der die das und \
     strasse ##nbahn uber ##mut a b c d e f g ##a ##b ##c ##d ##e ##f ##g ##h 1 2 ##1 ##2 . , ! ? - # [ ] ( ) \
     中 国 ##ß ß é ı i ##i ✓ 한 ᄒ ##ᅡ ##ᆫ ² ½ o ##o";
 
