@@ -4,17 +4,30 @@
 //! our own, several times smaller and faster; it answers only where it gives what the reference gives, and the
 //! reference is not even loaded until a text needs it.
 
+mod added;
+mod characters;
+mod charsmap;
+mod compact;
 mod definition;
+mod lattice;
+mod packed;
 mod reference;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 pub(crate) mod toys;
+mod trie;
+mod unigram;
+mod wordpiece;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+use memmap2::Mmap;
 
 use crate::error::LoadError;
+use compact::Compact;
 use definition::Definition;
 use reference::Reference;
 
@@ -28,6 +41,9 @@ const BYTES_PER_TOKEN: usize = 256;
 /// A model's tokeniser.
 pub struct Tokenizer {
     path: PathBuf,
+    /// If the file's shape has one.
+    compact: Option<Compact>,
+    /// Loaded when a text needs it, at once if there is no compact form.
     reference: OnceLock<Result<Reference, LoadError>>,
     special: (Vec<u32>, Vec<u32>),
     unknown_id: Option<u32>,
@@ -106,15 +122,78 @@ impl Tokenizer {
         let bytes = std::fs::read(path).map_err(|source| LoadError::read(path, source))?;
         let malformed = |reason| LoadError::malformed(path, reason);
         let definition = Definition::parse(&bytes).map_err(malformed)?;
+        let source_len = bytes.len() as u64;
+        drop(bytes);
+        let compact = Compact::build(&definition, source_len)
+            .inspect_err(
+                |uncovered| tracing::debug!(path = %path.display(), uncovered, "no compact tokeniser"),
+            )
+            .ok();
         let tokenizer = Self {
             path: path.to_path_buf(),
+            compact,
             reference: OnceLock::new(),
             unknown_id: definition.unknown_id().map_err(malformed)?,
             id_bounds: definition.id_bounds,
             special: definition.special,
         };
-        tokenizer.reference.get_or_init(|| Reference::open(path)).as_ref().map_err(again)?;
+        if tokenizer.compact.is_none() {
+            tokenizer.reference.get_or_init(|| Reference::open(path)).as_ref().map_err(again)?;
+        }
         Ok(tokenizer)
+    }
+
+    /// Maps a compact form that [`Self::compact_bytes`] gave. `path` is the `tokenizer.json` that it was made
+    /// from; it is read only when a text is not covered.
+    ///
+    /// # Errors
+    ///
+    /// When the form is not sound or of another version, or when the `tokenizer.json` is missing or of another
+    /// length than the one that the form was made from.
+    pub fn open_compact(compact: &Path, path: &Path) -> Result<Self, LoadError> {
+        Self::with_compact(Compact::open(compact)?, compact, path)
+    }
+
+    /// As [`Self::open_compact`], for a form that lies within a larger mapped file, which `compact` names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open_compact`].
+    pub fn from_map(
+        map: Arc<Mmap>,
+        place: Range<usize>,
+        compact: &Path,
+        path: &Path,
+    ) -> Result<Self, LoadError> {
+        let form = Compact::from_map(map, place).map_err(|reason| LoadError::malformed(compact, reason))?;
+        Self::with_compact(form, compact, path)
+    }
+
+    fn with_compact(form: Compact, compact: &Path, path: &Path) -> Result<Self, LoadError> {
+        let facts = form.facts();
+        let len = std::fs::metadata(path).map_err(|source| LoadError::read(path, source))?.len();
+        if len != facts.source_len {
+            let reason = format!("made from another {}: its length differs", path.display());
+            return Err(LoadError::malformed(compact, reason));
+        }
+        Ok(Self {
+            path: path.to_path_buf(),
+            special: facts.special.clone(),
+            unknown_id: facts.unknown_id,
+            id_bounds: facts.id_bounds,
+            compact: Some(form),
+            reference: OnceLock::new(),
+        })
+    }
+
+    /// The compact form, to be kept in a file; `None` when the tokeniser's shape has none.
+    pub fn compact_bytes(&self) -> Option<&[u8]> {
+        self.compact.as_ref().map(Compact::bytes)
+    }
+
+    /// Whether the reference has been loaded: a large vocabulary takes hundreds of MB there.
+    pub fn reference_loaded(&self) -> bool {
+        self.reference.get().is_some()
     }
 
     /// Appends a text's token ids, at most `options.limit`.
@@ -139,11 +218,50 @@ impl Tokenizer {
         let start = ids.len();
         ids.extend_from_slice(before);
         let own = ids.len();
-        self.reference()?.encode(shorten(text, options.limit, options.side), ids)?;
-        let count = ids.len() - own;
+        let count = self.encode_enough(text, room, options.side, ids)?;
         cut(ids, own, room, options.side);
         ids.extend_from_slice(after);
         Ok(Encoded { count: count + special, kept: ids.len() - start })
+    }
+
+    /// Appends the ids of a text, or of so much of it that more than `room` come of it; returns their number.
+    fn encode_enough(
+        &self,
+        text: &str,
+        room: usize,
+        side: TruncationSide,
+        ids: &mut Vec<u32>,
+    ) -> Result<usize, TokenizeError> {
+        let before = ids.len();
+        let mut bytes = room.saturating_mul(BYTES_PER_TOKEN).max(READ_BYTES);
+        loop {
+            let part = shorten(text, bytes, side);
+            if self.compact.as_ref().and_then(|compact| compact.encode(part, ids)).is_none() {
+                self.reference()?.encode(part, ids)?;
+            }
+            let count = ids.len() - before;
+            if part.len() == text.len() || count > room {
+                return Ok(count);
+            }
+            ids.truncate(before);
+            bytes = bytes.saturating_mul(4);
+        }
+    }
+
+    /// Appends the ids that the reference gives, without special tokens and without a limit: what [`Self::encode`]
+    /// is held against.
+    ///
+    /// # Errors
+    ///
+    /// When the reference refuses the text.
+    pub fn encode_by_reference(&self, text: &str, ids: &mut Vec<u32>) -> Result<(), TokenizeError> {
+        self.reference()?.encode(text, ids)
+    }
+
+    /// Appends the ids that the compact form gives, without special tokens and without a limit; false, and
+    /// nothing appended, when the text is not covered.
+    pub fn encode_by_compact(&self, text: &str, ids: &mut Vec<u32>) -> bool {
+        self.compact.as_ref().and_then(|compact| compact.encode(text, ids)).is_some()
     }
 
     /// All tokens of a text with their places in it. Needs the reference.
@@ -176,10 +294,9 @@ impl Tokenizer {
     }
 }
 
-/// The part of a text that is read under a limit of tokens. The cut is made at a space where one is near, so
-/// that the tokens on the near side are those of the whole text.
-fn shorten(text: &str, limit: usize, side: TruncationSide) -> &str {
-    let bytes = limit.saturating_mul(BYTES_PER_TOKEN).max(READ_BYTES);
+/// At most so many bytes of a text. The cut is made at a space where one is near, so that the tokens on the near
+/// side are those of the whole text.
+fn shorten(text: &str, bytes: usize, side: TruncationSide) -> &str {
     if text.len() <= bytes {
         return text;
     }

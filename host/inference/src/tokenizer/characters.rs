@@ -1,0 +1,171 @@
+//! What BERT's normaliser and pre-tokeniser make of each code point, as a table.
+//!
+//! The table is filled by asking the reference itself, a character at a time. That is exact for every text of
+//! covered characters because nothing in the normaliser looks at two characters at once but the canonical ordering
+//! of combining marks; marks that would outlive it are not covered.
+
+use tokenizers::normalizers::BertNormalizer;
+use tokenizers::{NormalizedString, Normalizer};
+use unicode_categories::UnicodeCategories;
+
+use super::reference::guarded;
+
+/// Code points up to here have an entry; those beyond are not covered.
+const CODE_POINTS: usize = 0x2_0000;
+const BLOCK: usize = 128;
+/// A character that the normaliser leaves alone, between the characters it is asked about.
+const SEPARATOR: char = '\u{2581}';
+
+/// What becomes of one code point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It may depend on its neighbours, or is not known: the reference is to decide.
+    Uncovered,
+    /// It is removed.
+    Drop,
+    /// It separates words.
+    Space,
+    /// It becomes this character, part of a word.
+    Word(char),
+    /// It becomes this character, a word of its own.
+    Alone(char),
+    /// It becomes several characters: an offset for [`Characters::several`].
+    Several(u32),
+}
+
+/// The table: block numbers, blocks of entries, characters of entries with several.
+#[derive(Clone, Copy)]
+pub(super) struct Characters<'a> {
+    index: &'a [u32],
+    entries: &'a [u32],
+    pool: &'a [u32],
+}
+
+impl<'a> Characters<'a> {
+    /// Takes little-endian arrays as [`build`] makes them; any numbers are safe.
+    pub(super) fn new(index: &'a [u32], entries: &'a [u32], pool: &'a [u32]) -> Self {
+        Self { index, entries, pool }
+    }
+
+    #[inline]
+    pub(super) fn fate(self, character: char) -> Fate {
+        let point = character as usize;
+        let block = self.index.get(point / BLOCK).map_or(0, |block| u32::from_le(*block));
+        let entry = self.entries.get(block as usize * BLOCK + point % BLOCK);
+        decode(entry.map_or(0, |entry| u32::from_le(*entry)))
+    }
+
+    /// The characters of an entry with several, each with its own fate (`Space`, `Word` or `Alone`).
+    pub(super) fn several(self, offset: u32) -> impl Iterator<Item = Fate> + 'a {
+        let rest = self.pool.get(offset as usize..).unwrap_or_default();
+        let count = rest.first().map_or(0, |count| u32::from_le(*count));
+        rest.iter().skip(1).take(count as usize).map(|entry| decode(u32::from_le(*entry)))
+    }
+}
+
+fn decode(entry: u32) -> Fate {
+    let payload = entry >> 3;
+    let character = |fate: fn(char) -> Fate| char::from_u32(payload).map_or(Fate::Uncovered, fate);
+    match entry & 7 {
+        1 => Fate::Drop,
+        2 => Fate::Space,
+        3 => character(Fate::Word),
+        4 => character(Fate::Alone),
+        5 => Fate::Several(payload),
+        _ => Fate::Uncovered,
+    }
+}
+
+fn encode(fate: Fate) -> u32 {
+    match fate {
+        Fate::Uncovered => 0,
+        Fate::Drop => 1,
+        Fate::Space => 2,
+        Fate::Word(character) => 3 | (character as u32) << 3,
+        Fate::Alone(character) => 4 | (character as u32) << 3,
+        Fate::Several(offset) => 5 | offset << 3,
+    }
+}
+
+/// The arrays of a table (little-endian): index, entries, pool.
+pub(super) type Arrays = (Vec<u32>, Vec<u32>, Vec<u32>);
+
+/// Asks the reference about every code point.
+pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
+    let strips = normalizer.strip_accents.unwrap_or(normalizer.lowercase);
+    let (mut index, mut entries, mut pool) = (Vec::new(), Vec::<u32>::new(), Vec::new());
+    for start in (0..CODE_POINTS).step_by(8 * BLOCK) {
+        let points: Vec<u32> = (start as u32..(start + 8 * BLOCK) as u32).collect();
+        let asked: Vec<char> = points
+            .iter()
+            .filter_map(|point| char::from_u32(*point))
+            .filter(|asked| stable(*asked, strips))
+            .collect();
+        let answers = normalized(normalizer, &asked)?;
+        let mut answers = asked.iter().zip(answers).peekable();
+        let fates = points.iter().map(|point| {
+            let answer = answers.next_if(|(asked, _)| **asked as u32 == *point);
+            let fate = answer.map_or(Fate::Uncovered, |(_, answer)| fate(&answer, strips, &mut pool));
+            encode(fate).to_le()
+        });
+        let fates: Vec<u32> = fates.collect();
+        for block in fates.chunks(BLOCK) {
+            let known = entries.chunks(BLOCK).position(|known| known == block);
+            let number = known.unwrap_or(entries.len() / BLOCK);
+            if known.is_none() {
+                entries.extend_from_slice(block);
+            }
+            index.push((number as u32).to_le());
+        }
+    }
+    Ok((index, entries, pool))
+}
+
+/// Whether a character's part in canonical ordering is known: it takes none, or is removed.
+fn stable(character: char, strips: bool) -> bool {
+    // Blocks of symbols in which Unicode has never put a mark; the class table is older than many of them.
+    let symbols = matches!(character as u32, 0x2190..=0x2bff | 0x1f000..=0x1faff);
+    let known = character.is_letter()
+        || character.is_number()
+        || character.is_punctuation()
+        || character.is_symbol()
+        || character.is_separator()
+        || character.is_other()
+        || character.is_mark_nonspacing();
+    character != SEPARATOR && (!strips || symbols || known)
+}
+
+/// What the normaliser makes of each character.
+fn normalized(normalizer: &BertNormalizer, asked: &[char]) -> Result<Vec<String>, String> {
+    let text: String = asked.iter().flat_map(|character| [SEPARATOR, *character]).collect();
+    let mut text = NormalizedString::from(text);
+    guarded(|| normalizer.normalize(&mut text).map_err(|fault| fault.to_string()))?;
+    let answers: Vec<String> = text.get().split(SEPARATOR).skip(1).map(str::to_owned).collect();
+    match answers.len() == asked.len() {
+        true => Ok(answers),
+        false => Err("the normaliser does not leave U+2581 alone".to_owned()),
+    }
+}
+
+fn fate(answer: &str, strips: bool, pool: &mut Vec<u32>) -> Fate {
+    let one = |character: char| match character {
+        _ if character.is_whitespace() => Fate::Space,
+        _ if character.is_ascii_punctuation() || character.is_punctuation() => Fate::Alone(character),
+        _ => Fate::Word(character),
+    };
+    if strips && answer.chars().any(UnicodeCategories::is_mark) {
+        return Fate::Uncovered;
+    }
+    let characters: Vec<char> = answer.chars().collect();
+    match *characters.as_slice() {
+        [] => Fate::Drop,
+        [single] => one(single),
+        [' ', single, ' '] if !single.is_whitespace() => Fate::Alone(single),
+        ref several => {
+            let offset = pool.len() as u32;
+            pool.push((several.len() as u32).to_le());
+            pool.extend(several.iter().map(|character| encode(one(*character)).to_le()));
+            Fate::Several(offset)
+        }
+    }
+}

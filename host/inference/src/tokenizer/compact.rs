@@ -1,0 +1,190 @@
+//! The compact forms: built from a definition, or mapped from a file, and then the same.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
+
+use super::added::Added;
+use super::definition::Definition;
+use super::lattice::Node;
+use super::packed::Packed;
+use super::reference::guarded;
+use super::{unigram, wordpiece};
+use crate::error::LoadError;
+
+/// A tokeniser in compact form.
+pub(super) struct Compact {
+    packed: Packed,
+    facts: Facts,
+    shape: Shape,
+    /// To be found in the text as it is, and in its normalised form.
+    added: (Added, Added),
+}
+
+/// What holds for the tokeniser as a whole, as the first section of the form (JSON).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// Bytes of the `tokenizer.json` that the form was made from.
+    pub(super) source_len: u64,
+    pub(super) special: (Vec<u32>, Vec<u32>),
+    pub(super) unknown_id: Option<u32>,
+    pub(super) id_bounds: (u32, u32),
+    added: (Vec<String>, Vec<String>),
+    model: Model,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Model {
+    WordPiece(wordpiece::Parameters),
+    Unigram(unigram::Parameters),
+}
+
+/// What is looked up by byte, made from the sections when the form is opened.
+enum Shape {
+    WordPiece([u8; 128]),
+    Unigram([unigram::Ascii; 128]),
+}
+
+/// Working memory of a text; kept for each thread.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// The normalised text; see the two `encode` functions.
+    pub(super) text: Vec<u8>,
+    pub(super) nodes: Vec<Node>,
+}
+
+/// Working memory above this many bytes of text is given back.
+const KEPT_BYTES: usize = 64 << 10;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Compact {
+    /// Builds a form, or says what in the definition has none.
+    pub(super) fn build(definition: &Definition, source_len: u64) -> Result<Self, String> {
+        let (model, mut sections) = match definition.model.kind.as_deref() {
+            Some("WordPiece") => {
+                wordpiece::build(definition).map(|(own, sections)| (Model::WordPiece(own), sections))?
+            }
+            Some("Unigram") => {
+                unigram::build(definition).map(|(own, sections)| (Model::Unigram(own), sections))?
+            }
+            other => return Err(format!("model {}", other.unwrap_or("without type"))),
+        };
+        let facts = Facts {
+            source_len,
+            special: definition.special.clone(),
+            unknown_id: definition.unknown_id()?,
+            id_bounds: definition.id_bounds,
+            added: added(definition, &model)?,
+            model,
+        };
+        sections.insert(0, serde_json::to_vec(&facts).map_err(|fault| fault.to_string())?);
+        let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
+        Self::new(Packed::new(&sections))
+    }
+
+    /// Maps a file of this form.
+    pub(super) fn open(path: &Path) -> Result<Self, LoadError> {
+        Self::new(Packed::open(path)?).map_err(|reason| LoadError::malformed(path, reason))
+    }
+
+    /// Takes a part of a mapped file.
+    pub(super) fn from_map(map: Arc<Mmap>, place: Range<usize>) -> Result<Self, String> {
+        Self::new(Packed::from_map(map, place)?)
+    }
+
+    fn new(packed: Packed) -> Result<Self, String> {
+        let facts: Facts = serde_json::from_slice(packed.section(0)).map_err(|fault| fault.to_string())?;
+        let bound = facts.id_bounds.0;
+        let broken = || "a section of the compact tokeniser contradicts another".to_owned();
+        let sound = match &facts.model {
+            Model::WordPiece(parameters) => wordpiece::check(parameters, &packed, bound),
+            Model::Unigram(parameters) => unigram::check(parameters, &packed, bound),
+        };
+        let special = facts.special.0.iter().chain(&facts.special.1).chain(&facts.unknown_id);
+        if !sound || bound > facts.id_bounds.1 || special.copied().any(|id| id >= facts.id_bounds.1) {
+            return Err(broken());
+        }
+        let shape = match &facts.model {
+            Model::WordPiece(_) => Shape::WordPiece(wordpiece::ascii(&packed).ok_or_else(broken)?),
+            Model::Unigram(parameters) => Shape::Unigram(unigram::ascii(parameters, &packed)),
+        };
+        let added = (Added::new(facts.added.0.clone()), Added::new(facts.added.1.clone()));
+        Ok(Self { packed, facts, shape, added })
+    }
+
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The form as it is written to a file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.packed.bytes()
+    }
+
+    /// Appends a text's ids without special tokens; `None` (and nothing appended) if the text is not covered.
+    pub(super) fn encode(&self, text: &str, ids: &mut Vec<u32>) -> Option<()> {
+        if self.added.0.occurs(text.as_bytes()) {
+            return None;
+        }
+        let before = ids.len();
+        let covered = SCRATCH.with_borrow_mut(|scratch| {
+            let covered = match (&self.facts.model, &self.shape) {
+                (Model::WordPiece(parameters), Shape::WordPiece(ascii)) => {
+                    wordpiece::encode(parameters, &self.packed, ascii, text, scratch, ids)
+                }
+                (Model::Unigram(parameters), Shape::Unigram(ascii)) => {
+                    unigram::encode(parameters, &self.packed, ascii, text, scratch, ids)
+                }
+                _ => None,
+            };
+            let covered = covered.filter(|()| !self.added.1.occurs(&scratch.text));
+            if scratch.text.capacity() > KEPT_BYTES || scratch.nodes.capacity() > KEPT_BYTES {
+                *scratch = Scratch::default();
+            }
+            covered
+        });
+        if covered.is_none() {
+            ids.truncate(before);
+        }
+        covered
+    }
+}
+
+/// Added tokens to be found in a text as it is, and those to be found in its normalised form.
+fn added(definition: &Definition, model: &Model) -> Result<(Vec<String>, Vec<String>), String> {
+    let normalizer: Option<NormalizerWrapper> =
+        serde_json::from_value(definition.normalizer.clone()).map_err(|fault| fault.to_string())?;
+    let (mut raw, mut normalized) = (Vec::new(), Vec::new());
+    for (token, _) in &definition.added {
+        if !token.normalized {
+            raw.push(token.content.clone());
+            continue;
+        }
+        let mut content = NormalizedString::from(token.content.as_str());
+        if let Some(normalizer) = &normalizer {
+            guarded(|| normalizer.normalize(&mut content).map_err(|fault| fault.to_string()))?;
+        }
+        let pattern = match model {
+            Model::WordPiece(_) => {
+                let words: String = content.get().split_whitespace().collect();
+                (!words.is_empty()).then_some(words)
+            }
+            Model::Unigram(parameters) => parameters.pattern(content.get()),
+        };
+        normalized.push(pattern.ok_or_else(|| format!("added token `{}`", token.content))?);
+    }
+    Ok((raw, normalized))
+}
+
+/// Numbers as they stand, in bytes of this machine's order; whoever made them has put them in file order.
+pub(super) fn u32_bytes(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}

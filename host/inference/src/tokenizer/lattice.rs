@@ -1,0 +1,109 @@
+//! The best segmentation of a word by a Unigram model (Viterbi), with the sums and the ties of the reference.
+
+use super::trie::Trie;
+
+/// The best way found to a byte of the word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    score: f64,
+    /// Where its last piece begins; `NOWHERE` for a byte that nothing ends at.
+    start: u32,
+    id: u32,
+}
+
+const NOWHERE: u32 = u32::MAX;
+const NONE: Node = Node { score: 0.0, start: NOWHERE, id: 0 };
+
+/// A model and room for one word's nodes.
+pub(super) struct Lattice<'a> {
+    trie: Trie<'a>,
+    root: u32,
+    /// Bits of each piece's score, an f64.
+    scores: &'a [u64],
+    unknown: u32,
+    unknown_score: f64,
+    nodes: &'a mut Vec<Node>,
+}
+
+impl<'a> Lattice<'a> {
+    /// Takes the sections of a compact form and the unknown piece's id and score.
+    pub(super) fn new(
+        units: &'a [u32],
+        scores: &'a [u64],
+        (unknown, unknown_score): (u32, f64),
+        nodes: &'a mut Vec<Node>,
+    ) -> Self {
+        let trie = Trie::new(units);
+        Self { trie, root: trie.root(), scores, unknown, unknown_score, nodes }
+    }
+
+    /// Appends the ids of a word (UTF-8); neighbouring unknown characters are one token.
+    pub(super) fn segment(&mut self, word: &[u8], ids: &mut Vec<u32>) {
+        self.fill(word);
+        let begin = ids.len();
+        let mut end = word.len();
+        let mut unknown_before = false;
+        while let Some(node) = self.nodes.get(end).filter(|node| end > 0 && node.start != NOWHERE) {
+            let unknown = node.id == self.unknown;
+            if !(unknown && unknown_before) {
+                ids.push(node.id);
+            }
+            unknown_before = unknown;
+            end = node.start as usize;
+        }
+        if let Some(own) = ids.get_mut(begin..) {
+            own.reverse();
+        }
+    }
+
+    #[inline]
+    fn fill(&mut self, word: &[u8]) {
+        self.nodes.clear();
+        self.nodes.resize(word.len() + 1, NONE);
+        let mut rest = word;
+        while let Some(first) = rest.first() {
+            let at = word.len() - rest.len();
+            let character = utf8_len(*first);
+            let Some((from, ahead)) = self.nodes.get_mut(at..).and_then(<[Node]>::split_first_mut) else {
+                return;
+            };
+            let so_far = from.score;
+            let mut unit = self.root;
+            let mut single = false;
+            for (len, (byte, node)) in rest.iter().zip(ahead.iter_mut()).enumerate() {
+                let Some(child) = self.trie.child(unit, *byte) else { break };
+                unit = child;
+                if !Trie::ends(unit) {
+                    continue;
+                }
+                let Some(id) = self.trie.value(unit) else { continue };
+                let Some(score) = self.scores.get(id as usize) else { continue };
+                offer(node, f64::from_bits(u64::from_le(*score)) + so_far, at, id);
+                single |= len + 1 == character;
+            }
+            if !single && let Some(node) = ahead.get_mut(character - 1) {
+                offer(node, self.unknown_score + so_far, at, self.unknown);
+            }
+            rest = rest.get(character..).unwrap_or_default();
+        }
+    }
+}
+
+/// The first of equally good ways stays.
+#[inline(always)]
+fn offer(node: &mut Node, score: f64, start: usize, id: u32) {
+    if node.start == NOWHERE || score > node.score {
+        *node = Node { score, start: start as u32, id };
+    }
+}
+
+/// Bytes of the character that begins with this one.
+#[inline(always)]
+fn utf8_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    }
+}
