@@ -5,7 +5,7 @@
 //! follows" in bit 8, and the offset to its children in bits 10-31 (times 256 if bit 9 is set); a child stands at
 //! `parent ^ offset ^ label`, a value at `parent ^ offset` with bit 31 set. All numbers little-endian.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use tokenizers::NormalizedString;
 
@@ -83,6 +83,8 @@ pub fn encode(map: &BTreeMap<String, String>) -> Option<Vec<u8>> {
 struct Trie {
     units: Vec<u32>,
     taken: Vec<bool>,
+    /// A child knows its label but not its parent: two nodes with one base would have each other's children.
+    bases: HashSet<u32>,
     /// No free place lies before this one.
     first_free: u32,
 }
@@ -101,7 +103,7 @@ impl Trie {
             self.take(0);
         }
         // A value is a child of label zero.
-        let base = self.base(node, value.is_some().then_some(0).into_iter().chain(labels.iter().copied()))?;
+        let base = self.base(value.is_some().then_some(0).into_iter().chain(labels.iter().copied()))?;
         let offset = node ^ base;
         let encoded = if offset < 1 << 21 {
             offset << 10
@@ -124,13 +126,13 @@ impl Trie {
     }
 
     /// Finds and takes a base at which every label's place is free.
-    fn base(&mut self, node: u32, labels: impl Iterator<Item = u8> + Clone) -> Option<u32> {
+    fn base(&mut self, labels: impl Iterator<Item = u8> + Clone) -> Option<u32> {
         let first = u32::from(labels.clone().next()?);
         let mut place = self.first_free;
         loop {
             let base = place ^ first;
-            // A node may not be its own child, and the root's place is taken: both fall out of `free`.
-            if base != node && labels.clone().all(|label| self.free(base ^ u32::from(label))) {
+            if !self.bases.contains(&base) && labels.clone().all(|label| self.free(base ^ u32::from(label))) {
+                self.bases.insert(base);
                 for label in labels {
                     self.take(base ^ u32::from(label));
                 }
