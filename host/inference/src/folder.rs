@@ -1,5 +1,147 @@
 //! A model's folder and the small JSON files in it that say what the model is.
 
 pub mod contents;
+mod family;
 mod json;
+mod layout;
+mod length;
+mod modules;
+mod prompts;
 pub mod provenance;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+pub use self::family::{Architecture, Family};
+pub use self::modules::Pooling;
+pub use self::prompts::Prompts;
+use self::provenance::Provenance;
+use crate::error::LoadError;
+use crate::progress::Progress;
+use crate::tensors::Tensors;
+
+/// Names under which static models keep their table: model2vec's, its oldest one, sentence-transformers'.
+pub const STATIC_TABLES: [&str; 3] = ["embeddings", "0", "embedding.weight"];
+
+/// What a model's folder says about the model. Weights and tokeniser are located, not read.
+#[derive(Debug)]
+pub struct ModelFolder {
+    /// The folder as it was named.
+    pub path: PathBuf,
+    /// Encoder or static model.
+    pub family: Family,
+    /// The configuration file, as it is.
+    pub config: Value,
+    /// Where the configuration file lies: `config.json`, or `config_sentence_transformers.json` in some static
+    /// models.
+    pub config_path: PathBuf,
+    /// `tokenizer.json`.
+    pub tokenizer: PathBuf,
+    /// `model.safetensors`.
+    pub weights: PathBuf,
+    /// How token vectors become one vector.
+    pub pooling: Pooling,
+    /// Whether vectors are scaled to length 1; `None` if the model does not say (servers do it then).
+    pub normalize: Option<bool>,
+    /// Whether text is lower-cased before it is tokenised.
+    pub lower_case: bool,
+    /// Prefixes for queries, passages and the like.
+    pub prompts: Prompts,
+    /// Longest input in tokens, special tokens included; `None` if there is no limit or none is stated.
+    pub max_length: Option<usize>,
+    /// Where the model came from, if it was pulled or converted.
+    pub provenance: Option<Provenance>,
+    digest: OnceLock<String>,
+}
+
+impl ModelFolder {
+    /// Reads a folder's JSON files. Layouts of static models: everything in the folder; weights and tokeniser in
+    /// `0_StaticEmbedding`; or the folder is such a one and the configuration lies above it.
+    ///
+    /// # Errors
+    ///
+    /// When a needed file is missing or malformed, the architecture or the pooling is not served, or the model
+    /// has a module (such as `Dense`) that is not.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let layout = layout::find(path)?;
+        let config: Value = json::read(&layout.config)?;
+        let family = family::detect(&layout, &config)?;
+        let (pooling, normalize, max_length) = match family {
+            Family::Encoder(architecture) => (
+                modules::pooling(&layout)?,
+                modules::normalize(&layout),
+                length::encoder(&layout, &config, architecture)?,
+            ),
+            Family::Static => {
+                let stated = config.get("normalize").and_then(Value::as_bool);
+                // A list of modules without `Normalize` does not count as "no" here: model2vec's loaders
+                // scale unless `config.json` forbids it.
+                let module = modules::normalize(&layout).filter(|present| *present);
+                (Pooling::Mean, stated.or(module), length::static_model(&config))
+            }
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            family,
+            lower_case: length::sentence_bert(&layout)?.do_lower_case,
+            prompts: prompts::read(&layout.root)?,
+            provenance: Provenance::read(&layout.root)?,
+            config,
+            config_path: layout.config,
+            tokenizer: layout.tokenizer,
+            weights: layout.weights,
+            pooling,
+            normalize,
+            max_length,
+            digest: OnceLock::new(),
+        })
+    }
+
+    /// SHA-256 of the weights as 64 lower-case hexadecimal digits: computed by reading the whole file once,
+    /// kept afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn weights_sha256(&self, progress: &mut dyn Progress) -> Result<&str, LoadError> {
+        if let Some(digest) = self.digest.get() {
+            return Ok(digest);
+        }
+        let digest = contents::sha256(&self.weights, progress)?;
+        Ok(self.digest.get_or_init(|| digest))
+    }
+
+    /// Length of the model's vectors.
+    ///
+    /// # Errors
+    ///
+    /// When neither the configuration nor the weights' header tells it.
+    pub fn dims(&self) -> Result<usize, LoadError> {
+        match self.family {
+            Family::Encoder(_) => self
+                .config
+                .get("hidden_size")
+                .and_then(Value::as_u64)
+                .and_then(|size| usize::try_from(size).ok())
+                .filter(|size| *size > 0)
+                .ok_or_else(|| {
+                    LoadError::malformed(&self.config_path, "`hidden_size` is missing or no number")
+                }),
+            Family::Static => {
+                let tensors = Tensors::open(&self.weights)?;
+                let table = STATIC_TABLES.iter().find_map(|name| tensors.get(name));
+                match table.map(|table| table.shape) {
+                    Some([_, dims]) => Ok(*dims),
+                    _ => Err(LoadError::malformed(
+                        &self.weights,
+                        "there is no two-dimensional table of vectors",
+                    )),
+                }
+            }
+        }
+    }
+}

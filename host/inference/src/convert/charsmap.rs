@@ -17,7 +17,8 @@ const LAST: u32 = 0x2_FFFF;
 const GRAPHEME_BYTES: usize = 6;
 
 /// Deprecated combining marks and the marks they stand for.
-const DEPRECATED_MARKS: [(char, char); 3] = [('\u{300}', '\u{340}'), ('\u{301}', '\u{341}'), ('\u{313}', '\u{343}')];
+const DEPRECATED_MARKS: [(char, char); 3] =
+    [('\u{300}', '\u{340}'), ('\u{301}', '\u{341}'), ('\u{313}', '\u{343}')];
 
 /// Adds the canonical compositions (`u` + U+0308 becomes `ü`) that a map of single characters cannot tell; text
 /// in decomposed form would else lose its accents to unknown pieces.

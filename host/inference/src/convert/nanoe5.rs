@@ -60,7 +60,8 @@ pub fn convert_into(
     let shape = source.shape;
     tokenizer::write(&source, &folder.join("tokenizer.json"))?;
     weights::write(&mut source, &folder.join("model.safetensors"), progress)?;
-    let [bos, eos, pad, unk] = [shape.bos, shape.eos, shape.pad, shape.unk].map(|id| source.piece(id).to_owned());
+    let [bos, eos, pad, unk] =
+        [shape.bos, shape.eos, shape.pad, shape.unk].map(|id| source.piece(id).to_owned());
     let texts = [
         (
             "config.json",

@@ -29,11 +29,16 @@ impl Staging {
     /// When the target exists, has no name, or the folder cannot be made.
     pub fn begin(target: &Path) -> Result<Self, SourceError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
+        let name =
+            target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
         if target.exists() {
-            return Err(SourceError::unwritable(target, "it exists already; remove it or name another folder"));
+            return Err(SourceError::unwritable(
+                target,
+                "it exists already; remove it or name another folder",
+            ));
         }
-        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(|source| SourceError::write(parent, source))?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let hidden = format!(".{}{MARK}{}-{number}", name.to_string_lossy(), std::process::id());

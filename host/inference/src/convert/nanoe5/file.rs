@@ -134,9 +134,12 @@ impl E5File {
 
     /// A tensor of a known number of elements.
     pub fn tensor(&self, name: &str, elements: usize) -> Result<Entry, LoadError> {
-        let entry = self.tensors.get(name).ok_or_else(|| self.fault(format!("tensor `{name}` is missing")))?;
+        let entry =
+            self.tensors.get(name).ok_or_else(|| self.fault(format!("tensor `{name}` is missing")))?;
         if entry.elements != elements {
-            return Err(self.fault(format!("tensor `{name}` has {} elements, not {elements}", entry.elements)));
+            return Err(
+                self.fault(format!("tensor `{name}` has {} elements, not {elements}", entry.elements))
+            );
         }
         Ok(*entry)
     }
@@ -148,7 +151,9 @@ impl E5File {
         step: usize,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.reader.seek(SeekFrom::Start(entry.offset)).map_err(|source| LoadError::read(&self.path, source))?;
+        self.reader
+            .seek(SeekFrom::Start(entry.offset))
+            .map_err(|source| LoadError::read(&self.path, source))?;
         self.position = entry.offset;
         let mut left = entry.bytes;
         while left > 0 {
@@ -185,14 +190,29 @@ impl E5File {
         if block != BLOCK {
             return Err(self.fault(format!("blocks of {block} elements are not known; known are {BLOCK}")));
         }
-        if !hidden.is_multiple_of(BLOCK) || !intermediate.is_multiple_of(BLOCK) || !hidden.is_multiple_of(heads) {
+        if !hidden.is_multiple_of(BLOCK)
+            || !intermediate.is_multiple_of(BLOCK)
+            || !hidden.is_multiple_of(heads)
+        {
             let sizes = format!("{hidden} (hidden), {intermediate} (feed-forward), {heads} (heads)");
             return Err(self.fault(format!("sizes do not fit together: {sizes}")));
         }
         if layers > LAYER_LIMIT || !(epsilon > 0.0 && epsilon < 1.0) {
-            return Err(self.fault(format!("{layers} layers with layer norm epsilon {epsilon} cannot be right")));
+            return Err(
+                self.fault(format!("{layers} layers with layer norm epsilon {epsilon} cannot be right"))
+            );
         }
-        let shape = Shape { hidden, layers, heads, intermediate, vocabulary, positions, types, epsilon, ..self.shape };
+        let shape = Shape {
+            hidden,
+            layers,
+            heads,
+            intermediate,
+            vocabulary,
+            positions,
+            types,
+            epsilon,
+            ..self.shape
+        };
         self.shape = shape;
         Ok(())
     }
@@ -277,7 +297,9 @@ impl E5File {
             let (storage, expected) = match storage {
                 0 => (Storage::F32, elements as u64 * 4),
                 1 if elements.is_multiple_of(BLOCK) => (Storage::Q4, (elements / BLOCK * BLOCK_BYTES) as u64),
-                _ => return Err(self.fault(format!("tensor `{name}` is stored in an unknown way ({storage})"))),
+                _ => {
+                    return Err(self.fault(format!("tensor `{name}` is stored in an unknown way ({storage})")));
+                }
             };
             if bytes != expected {
                 return Err(self.fault(format!("tensor `{name}` has {bytes} bytes, not {expected}")));
@@ -296,7 +318,8 @@ impl E5File {
 
     /// Tensors lie behind the directory and do not overlap: a wrong offset would else read another's weights.
     fn check_places(&self, tensors: &HashMap<String, Entry>) -> Result<(), LoadError> {
-        let mut places: Vec<_> = tensors.iter().map(|(name, entry)| (entry.offset, entry.bytes, name)).collect();
+        let mut places: Vec<_> =
+            tensors.iter().map(|(name, entry)| (entry.offset, entry.bytes, name)).collect();
         places.sort_unstable();
         let mut free_from = self.position;
         for (offset, bytes, name) in places {

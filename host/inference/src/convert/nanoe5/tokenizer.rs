@@ -40,7 +40,8 @@ pub fn write(source: &E5File, path: &Path) -> Result<(), SourceError> {
         .collect();
     let token = |token: &str| json!({ "SpecialToken": { "id": token, "type_id": 0 } });
     let sequence = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });
-    let metaspace = json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true });
+    let metaspace =
+        json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true });
     let mut head = json!({
         "version": "1.0",
         "truncation": null,
@@ -67,7 +68,11 @@ pub fn write(source: &E5File, path: &Path) -> Result<(), SourceError> {
     head.pop();
     let written = File::create(path).and_then(|file| {
         let mut out = BufWriter::new(file);
-        write!(out, r#"{head},"model":{{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":["#, shape.unk)?;
+        write!(
+            out,
+            r#"{head},"model":{{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":["#,
+            shape.unk
+        )?;
         for (id, (piece, score)) in source.pieces.iter().enumerate() {
             out.write_all(if id == 0 { b"\n" } else { b",\n" })?;
             serde_json::to_writer(&mut out, &(piece, f64::from(*score)))?;

@@ -100,7 +100,8 @@ fn header(plan: &[Planned]) -> (Vec<u8>, u64) {
             Storage::Q4 => ("F16", 2),
         };
         let end = offset + entry.elements as u64 * size;
-        entries.insert(name.clone(), json!({ "dtype": dtype, "shape": shape, "data_offsets": [offset, end] }));
+        entries
+            .insert(name.clone(), json!({ "dtype": dtype, "shape": shape, "data_offsets": [offset, end] }));
         offset = end;
     }
     let mut header = serde_json::Value::Object(entries).to_string().into_bytes();

@@ -1,0 +1,131 @@
+//! `modules.json` and the pooling module of sentence-transformers.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::json;
+use super::layout::Layout;
+use crate::error::LoadError;
+
+const FILE: &str = "modules.json";
+
+/// How an encoder's token vectors become one vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooling {
+    /// The mean over all tokens.
+    Mean,
+    /// The first token's vector.
+    Cls,
+    /// The last token's vector.
+    Last,
+}
+
+impl Pooling {
+    /// The name that clients of embedding servers know: `mean`, `cls`, `last`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Cls => "cls",
+            Self::Last => "last",
+        }
+    }
+}
+
+/// One step of a model.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Module {
+    /// Folder of the step's own files, below the model's.
+    #[serde(default)]
+    path: PathBuf,
+    /// Dotted name of the Python class.
+    #[serde(rename = "type")]
+    class: String,
+}
+
+impl Module {
+    /// The class's own name.
+    fn kind(&self) -> &str {
+        self.class.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Whether this is the step with the token vectors of a static model.
+    pub fn is_static(&self) -> bool {
+        self.kind() == "StaticEmbedding"
+    }
+
+    /// Where the weights lie, if this is the step that has them.
+    pub fn transformer_path(&self) -> Option<&Path> {
+        matches!(self.kind(), "Transformer" | "StaticEmbedding").then_some(&self.path)
+    }
+}
+
+/// Reads a folder's `modules.json`.
+pub fn read(folder: &Path) -> Result<Option<Vec<Module>>, LoadError> {
+    let path = folder.join(FILE);
+    let modules: Option<Vec<Module>> = json::read_optional(&path)?;
+    for module in modules.iter().flatten() {
+        if !module.path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+            let reason = format!("module path `{}` leads out of the model's folder", module.path.display());
+            return Err(LoadError::malformed(&path, reason));
+        }
+        if !matches!(module.kind(), "Transformer" | "StaticEmbedding" | "Pooling" | "Normalize" | "Dropout") {
+            // Leaving a step out would give vectors that look right and are wrong.
+            let reason =
+                format!("module `{}` is not served; vectors without it would be wrong", module.class);
+            return Err(LoadError::malformed(&path, reason));
+        }
+    }
+    Ok(modules)
+}
+
+/// Whether the model has a `Normalize` step; `None` without a list of modules.
+pub fn normalize(layout: &Layout) -> Option<bool> {
+    layout.modules.as_ref().map(|modules| modules.iter().any(|module| module.kind() == "Normalize"))
+}
+
+/// The pooling of an encoder: as its module says, else the mean (what sentence-transformers adds to a bare
+/// transformer).
+pub fn pooling(layout: &Layout) -> Result<Pooling, LoadError> {
+    let module = layout.modules.iter().flatten().find(|module| module.kind() == "Pooling");
+    let folder = match module {
+        Some(module) => layout.root.join(&module.path),
+        None => layout.root.join("1_Pooling"),
+    };
+    let path = folder.join("config.json");
+    let config = if module.is_some() { json::read(&path).map(Some)? } else { json::read_optional(&path)? };
+    match config {
+        Some(config) => parse(&path, &config),
+        None => Ok(Pooling::Mean),
+    }
+}
+
+fn parse(path: &Path, config: &Map<String, Value>) -> Result<Pooling, LoadError> {
+    if config.get("include_prompt") == Some(&Value::Bool(false)) {
+        return Err(LoadError::malformed(path, "`include_prompt: false` is not served"));
+    }
+    let mut modes: Vec<&str> = config
+        .iter()
+        .filter(|(_, value)| **value == Value::Bool(true))
+        .filter_map(|(name, _)| name.strip_prefix("pooling_mode_"))
+        .collect();
+    match config.get("pooling_mode") {
+        Some(Value::String(mode)) => modes.push(mode),
+        Some(Value::Array(list)) => modes.extend(list.iter().filter_map(Value::as_str)),
+        _ => {}
+    }
+    match modes.as_slice() {
+        ["mean_tokens" | "mean"] => Ok(Pooling::Mean),
+        ["cls_token" | "cls"] => Ok(Pooling::Cls),
+        ["lasttoken" | "last_token" | "last"] => Ok(Pooling::Last),
+        [] => Err(LoadError::malformed(path, "no pooling mode is set; served are mean, cls and last")),
+        modes => {
+            let modes = modes.join(" with ");
+            Err(LoadError::malformed(
+                path,
+                format!("pooling mode `{modes}` is not served; served are mean, cls and last"),
+            ))
+        }
+    }
+}
