@@ -31,6 +31,14 @@ pub enum LoadError {
         /// The names that are served.
         served: String,
     },
+    /// The processor lacks the instructions of the kernel asked for.
+    #[error("kernel `{kernel}` does not run on this processor; available are {available}")]
+    Kernel {
+        /// The kernel asked for.
+        kernel: &'static str,
+        /// Those that run.
+        available: String,
+    },
 }
 
 impl LoadError {
@@ -78,5 +86,64 @@ impl SourceError {
     /// A file or folder that may not be written.
     pub fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unwritable { path: path.to_path_buf(), reason: reason.into() }
+/// A text that cannot be embedded; texts are counted from zero within their batch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// A token id outside the model's vocabulary.
+    #[error("text {text}: token id {id} is not below the vocabulary's {vocabulary}")]
+    Vocabulary {
+        /// The text.
+        text: usize,
+        /// The id.
+        id: u32,
+        /// Number of ids.
+        vocabulary: usize,
+    },
+    /// More tokens than the model has positions.
+    #[error("text {text}: {tokens} tokens are more than the model's {limit}")]
+    TooLong {
+        /// The text.
+        text: usize,
+        /// Its tokens.
+        tokens: usize,
+        /// The model's limit.
+        limit: usize,
+    },
+    /// A text without a token has no vector.
+    #[error("text {text}: no tokens")]
+    Empty {
+        /// The text.
+        text: usize,
+    },
+    /// Offsets or the output do not fit the ids.
+    #[error("batch of {texts} texts: {reason}")]
+    Shape {
+        /// Number of texts.
+        texts: usize,
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// The vector holds infinities or no numbers: the model's weights are broken.
+    #[error("text {text}: the vector is not finite")]
+    NotFinite {
+        /// The text.
+        text: usize,
+    },
+    /// Inference panicked; only this unit of work is lost.
+    #[error("inference failed: {0}")]
+    Panicked(String),
+}
+
+impl EmbedError {
+    /// The same fault of the text with another number: texts of a unit are counted from zero.
+    #[must_use]
+    pub fn of_text(self, text: usize) -> Self {
+        match self {
+            Self::Vocabulary { id, vocabulary, .. } => Self::Vocabulary { text, id, vocabulary },
+            Self::TooLong { tokens, limit, .. } => Self::TooLong { text, tokens, limit },
+            Self::Empty { .. } => Self::Empty { text },
+            Self::NotFinite { .. } => Self::NotFinite { text },
+            Self::Shape { .. } | Self::Panicked(_) => self,
+        }
     }
 }

@@ -1,0 +1,96 @@
+//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20]`.
+//!
+//! Prints one line: sentences a second (best and median), billions of operations a second, and their share of a
+//! peak loop of the same kernel in the same run.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod peak;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bulkhead_inference::encoder::{Dtype, Encoder, EncoderOptions, Scratch};
+use bulkhead_inference::pooling::Pooling;
+use bulkhead_inference::workers::Workers;
+
+struct Settings {
+    tokens: usize,
+    batch: usize,
+    threads: usize,
+    repeats: usize,
+    options: EncoderOptions,
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().expect("a model folder");
+    let mut settings =
+        Settings { tokens: 12, batch: 32, threads: 1, repeats: 20, options: EncoderOptions::default() };
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').expect("name=value");
+        match name {
+            "tokens" => settings.tokens = value.parse().expect("a number"),
+            "batch" => settings.batch = value.parse().expect("a number"),
+            "threads" => settings.threads = value.parse().expect("a number"),
+            "repeats" => settings.repeats = value.parse().expect("a number"),
+            "dtype" if value == "int8" => settings.options.dtype = Dtype::Int8,
+            "dtype" if value == "float32" => settings.options.dtype = Dtype::Float32,
+            "kernel" => settings.options.kernel = Some(value.parse().expect("a kernel")),
+            "cache" => settings.options.cache = Some(value.into()),
+            _ => panic!("unknown argument {argument}"),
+        }
+    }
+    measure(Path::new(&folder), &settings);
+}
+
+fn measure(folder: &Path, settings: &Settings) {
+    let Settings { tokens, batch, threads, repeats, options } = settings;
+    let opened = Instant::now();
+    let encoder = Arc::new(Encoder::open(folder, options).expect("a model"));
+    let opened = opened.elapsed();
+    let ids: Vec<u32> = (0..batch * tokens)
+        .map(|i| (1000 + i * 7919 % 20_000) as u32 % encoder.vocabulary() as u32)
+        .collect();
+    let offsets: Vec<usize> = (0..=*batch).map(|text| text * tokens).collect();
+    let mut out = vec![0.0; batch * encoder.dims()];
+    let workers = (*threads > 1).then(|| Workers::new(NonZeroUsize::new(*threads).unwrap()).unwrap());
+    let mut scratch = Scratch::new();
+    let mut run = || match &workers {
+        None => encoder.embed(&ids, &offsets, Pooling::Mean, &mut scratch, &mut out).unwrap(),
+        Some(workers) => workers
+            .embed_batch(&encoder, &ids, &offsets, Pooling::Mean, &mut out)
+            .into_iter()
+            .for_each(|result| result.unwrap()),
+    };
+    run();
+    let mut times = Vec::new();
+    let mut peak = 0.0_f64;
+    for _ in 0..*repeats {
+        // A repeat lasts at least 50 ms, so that the clock and the threads' waking do not count.
+        let started = Instant::now();
+        let mut passes = 0;
+        while started.elapsed() < Duration::from_millis(50) {
+            run();
+            passes += 1;
+        }
+        times.push(started.elapsed().as_secs_f64() / f64::from(passes));
+        peak = peak.max(peak::of(encoder.kernel(), options.dtype));
+    }
+    times.sort_by(f64::total_cmp);
+    let (best, median) = (times[0], times[times.len() / 2]);
+    let operations = (encoder.work(*tokens) * *batch as u64) as f64;
+    println!(
+        "{} {} tokens={tokens} batch={batch} threads={threads}: {:.0} sentences/s (median {:.0}), {:.0} Gop/s, \
+         {:.0} % of {:.0} a thread, opened in {:.1} ms",
+        encoder.kernel(),
+        encoder.dtype().name(),
+        *batch as f64 / best,
+        *batch as f64 / median,
+        operations / best / 1e9,
+        operations / best / 1e7 / (peak * *threads as f64),
+        peak,
+        opened.as_secs_f64() * 1e3,
+    );
+}

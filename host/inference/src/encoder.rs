@@ -1,0 +1,201 @@
+//! Encoders of BERT's shape (BERT, MiniLM, RoBERTa, XLM-R, e5, bge, gte): from token ids to vectors.
+//!
+//! The mathematics is that of transformers' `BertModel`: word, position and type vectors are added and
+//! normalised; each layer is self-attention and a feed-forward block, each added to its input and normalised
+//! after. Texts of a batch lie one after the other without padding.
+
+pub(crate) mod config;
+mod forward;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{EmbedError, LoadError};
+use crate::kernels::{Activation, Kernel, Operations};
+use crate::packed::Packed;
+use crate::pooling::Pooling;
+use config::Config;
+
+pub use forward::Scratch;
+
+/// Tokens that go through a layer together: more gains nothing, and their activations would leave the second
+/// cache.
+pub const UNIT_TOKENS: usize = 512;
+
+/// What an encoder calculates with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Dtype {
+    /// Eight-bit weights (a scale for each output channel) and activations (a scale for each token); cosine to
+    /// f32 above 0.99.
+    #[default]
+    Int8,
+    /// 32-bit floating point throughout.
+    Float32,
+}
+
+impl Dtype {
+    /// The name used in flags and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int8 => "int8",
+            Self::Float32 => "float32",
+        }
+    }
+}
+
+/// How an encoder is opened.
+#[derive(Clone, Debug, Default)]
+pub struct EncoderOptions {
+    /// What it calculates with.
+    pub dtype: Dtype,
+    /// The kernel; `None` for the best that the processor runs.
+    pub kernel: Option<Kernel>,
+    /// A folder for packed weights, which make the next start take milliseconds; `None` keeps them in memory.
+    pub cache: Option<PathBuf>,
+}
+
+/// A loaded encoder. It is immutable: any number of threads embed with one.
+pub struct Encoder {
+    config: Config,
+    dtype: Dtype,
+    kernel: Kernel,
+    operations: &'static Operations,
+    packed: Packed,
+}
+
+impl Encoder {
+    /// Opens a model folder: `config.json` and `model.safetensors`.
+    ///
+    /// # Errors
+    ///
+    /// When a file is missing or malformed, the architecture is not served, or the processor does not run the
+    /// kernel asked for.
+    pub fn open(folder: &Path, options: &EncoderOptions) -> Result<Self, LoadError> {
+        let mut config = Config::read(folder)?;
+        if options.dtype == Dtype::Int8 && config.activation == Activation::Gelu {
+            config.activation = Activation::GeluCoarse;
+        }
+        let kernel = options.kernel.unwrap_or_else(Kernel::detect);
+        let operations = kernel.operations().ok_or_else(|| LoadError::Kernel {
+            kernel: kernel.name(),
+            available: Kernel::available().iter().map(|kernel| kernel.name()).collect::<Vec<_>>().join(", "),
+        })?;
+        let packed = Packed::open(folder, &config, options.dtype, options.cache.as_deref())?;
+        Ok(Self { config, dtype: options.dtype, kernel, operations, packed })
+    }
+
+    /// Dimensions of a vector.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.config.hidden
+    }
+
+    /// Most tokens of a text, special ones among them.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.config.max_tokens()
+    }
+
+    /// Number of token ids.
+    #[must_use]
+    pub fn vocabulary(&self) -> usize {
+        self.config.vocabulary
+    }
+
+    /// What it calculates with.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The kernel in use.
+    #[must_use]
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The sha256 of `model.safetensors`.
+    #[must_use]
+    pub fn weights_sha256(&self) -> [u8; 32] {
+        self.packed.digest()
+    }
+
+    /// Multiplications and additions in the matrix products of one text of `tokens` tokens.
+    #[must_use]
+    pub fn work(&self, tokens: usize) -> u64 {
+        let Config { hidden, inner, layers, .. } = self.config;
+        let token = 2 * (4 * hidden * hidden + 2 * hidden * inner) + 4 * tokens * hidden;
+        (layers * tokens * token) as u64
+    }
+
+    /// Embeds texts: the ids of text t are `ids[offsets[t]..offsets[t + 1]]`, special tokens among them; its
+    /// vector, not normalised, goes to `out[t * dims..]`. A vector depends on its text alone, to the last bit.
+    ///
+    /// # Errors
+    ///
+    /// When offsets or `out` (`[n, dims]`) do not fit, or a text is empty, too long, or has an id outside the
+    /// vocabulary; `out` is undefined then.
+    pub fn embed(
+        &self,
+        ids: &[u32],
+        offsets: &[usize],
+        pooling: Pooling,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<(), EmbedError> {
+        self.check(ids, offsets, out.len())?;
+        let mut out = out;
+        let mut rest = offsets;
+        while rest.len() > 1 {
+            let texts = unit(rest, UNIT_TOKENS);
+            let (vectors, later) = out.split_at_mut(texts * self.dims());
+            self.forward(ids, rest.get(..=texts).unwrap_or_default(), pooling, scratch, vectors);
+            if let Some(at) = vectors.iter().position(|x| !x.is_finite()) {
+                let text = offsets.len() - rest.len() + at / self.dims();
+                return Err(EmbedError::NotFinite { text });
+            }
+            out = later;
+            rest = rest.get(texts..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Checks all that comes from outside, so that the forward pass need not.
+    pub(crate) fn check(&self, ids: &[u32], offsets: &[usize], out: usize) -> Result<(), EmbedError> {
+        let texts = offsets.len().saturating_sub(1);
+        let shape = |reason| Err(EmbedError::Shape { texts, reason });
+        if offsets.first() != Some(&0) || offsets.last() != Some(&ids.len()) {
+            return shape("offsets do not run from 0 to the number of ids");
+        }
+        if !offsets.is_sorted() {
+            return shape("offsets go down");
+        }
+        if texts.checked_mul(self.dims()) != Some(out) {
+            return shape("the output is not [texts, dims]");
+        }
+        for (text, (from, to)) in offsets.iter().zip(offsets.iter().skip(1)).enumerate() {
+            let (tokens, limit) = (to - from, self.max_tokens());
+            if tokens == 0 {
+                return Err(EmbedError::Empty { text });
+            }
+            if tokens > limit {
+                return Err(EmbedError::TooLong { text, tokens, limit });
+            }
+            let vocabulary = self.vocabulary();
+            let ids = ids.get(*from..*to).unwrap_or_default();
+            if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
+                return Err(EmbedError::Vocabulary { text, id: *id, vocabulary });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many texts of ascending `offsets` go together: as many as `tokens` hold, at least one.
+pub(crate) fn unit(offsets: &[usize], tokens: usize) -> usize {
+    let first = offsets.first().copied().unwrap_or(0);
+    let fit = offsets.iter().skip(1).take_while(|end| *end - first <= tokens).count();
+    fit.clamp(1, offsets.len().saturating_sub(1).max(1))
+}

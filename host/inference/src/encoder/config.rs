@@ -1,0 +1,176 @@
+//! The shape of an encoder, from its `config.json`.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::error::LoadError;
+use crate::kernels::Activation;
+
+/// Architectures (without the task's suffix, as in `BertModel`) that have BERT's shape.
+const SERVED: [&str; 4] = ["Bert", "XLMRoberta", "Roberta", "Camembert"];
+/// The largest size in a configuration: sums of that many products of bytes fit 32 bits, and all products of
+/// sizes 64.
+const LARGEST: usize = 1 << 16;
+
+/// `config.json` as Hugging Face transformers writes it.
+#[derive(Deserialize)]
+struct File {
+    architectures: Option<Vec<String>>,
+    model_type: Option<String>,
+    vocab_size: usize,
+    hidden_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    intermediate_size: usize,
+    max_position_embeddings: usize,
+    #[serde(default)]
+    type_vocab_size: usize,
+    #[serde(default = "bert_epsilon")]
+    layer_norm_eps: f32,
+    #[serde(default = "gelu")]
+    hidden_act: String,
+    pad_token_id: Option<usize>,
+    position_embedding_type: Option<String>,
+    #[serde(default)]
+    is_decoder: bool,
+}
+
+fn bert_epsilon() -> f32 {
+    1e-12
+}
+
+fn gelu() -> String {
+    "gelu".to_owned()
+}
+
+/// The shape of an encoder.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) vocabulary: usize,
+    pub(crate) hidden: usize,
+    pub(crate) layers: usize,
+    pub(crate) heads: usize,
+    pub(crate) inner: usize,
+    /// Rows of the position table.
+    pub(crate) positions: usize,
+    /// The first token's row: 0 for BERT, padding id + 1 for RoBERTa and its kin.
+    pub(crate) first_position: usize,
+    /// Whether there is a table of token types, whose row 0 is added to every token.
+    pub(crate) types: usize,
+    pub(crate) epsilon: f32,
+    pub(crate) activation: Activation,
+}
+
+impl Config {
+    /// Reads and checks a folder's `config.json`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, is malformed, or names an architecture that is not BERT's shape.
+    pub(crate) fn read(folder: &Path) -> Result<Self, LoadError> {
+        let path = folder.join("config.json");
+        let text = std::fs::read(&path).map_err(|source| LoadError::read(&path, source))?;
+        let file: File = serde_json::from_slice(&text).map_err(|fault| {
+            LoadError::malformed(&path, format!("not an encoder's configuration: {fault}"))
+        })?;
+        file.check_architecture(&path)?;
+        file.check_sizes().map_err(|reason| LoadError::malformed(&path, reason))
+    }
+
+    /// Most tokens of a text.
+    pub(crate) fn max_tokens(&self) -> usize {
+        self.positions - self.first_position
+    }
+
+    /// Dimensions of one attention head.
+    pub(crate) fn head(&self) -> usize {
+        self.hidden / self.heads
+    }
+}
+
+impl File {
+    fn check_architecture(&self, path: &Path) -> Result<(), LoadError> {
+        let refuse = |architecture: &str| LoadError::Architecture {
+            path: path.to_path_buf(),
+            architecture: architecture.to_owned(),
+            served: SERVED.map(|name| format!("{name}Model")).join(", "),
+        };
+        let named = self.architectures.as_deref().and_then(|names| names.first());
+        match (named, &self.model_type) {
+            (Some(name), _) => {
+                let stem = name.find("Model").or_else(|| name.find("For")).and_then(|end| name.get(..end));
+                if !stem.is_some_and(|stem| SERVED.contains(&stem)) {
+                    return Err(refuse(name));
+                }
+            }
+            (None, Some(kind)) => {
+                let served = SERVED.iter().any(|name| name.eq_ignore_ascii_case(&kind.replace('-', "")));
+                if !served {
+                    return Err(refuse(kind));
+                }
+            }
+            (None, None) => return Err(LoadError::malformed(path, "neither architectures nor model_type")),
+        }
+        if self.is_decoder {
+            return Err(refuse("decoder"));
+        }
+        match self.position_embedding_type.as_deref() {
+            None | Some("absolute") => Ok(()),
+            Some(other) => Err(refuse(&format!("position embeddings `{other}`"))),
+        }
+    }
+
+    fn check_sizes(self) -> Result<Config, String> {
+        let sizes = [
+            ("vocab_size", self.vocab_size, 1 << 24),
+            ("hidden_size", self.hidden_size, LARGEST),
+            ("num_hidden_layers", self.num_hidden_layers, 1 << 10),
+            ("num_attention_heads", self.num_attention_heads, LARGEST),
+            ("intermediate_size", self.intermediate_size, LARGEST),
+            ("max_position_embeddings", self.max_position_embeddings, LARGEST),
+        ];
+        for (name, value, most) in sizes {
+            if value == 0 || value > most {
+                return Err(format!("`{name}` is {value}, not 1 to {most}"));
+            }
+        }
+        if !self.hidden_size.is_multiple_of(self.num_attention_heads) {
+            let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
+            return Err(format!("`hidden_size` {hidden} does not divide into {heads} heads"));
+        }
+        if !(self.layer_norm_eps > 0.0 && self.layer_norm_eps < 1.0) {
+            return Err(format!("`layer_norm_eps` is {}", self.layer_norm_eps));
+        }
+        let activation = match self.hidden_act.as_str() {
+            "gelu" | "gelu_python" => Activation::Gelu,
+            "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Activation::GeluTanh,
+            "relu" => Activation::Relu,
+            other => {
+                return Err(format!("`hidden_act` `{other}` is not known; known are gelu, gelu_new, relu"));
+            }
+        };
+        // transformers' RobertaEmbeddings: position ids start after the padding id.
+        let bert = match (&self.architectures, &self.model_type) {
+            (_, Some(kind)) => kind == "bert",
+            (Some(names), None) => names.first().is_some_and(|name| name.starts_with("Bert")),
+            (None, None) => true,
+        };
+        let first_position = if bert { 0 } else { self.pad_token_id.unwrap_or(1).saturating_add(1) };
+        if first_position >= self.max_position_embeddings {
+            return Err(format!("`pad_token_id` leaves none of {} positions", self.max_position_embeddings));
+        }
+        Ok(Config {
+            vocabulary: self.vocab_size,
+            hidden: self.hidden_size,
+            layers: self.num_hidden_layers,
+            heads: self.num_attention_heads,
+            inner: self.intermediate_size,
+            positions: self.max_position_embeddings,
+            first_position,
+            types: self.type_vocab_size,
+            epsilon: self.layer_norm_eps,
+            activation,
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! The table of a kernel's operations: each is one function compiled with the kernel's instructions.
+#![allow(unsafe_code)]
+
+use super::attention::{AttentionScratch, Heads};
+use super::panels::{PanelsF32, PanelsI8, RowsI8};
+use super::product::Finish;
+
+type LinearI8 = unsafe fn(&RowsI8<'_>, &PanelsI8<'_>, &mut [f32], usize, Finish);
+type LinearF32 = unsafe fn(&[f32], usize, usize, &PanelsF32<'_>, &mut [f32], usize, Finish);
+type LayerNorm = unsafe fn(&mut [f32], usize, usize, &[f32], &[f32], f32);
+type Quantise = unsafe fn(&[f32], usize, &mut [u8], usize, &mut [f32], &mut [f32]);
+type Attention = unsafe fn(&[f32], Heads, &mut AttentionScratch, &mut [f32]);
+
+/// Operations of one kernel. Only `Kernel::operations` hands one out, and only if the processor runs it: that
+/// makes the calls sound.
+pub(crate) struct Operations {
+    pub(super) linear_i8: LinearI8,
+    pub(super) linear_f32: LinearF32,
+    pub(super) layer_norm: LayerNorm,
+    pub(super) quantise: Quantise,
+    pub(super) attention: Attention,
+}
+
+impl Operations {
+    /// `out[r][c] = finish(a[r] . w[c] + bias[c])`, `ld` elements from row to row of `out`, which has room for
+    /// whole panels.
+    pub(crate) fn linear_i8(
+        &self,
+        a: &RowsI8<'_>,
+        w: &PanelsI8<'_>,
+        out: &mut [f32],
+        ld: usize,
+        finish: Finish,
+    ) {
+        // SAFETY: the processor runs this kernel.
+        unsafe { (self.linear_i8)(a, w, out, ld, finish) }
+    }
+
+    /// As `linear_i8`, for f32 rows at a stride of the inner length.
+    pub(crate) fn linear_f32(
+        &self,
+        a: &[f32],
+        rows: usize,
+        w: &PanelsF32<'_>,
+        out: &mut [f32],
+        ld: usize,
+        finish: Finish,
+    ) {
+        // SAFETY: the processor runs this kernel.
+        unsafe { (self.linear_f32)(a, w.k, rows, w, out, ld, finish) }
+    }
+
+    /// Layer normalisation of the first `length` of each row `[rows][stride]`, in place.
+    pub(crate) fn layer_norm(
+        &self,
+        x: &mut [f32],
+        stride: usize,
+        length: usize,
+        gamma: &[f32],
+        beta: &[f32],
+        epsilon: f32,
+    ) {
+        // SAFETY: the processor runs this kernel.
+        unsafe { (self.layer_norm)(x, stride, length, gamma, beta, epsilon) }
+    }
+
+    /// Rows `[rows][length]` to bytes `[rows][padded]`, with a scale and a zero point for each row.
+    pub(crate) fn quantise(
+        &self,
+        x: &[f32],
+        length: usize,
+        bytes: &mut [u8],
+        padded: usize,
+        scale: &mut [f32],
+        zero: &mut [f32],
+    ) {
+        // SAFETY: the processor runs this kernel.
+        unsafe { (self.quantise)(x, length, bytes, padded, scale, zero) }
+    }
+
+    /// Attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[tokens][heads][dim]`.
+    pub(crate) fn attention(
+        &self,
+        qkv: &[f32],
+        heads: Heads,
+        scratch: &mut AttentionScratch,
+        context: &mut [f32],
+    ) {
+        // SAFETY: the processor runs this kernel.
+        unsafe { (self.attention)(qkv, heads, scratch, context) }
+    }
+}
+
+/// Compiles all operations for one instruction set.
+macro_rules! operations {
+    ($name:ident, $isa:ty $(, #[$feature:meta])*) => {
+        pub(super) static $name: crate::kernels::operations::Operations = {
+            use crate::kernels::attention::{AttentionScratch, Heads};
+            use crate::kernels::isa::Isa;
+            use crate::kernels::operations::Operations;
+            use crate::kernels::panels::{PanelsF32, PanelsI8, RowsI8};
+            use crate::kernels::product::Finish;
+            use crate::kernels::{attention, product, rows};
+
+            // SAFETY, for each: whoever calls has the instructions, by the promise of `Operations`.
+            $(#[$feature])*
+            unsafe fn linear_i8(a: &RowsI8<'_>, w: &PanelsI8<'_>, out: &mut [f32], ld: usize, finish: Finish) {
+                unsafe { product::linear_i8::<$isa>(a, w, out, ld, finish) }
+            }
+            $(#[$feature])*
+            unsafe fn linear_f32(
+                a: &[f32], stride: usize, rows: usize, w: &PanelsF32<'_>, out: &mut [f32], ld: usize, finish: Finish,
+            ) {
+                unsafe { product::linear_f32::<$isa>(a, stride, rows, w, out, ld, finish) }
+            }
+            $(#[$feature])*
+            unsafe fn layer_norm(
+                x: &mut [f32], stride: usize, length: usize, gamma: &[f32], beta: &[f32], epsilon: f32,
+            ) {
+                unsafe { rows::layer_norm::<<$isa as Isa>::L>(x, stride, length, gamma, beta, epsilon) }
+            }
+            $(#[$feature])*
+            unsafe fn quantise(
+                x: &[f32], length: usize, bytes: &mut [u8], padded: usize, scale: &mut [f32], zero: &mut [f32],
+            ) {
+                unsafe { rows::quantise::<<$isa as Isa>::L>(x, length, bytes, padded, scale, zero) }
+            }
+            $(#[$feature])*
+            unsafe fn attend(qkv: &[f32], heads: Heads, scratch: &mut AttentionScratch, context: &mut [f32]) {
+                unsafe { attention::attention::<$isa>(qkv, heads, scratch, context) }
+            }
+            Operations { linear_i8, linear_f32, layer_norm, quantise, attention: attend }
+        };
+    };
+}
+pub(super) use operations;

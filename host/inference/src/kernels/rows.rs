@@ -1,0 +1,234 @@
+//! Operations on rows: activation functions, softmax, layer normalisation.
+#![allow(unsafe_code, clippy::indexing_slicing)]
+
+use super::isa::Lanes;
+use super::panels::{LANES, quantise_row};
+use super::product::Activation;
+
+/// Minimax polynomial of `2^f` for |f| at most 1/2; relative error 7.5e-8.
+const EXP2: [f32; 6] = [1.0, 0.693_146_94, 0.240_221_2, 0.055_507_135, 0.009_675_542, 0.001_327_646_1];
+/// The same to 7.5e-5, for probabilities that end in eight bits.
+const EXP2_COARSE: [f32; 4] = [0.999_928_06, 0.693_261_03, 0.242_611_14, 0.055_171_57];
+/// `x P(x^2)` is the normal distribution function less 1/2 on |x| at most `COARSE_LIMIT`, where it is 1/2;
+/// weighted minimax fit, error of `x Phi(x)` below 2e-4.
+const NORMAL_COARSE: [f32; 7] = [
+    0.397_969_16,
+    -0.064_730_845,
+    0.008_857_845,
+    -0.000_834_054_8,
+    5.024_550_4e-5,
+    -1.724_151e-6,
+    2.542_424_4e-8,
+];
+const COARSE_LIMIT: f32 = 3.9;
+/// Abramowitz and Stegun 7.1.26: `erf x = 1 - (a1 t + .. + a5 t^5) e^(-x^2)`, `t = 1 / (1 + p x)`; error 1.5e-7.
+const ERF_P: f32 = 0.327_591_1;
+const ERF: [f32; 5] = [0.254_829_6, -0.284_496_72, 1.421_413_8, -1.453_152_1, 1.061_405_4];
+
+/// # Safety
+///
+/// As for `Lanes`, here and below.
+#[inline(always)]
+unsafe fn polynomial<L: Lanes>(x: L::V, coefficients: &[f32]) -> L::V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = L::splat(0.0);
+        let mut first = true;
+        for coefficient in coefficients.iter().rev() {
+            let c = L::splat(*coefficient);
+            sum = if first { c } else { L::fma(sum, x, c) };
+            first = false;
+        }
+        sum
+    }
+}
+
+/// `2^x` for x up to 127; below -126 the result is that of -126.
+#[inline(always)]
+unsafe fn exp2<L: Lanes>(x: L::V, coefficients: &[f32]) -> L::V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = L::max(x, L::splat(-126.0));
+        let whole = L::round(x);
+        L::scale2(polynomial::<L>(L::sub(x, whole), coefficients), whole)
+    }
+}
+
+/// An activation function of sixteen values.
+#[inline(always)]
+pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match activation {
+            Activation::Relu => L::max(x, L::splat(0.0)),
+            Activation::GeluCoarse => {
+                let y = L::min(L::max(x, L::splat(-COARSE_LIMIT)), L::splat(COARSE_LIMIT));
+                let p = polynomial::<L>(L::mul(y, y), &NORMAL_COARSE);
+                L::mul(x, L::fma(y, p, L::splat(0.5)))
+            }
+            Activation::Gelu => {
+                // Phi(x) = 1 - q for x over 0, q else, with q = polynomial(t) e^(-x^2/2) / 2 at |x|/sqrt 2.
+                let size = L::max(x, L::sub(L::splat(0.0), x));
+                let z = L::mul(size, L::splat(std::f32::consts::FRAC_1_SQRT_2));
+                let t = L::div(L::splat(1.0), L::fma(z, L::splat(ERF_P), L::splat(1.0)));
+                let tail = L::mul(polynomial::<L>(t, &ERF), t);
+                let power = L::mul(L::mul(z, z), L::splat(-std::f32::consts::LOG2_E));
+                let q = L::mul(L::mul(tail, exp2::<L>(power, &EXP2)), L::splat(0.5));
+                // x Phi(x) = max(x, 0) - |x| q, for either sign.
+                L::sub(L::max(x, L::splat(0.0)), L::mul(size, q))
+            }
+            Activation::GeluTanh => {
+                // x / (1 + e^(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
+                let cube = L::mul(L::mul(x, x), x);
+                let u = L::fma(cube, L::splat(0.044_715), x);
+                let factor = -2.0 * 0.797_884_6 * std::f32::consts::LOG2_E;
+                let power = L::min(L::mul(u, L::splat(factor)), L::splat(126.0));
+                L::div(x, L::add(L::splat(1.0), exp2::<L>(power, &EXP2)))
+            }
+        }
+    }
+}
+
+/// Softmax of `2^score` over the first `keys` of a padded row, in place; the padding becomes next to
+/// nothing.
+#[inline(always)]
+pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
+    // SAFETY: the row is padded to whole vectors.
+    unsafe {
+        let padded = keys.next_multiple_of(LANES);
+        pad(row, keys, padded);
+        let highest = L::splat(highest::<L>(row, padded));
+        let mut sum = L::splat(0.0);
+        let mut at = 0;
+        while at < padded {
+            let x = exp2::<L>(L::sub(L::load(row.add(at)), highest), &EXP2);
+            L::store(x, row.add(at));
+            sum = L::add(sum, x);
+            at += LANES;
+        }
+        let factor = L::splat(1.0 / L::sum(sum));
+        let mut at = 0;
+        while at < padded {
+            L::store(L::mul(L::load(row.add(at)), factor), row.add(at));
+            at += LANES;
+        }
+    }
+}
+
+/// Softmax of `2^score` to bytes: the greatest becomes 255, all from `keys` to `inner` zero. Returns the scale
+/// that makes the bytes sum to one. The row is padded to whole vectors.
+#[inline(always)]
+pub(super) unsafe fn softmax_u8<L: Lanes>(row: *mut f32, keys: usize, to: *mut u8, inner: usize) -> f32 {
+    // SAFETY: the caller's promise; `to` has room for `inner` bytes padded to whole vectors.
+    unsafe {
+        let padded = keys.next_multiple_of(LANES);
+        pad(row, keys, padded);
+        // 255 = 2^7.994..: one addition less than a product afterwards.
+        let shift = L::splat(255.0_f32.log2() - highest::<L>(row, padded));
+        let mut sum = L::splat(0.0);
+        let mut at = 0;
+        while at < padded {
+            let x = L::round(exp2::<L>(L::add(L::load(row.add(at)), shift), &EXP2_COARSE));
+            L::to_u8(x, to.add(at));
+            sum = L::add(sum, x);
+            at += LANES;
+        }
+        if inner > padded {
+            to.add(padded).write_bytes(0, inner - padded);
+        }
+        1.0 / L::sum(sum)
+    }
+}
+
+/// Scores that no exponential survives, so that padding counts as nothing.
+#[inline(always)]
+unsafe fn pad(row: *mut f32, keys: usize, padded: usize) {
+    for at in keys..padded {
+        // SAFETY: the row is padded.
+        unsafe { row.add(at).write(f32::MIN / 4.0) };
+    }
+}
+
+#[inline(always)]
+unsafe fn highest<L: Lanes>(row: *const f32, padded: usize) -> f32 {
+    // SAFETY: the row is padded to whole vectors.
+    unsafe {
+        let mut high = L::load(row);
+        let mut at = LANES;
+        while at < padded {
+            high = L::max(high, L::load(row.add(at)));
+            at += LANES;
+        }
+        L::highest(high)
+    }
+}
+
+/// Layer normalisation in place of the first `length` of each padded row: `(x - mean) / sqrt(var + eps) * gamma
+/// + beta`. Gamma and beta are padded with zeros, and so becomes the row.
+#[inline(always)]
+pub(super) unsafe fn layer_norm<L: Lanes>(
+    x: &mut [f32],
+    stride: usize,
+    length: usize,
+    gamma: &[f32],
+    beta: &[f32],
+    epsilon: f32,
+) {
+    let padded = length.next_multiple_of(LANES);
+    assert!(length > 0 && padded <= stride && x.len().is_multiple_of(stride));
+    assert!(gamma.len() >= padded && beta.len() >= padded);
+    for row in x.chunks_exact_mut(stride) {
+        // SAFETY: row, gamma and beta hold `padded` elements.
+        unsafe {
+            let row = row.as_mut_ptr();
+            let mut sum = L::splat(0.0);
+            let mut at = 0;
+            while at < padded {
+                sum = L::add(sum, L::load(row.add(at)));
+                at += LANES;
+            }
+            let mean_of_row = L::sum(sum) / length as f32;
+            let mean = L::splat(mean_of_row);
+            let mut squares = L::splat(0.0);
+            let mut at = 0;
+            while at < padded {
+                let d = L::sub(L::load(row.add(at)), mean);
+                squares = L::fma(d, d, squares);
+                at += LANES;
+            }
+            // The padding (zeros) added mean^2 each.
+            let excess = (padded - length) as f32 * mean_of_row * mean_of_row;
+            let variance = ((L::sum(squares) - excess) / length as f32).max(0.0);
+            let factor = L::splat(1.0 / (variance + epsilon).sqrt());
+            let mut at = 0;
+            while at < padded {
+                let y = L::mul(L::sub(L::load(row.add(at)), mean), factor);
+                let y = L::fma(y, L::load(gamma.as_ptr().add(at)), L::load(beta.as_ptr().add(at)));
+                L::store(y, row.add(at));
+                at += LANES;
+            }
+        }
+    }
+}
+
+/// Quantises rows `[rows][stride]`, of which the first `length` count, to bytes `[rows][padded]`.
+#[inline(always)]
+pub(super) unsafe fn quantise<L: Lanes>(
+    x: &[f32],
+    length: usize,
+    bytes: &mut [u8],
+    padded: usize,
+    scale: &mut [f32],
+    zero: &mut [f32],
+) {
+    let rows = scale.len();
+    assert!(zero.len() == rows && length.is_multiple_of(LANES) && length <= padded);
+    assert!(x.len() >= rows * length && bytes.len() >= rows * padded);
+    for (r, (scale, zero)) in scale.iter_mut().zip(zero).enumerate() {
+        // SAFETY: row r lies inside both, by the assertion.
+        let quantised = unsafe {
+            quantise_row::<L>(x.as_ptr().add(r * length), length, bytes.as_mut_ptr().add(r * padded), padded)
+        };
+        (*scale, *zero) = quantised;
+    }
+}

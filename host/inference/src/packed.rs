@@ -1,0 +1,119 @@
+//! An encoder's weights as the kernels take them: quantised, in panels, in one mapped image.
+//!
+//! The image is the same in memory and as a cache file. A cache file is only believed if its header repeats what
+//! the model's folder implies (`file`); its layout is computed from the configuration, never read from the file.
+
+mod build;
+mod file;
+mod layout;
+
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::encoder::Dtype;
+use crate::encoder::config::Config;
+use crate::error::LoadError;
+use crate::kernels::panels::{PanelsF32, PanelsI8};
+use crate::tensors::Tensors;
+
+pub(crate) use layout::{Layer, Layout, Linear, Section};
+
+/// The image and its layout.
+pub(crate) struct Packed {
+    map: Mmap,
+    layout: Layout,
+    digest: [u8; 32],
+}
+
+impl Packed {
+    /// Opens the packed weights of a model folder: from the cache folder if a valid file lies there, else from
+    /// `model.safetensors`, leaving a file in the cache.
+    ///
+    /// # Errors
+    ///
+    /// When the weights cannot be read or are not those of the configuration. A fault of the cache alone is
+    /// logged and mended.
+    pub(crate) fn open(
+        folder: &Path,
+        config: &Config,
+        dtype: Dtype,
+        cache: Option<&Path>,
+    ) -> Result<Self, LoadError> {
+        let layout = Layout::new(config, dtype);
+        let weights = folder.join("model.safetensors");
+        let entry = match cache {
+            Some(cache) => Some(file::Entry::new(cache, &weights, &layout)?),
+            None => None,
+        };
+        if let Some((map, digest)) = entry.as_ref().and_then(file::Entry::open) {
+            return Ok(Self { map, layout, digest });
+        }
+        let tensors = Tensors::open(&weights)?;
+        let source = build::Source::find(&tensors, config)?;
+        let digest = file::digest(&weights)?;
+        if let Some(entry) = &entry {
+            let written = entry.write(digest, |image| source.pack(&layout, image));
+            match written {
+                Ok(map) => return Ok(Self { map, layout, digest }),
+                Err(file::WriteError::Model(fault)) => return Err(fault),
+                Err(file::WriteError::Cache(path, fault)) => {
+                    tracing::warn!("{}: packed weights are not kept: {fault}", path.display());
+                }
+            }
+        }
+        let failed = |fault| LoadError::read(&weights, fault);
+        let mut map = memmap2::MmapMut::map_anon(file::HEADER + layout.length).map_err(failed)?;
+        source.pack(&layout, map.get_mut(file::HEADER..).unwrap_or_default())?;
+        Ok(Self { map: map.make_read_only().map_err(failed)?, layout, digest })
+    }
+
+    /// Where everything lies.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The sha256 of the file the weights came from.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// A section's bytes; empty if it lies outside the image, which the length check at opening excludes.
+    fn bytes(&self, section: Section) -> &[u8] {
+        let start = file::HEADER + section.offset;
+        self.map.get(start..start + section.length).unwrap_or_default()
+    }
+
+    /// A section of f32.
+    pub(crate) fn f32s(&self, section: Section) -> &[f32] {
+        // SAFETY: any four bytes are an f32; sections are aligned to 64 bytes in a mapping, which is aligned to
+        // pages, so that nothing is cut off.
+        #[allow(unsafe_code)]
+        let (_, elements, _) = unsafe { self.bytes(section).align_to::<f32>() };
+        elements
+    }
+
+    /// A section of signed bytes.
+    pub(crate) fn i8s(&self, section: Section) -> &[i8] {
+        // SAFETY: any byte is an i8.
+        #[allow(unsafe_code)]
+        let (_, elements, _) = unsafe { self.bytes(section).align_to::<i8>() };
+        elements
+    }
+
+    /// The panels of an int8 linear layer.
+    pub(crate) fn panels_i8(&self, linear: &Linear) -> PanelsI8<'_> {
+        PanelsI8 {
+            data: self.i8s(linear.data),
+            k: linear.k,
+            scale: self.f32s(linear.scale),
+            sum: self.f32s(linear.sum),
+            bias: self.f32s(linear.bias),
+        }
+    }
+
+    /// The panels of an f32 linear layer.
+    pub(crate) fn panels_f32(&self, linear: &Linear) -> PanelsF32<'_> {
+        PanelsF32 { data: self.f32s(linear.data), k: linear.k, bias: self.f32s(linear.bias) }
+    }
+}

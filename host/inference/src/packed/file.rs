@@ -1,0 +1,228 @@
+//! Packed weights as a file of a cache folder.
+//!
+//! Header, little-endian: magic (8 bytes), format version (u32), zero (u32), sha256 of the layout, sha256 of the
+//! source file, length of the source (u64), its modification time (seconds u64, nanoseconds u64), length of the
+//! image (u64); zeros up to 4096. The image follows.
+//!
+//! A file whose source has the length and time of the header is believed; with another time, if the source still
+//! has the digest. Any other file is written anew: beside its name, synced, then renamed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+use memmap2::{Mmap, MmapMut};
+use sha2::{Digest, Sha256};
+
+use super::layout::Layout;
+use crate::error::LoadError;
+
+/// Bytes before the image: one page, so that sections keep their alignment.
+pub(super) const HEADER: usize = 4096;
+const MAGIC: [u8; 8] = *b"BHPACKED";
+/// Raised with every change of the layout's meaning or of the quantisation.
+const VERSION: u32 = 1;
+/// Bytes of a piece when a file is digested.
+const PIECE: usize = 1 << 18;
+
+/// Why a file was not written.
+pub(super) enum WriteError {
+    /// The model's fault.
+    Model(LoadError),
+    /// The cache's.
+    Cache(PathBuf, io::Error),
+}
+
+/// The place of one model's packed weights in a cache folder.
+pub(super) struct Entry {
+    path: PathBuf,
+    weights: PathBuf,
+    fingerprint: [u8; 32],
+    stamp: Stamp,
+    length: usize,
+}
+
+/// What tells cheaply that a file is the one it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    seconds: u64,
+    nanoseconds: u64,
+}
+
+/// A header's fields that are compared with the model.
+struct Header {
+    fingerprint: [u8; 32],
+    digest: [u8; 32],
+    stamp: Stamp,
+    length: u64,
+}
+
+/// The sha256 of a file.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub(super) fn digest(path: &Path) -> Result<[u8; 32], LoadError> {
+    let failed = |source| LoadError::read(path, source);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = file.read(&mut piece).map_err(failed)?;
+        if read == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(piece.get(..read).unwrap_or_default());
+    }
+}
+
+impl Entry {
+    /// The entry for a weight file; named after its path and the element type.
+    ///
+    /// # Errors
+    ///
+    /// When the weight file cannot be found.
+    pub(super) fn new(cache: &Path, weights: &Path, layout: &Layout) -> Result<Self, LoadError> {
+        let failed = |source| LoadError::read(weights, source);
+        let real = weights.canonicalize().map_err(failed)?;
+        let data = real.metadata().map_err(failed)?;
+        let time = data.modified().map_err(failed)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let stamp = Stamp {
+            length: data.len(),
+            seconds: time.as_secs(),
+            nanoseconds: u64::from(time.subsec_nanos()),
+        };
+        let name = hex::encode(Sha256::digest(real.as_os_str().as_encoded_bytes()));
+        let name = format!("{}-{}.packed", name.get(..24).unwrap_or(&name), layout.dtype.name());
+        Ok(Self {
+            path: cache.join(name),
+            weights: weights.to_path_buf(),
+            fingerprint: Sha256::digest(layout.fingerprint()).into(),
+            stamp,
+            length: layout.length,
+        })
+    }
+
+    /// The image and the digest of its source, if the file is there and sound.
+    pub(super) fn open(&self) -> Option<(Mmap, [u8; 32])> {
+        let file = File::open(&self.path).ok()?;
+        match self.check(&file) {
+            Ok(opened) => Some(opened),
+            Err(reason) => {
+                tracing::info!("{}: packed again: {reason}", self.path.display());
+                None
+            }
+        }
+    }
+
+    fn check(&self, file: &File) -> Result<(Mmap, [u8; 32]), String> {
+        // SAFETY: the map is read only, and files of the cache are replaced by renaming.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(file) }.map_err(|fault| fault.to_string())?;
+        let header = Header::read(&map).ok_or("not a file of this version")?;
+        if map.len() != HEADER + self.length || header.length != self.length as u64 {
+            return Err(format!("{} bytes, not {}", map.len(), HEADER + self.length));
+        }
+        if header.fingerprint != self.fingerprint {
+            return Err("another layout".to_owned());
+        }
+        if header.stamp != self.stamp {
+            let digest = digest(&self.weights).map_err(|fault| fault.to_string())?;
+            if digest != header.digest {
+                return Err("made from other weights".to_owned());
+            }
+            self.renew(digest);
+        }
+        Ok((map, header.digest))
+    }
+
+    /// Notes the source's new time, so that the next start need not digest it; without it all works, slower.
+    fn renew(&self, digest: [u8; 32]) {
+        let written = OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .and_then(|mut file| file.write_all(&self.header(digest)));
+        if let Err(fault) = written {
+            tracing::debug!("{}: time not renewed: {fault}", self.path.display());
+        }
+    }
+
+    /// Writes the file and maps it; `fill` is given the image, all zeros.
+    pub(super) fn write(
+        &self,
+        digest: [u8; 32],
+        fill: impl FnOnce(&mut [u8]) -> Result<(), LoadError>,
+    ) -> Result<Mmap, WriteError> {
+        static WRITES: AtomicU64 = AtomicU64::new(0);
+        let unique = format!("{}-{}.part", std::process::id(), WRITES.fetch_add(1, Ordering::Relaxed));
+        let part = self.path.with_extension(unique);
+        let failed = |fault| WriteError::Cache(self.path.clone(), fault);
+        let written = self.write_part(&part, digest, fill).and_then(|map| {
+            std::fs::rename(&part, &self.path).map_err(failed)?;
+            Ok(map)
+        });
+        if written.is_err() {
+            std::fs::remove_file(&part).ok();
+        } else if let Some(folder) = self.path.parent() {
+            // The rename lasts only once the folder is on disk; if not, the file is packed again.
+            File::open(folder).and_then(|folder| folder.sync_all()).ok();
+        }
+        written
+    }
+
+    fn write_part(
+        &self,
+        part: &Path,
+        digest: [u8; 32],
+        fill: impl FnOnce(&mut [u8]) -> Result<(), LoadError>,
+    ) -> Result<Mmap, WriteError> {
+        let failed = |fault| WriteError::Cache(self.path.clone(), fault);
+        if let Some(folder) = part.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(part).map_err(failed)?;
+        // Through memory, not a writable map of the file: a full disk is an error then, not a bus error.
+        let mut image = MmapMut::map_anon(HEADER + self.length).map_err(failed)?;
+        let (header, body) = image.split_at_mut(HEADER);
+        header.copy_from_slice(&self.header(digest));
+        fill(body).map_err(WriteError::Model)?;
+        (&file).write_all(&image).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        // SAFETY: as in `check`.
+        #[allow(unsafe_code)]
+        unsafe { Mmap::map(&file) }.map_err(failed)
+    }
+
+    fn header(&self, digest: [u8; 32]) -> Vec<u8> {
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend(MAGIC);
+        header.extend(VERSION.to_le_bytes());
+        header.extend([0; 4]);
+        header.extend(self.fingerprint);
+        header.extend(digest);
+        for number in [self.stamp.length, self.stamp.seconds, self.stamp.nanoseconds, self.length as u64] {
+            header.extend(number.to_le_bytes());
+        }
+        header.resize(HEADER, 0);
+        header
+    }
+}
+
+impl Header {
+    fn read(file: &[u8]) -> Option<Self> {
+        if file.get(..8)? != MAGIC || file.get(8..12)? != VERSION.to_le_bytes() || file.len() < HEADER {
+            return None;
+        }
+        let number =
+            |at: usize| -> Option<u64> { Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?)) };
+        Some(Self {
+            fingerprint: file.get(16..48)?.try_into().ok()?,
+            digest: file.get(48..80)?.try_into().ok()?,
+            stamp: Stamp { length: number(80)?, seconds: number(88)?, nanoseconds: number(96)? },
+            length: number(104)?,
+        })
+    }
+}
