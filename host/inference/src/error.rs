@@ -86,6 +86,9 @@ impl SourceError {
     /// A file or folder that may not be written.
     pub fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unwritable { path: path.to_path_buf(), reason: reason.into() }
+    }
+}
+
 /// A text that cannot be embedded; texts are counted from zero within their batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {

@@ -17,10 +17,10 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 pub use self::family::{Architecture, Family};
-pub use self::modules::Pooling;
 pub use self::prompts::Prompts;
 use self::provenance::Provenance;
 use crate::error::LoadError;
+use crate::pooling::Pooling;
 use crate::progress::Progress;
 use crate::tensors::Tensors;
 

@@ -69,9 +69,17 @@ impl StaticModel {
     /// When a file is missing or is not what it should be; the message names it. Everything that a token id
     /// leads to is checked here: each id has a row inside the table and a weight.
     pub fn open(folder: &Path, _options: &StaticOptions) -> Result<Self, LoadError> {
+        Self::open_with(folder, Tokenizer::open(&Files::find(folder)?.tokenizer)?)
+    }
+
+    /// As [`Self::open`], with the folder's tokeniser opened by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn open_with(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
         let files = Files::find(folder)?;
         let config = layout::Config::read(&files.config)?;
-        let tokenizer = Tokenizer::open(&files.tokenizer)?;
         let tensors = Tensors::open(&files.model)?;
         let mapping = mapping(&tensors)?;
         let weights = weights(&tensors)?;

@@ -8,30 +8,9 @@ use serde_json::{Map, Value};
 use super::json;
 use super::layout::Layout;
 use crate::error::LoadError;
+use crate::pooling::Pooling;
 
 const FILE: &str = "modules.json";
-
-/// How an encoder's token vectors become one vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pooling {
-    /// The mean over all tokens.
-    Mean,
-    /// The first token's vector.
-    Cls,
-    /// The last token's vector.
-    Last,
-}
-
-impl Pooling {
-    /// The name that clients of embedding servers know: `mean`, `cls`, `last`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Cls => "cls",
-            Self::Last => "last",
-        }
-    }
-}
 
 /// One step of a model.
 #[derive(Debug, Clone, Deserialize)]

@@ -298,7 +298,9 @@ impl E5File {
                 0 => (Storage::F32, elements as u64 * 4),
                 1 if elements.is_multiple_of(BLOCK) => (Storage::Q4, (elements / BLOCK * BLOCK_BYTES) as u64),
                 _ => {
-                    return Err(self.fault(format!("tensor `{name}` is stored in an unknown way ({storage})")));
+                    return Err(
+                        self.fault(format!("tensor `{name}` is stored in an unknown way ({storage})"))
+                    );
                 }
             };
             if bytes != expected {

@@ -1,0 +1,106 @@
+//! One request on its way through the queue.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::{Embedded, Failure, Request};
+use crate::model::Model;
+
+/// A request, shared by the pieces that it was cut into.
+pub(super) struct Job {
+    pub(super) model: Arc<Model>,
+    pub(super) request: Request,
+    submitted: Instant,
+    progress: Mutex<Progress>,
+}
+
+struct Progress {
+    sender: Option<oneshot::Sender<Result<Embedded, Failure>>>,
+    embedded: Embedded,
+    started: bool,
+    /// Texts without a vector yet.
+    remaining: usize,
+}
+
+impl Job {
+    pub(super) fn new(
+        model: Arc<Model>,
+        request: Request,
+        sender: oneshot::Sender<Result<Embedded, Failure>>,
+    ) -> Arc<Self> {
+        let (texts, dims) = (request.texts.len(), request.options.dimensions.unwrap_or(model.dims()));
+        let embedded = Embedded { vectors: vec![0.0; texts * dims], dims, ..Embedded::default() };
+        let progress = Progress { sender: Some(sender), embedded, started: false, remaining: texts };
+        let job = Self { model, request, submitted: Instant::now(), progress: Mutex::new(progress) };
+        if texts == 0 {
+            job.finish(Ok(()));
+        }
+        Arc::new(job)
+    }
+
+    /// Whether anybody waits for the answer; a job whose time is over is failed here.
+    pub(super) fn is_wanted(&self) -> bool {
+        if Instant::now() >= self.request.deadline {
+            self.fail(Failure::Deadline);
+        }
+        let progress = self.lock();
+        progress.sender.as_ref().is_some_and(|sender| !sender.is_closed())
+    }
+
+    /// A thread has taken up a piece of the job.
+    pub(super) fn started(&self) {
+        let mut progress = self.lock();
+        if !progress.started {
+            progress.started = true;
+            progress.embedded.queued = self.submitted.elapsed();
+        }
+    }
+
+    /// Some of the texts have been tokenised.
+    pub(super) fn tokenized(&self, tokens: usize, truncated: usize, time: Duration) {
+        let mut progress = self.lock();
+        progress.embedded.tokens += tokens;
+        progress.embedded.truncated += truncated;
+        progress.embedded.tokenizing += time;
+    }
+
+    /// The time of the job's share of a batch.
+    pub(super) fn spent(&self, time: Duration) {
+        self.lock().embedded.inference += time;
+    }
+
+    /// One text's finished vector.
+    pub(super) fn vector(&self, index: usize, vector: &[f32]) {
+        let mut progress = self.lock();
+        let dims = progress.embedded.dims;
+        let rows = progress.embedded.vectors.chunks_exact_mut(dims.max(1));
+        if let Some(row) = rows.into_iter().nth(index) {
+            row.iter_mut().zip(vector).for_each(|(to, from)| *to = *from);
+        }
+        progress.remaining = progress.remaining.saturating_sub(1);
+        if progress.remaining == 0 {
+            drop(progress);
+            self.finish(Ok(()));
+        }
+    }
+
+    /// Ends the job without vectors; what comes later is dropped.
+    pub(super) fn fail(&self, failure: Failure) {
+        self.finish(Err(failure));
+    }
+
+    fn finish(&self, outcome: Result<(), Failure>) {
+        let mut progress = self.lock();
+        if let Some(sender) = progress.sender.take() {
+            let embedded = std::mem::take(&mut progress.embedded);
+            // A caller that has left needs no answer.
+            let _ = sender.send(outcome.map(|()| embedded));
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,134 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::model::tests::{faulty, toy};
+
+fn engine(threads: usize, queue_texts: usize) -> Engine {
+    Engine::start(EngineOptions { threads, queue_texts }).unwrap()
+}
+
+fn request(texts: &[&str]) -> Request {
+    Request {
+        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        options: EmbedOptions::default(),
+        deadline: Instant::now() + Duration::from_secs(60),
+    }
+}
+
+#[test]
+fn vectors_come_in_the_order_of_the_texts() {
+    for model in [Arc::new(toy()), Arc::new(faulty())] {
+        let engine = engine(2, 1000);
+        let texts: Vec<&str> =
+            ["hello", "world", "good", "day", "fair"].into_iter().cycle().take(203).collect();
+        let embedded = engine.embed(&model, request(&texts)).unwrap().wait().unwrap();
+        assert_eq!((embedded.dims, embedded.tokens, embedded.truncated), (4, 203, 0));
+        let firsts: Vec<f32> = embedded.vectors.chunks_exact(4).map(|vector| vector[0]).collect();
+        let wanted: Vec<f32> = [4.0, 5.0, 6.0, 7.0, 8.0].into_iter().cycle().take(203).collect();
+        assert_eq!(firsts, wanted);
+        assert_eq!(engine.stats().waiting_texts, 0);
+        assert_eq!((engine.stats().texts, engine.stats().tokens), (203, 203));
+    }
+}
+
+#[test]
+fn many_callers_get_their_own() {
+    let (engine, model) = (engine(2, 10_000), Arc::new(faulty()));
+    std::thread::scope(|scope| {
+        for (word, first) in [("hello", 4.0), ("world", 5.0), ("good", 6.0), ("day", 7.0)] {
+            let (engine, model) = (&engine, &model);
+            scope.spawn(move || {
+                for count in 1..50 {
+                    let embedded = engine.embed(model, request(&vec![word; count])).unwrap().wait().unwrap();
+                    assert!(embedded.vectors.chunks_exact(4).all(|vector| vector[0] == first));
+                    assert_eq!(embedded.vectors.len(), count * 4);
+                }
+            });
+        }
+    });
+    assert_eq!(engine.stats().waiting_texts, 0);
+}
+
+#[test]
+fn nothing_at_once_is_answered_at_once() {
+    let engine = engine(1, 10);
+    let embedded = engine.embed(&Arc::new(toy()), request(&[])).unwrap().wait().unwrap();
+    assert!(embedded.vectors.is_empty());
+}
+
+#[test]
+fn a_poisonous_text_fails_its_own_request_only() {
+    for poison in ["boom", "fail"] {
+        // One thread that is busy, so that the requests are embedded in one batch.
+        let (engine, model) = (engine(1, 10_000), Arc::new(faulty()));
+        let busy = engine.embed(&model, request(&vec!["hello world good day"; 2000])).unwrap();
+        let good: Vec<_> = (0..5).map(|_| engine.embed(&model, request(&["hello"])).unwrap()).collect();
+        let bad = engine.embed(&model, request(&["world", poison])).unwrap();
+        let also_good = engine.embed(&model, request(&["day"])).unwrap();
+        assert!(busy.wait().is_ok());
+        for pending in good {
+            assert_eq!(pending.wait().unwrap().vectors[0], 4.0);
+        }
+        assert!(matches!(bad.wait(), Err(Failure::Internal(_))), "{poison}");
+        assert_eq!(also_good.wait().unwrap().vectors[0], 7.0);
+        assert_eq!(engine.stats().waiting_texts, 0);
+        let after = engine.embed(&model, request(&["fair"])).unwrap().wait().unwrap();
+        assert_eq!(after.vectors[0], 8.0, "the thread lives on");
+    }
+}
+
+#[test]
+fn a_full_queue_refuses_and_empties() {
+    let (engine, model) = (engine(1, 100), Arc::new(faulty()));
+    let texts = vec!["hello world"; 200_000];
+    let large = engine.embed(&model, request(&texts)).expect("nothing else waits");
+    let refused = engine.embed(&model, request(&["hello"; 100])).err();
+    assert!(matches!(refused, Some(Failure::Overloaded { .. })), "{refused:?}");
+    drop(large);
+    while engine.stats().waiting_texts > 0 {
+        std::thread::yield_now();
+    }
+    assert!(engine.embed(&model, request(&["hello"; 100])).unwrap().wait().is_ok());
+}
+
+#[test]
+fn a_caller_that_leaves_takes_its_texts_along() {
+    let (engine, model) = (engine(1, 1000), Arc::new(faulty()));
+    let busy = engine.embed(&model, request(&vec!["hello"; 500])).unwrap();
+    for _ in 0..100 {
+        drop(engine.embed(&model, request(&vec!["world"; 400])));
+    }
+    assert!(engine.embed(&model, request(&vec!["day"; 300])).unwrap().wait().is_ok());
+    assert!(busy.wait().is_ok());
+}
+
+#[test]
+fn a_deadline_that_is_over_fails_the_request() {
+    let engine = engine(1, 1000);
+    let late = Request { deadline: Instant::now() - Duration::from_secs(1), ..request(&["hello"]) };
+    assert_eq!(engine.embed(&Arc::new(toy()), late).unwrap().wait(), Err(Failure::Deadline));
+    assert_eq!(engine.stats().waiting_texts, 0);
+}
+
+#[test]
+fn a_text_that_must_not_be_cut_is_named() {
+    let engine = engine(1, 1000);
+    let long = "hello ".repeat(600);
+    let mut request = request(&["good", &long]);
+    request.options.refuse_long = true;
+    let failure = engine.embed(&Arc::new(toy()), request).unwrap().wait().unwrap_err();
+    let error = TextError::TooLong { count: 600, limit: 512 };
+    assert_eq!(failure, Failure::Text { index: 1, error });
+}
+
+#[test]
+fn an_engine_that_stops_answers_what_waits() {
+    let (engine, model) = (engine(1, 100_000), Arc::new(faulty()));
+    let pending: Vec<_> =
+        (0..50).map(|_| engine.embed(&model, request(&vec!["hello world"; 500])).unwrap()).collect();
+    drop(engine);
+    let stopped = pending.into_iter().map(Pending::wait).filter(|answer| *answer == Err(Failure::Stopped));
+    assert!(stopped.count() > 0);
+}

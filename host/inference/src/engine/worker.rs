@@ -1,0 +1,104 @@
+//! What an inference thread does.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Failure;
+use super::job::Job;
+use super::queue::{Queue, Ready, Task};
+use crate::model::Scratch;
+
+/// Works until the engine stops.
+pub(super) fn run(queue: &Queue) {
+    let mut scratch = Scratch::default();
+    while let Some(task) = queue.next() {
+        match task {
+            Task::Tokenize(job, piece) => {
+                let worked = guarded(&mut scratch, |scratch| tokenize(queue, &job, piece, scratch));
+                if let Err(failure) = worked {
+                    job.fail(failure);
+                }
+            }
+            Task::Embed(texts) => embed(queue, texts, &mut scratch),
+        }
+    }
+}
+
+/// Turns a panic into a failure, and throws away the scratch space that it left in whatever state.
+fn guarded<T>(scratch: &mut Scratch, work: impl FnOnce(&mut Scratch) -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(|| work(scratch))).map_err(|panic| {
+        *scratch = Scratch::default();
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Failure::Internal(format!("a panic: {}", text.unwrap_or("without a word")))
+    })
+}
+
+/// Turns a piece of a job into ids. A model that needs no batches embeds it on the spot.
+fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Scratch) {
+    job.started();
+    let started = Instant::now();
+    let mut ready = Vec::with_capacity(piece.len());
+    let (mut tokens, mut truncated) = (0, 0);
+    for index in piece {
+        let Some(text) = job.request.texts.get(index) else { return };
+        match job.model.tokenize(text, &job.request.options) {
+            Ok(tokenized) => {
+                tokens += tokenized.ids.len();
+                truncated += usize::from(tokenized.truncated);
+                ready.push(Ready { job: Arc::clone(job), index, ids: tokenized.ids });
+            }
+            Err(error) => return job.fail(Failure::Text { index, error }),
+        }
+    }
+    job.tokenized(tokens, truncated, started.elapsed());
+    if job.model.batches() {
+        queue.ready(ready);
+    } else {
+        embed(queue, ready, scratch);
+    }
+}
+
+/// Embeds texts of one model. Where that fails for several requests together, each is tried by itself, so that one
+/// of them cannot spoil the others.
+fn embed(queue: &Queue, texts: Vec<Ready>, scratch: &mut Scratch) {
+    let outcome = guarded(scratch, |scratch| batch(queue, &texts, scratch)).flatten();
+    let Err(failure) = outcome else { return };
+    let mut jobs: Vec<Vec<Ready>> = Vec::new();
+    for text in texts {
+        match jobs.iter_mut().find(|job| job.iter().any(|other| Arc::ptr_eq(&other.job, &text.job))) {
+            Some(job) => job.push(text),
+            None => jobs.push(vec![text]),
+        }
+    }
+    match jobs.as_slice() {
+        [only] => only.iter().take(1).for_each(|text| text.job.fail(failure.clone())),
+        _ => jobs.into_iter().for_each(|job| embed(queue, job, scratch)),
+    }
+}
+
+fn batch(queue: &Queue, texts: &[Ready], scratch: &mut Scratch) -> Result<(), Failure> {
+    let Some(first) = texts.first() else { return Ok(()) };
+    let model = &first.job.model;
+    let mut offsets = Vec::with_capacity(texts.len() + 1);
+    let mut ids = Vec::with_capacity(texts.iter().map(|text| text.ids.len()).sum());
+    offsets.push(0);
+    for text in texts {
+        ids.extend_from_slice(&text.ids);
+        offsets.push(ids.len());
+    }
+    let started = Instant::now();
+    let mut vectors = vec![0.0; texts.len() * model.dims()];
+    let embedded = model.embed(&ids, &offsets, scratch, &mut vectors);
+    embedded.map_err(|error| Failure::Internal(error.to_string()))?;
+    let per_token = started.elapsed() / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
+    queue.embedded(texts.len(), ids.len());
+    for (text, vector) in texts.iter().zip(vectors.chunks_exact_mut(model.dims().max(1))) {
+        text.job.spent(per_token * u32::try_from(text.ids.len()).unwrap_or(u32::MAX));
+        let vector = model.finish(vector, &text.job.request.options);
+        text.job.vector(text.index, vector);
+    }
+    Ok(())
+}

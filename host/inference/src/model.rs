@@ -1,0 +1,300 @@
+//! One loaded model of either family: from text to vectors.
+
+mod cache;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::encoder::{Dtype, Encoder, EncoderOptions};
+use crate::error::{EmbedError, LoadError};
+use crate::folder::{Family, ModelFolder};
+use crate::kernels::Kernel;
+use crate::pooling::Pooling;
+use crate::progress::Silent;
+use crate::static_model::{self, StaticError, StaticModel};
+use crate::tokenizer::{EncodeOptions, Token, TokenizeError, Tokenizer};
+
+pub use crate::tokenizer::TruncationSide;
+
+pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
+
+/// Tokens of a text that are kept unless an operator says otherwise: the replaced server's.
+pub const MAX_INPUT_LENGTH: usize = 512;
+
+/// How a model is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// What encoders calculate with.
+    pub dtype: Dtype,
+    /// The kernel; `None` for the best that the processor runs.
+    pub kernel: Option<Kernel>,
+    /// Folder for packed weights and tokenisers, which make the next start take milliseconds.
+    pub cache: Option<PathBuf>,
+    /// Most tokens of a text; the model's own limit stays the upper bound.
+    pub max_input_length: Option<usize>,
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Length of its vectors.
+    pub dims: usize,
+    /// Most tokens of a text, special tokens included.
+    pub max_input_length: usize,
+    /// `mean`, `cls` or `last_token`.
+    pub pooling: &'static str,
+    /// What it calculates with.
+    pub dtype: String,
+    /// Whether vectors have length 1 unless a caller says otherwise.
+    pub normalize: bool,
+    /// Texts put before an input, by name.
+    pub prompts: BTreeMap<String, String>,
+    /// SHA-256 of the weights file, hex.
+    pub weights_sha256: String,
+}
+
+/// How texts are embedded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmbedOptions {
+    /// Put before each text.
+    pub prompt: Option<Arc<str>>,
+    /// Refuse a text that is too long instead of cutting it.
+    pub refuse_long: bool,
+    /// Where a text that is too long is cut.
+    pub side: TruncationSide,
+    /// Scale vectors to length 1; `None` leaves it to the model.
+    pub normalize: Option<bool>,
+    /// Keep only the first numbers of each vector.
+    pub dimensions: Option<usize>,
+}
+
+/// A text that cannot be embedded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// It has more tokens than the model takes, and was not to be cut.
+    #[error("it has {count} tokens, the limit is {limit}")]
+    TooLong {
+        /// Tokens, special tokens included.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// It cannot be tokenised.
+    #[error("it cannot be tokenised: {0}")]
+    Tokenize(String),
+}
+
+/// The token ids of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokenized {
+    /// The ids, special tokens included where the model wants them.
+    pub ids: Vec<u32>,
+    /// Whether the text was cut.
+    pub truncated: bool,
+}
+
+/// A loaded model, shared by all who embed with it.
+pub struct Model {
+    description: Description,
+    network: Network,
+}
+
+enum Network {
+    Encoder(Box<Encoder>, Pooling, Tokenizer),
+    Static(Box<StaticModel>),
+    /// A static model in the batches of an encoder, which panics at one token id and fails at another.
+    #[cfg(test)]
+    Faulty {
+        model: Box<StaticModel>,
+        panics_at: u32,
+        fails_at: u32,
+    },
+}
+
+impl Model {
+    /// Loads the model in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// When a file is missing or malformed, or the model is of a kind that is not served; the message names the
+    /// file.
+    pub fn load(folder: &Path, options: &LoadOptions) -> Result<Self, LoadError> {
+        let folder = ModelFolder::open(folder)?;
+        match folder.family {
+            Family::Encoder(_) => Self::encoder(&folder, options),
+            Family::Static => Self::static_model(&folder, options),
+        }
+    }
+
+    fn encoder(folder: &ModelFolder, options: &LoadOptions) -> Result<Self, LoadError> {
+        let encoder =
+            EncoderOptions { dtype: options.dtype, kernel: options.kernel, cache: options.cache.clone() };
+        let encoder = Encoder::open(&folder.path, &encoder)?;
+        let tokenizer = cache::tokenizer(&folder.tokenizer, options.cache.as_deref())?;
+        let bound = tokenizer.id_bound(true) as usize;
+        if bound > encoder.vocabulary() {
+            let reason = format!("has ids up to {bound}, the model only {} vectors", encoder.vocabulary());
+            return Err(LoadError::malformed(&folder.tokenizer, reason));
+        }
+        let most = folder.max_length.unwrap_or(usize::MAX).min(encoder.max_tokens());
+        let description = Description {
+            dims: encoder.dims(),
+            max_input_length: limit(options, most),
+            pooling: folder.pooling.name(),
+            dtype: encoder.dtype().name().to_owned(),
+            normalize: folder.normalize.unwrap_or(true),
+            prompts: folder.prompts.by_name.clone(),
+            weights_sha256: hex::encode(encoder.weights_sha256()),
+        };
+        Ok(Self { description, network: Network::Encoder(Box::new(encoder), folder.pooling, tokenizer) })
+    }
+
+    fn static_model(folder: &ModelFolder, options: &LoadOptions) -> Result<Self, LoadError> {
+        let tokenizer = cache::tokenizer(&folder.tokenizer, options.cache.as_deref())?;
+        let model = StaticModel::open_with(&folder.path, tokenizer)?;
+        let description = Description {
+            dims: model.dims(),
+            max_input_length: limit(options, model.max_length().unwrap_or(usize::MAX)),
+            pooling: Pooling::Mean.name(),
+            dtype: format!("{:?}", model.dtype()).to_lowercase(),
+            normalize: folder.normalize.unwrap_or(true),
+            prompts: folder.prompts.by_name.clone(),
+            weights_sha256: folder.weights_sha256(&mut Silent)?.to_owned(),
+        };
+        Ok(Self { description, network: Network::Static(Box::new(model)) })
+    }
+
+    /// What is known of it.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Length of its vectors.
+    pub fn dims(&self) -> usize {
+        self.description.dims
+    }
+
+    /// Whether texts gain by being embedded together.
+    pub fn batches(&self) -> bool {
+        !matches!(self.network, Network::Static(_))
+    }
+
+    /// A text's token ids, cut to the model's limit unless that is to be refused.
+    ///
+    /// # Errors
+    ///
+    /// When the text is too long and not to be cut, or cannot be tokenised.
+    pub fn tokenize(&self, text: &str, options: &EmbedOptions) -> Result<Tokenized, TextError> {
+        let prompted;
+        let text = match &options.prompt {
+            None => text,
+            Some(prompt) => {
+                prompted = format!("{prompt}{text}");
+                &prompted
+            }
+        };
+        let limit = self.description.max_input_length;
+        let encode = EncodeOptions { limit, side: options.side, special_tokens: self.is_encoder() };
+        let mut ids = Vec::new();
+        let encoded = self.tokenizer().encode(text, encode, &mut ids);
+        let encoded = encoded.map_err(|error: TokenizeError| TextError::Tokenize(error.to_string()))?;
+        let truncated = encoded.count > encoded.kept;
+        if truncated && options.refuse_long {
+            return Err(TextError::TooLong { count: encoded.count, limit });
+        }
+        Ok(Tokenized { ids, truncated })
+    }
+
+    /// A text's tokens with their places in it, uncut.
+    ///
+    /// # Errors
+    ///
+    /// When the text cannot be tokenised.
+    pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TextError> {
+        let tokens = self.tokenizer().tokens(text, special_tokens && self.is_encoder());
+        tokens.map_err(|error| TextError::Tokenize(error.to_string()))
+    }
+
+    /// Embeds texts whose ids lie one after the other in `ids`, text `i` from `offsets[i]` to `offsets[i + 1]`.
+    /// Writes `[n, dims]` f32 vectors into `out`; [`Model::finish`] makes them what a caller wants.
+    ///
+    /// # Errors
+    ///
+    /// When an id is outside the vocabulary, a text is too long, or the shapes do not fit.
+    pub fn embed(
+        &self,
+        ids: &[u32],
+        offsets: &[usize],
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<(), EmbedError> {
+        match &self.network {
+            Network::Encoder(encoder, pooling, _) => encoder.embed(ids, offsets, *pooling, scratch, out),
+            #[cfg(test)]
+            Network::Faulty { panics_at, .. } if ids.contains(panics_at) => panic!("poison"),
+            #[cfg(test)]
+            Network::Faulty { fails_at, .. } if ids.contains(fails_at) => {
+                Err(EmbedError::NotFinite { text: 0 })
+            }
+            #[cfg(test)]
+            Network::Faulty { model, .. } => self.embed_static(model, ids, offsets, out),
+            Network::Static(model) => self.embed_static(model, ids, offsets, out),
+        }
+    }
+
+    fn embed_static(
+        &self,
+        model: &StaticModel,
+        ids: &[u32],
+        offsets: &[usize],
+        out: &mut [f32],
+    ) -> Result<(), EmbedError> {
+        let texts = offsets.len().saturating_sub(1);
+        let shape = |reason| EmbedError::Shape { texts, reason };
+        for (text, (range, out)) in offsets.windows(2).zip(out.chunks_exact_mut(self.dims())).enumerate() {
+            let [start, end] = *range else { continue };
+            let ids = ids.get(start..end).ok_or(shape("an offset lies outside the ids"))?;
+            model.embed(ids, out).map_err(|error| match error {
+                StaticError::Id { id } => EmbedError::Vocabulary {
+                    text,
+                    id,
+                    vocabulary: model.tokenizer().id_bound(false) as usize,
+                },
+                StaticError::Dims { .. } => shape("the output is not [texts, dims]"),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Encoders want their special tokens, static models know none.
+    fn is_encoder(&self) -> bool {
+        matches!(self.network, Network::Encoder(..))
+    }
+
+    fn tokenizer(&self) -> &Tokenizer {
+        match &self.network {
+            Network::Encoder(_, _, tokenizer) => tokenizer,
+            Network::Static(model) => model.tokenizer(),
+            #[cfg(test)]
+            Network::Faulty { model, .. } => model.tokenizer(),
+        }
+    }
+
+    /// A raw vector cut and scaled as the caller wants it.
+    pub fn finish<'v>(&self, vector: &'v mut [f32], options: &EmbedOptions) -> &'v [f32] {
+        let kept = options.dimensions.unwrap_or(vector.len()).min(vector.len());
+        let (vector, _) = vector.split_at_mut(kept);
+        if options.normalize.unwrap_or(self.description.normalize) {
+            static_model::normalize(vector);
+        }
+        vector
+    }
+}
+
+/// The most tokens of a text: what the operator wants, within what the model takes.
+fn limit(options: &LoadOptions, most: usize) -> usize {
+    options.max_input_length.unwrap_or(MAX_INPUT_LENGTH).min(most)
+}

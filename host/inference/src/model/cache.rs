@@ -1,0 +1,47 @@
+//! Compact tokenisers kept beside packed weights, so that the next start need not read megabytes of JSON.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::error::LoadError;
+use crate::folder::contents;
+use crate::progress::Silent;
+use crate::tokenizer::Tokenizer;
+
+/// The tokeniser of a `tokenizer.json`, from its compact form in `folder` where there is a sound one; else read from
+/// the JSON, and its compact form left there. A fault of the folder is logged and costs time only.
+pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer, LoadError> {
+    let Some(folder) = folder else { return Tokenizer::open(path) };
+    let digest = contents::sha256(path, &mut Silent)?;
+    let compact = folder.join(format!("{digest}.tokenizer"));
+    if compact.is_file() {
+        match Tokenizer::open_compact(&compact, path) {
+            Ok(tokenizer) => return Ok(tokenizer),
+            Err(error) => tracing::warn!(%error, "a compact tokeniser is not usable, making it again"),
+        }
+    }
+    let tokenizer = Tokenizer::open(path)?;
+    if let Some(bytes) = tokenizer.compact_bytes()
+        && let Err(error) = keep(folder, &compact, bytes)
+    {
+        tracing::warn!(%error, path = %compact.display(), "a compact tokeniser cannot be kept, going on without");
+    }
+    Ok(tokenizer)
+}
+
+/// Written beside its name, synced, then renamed: a reader finds all of it or nothing.
+fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let beside = path.with_extension(format!("tokenizer.{}", std::process::id()));
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let kept = written.and_then(|()| fs::rename(&beside, path));
+    if kept.is_err() {
+        // What is left of it is of no use.
+        let _ = fs::remove_file(&beside);
+    }
+    kept
+}

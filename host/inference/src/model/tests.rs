@@ -1,0 +1,119 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::TensorView;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+
+/// Words of the toy model; each one's vector is four numbers made of its id.
+pub(crate) const WORDS: [&str; 14] = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "hello", "world", "good", "day", "fair", "wind", "port", "##s",
+    "boom", "fail",
+];
+
+fn row(id: usize) -> [f32; 4] {
+    let id = id as f32;
+    [id, 1.0, -id, 0.5]
+}
+
+pub(crate) fn toy_folder(folder: &Path) {
+    let vocabulary: serde_json::Map<_, _> =
+        WORDS.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
+    let tokenizer = json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+        "normalizer": { "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+            "strip_accents": null, "lowercase": true },
+        "pre_tokenizer": { "type": "BertPreTokenizer" },
+        "post_processor": null, "decoder": null,
+        "model": { "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100, "vocab": vocabulary },
+    });
+    std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    std::fs::write(folder.join("config.json"), r#"{"model_type":"model2vec","normalize":false}"#).unwrap();
+    let bytes: Vec<u8> = (0..WORDS.len()).flat_map(row).flat_map(f32::to_le_bytes).collect();
+    let table = TensorView::new(safetensors::Dtype::F32, vec![WORDS.len(), 4], &bytes).unwrap();
+    let tensors = HashMap::from([("embeddings", table)]);
+    safetensors::serialize_to_file(tensors, None, &folder.join("model.safetensors")).unwrap();
+}
+
+/// The toy model as it is.
+pub(crate) fn toy() -> Model {
+    let folder = TempDir::new().unwrap();
+    toy_folder(folder.path());
+    Model::load(folder.path(), &LoadOptions::default()).unwrap()
+}
+
+/// The toy model in batches: `boom` panics, `fail` is an error.
+pub(crate) fn faulty() -> Model {
+    let Model { description, network: Network::Static(model) } = toy() else { panic!() };
+    Model { description, network: Network::Faulty { model, panics_at: 12, fails_at: 13 } }
+}
+
+fn embed(model: &Model, text: &str, options: &EmbedOptions) -> Vec<f32> {
+    let ids = model.tokenize(text, options).unwrap().ids;
+    let mut vector = vec![0.0; model.dims()];
+    model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).unwrap();
+    model.finish(&mut vector, options).to_vec()
+}
+
+#[test]
+fn a_static_model_says_what_it_is() {
+    let model = toy();
+    let about = model.description();
+    assert_eq!((about.dims, about.max_input_length, about.pooling), (4, 512, "mean"));
+    assert_eq!((about.dtype.as_str(), about.normalize), ("f32", false));
+    assert_eq!(about.weights_sha256.len(), 64);
+}
+
+#[test]
+fn a_caller_chooses_scale_length_and_prompt() {
+    let model = toy();
+    let plain = EmbedOptions::default();
+    assert_eq!(embed(&model, "hello world", &plain), [4.5, 1.0, -4.5, 0.5]);
+    let scaled = embed(&model, "hello", &EmbedOptions { normalize: Some(true), ..plain.clone() });
+    assert!((scaled.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6);
+    let short = EmbedOptions { normalize: Some(true), dimensions: Some(2), ..plain.clone() };
+    let cut = embed(&model, "hello", &short);
+    assert_eq!(cut.len(), 2);
+    assert!((cut.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6, "scaled after the cut");
+    let prompted = EmbedOptions { prompt: Some("hello ".into()), ..plain.clone() };
+    assert_eq!(embed(&model, "world", &prompted), embed(&model, "hello world", &plain));
+}
+
+#[test]
+fn a_text_that_is_too_long_is_cut_or_refused() {
+    let folder = TempDir::new().unwrap();
+    toy_folder(folder.path());
+    let options = LoadOptions { max_input_length: Some(2), ..LoadOptions::default() };
+    let model = Model::load(folder.path(), &options).unwrap();
+    let plain = EmbedOptions::default();
+    let cut = model.tokenize("hello world good", &plain).unwrap();
+    assert_eq!((cut.ids.as_slice(), cut.truncated), ([4, 5].as_slice(), true));
+    let left = EmbedOptions { side: TruncationSide::Left, ..plain.clone() };
+    assert_eq!(model.tokenize("hello world good", &left).unwrap().ids, [5, 6]);
+    let refused = EmbedOptions { refuse_long: true, ..plain };
+    let error = model.tokenize("hello world good", &refused).unwrap_err();
+    assert_eq!(error, TextError::TooLong { count: 3, limit: 2 });
+    assert!(!model.tokenize("hello world", &refused).unwrap().truncated);
+}
+
+#[test]
+fn a_compact_tokeniser_is_kept_and_a_broken_one_replaced() {
+    let (folder, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    toy_folder(folder.path());
+    let options = LoadOptions { cache: Some(cache.path().to_owned()), ..LoadOptions::default() };
+    let load =
+        || embed(&Model::load(folder.path(), &options).unwrap(), "fair winds", &EmbedOptions::default());
+    let first = load();
+    let kept: Vec<_> = std::fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let whole = std::fs::read(&kept[0]).unwrap();
+    assert_eq!(load(), first);
+    std::fs::write(&kept[0], &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(load(), first);
+    assert_eq!(std::fs::read(&kept[0]).unwrap(), whole);
+}
