@@ -5,7 +5,11 @@
 //! follows" in bit 8, and the offset to its children in bits 10-31 (times 256 if bit 9 is set); a child stands at
 //! `parent ^ offset ^ label`, a value at `parent ^ offset` with bit 31 set. All numbers little-endian.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
 use tokenizers::NormalizedString;
 
@@ -23,6 +27,14 @@ const DEPRECATED_MARKS: [(char, char); 3] =
 /// Adds the canonical compositions (`u` + U+0308 becomes `ü`) that a map of single characters cannot tell; text
 /// in decomposed form would else lose its accents to unknown pieces.
 pub fn compose(map: &mut BTreeMap<String, String>) {
+    for (spelling, composed) in COMPOSITIONS.iter() {
+        map.entry(spelling.clone()).or_insert_with(|| composed.clone());
+    }
+}
+
+/// Decomposed spellings short enough to be looked up, and the characters they stand for.
+static COMPOSITIONS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let mut found = Vec::new();
     for character in (0..=LAST).filter_map(char::from_u32) {
         let decomposed = normalized(&character.to_string(), |text| {
             text.nfd();
@@ -41,11 +53,12 @@ pub fn compose(map: &mut BTreeMap<String, String>) {
                 text.nfkc();
             });
             if composed != spelling {
-                map.entry(spelling).or_insert(composed);
+                found.push((spelling, composed));
             }
         }
     }
-}
+    found
+});
 
 fn normalized(text: &str, form: impl Fn(&mut NormalizedString)) -> String {
     let mut text = NormalizedString::from(text);
@@ -53,7 +66,7 @@ fn normalized(text: &str, form: impl Fn(&mut NormalizedString)) -> String {
     text.get().to_owned()
 }
 
-/// Lays a map out in the format above; `None` if a key is empty or holds a zero byte, or the map is too large.
+/// Lays a map out in the format above; `None` if the map or a key is empty, holds a zero byte, or the map is too large.
 pub fn encode(map: &BTreeMap<String, String>) -> Option<Vec<u8>> {
     let mut replacements = Vec::new();
     let mut places = BTreeMap::new();
