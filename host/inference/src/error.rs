@@ -75,6 +75,54 @@ pub enum SourceError {
         /// Why not.
         reason: String,
     },
+    /// No model of this name can be pulled.
+    #[error("model `{name}` is not known; known are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A model is not on this machine.
+    #[error("model `{value}` is neither a folder nor a pulled model; {hint}")]
+    Missing {
+        /// What was asked for.
+        value: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The package installer cannot be run or failed.
+    #[error("pip: {reason}")]
+    Pip {
+        /// What happened, with the end of what it wrote.
+        reason: String,
+    },
+    /// A downloaded file is not the one that was pinned.
+    #[error("{}: SHA-256 is {found}, not the pinned {expected}; the file is not used", path.display())]
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// The pinned digest.
+        expected: String,
+        /// The file's digest.
+        found: String,
+    },
+    /// An archive is damaged or holds something it must not.
+    #[error("{}: {reason}", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another process is at work on the same model for too long.
+    #[error("{}: another process has been pulling this model for more than {minutes} minutes", path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+        /// How long was waited.
+        minutes: u64,
+    },
 }
 
 impl SourceError {

@@ -12,6 +12,7 @@
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `progress`, `error`: a model's files
 
+pub mod catalog;
 pub mod convert;
 pub mod encoder;
 pub mod engine;
@@ -23,6 +24,7 @@ mod packed;
 pub mod pooling;
 pub mod progress;
 pub mod static_model;
+pub mod source;
 pub mod tensors;
 pub mod tokenizer;
 pub mod workers;

@@ -13,7 +13,7 @@ use crate::folder::contents::contents;
 /// What the names of unfinished folders have in common; followed by process id and a number.
 const MARK: &str = ".partial-";
 
-/// An unfinished folder; removed again when dropped before [`Staging::commit`].
+/// An unfinished folder; removed again when dropped before [`Staging::commit`] or [`Staging::replace`].
 #[derive(Debug)]
 pub struct Staging {
     target: PathBuf,
@@ -28,21 +28,25 @@ impl Staging {
     ///
     /// When the target exists, has no name, or the folder cannot be made.
     pub fn begin(target: &Path) -> Result<Self, SourceError> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name =
-            target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
         if target.exists() {
             return Err(SourceError::unwritable(
                 target,
                 "it exists already; remove it or name another folder",
             ));
         }
-        let parent =
-            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(|source| SourceError::write(parent, source))?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let hidden = format!(".{}{MARK}{}-{number}", name.to_string_lossy(), std::process::id());
-        let folder = parent.join(hidden);
+        Self::beside(target)
+    }
+
+    /// As [`Staging::begin`], but the target may exist: for [`Staging::replace`].
+    ///
+    /// # Errors
+    ///
+    /// When the target has no name or the folder cannot be made.
+    pub fn beside(target: &Path) -> Result<Self, SourceError> {
+        let folder = hidden(target)?;
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(|source| SourceError::write(parent, source))?;
+        }
         // A killed process may have had this id before: what it left is in nobody's use.
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(|source| SourceError::write(&folder, source))?;
@@ -62,6 +66,28 @@ impl Staging {
     ///
     /// When it cannot be renamed; it is removed then.
     pub fn commit(mut self) -> Result<(), SourceError> {
+        self.flush()?;
+        fs::rename(&self.folder, &self.target).map_err(|source| SourceError::write(&self.target, source))?;
+        self.committed = true;
+        Ok(())
+    }
+
+    /// As [`Staging::commit`], and what lay at the target is removed. Whoever has its files open or mapped keeps
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// When something cannot be renamed or removed.
+    pub fn replace(mut self) -> Result<(), SourceError> {
+        self.flush()?;
+        let old = hidden(&self.target)?;
+        fs::rename(&self.target, &old).map_err(|source| SourceError::write(&self.target, source))?;
+        fs::rename(&self.folder, &self.target).map_err(|source| SourceError::write(&self.target, source))?;
+        self.committed = true;
+        fs::remove_dir_all(&old).map_err(|source| SourceError::write(&old, source))
+    }
+
+    fn flush(&self) -> Result<(), SourceError> {
         // The directory entry is what makes the model visible, so the files' bytes go to disk before it.
         for file in contents(&self.folder)? {
             let file = self.folder.join(&file.name);
@@ -69,10 +95,17 @@ impl Staging {
                 .and_then(|file| file.sync_all())
                 .map_err(|source| SourceError::write(&file, source))?;
         }
-        fs::rename(&self.folder, &self.target).map_err(|source| SourceError::write(&self.target, source))?;
-        self.committed = true;
         Ok(())
     }
+}
+
+/// A hidden name beside the target that nothing else uses.
+fn hidden(target: &Path) -> Result<PathBuf, SourceError> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    Ok(parent.join(format!(".{}{MARK}{}-{number}", name.to_string_lossy(), std::process::id())))
 }
 
 impl Drop for Staging {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::LoadError;
@@ -15,7 +16,7 @@ const DEPTH: usize = 4;
 const STEP: usize = 1 << 20;
 
 /// A file of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelFile {
     /// Path below the model's folder, parts joined by `/`.
     pub name: String,

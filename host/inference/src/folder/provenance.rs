@@ -33,6 +33,17 @@ pub struct Origin {
     pub licence: Option<String>,
 }
 
+impl Origin {
+    /// Where the weights came from, in one word: `PACKAGE-VERSION`, or the version alone; `None` if unrecorded.
+    pub fn revision(&self) -> Option<String> {
+        match (&self.package, &self.version) {
+            (Some(package), Some(version)) => Some(format!("{package}-{version}")),
+            (None, version) => version.clone(),
+            (Some(_), None) => None,
+        }
+    }
+}
+
 /// The record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {

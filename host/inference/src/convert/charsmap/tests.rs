@@ -39,7 +39,7 @@ fn decomposed_accents_are_composed() {
     let mut map = BTreeMap::new();
     compose(&mut map);
     let charsmap = encode(&map).unwrap();
-    for (from, to) in [("Mu\u{308}ll", "Müll"), ("e\u{341}", "é"), ("x\u{308}", "x\u{308}")] {
+    for (from, to) in [("Mu\u{308}ll", "Müll"), ("e\u{341}", "é"), ("q\u{308}", "q\u{308}")] {
         assert_eq!(lookup(&charsmap, from), to);
     }
     // Only keys short enough to be looked up.

@@ -1,0 +1,103 @@
+//! What `bulkhead model info` shows of a model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::LoadError;
+use crate::folder::contents::{ModelFile, contents};
+use crate::folder::provenance::Provenance;
+use crate::folder::{Architecture, Family, ModelFolder, Prompts};
+use crate::progress::Progress;
+
+/// A model's description, for people (by fields) and for programs (as JSON).
+#[derive(Debug, Clone, Serialize)]
+pub struct Inspection {
+    /// The folder.
+    pub folder: PathBuf,
+    /// `encoder` or `static`.
+    pub family: &'static str,
+    /// The architecture as the configuration names it, else the family's.
+    pub architecture: String,
+    /// Length of a vector.
+    pub dims: usize,
+    /// `mean`, `cls` or `last`.
+    pub pooling: &'static str,
+    /// Whether vectors are scaled to length 1 if the request does not say.
+    pub normalize: bool,
+    /// Longest input in tokens, if there is a limit.
+    pub max_length: Option<usize>,
+    /// Number of layers of an encoder.
+    pub layers: Option<u64>,
+    /// Prefix text by prompt name.
+    pub prompts: BTreeMap<String, String>,
+    /// The authors' default prompt; not used unless configured.
+    pub default_prompt: Option<String>,
+    /// SHA-256 of the weights.
+    pub weights_sha256: String,
+    /// SPDX name of the licence, if known.
+    pub licence: Option<String>,
+    /// All files with their sizes in bytes.
+    pub files: Vec<ModelFile>,
+    /// Size of all files in bytes.
+    pub bytes: u64,
+    /// Where the model came from, if recorded.
+    pub provenance: Option<Provenance>,
+    /// The first file that is not as recorded, if one is not.
+    pub damage: Option<String>,
+}
+
+/// Describes a model. The weights are read once for their digest, which `progress` follows.
+///
+/// # Errors
+///
+/// When the folder holds no model that can be served, or a file cannot be read.
+pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection, LoadError> {
+    let model = ModelFolder::open(folder)?;
+    let files = contents(folder)?;
+    let (family, default) = match model.family {
+        Family::Encoder(Architecture::Bert) => ("encoder", "BertModel"),
+        Family::Encoder(Architecture::Roberta) => ("encoder", "RobertaModel"),
+        Family::Static => ("static", "StaticModel"),
+    };
+    let named = model.config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
+    let architecture = named.unwrap_or(default).to_owned();
+    // The record's digests are compared file by file, the weights' among them: they are not read twice.
+    let damage = model.provenance.as_ref().and_then(|record| record.difference(folder, progress));
+    let recorded = match (&model.provenance, &damage) {
+        (Some(record), None) => model
+            .weights
+            .strip_prefix(folder)
+            .ok()
+            .and_then(|name| record.files.get(name.to_str()?))
+            .map(|record| record.sha256.clone()),
+        _ => None,
+    };
+    let weights_sha256 = match recorded {
+        Some(digest) => digest,
+        None => model.weights_sha256(progress)?.to_owned(),
+    };
+    let dims = model.dims()?;
+    let Prompts { by_name: prompts, default_name: default_prompt } = model.prompts;
+    let licence = model.provenance.as_ref().and_then(|record| record.origin.licence.clone());
+    Ok(Inspection {
+        folder: folder.to_path_buf(),
+        family,
+        architecture,
+        dims,
+        pooling: model.pooling.name(),
+        normalize: model.normalize.unwrap_or(true),
+        max_length: model.max_length,
+        layers: model.config.get("num_hidden_layers").and_then(Value::as_u64),
+        prompts,
+        default_prompt,
+        weights_sha256,
+        licence,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        files,
+        provenance: model.provenance,
+        damage,
+    })
+}
