@@ -6,7 +6,7 @@
 
 mod file;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tokenizer;
 mod weights;
 

@@ -61,24 +61,28 @@ fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<ModelFile>) -
 ///
 /// When the file cannot be read.
 pub fn sha256(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
+    let total = fs::metadata(path).map_err(|source| LoadError::read(path, source))?.len();
+    progress.start(&format!("check {}", path.file_name().unwrap_or_default().to_string_lossy()), Some(total));
+    let digest = digest(path, progress);
+    progress.finish();
+    digest
+}
+
+/// As [`sha256`], as a part of a longer step.
+pub(super) fn digest(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
     let failed = |source| LoadError::read(path, source);
     let mut file = File::open(path).map_err(failed)?;
-    let total = file.metadata().map_err(failed)?.len();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    progress.start(&format!("check {name}"), Some(total));
     let mut digest = Sha256::new();
     let mut buffer = vec![0; STEP];
-    let outcome = loop {
+    loop {
         match file.read(&mut buffer) {
-            Ok(0) => break Ok(hex::encode(digest.finalize())),
+            Ok(0) => return Ok(hex::encode(digest.finalize())),
             Ok(count) => {
                 digest.update(buffer.get(..count).unwrap_or_default());
                 progress.advance(count as u64);
             }
             Err(source) if source.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => break Err(failed(source)),
+            Err(source) => return Err(failed(source)),
         }
-    };
-    progress.finish();
-    outcome
+    }
 }

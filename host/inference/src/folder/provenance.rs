@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::contents::{contents, sha256};
+use super::contents::{contents, digest};
 use super::json;
 use crate::error::{LoadError, SourceError};
 use crate::progress::Progress;
@@ -78,11 +78,15 @@ impl Provenance {
         converter: Option<&str>,
         progress: &mut dyn Progress,
     ) -> Result<(), SourceError> {
-        let mut files = BTreeMap::new();
-        for file in contents(folder)?.into_iter().filter(|file| file.name != FILE) {
-            let sha256 = sha256(&folder.join(&file.name), progress)?;
-            files.insert(file.name, FileRecord { bytes: file.bytes, sha256 });
-        }
+        let files = contents(folder)?;
+        progress.start("record the files", Some(files.iter().map(|file| file.bytes).sum()));
+        let files = files.into_iter().filter(|file| file.name != FILE).map(|file| {
+            let sha256 = digest(&folder.join(&file.name), progress)?;
+            Ok((file.name, FileRecord { bytes: file.bytes, sha256 }))
+        });
+        let files = files.collect::<Result<_, LoadError>>();
+        progress.finish();
+        let files = files?;
         let record = Self { origin: origin.clone(), converter: converter.map(str::to_owned), files };
         let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(&record)
@@ -112,13 +116,14 @@ impl Provenance {
                 Err(fault) => return Some(format!("{name}: {fault}")),
             }
         }
-        for (name, record) in &self.files {
-            match sha256(&folder.join(name), progress) {
-                Ok(digest) if digest == record.sha256 => {}
-                Ok(_) => return Some(format!("{name} was altered: its SHA-256 is not the recorded one")),
-                Err(fault) => return Some(fault.to_string()),
-            }
-        }
-        None
+        progress.start("check the files", Some(self.files.values().map(|record| record.bytes).sum()));
+        let altered =
+            self.files.iter().find_map(|(name, record)| match digest(&folder.join(name), progress) {
+                Ok(digest) if digest == record.sha256 => None,
+                Ok(_) => Some(format!("{name} was altered: its SHA-256 is not the recorded one")),
+                Err(fault) => Some(fault.to_string()),
+            });
+        progress.finish();
+        altered
     }
 }

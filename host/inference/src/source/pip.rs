@@ -89,7 +89,8 @@ impl Installer {
             command.args(["--platform", platform]);
         }
         if let Some(index) = index {
-            command.args(["--index-url", index]);
+            // As `--index-url`, which would show a password in the address to everyone on the machine.
+            command.env("PIP_INDEX_URL", index);
         }
         command.arg("--dest").arg(&wheels).arg(format!("{}=={}", model.package, model.version));
         // Its temporary files are then ours to watch and to remove.

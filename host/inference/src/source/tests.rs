@@ -1,1 +1,140 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod pip;
+mod pull;
+mod wheel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use self::wheel::{Wheel, model_files};
+use super::*;
+use crate::folder::provenance::Origin;
+use crate::progress::Silent;
+
+/// A folder with a model and its record, as a pull or a conversion leaves it.
+fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
+    let folder = models.join(name);
+    for (name, bytes) in model_files() {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let origin = Origin {
+        model_id: id.to_owned(),
+        package: Some("package".to_owned()),
+        version: Some(version.to_owned()),
+        licence: Some("MIT".to_owned()),
+        ..Origin::default()
+    };
+    Provenance::record(&folder, &origin, None, &mut Silent).unwrap();
+    folder
+}
+
+#[test]
+fn models_are_listed_known_ones_first() {
+    let models = TempDir::new().unwrap();
+    let own = place(models.path(), "own", "me/own", "1");
+    place(models.path(), "potion-base-8M", "minishlab/potion-base-8M", "1");
+    place(models.path(), ".own.partial-1-1", "me/unfinished", "1");
+    fs::create_dir(models.path().join("no-model")).unwrap();
+    fs::create_dir(models.path().join("bad")).unwrap();
+    fs::write(models.path().join("bad/bulkhead.json"), "{").unwrap();
+    let listed = list(models.path());
+    let ids: Vec<_> = listed.iter().map(|model| (model.id.as_str(), model.present.is_some())).collect();
+    assert_eq!(
+        ids,
+        [
+            ("intfloat/multilingual-e5-small", false),
+            ("minishlab/potion-base-8M", true),
+            ("sentence-transformers/all-MiniLM-L6-v2", false),
+            ("me/own", true),
+        ]
+    );
+    let (folder, bytes) = listed[3].present.clone().unwrap();
+    assert_eq!(folder, own);
+    assert_eq!(bytes, contents(&own).unwrap().iter().map(|file| file.bytes).sum::<u64>());
+    assert!(listed[3].known.is_none() && listed[1].known.is_some() && listed[0].provenance.is_none());
+    assert_eq!(list(&models.path().join("none")).len(), MODELS.len());
+}
+
+#[test]
+fn models_are_found_by_id_name_and_revision() {
+    let models = TempDir::new().unwrap();
+    let potion = place(models.path(), "potion-base-8M", "minishlab/potion-base-8M", "2.0");
+    for value in ["minishlab/potion-base-8M", "potion-base-8M", "minishlab/potion-base-8M@package-2.0"] {
+        assert_eq!(find(models.path(), value), Some(potion.clone()), "{value}");
+        let resolved = resolve(value, models.path()).unwrap();
+        assert_eq!(resolved, Resolved { id: "minishlab/potion-base-8M".to_owned(), folder: potion.clone() });
+    }
+    assert_eq!(find(models.path(), "minishlab/potion-base-8M@package-1.0"), None);
+    assert_eq!(find(models.path(), "Minishlab/Potion-Base-8M"), None);
+    let fault = resolve("potion-base-8M@package-1.0", models.path()).unwrap_err().to_string();
+    assert!(fault.contains("not as revision `package-1.0`"), "{fault}");
+}
+
+#[test]
+fn a_path_comes_before_a_pulled_model_and_names_itself() {
+    let models = TempDir::new().unwrap();
+    let folder = place(models.path(), "local", "me/pulled", "1");
+    for value in [folder.display().to_string(), format!("{}/", folder.display())] {
+        let resolved = resolve(&value, models.path()).unwrap();
+        assert_eq!((resolved.id.as_str(), resolved.folder), ("local", PathBuf::from(value)));
+    }
+    #[cfg(unix)]
+    {
+        let link = models.path().join("other-name");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert_eq!(resolve(link.to_str().unwrap(), models.path()).unwrap().id, "other-name");
+    }
+    let dots = format!("{}/..", folder.display());
+    let parent = fs::canonicalize(models.path()).unwrap();
+    assert_eq!(resolve(&dots, models.path()).unwrap().id, parent.file_name().unwrap().to_str().unwrap());
+}
+
+#[test]
+fn what_is_missing_says_how_to_get_it() {
+    let models = TempDir::new().unwrap();
+    for (value, hint) in [
+        ("intfloat/multilingual-e5-small", "`bulkhead model pull multilingual-e5-small`"),
+        ("all-MiniLM-L6-v2", "`bulkhead model pull all-MiniLM-L6-v2`"),
+        ("/nonexistent/x", "can get multilingual-e5-small, potion-base-8M, all-MiniLM-L6-v2"),
+        ("", "can get"),
+        ("@", "can get"),
+    ] {
+        let fault = resolve(value, models.path()).unwrap_err();
+        assert!(matches!(fault, SourceError::Missing { .. }) && fault.to_string().contains(hint), "{fault}");
+    }
+}
+
+#[test]
+fn a_model_is_described() {
+    let models = TempDir::new().unwrap();
+    let folder = place(models.path(), "own", "me/own", "1");
+    let found = inspect(&folder, &mut Silent).unwrap();
+    assert_eq!((found.family, found.architecture.as_str(), found.dims), ("encoder", "BertModel", 4));
+    assert_eq!((found.pooling, found.normalize, found.max_length), ("mean", true, Some(16)));
+    assert_eq!(found.prompts["query"], "query: ");
+    assert_eq!(found.licence.as_deref(), Some("MIT"));
+    assert_eq!((found.damage.as_ref(), found.weights_sha256.len()), (None, 64));
+    assert_eq!(found.bytes, found.files.iter().map(|file| file.bytes).sum::<u64>());
+    let recorded = found.provenance.unwrap().files["model.safetensors"].sha256.clone();
+    assert_eq!(found.weights_sha256, recorded);
+    fs::write(folder.join("tokenizer.json"), "[]").unwrap();
+    let found = inspect(&folder, &mut Silent).unwrap();
+    assert_eq!(found.weights_sha256, recorded);
+    assert!(found.damage.unwrap().contains("tokenizer.json"));
+    // Without a record there is nothing to differ from.
+    fs::remove_file(folder.join("bulkhead.json")).unwrap();
+    let found = inspect(&folder, &mut Silent).unwrap();
+    assert_eq!((found.weights_sha256, found.damage, found.licence), (recorded, None, None));
+}
+
+#[test]
+fn the_toy_wheel_is_a_zip() {
+    let folder = TempDir::new().unwrap();
+    let wheel = Wheel::new().file("a/b", b"x").write(&folder.path().join("toy.whl"));
+    assert_eq!(fs::read(&wheel.path).unwrap()[..2], *b"PK");
+}

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod toy;
+pub(crate) mod toy;
 
 use std::fs;
 use std::path::Path;
