@@ -18,6 +18,7 @@ mod tests;
 pub(crate) mod toys;
 mod trie;
 mod unigram;
+mod word_cache;
 mod wordpiece;
 
 use std::ops::Range;

@@ -50,8 +50,10 @@ impl<'a> Characters<'a> {
     #[inline]
     pub(super) fn fate(self, character: char) -> Fate {
         let point = character as usize;
-        let block = self.index.get(point / BLOCK).map_or(0, |block| u32::from_le(*block));
-        let entry = self.entries.get(block as usize * BLOCK + point % BLOCK);
+        let entry = self.index.get(point / BLOCK).and_then(|block| {
+            let start = (u32::from_le(*block) as usize).checked_mul(BLOCK)?;
+            self.entries.get(start.checked_add(point % BLOCK)?)
+        });
         decode(entry.map_or(0, |entry| u32::from_le(*entry)))
     }
 

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Clone, Copy)]
 pub(super) struct Charsmap<'a> {
     units: &'a [u32],
-    replacements: &'a str,
+    replacements: &'a [u8],
 }
 
 /// What the map makes of a piece of text.
@@ -25,15 +25,16 @@ pub(super) enum Mapped<'a> {
 }
 
 /// Takes a map as it stands in a `tokenizer.json` apart: the trie's units (little-endian) and the replacements.
-pub(super) fn split(blob: &[u8]) -> Option<(&[u8], &str)> {
+pub(super) fn split(blob: &[u8]) -> Option<(&[u8], &[u8])> {
     let (size, rest) = blob.split_first_chunk::<4>()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()? / 4 * 4;
     let (units, replacements) = rest.split_at_checked(size)?;
-    Some((units, std::str::from_utf8(replacements).ok()?))
+    std::str::from_utf8(replacements).is_ok().then_some((units, replacements))
 }
 
 impl<'a> Charsmap<'a> {
-    pub(super) fn new(units: &'a [u32], replacements: &'a str) -> Self {
+    /// Any contents are safe.
+    pub(super) fn new(units: &'a [u32], replacements: &'a [u8]) -> Self {
         Self { units, replacements }
     }
 
@@ -69,10 +70,9 @@ impl<'a> Charsmap<'a> {
     }
 
     fn replacement(self, value: u32) -> Option<&'a str> {
-        let from = value as usize;
-        let rest = self.replacements.as_bytes().get(from..)?;
+        let rest = self.replacements.get(value as usize..)?;
         let len = memchr::memchr(0, rest).unwrap_or(rest.len());
-        self.replacements.get(from..from + len)
+        std::str::from_utf8(rest.get(..len)?).ok()
     }
 
     /// Hands a text's characters on as the map has them; `None` where the map is broken. `text` begins where a

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use super::definition::Definition;
 use super::lattice::Node;
 use super::packed::Packed;
 use super::reference::guarded;
+use super::word_cache::WordCache;
 use super::{unigram, wordpiece};
 use crate::error::LoadError;
 
@@ -24,6 +26,8 @@ pub(super) struct Compact {
     shape: Shape,
     /// To be found in the text as it is, and in its normalised form.
     added: (Added, Added),
+    /// Told apart from other forms by this number.
+    number: u32,
 }
 
 /// What holds for the tokeniser as a whole, as the first section of the form (JSON).
@@ -56,6 +60,7 @@ pub(super) struct Scratch {
     /// The normalised text; see the two `encode` functions.
     pub(super) text: Vec<u8>,
     pub(super) nodes: Vec<Node>,
+    pub(super) cache: WordCache,
 }
 
 /// Working memory above this many bytes of text is given back.
@@ -117,7 +122,8 @@ impl Compact {
             Model::Unigram(parameters) => Shape::Unigram(unigram::ascii(parameters, &packed)),
         };
         let added = (Added::new(facts.added.0.clone()), Added::new(facts.added.1.clone()));
-        Ok(Self { packed, facts, shape, added })
+        static NUMBERS: AtomicU32 = AtomicU32::new(1);
+        Ok(Self { packed, facts, shape, added, number: NUMBERS.fetch_add(1, Ordering::Relaxed) })
     }
 
     pub(super) fn facts(&self) -> &Facts {
@@ -141,13 +147,13 @@ impl Compact {
                     wordpiece::encode(parameters, &self.packed, ascii, text, scratch, ids)
                 }
                 (Model::Unigram(parameters), Shape::Unigram(ascii)) => {
-                    unigram::encode(parameters, &self.packed, ascii, text, scratch, ids)
+                    unigram::encode(parameters, &self.packed, (ascii, self.number), text, scratch, ids)
                 }
                 _ => None,
             };
             let covered = covered.filter(|()| !self.added.1.occurs(&scratch.text));
             if scratch.text.capacity() > KEPT_BYTES || scratch.nodes.capacity() > KEPT_BYTES {
-                *scratch = Scratch::default();
+                (scratch.text, scratch.nodes) = Default::default();
             }
             covered
         });

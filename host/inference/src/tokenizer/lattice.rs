@@ -1,6 +1,7 @@
 //! The best segmentation of a word by a Unigram model (Viterbi), with the sums and the ties of the reference.
 
 use super::trie::Trie;
+use super::word_cache::WordCache;
 
 /// The best way found to a byte of the word.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,9 @@ pub(super) struct Lattice<'a> {
     unknown: u32,
     unknown_score: f64,
     nodes: &'a mut Vec<Node>,
+    /// The cache, and the number that this model goes by in it.
+    cache: &'a mut WordCache,
+    owner: u32,
 }
 
 impl<'a> Lattice<'a> {
@@ -32,13 +36,17 @@ impl<'a> Lattice<'a> {
         scores: &'a [u64],
         (unknown, unknown_score): (u32, f64),
         nodes: &'a mut Vec<Node>,
+        (cache, owner): (&'a mut WordCache, u32),
     ) -> Self {
         let trie = Trie::new(units);
-        Self { trie, root: trie.root(), scores, unknown, unknown_score, nodes }
+        Self { trie, root: trie.root(), scores, unknown, unknown_score, nodes, cache, owner }
     }
 
     /// Appends the ids of a word (UTF-8); neighbouring unknown characters are one token.
     pub(super) fn segment(&mut self, word: &[u8], ids: &mut Vec<u32>) {
+        if let Some(known) = self.cache.get(self.owner, word) {
+            return ids.extend_from_slice(known);
+        }
         self.fill(word);
         let begin = ids.len();
         let mut end = word.len();
@@ -53,6 +61,7 @@ impl<'a> Lattice<'a> {
         }
         if let Some(own) = ids.get_mut(begin..) {
             own.reverse();
+            self.cache.put(self.owner, word, own);
         }
     }
 

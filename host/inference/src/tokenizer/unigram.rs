@@ -82,9 +82,9 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
     let scores = pieces.iter().flat_map(|(_, score)| score.to_bits().to_le_bytes()).collect();
     let (map, replacements) = match parameters.charsmap {
         true => charsmap::split(&blob).ok_or("a broken character map")?,
-        false => (Default::default(), ""),
+        false => Default::default(),
     };
-    let sections = vec![u32_bytes(&units), scores, map.to_vec(), replacements.as_bytes().to_vec()];
+    let sections = vec![u32_bytes(&units), scores, map.to_vec(), replacements.to_vec()];
     Ok((parameters, sections))
 }
 
@@ -188,10 +188,8 @@ impl Parameters {
 /// Checks a form from a file.
 pub(super) fn check(parameters: &Parameters, packed: &Packed, id_bound: u32) -> bool {
     let pieces = u32::try_from(packed.u64s(SCORES).len()).unwrap_or(0);
-    let replacements = std::str::from_utf8(packed.section(REPLACEMENTS));
     parameters.unknown < pieces
         && pieces <= id_bound
-        && replacements.is_ok()
         && parameters.isolated.is_ascii()
         && trie::check(packed.u32s(TRIE), pieces)
 }
@@ -244,9 +242,7 @@ impl Mapped<'_> {
 }
 
 fn charsmap<'a>(parameters: &Parameters, packed: &'a Packed) -> Option<Charsmap<'a>> {
-    // SAFETY of content: `check` has found it to be UTF-8; if not, the empty text makes every look-up fail softly
-    let replacements = std::str::from_utf8(packed.section(REPLACEMENTS)).unwrap_or_default();
-    parameters.charsmap.then(|| Charsmap::new(packed.u32s(CHARSMAP), replacements))
+    parameters.charsmap.then(|| Charsmap::new(packed.u32s(CHARSMAP), packed.section(REPLACEMENTS)))
 }
 
 /// One text on its way to ids.
@@ -264,18 +260,19 @@ struct Run<'a> {
 }
 
 /// Appends a text's ids and leaves its normalised form, with `▁` for space, in `scratch.text`; `None` where the
-/// character map is broken.
+/// character map is broken. `number` is the form's own.
 pub(super) fn encode(
     parameters: &Parameters,
     packed: &Packed,
-    ascii: &[Ascii; 128],
+    (ascii, number): (&[Ascii; 128], u32),
     text: &str,
     scratch: &mut Scratch,
     ids: &mut Vec<u32>,
 ) -> Option<()> {
     let charsmap = charsmap(parameters, packed);
     let unknown = (parameters.unknown, f64::from_bits(parameters.unknown_score));
-    let lattice = Lattice::new(packed.u32s(TRIE), packed.u64s(SCORES), unknown, &mut scratch.nodes);
+    let (nodes, cache) = (&mut scratch.nodes, (&mut scratch.cache, number));
+    let lattice = Lattice::new(packed.u32s(TRIE), packed.u64s(SCORES), unknown, nodes, cache);
     scratch.text.clear();
     scratch.text.reserve(text.len() + text.len() / 2 + 16);
     let mut run = Run { parameters, lattice, text: &mut scratch.text, start: 0, fresh: true, spaces: 0, ids };
