@@ -24,6 +24,7 @@ use std::str::FromStr;
 pub(crate) use attention::{AttentionScratch, Heads};
 pub(crate) use operations::Operations;
 pub(crate) use product::{Activation, Finish};
+pub(crate) use rows::Norm;
 
 /// An instruction set that matrix products are written for, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

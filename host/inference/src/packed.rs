@@ -7,6 +7,7 @@ mod build;
 mod file;
 mod layout;
 
+use std::ops::Range;
 use std::path::Path;
 
 use memmap2::Mmap;
@@ -14,10 +15,10 @@ use memmap2::Mmap;
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::error::LoadError;
-use crate::kernels::panels::{PanelsF32, PanelsI8};
+use crate::kernels::panels::{LANES, PanelsF32, PanelsI8};
 use crate::tensors::Tensors;
 
-pub(crate) use layout::{Layer, Layout, Linear, Section};
+pub(crate) use layout::{Layer, Layout, Linear, Norm, Section};
 
 /// The image and its layout.
 pub(crate) struct Packed {
@@ -101,19 +102,30 @@ impl Packed {
         elements
     }
 
-    /// The panels of an int8 linear layer.
-    pub(crate) fn panels_i8(&self, linear: &Linear) -> PanelsI8<'_> {
+    /// Panels of an int8 linear layer: some of its output channels (whole panels) and one part of its inner
+    /// dimension. The bias comes with part 0.
+    pub(crate) fn panels_i8(&self, linear: &Linear, channels: Range<usize>, part: usize) -> PanelsI8<'_> {
+        let start = part * linear.part;
+        let data = self.i8s(linear.data).get(channels.start * linear.k + start * LANES..);
+        let sums = part * linear.n;
         PanelsI8 {
-            data: self.i8s(linear.data),
-            k: linear.k,
-            scale: self.f32s(linear.scale),
-            sum: self.f32s(linear.sum),
-            bias: self.f32s(linear.bias),
+            data: data.unwrap_or_default(),
+            stride: LANES * linear.k,
+            k: linear.part.min(linear.k - start),
+            scale: self.f32s(linear.scale).get(channels.clone()).unwrap_or_default(),
+            sum: self.f32s(linear.sum).get(sums + channels.start..sums + channels.end).unwrap_or_default(),
+            bias: self.bias(linear, channels, part),
         }
     }
 
-    /// The panels of an f32 linear layer.
-    pub(crate) fn panels_f32(&self, linear: &Linear) -> PanelsF32<'_> {
-        PanelsF32 { data: self.f32s(linear.data), k: linear.k, bias: self.f32s(linear.bias) }
+    /// Panels of an f32 linear layer, of whole panels of its output channels.
+    pub(crate) fn panels_f32(&self, linear: &Linear, channels: Range<usize>) -> PanelsF32<'_> {
+        let data = self.f32s(linear.data).get(channels.start * linear.k..channels.end * linear.k);
+        PanelsF32 { data: data.unwrap_or_default(), k: linear.k, bias: self.bias(linear, channels, 0) }
+    }
+
+    fn bias(&self, linear: &Linear, channels: Range<usize>, part: usize) -> &[f32] {
+        let bias = self.f32s(if part == 0 { linear.bias } else { self.layout.zeros });
+        bias.get(channels).unwrap_or_default()
     }
 }

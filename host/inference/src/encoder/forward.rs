@@ -1,9 +1,11 @@
 //! The forward pass over one unit of texts.
 
+use std::ops::Range;
+
 use super::{Dtype, Encoder, unit};
-use crate::kernels::panels::{ROW_PAD, RowsI8};
-use crate::kernels::{AttentionScratch, Finish, Heads, Operations};
-use crate::packed::{Layer, Linear, Packed};
+use crate::kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
+use crate::kernels::{AttentionScratch, Finish, Heads, Norm};
+use crate::packed::{self, Layer, Linear};
 use crate::pooling::Pooling;
 
 /// Tokens whose queries, keys and values are held at a time (or one longer text).
@@ -16,6 +18,8 @@ const FEED_TOKENS: usize = 128;
 pub struct Scratch {
     /// Token vectors `[tokens][hidden]`.
     hidden: Vec<f32>,
+    /// The same as bytes, for int8.
+    bytes: Quantised,
     block: Block,
 }
 
@@ -26,9 +30,10 @@ struct Block {
     qkv: Vec<f32>,
     /// `[tokens][heads][head]`.
     context: Vec<f32>,
-    /// `[tokens][inner]`.
+    /// `[tokens][part of inner]`.
     feed: Vec<f32>,
-    quantised: Quantised,
+    /// Context or feed-forward activations.
+    bytes: Quantised,
     attention: AttentionScratch,
 }
 
@@ -38,6 +43,30 @@ struct Quantised {
     bytes: Vec<u8>,
     scale: Vec<f32>,
     zero: Vec<f32>,
+}
+
+impl Quantised {
+    /// Rows `rows`, to be written, at a stride of `inner`.
+    fn rows_mut(&mut self, rows: Range<usize>, inner: usize) -> BytesMut<'_> {
+        // A product reads whole tiles of rows, so there are some beyond the last.
+        let bytes = room(&mut self.bytes, (rows.end + ROW_PAD) * inner);
+        BytesMut {
+            bytes: bytes.get_mut(rows.start * inner..).unwrap_or_default(),
+            stride: inner,
+            scale: room(&mut self.scale, rows.end).get_mut(rows.clone()).unwrap_or_default(),
+            zero: room(&mut self.zero, rows.end).get_mut(rows).unwrap_or_default(),
+        }
+    }
+
+    /// Rows that were written.
+    fn rows(&self, rows: Range<usize>, inner: usize) -> RowsI8<'_> {
+        RowsI8 {
+            bytes: self.bytes.get(rows.start * inner..).unwrap_or_default(),
+            stride: inner,
+            scale: self.scale.get(rows.clone()).unwrap_or_default(),
+            zero: self.zero.get(rows).unwrap_or_default(),
+        }
+    }
 }
 
 impl Scratch {
@@ -69,24 +98,19 @@ impl Encoder {
         let layout = self.packed.layout();
         let width = layout.hidden;
         let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
-        let hidden = room(&mut scratch.hidden, (last - first) * width);
-        let norm = layout.norm;
+        let tokens = last - first;
+        let Scratch { hidden, bytes, block } = scratch;
+        let hidden = room(hidden, tokens * width);
         self.look_up(ids, offsets, hidden);
-        self.norm(hidden, norm.gamma, norm.beta);
+        self.norm(hidden, 0, &layout.norm, bytes);
         for layer in &layout.layers {
             let mut rest = offsets;
             while rest.len() > 1 {
                 let texts = unit(rest, ATTENTION_TOKENS);
-                let block = rest.get(..=texts).unwrap_or_default();
-                let start = block.first().copied().unwrap_or(0);
-                let end = block.last().copied().unwrap_or(0);
-                let rows = hidden.get_mut((start - first) * width..(end - first) * width).unwrap_or_default();
-                self.attention(layer, rows, block, &mut scratch.block);
+                self.attention(layer, first, rest.get(..=texts).unwrap_or_default(), hidden, bytes, block);
                 rest = rest.get(texts..).unwrap_or_default();
             }
-            for rows in hidden.chunks_mut(FEED_TOKENS * width) {
-                self.feed(layer, rows, &mut scratch.block);
-            }
+            self.feed(layer, hidden, bytes, block);
         }
         for ((from, to), out) in
             offsets.iter().zip(offsets.iter().skip(1)).zip(out.chunks_exact_mut(self.dims()))
@@ -127,67 +151,116 @@ impl Encoder {
         }
     }
 
-    /// `rows = norm(rows + project(attention(rows)))` for whole texts.
-    fn attention(&self, layer: &Layer, rows: &mut [f32], offsets: &[usize], block: &mut Block) {
+    /// `rows = norm(rows + project(attention(rows)))` for whole texts; `first` is the offset of row 0.
+    fn attention(
+        &self,
+        layer: &Layer,
+        first: usize,
+        offsets: &[usize],
+        hidden: &mut [f32],
+        bytes: &mut Quantised,
+        block: &mut Block,
+    ) {
         let layout = self.packed.layout();
-        let tokens = rows.len() / layout.hidden;
+        let start = offsets.first().map_or(0, |start| start - first);
+        let end = offsets.last().map_or(0, |end| end - first);
+        let tokens = end - start;
+        let rows = hidden.get_mut(start * layout.hidden..end * layout.hidden).unwrap_or_default();
         let width = self.config.heads * layout.head;
         let qkv = room(&mut block.qkv, tokens * 3 * width);
         let context = room(&mut block.context, tokens * width);
-        self.linear(rows, &layer.qkv, &mut block.quantised, qkv, Finish::Store);
+        let operations = self.operations;
+        match self.dtype {
+            Dtype::Float32 => {
+                let panels = self.packed.panels_f32(&layer.qkv, 0..layer.qkv.n);
+                operations.linear_f32(rows, tokens, &panels, qkv, 3 * width, Finish::Store);
+            }
+            Dtype::Int8 => {
+                let panels = self.packed.panels_i8(&layer.qkv, 0..layer.qkv.n, 0);
+                let rows = bytes.rows(start..end, panels.k);
+                operations.linear_i8(&rows, &panels, qkv, 3 * width, Finish::Store);
+            }
+        }
         let heads = Heads { heads: self.config.heads, dim: layout.head, int8: self.dtype == Dtype::Int8 };
-        let first = offsets.first().copied().unwrap_or(0);
         for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
-            let (from, to) = ((from - first) * width, (to - first) * width);
+            let (from, to) = ((from - first - start) * width, (to - first - start) * width);
             let qkv = qkv.get(3 * from..3 * to).unwrap_or_default();
             let context = context.get_mut(from..to).unwrap_or_default();
-            self.operations.attention(qkv, heads, &mut block.attention, context);
+            operations.attention(qkv, heads, &mut block.attention, context);
         }
-        self.linear(context, &layer.project, &mut block.quantised, rows, Finish::Add);
-        self.norm(rows, layer.attention_norm.gamma, layer.attention_norm.beta);
+        self.add_product(context, width, &layer.project, 0, &mut block.bytes, rows);
+        self.norm(rows, start, &layer.attention_norm, bytes);
     }
 
     /// `rows = norm(rows + down(activation(up(rows))))`.
-    fn feed(&self, layer: &Layer, rows: &mut [f32], block: &mut Block) {
+    fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
         let layout = self.packed.layout();
-        let feed = room(&mut block.feed, rows.len() / layout.hidden * layout.inner);
+        let operations = self.operations;
         let finish = Finish::Activate(self.config.activation);
-        self.linear(rows, &layer.up, &mut block.quantised, feed, finish);
-        self.linear(feed, &layer.down, &mut block.quantised, rows, Finish::Add);
-        self.norm(rows, layer.output_norm.gamma, layer.output_norm.beta);
+        // Int8 reads its input from the bytes and f32 has one part, so that rows may change part by part.
+        for part in 0..layer.down.parts() {
+            let channels = part * layer.down.part..layout.inner.min((part + 1) * layer.down.part);
+            let width = channels.len();
+            for (index, rows) in hidden.chunks_mut(FEED_TOKENS * layout.hidden).enumerate() {
+                let tokens = rows.len() / layout.hidden;
+                let feed = room(&mut block.feed, tokens * width);
+                match self.dtype {
+                    Dtype::Float32 => {
+                        let panels = self.packed.panels_f32(&layer.up, channels.clone());
+                        operations.linear_f32(rows, tokens, &panels, feed, width, finish);
+                    }
+                    Dtype::Int8 => {
+                        let panels = self.packed.panels_i8(&layer.up, channels.clone(), 0);
+                        let start = index * FEED_TOKENS;
+                        let rows = bytes.rows(start..start + tokens, panels.k);
+                        operations.linear_i8(&rows, &panels, feed, width, finish);
+                    }
+                }
+                self.add_product(feed, width, &layer.down, part, &mut block.bytes, rows);
+            }
+        }
+        self.norm(hidden, 0, &layer.output_norm, bytes);
     }
 
-    /// One linear layer over whole rows.
-    fn linear(
+    /// `rows += linear(x)` over one part of the inner dimension; `x` is `[tokens][width]`.
+    fn add_product(
         &self,
-        rows: &[f32],
+        x: &[f32],
+        width: usize,
         linear: &Linear,
-        quantised: &mut Quantised,
-        out: &mut [f32],
-        finish: Finish,
+        part: usize,
+        bytes: &mut Quantised,
+        rows: &mut [f32],
     ) {
-        let tokens = out.len() / linear.n;
+        let tokens = x.len() / width;
         match self.dtype {
             Dtype::Float32 => {
-                let panels = self.packed.panels_f32(linear);
-                self.operations.linear_f32(rows, tokens, &panels, out, linear.n, finish);
+                let panels = self.packed.panels_f32(linear, 0..linear.n);
+                self.operations.linear_f32(x, tokens, &panels, rows, linear.n, Finish::Add);
             }
             Dtype::Int8 => {
-                let panels = self.packed.panels_i8(linear);
-                let bytes = room(&mut quantised.bytes, tokens.next_multiple_of(ROW_PAD) * linear.k);
-                let scale = room(&mut quantised.scale, tokens);
-                let zero = room(&mut quantised.zero, tokens);
-                self.operations.quantise(rows, rows.len() / tokens, bytes, linear.k, scale, zero);
-                let rows = RowsI8 { bytes, stride: linear.k, scale, zero };
-                self.operations.linear_i8(&rows, &panels, out, linear.n, finish);
+                let panels = self.packed.panels_i8(linear, 0..linear.n, part);
+                self.operations.quantise(x, width, bytes.rows_mut(0..tokens, panels.k));
+                let x = bytes.rows(0..tokens, panels.k);
+                self.operations.linear_i8(&x, &panels, rows, linear.n, Finish::Add);
             }
         }
     }
 
-    fn norm(&self, rows: &mut [f32], gamma: crate::packed::Section, beta: crate::packed::Section) {
-        let (packed, operations): (&Packed, &Operations) = (&self.packed, self.operations);
-        let width = packed.layout().hidden;
-        let (gamma, beta) = (packed.f32s(gamma), packed.f32s(beta));
-        operations.layer_norm(rows, width, self.config.hidden, gamma, beta, self.config.epsilon);
+    /// Normalises rows; for int8 also to bytes, from row `start` on.
+    fn norm(&self, rows: &mut [f32], start: usize, norm: &packed::Norm, bytes: &mut Quantised) {
+        let width = self.packed.layout().hidden;
+        let norm = Norm {
+            length: self.config.hidden,
+            gamma: self.packed.f32s(norm.gamma),
+            beta: self.packed.f32s(norm.beta),
+            epsilon: self.config.epsilon,
+        };
+        let span = start..start + rows.len() / width;
+        let bytes = match self.dtype {
+            Dtype::Float32 => None,
+            Dtype::Int8 => Some(bytes.rows_mut(span, pad_inner(width))),
+        };
+        self.operations.layer_norm(rows, width, &norm, bytes);
     }
 }

@@ -165,6 +165,7 @@ unsafe fn head_i8<I: Isa>(
         pack_values::<I::L>(query.add(2 * width), stride, tokens, dim, span, scratch);
         let keys = PanelsI8 {
             data: &scratch.key_bytes,
+            stride: LANES * inner,
             k: inner,
             scale: &scratch.key_scale[..padded],
             sum: &scratch.key_sum[..padded],
@@ -172,6 +173,7 @@ unsafe fn head_i8<I: Isa>(
         };
         let values = PanelsI8 {
             data: &scratch.value_bytes,
+            stride: LANES * span,
             k: span,
             scale: &scratch.value_scale[..dim],
             sum: &scratch.zeros[..dim],
@@ -187,9 +189,9 @@ unsafe fn head_i8<I: Isa>(
             };
             linear_i8::<I>(&queries, &keys, &mut scratch.scores, padded, Finish::Store);
             let mut scale = [0.0; BLOCK];
-            for (r, row) in scratch.scores.chunks_exact_mut(padded).take(rows).enumerate() {
+            for (r, row) in scratch.scores.chunks_exact(padded).take(rows).enumerate() {
                 let to = scratch.score_bytes.as_mut_ptr().add(r * score_stride);
-                scale[r] = softmax_u8::<I::L>(row.as_mut_ptr(), tokens, to, score_stride);
+                scale[r] = softmax_u8::<I::L>(row.as_ptr(), tokens, to, score_stride);
             }
             let weights = RowsI8 {
                 bytes: &scratch.score_bytes,

@@ -76,6 +76,17 @@ impl Lanes for Avx2 {
         unsafe { x.map(|x| _mm256_round_ps::<NEAREST>(x)) }
     }
     #[inline(always)]
+    unsafe fn keep(x: Self::V, count: usize, fill: f32) -> Self::V {
+        unsafe {
+            let (count, fill) = (_mm256_set1_epi32(count as i32), _mm256_set1_ps(fill));
+            let low = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let high = _mm256_add_epi32(low, _mm256_set1_epi32(8));
+            let keep =
+                |lanes, x| _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(_mm256_cmpgt_epi32(count, lanes)));
+            [keep(low, x[0]), keep(high, x[1])]
+        }
+    }
+    #[inline(always)]
     unsafe fn scale2(x: Self::V, n: Self::V) -> Self::V {
         unsafe {
             let power = n.map(|n| {

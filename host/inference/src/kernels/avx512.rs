@@ -63,6 +63,10 @@ impl Lanes for Avx512 {
         unsafe { _mm512_roundscale_ps::<NEAREST>(x) }
     }
     #[inline(always)]
+    unsafe fn keep(x: __m512, count: usize, fill: f32) -> __m512 {
+        unsafe { _mm512_mask_mov_ps(_mm512_set1_ps(fill), ((1_u32 << count) - 1) as __mmask16, x) }
+    }
+    #[inline(always)]
     unsafe fn scale2(x: __m512, n: __m512) -> __m512 {
         unsafe { _mm512_scalef_ps(x, n) }
     }

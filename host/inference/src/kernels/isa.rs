@@ -69,6 +69,8 @@ pub(super) trait Lanes {
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
     /// To the nearest integer, for |x| below 2^22.
     unsafe fn round(x: Self::V) -> Self::V;
+    /// The first `count` lanes, 1 to 16; `fill` in the others.
+    unsafe fn keep(x: Self::V, count: usize, fill: f32) -> Self::V;
     /// `x * 2^n` for integral n in -126 to 127.
     unsafe fn scale2(x: Self::V, n: Self::V) -> Self::V;
     unsafe fn from_i32(from: *const i32) -> Self::V;

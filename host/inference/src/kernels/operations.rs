@@ -2,13 +2,14 @@
 #![allow(unsafe_code)]
 
 use super::attention::{AttentionScratch, Heads};
-use super::panels::{PanelsF32, PanelsI8, RowsI8};
+use super::panels::{BytesMut, PanelsF32, PanelsI8, RowsI8};
 use super::product::Finish;
+use super::rows::Norm;
 
 type LinearI8 = unsafe fn(&RowsI8<'_>, &PanelsI8<'_>, &mut [f32], usize, Finish);
 type LinearF32 = unsafe fn(&[f32], usize, usize, &PanelsF32<'_>, &mut [f32], usize, Finish);
-type LayerNorm = unsafe fn(&mut [f32], usize, usize, &[f32], &[f32], f32);
-type Quantise = unsafe fn(&[f32], usize, &mut [u8], usize, &mut [f32], &mut [f32]);
+type LayerNorm = unsafe fn(&mut [f32], usize, &Norm<'_>, Option<BytesMut<'_>>);
+type Quantise = unsafe fn(&[f32], usize, BytesMut<'_>);
 type Attention = unsafe fn(&[f32], Heads, &mut AttentionScratch, &mut [f32]);
 
 /// Operations of one kernel. Only `Kernel::operations` hands one out, and only if the processor runs it: that
@@ -50,32 +51,22 @@ impl Operations {
         unsafe { (self.linear_f32)(a, w.k, rows, w, out, ld, finish) }
     }
 
-    /// Layer normalisation of the first `length` of each row `[rows][stride]`, in place.
+    /// Layer normalisation of rows `[rows][stride]`, in place, and to bytes if asked.
     pub(crate) fn layer_norm(
         &self,
         x: &mut [f32],
         stride: usize,
-        length: usize,
-        gamma: &[f32],
-        beta: &[f32],
-        epsilon: f32,
+        norm: &Norm<'_>,
+        bytes: Option<BytesMut<'_>>,
     ) {
         // SAFETY: the processor runs this kernel.
-        unsafe { (self.layer_norm)(x, stride, length, gamma, beta, epsilon) }
+        unsafe { (self.layer_norm)(x, stride, norm, bytes) }
     }
 
-    /// Rows `[rows][length]` to bytes `[rows][padded]`, with a scale and a zero point for each row.
-    pub(crate) fn quantise(
-        &self,
-        x: &[f32],
-        length: usize,
-        bytes: &mut [u8],
-        padded: usize,
-        scale: &mut [f32],
-        zero: &mut [f32],
-    ) {
+    /// Rows `[rows][length]` to bytes, with a scale and a zero point for each row.
+    pub(crate) fn quantise(&self, x: &[f32], length: usize, bytes: BytesMut<'_>) {
         // SAFETY: the processor runs this kernel.
-        unsafe { (self.quantise)(x, length, bytes, padded, scale, zero) }
+        unsafe { (self.quantise)(x, length, bytes) }
     }
 
     /// Attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[tokens][heads][dim]`.
@@ -98,8 +89,9 @@ macro_rules! operations {
             use crate::kernels::attention::{AttentionScratch, Heads};
             use crate::kernels::isa::Isa;
             use crate::kernels::operations::Operations;
-            use crate::kernels::panels::{PanelsF32, PanelsI8, RowsI8};
+            use crate::kernels::panels::{BytesMut, PanelsF32, PanelsI8, RowsI8};
             use crate::kernels::product::Finish;
+            use crate::kernels::rows::Norm;
             use crate::kernels::{attention, product, rows};
 
             // SAFETY, for each: whoever calls has the instructions, by the promise of `Operations`.
@@ -114,16 +106,12 @@ macro_rules! operations {
                 unsafe { product::linear_f32::<$isa>(a, stride, rows, w, out, ld, finish) }
             }
             $(#[$feature])*
-            unsafe fn layer_norm(
-                x: &mut [f32], stride: usize, length: usize, gamma: &[f32], beta: &[f32], epsilon: f32,
-            ) {
-                unsafe { rows::layer_norm::<<$isa as Isa>::L>(x, stride, length, gamma, beta, epsilon) }
+            unsafe fn layer_norm(x: &mut [f32], stride: usize, norm: &Norm<'_>, bytes: Option<BytesMut<'_>>) {
+                unsafe { rows::layer_norm::<<$isa as Isa>::L>(x, stride, norm, bytes) }
             }
             $(#[$feature])*
-            unsafe fn quantise(
-                x: &[f32], length: usize, bytes: &mut [u8], padded: usize, scale: &mut [f32], zero: &mut [f32],
-            ) {
-                unsafe { rows::quantise::<<$isa as Isa>::L>(x, length, bytes, padded, scale, zero) }
+            unsafe fn quantise(x: &[f32], length: usize, bytes: BytesMut<'_>) {
+                unsafe { rows::quantise::<<$isa as Isa>::L>(x, length, bytes) }
             }
             $(#[$feature])*
             unsafe fn attend(qkv: &[f32], heads: Heads, scratch: &mut AttentionScratch, context: &mut [f32]) {

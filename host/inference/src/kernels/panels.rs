@@ -5,6 +5,8 @@
 //! - f32: `[n / 16][k][16]`.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
+use std::ops::Range;
+
 use super::isa::Lanes;
 
 /// Output channels of one panel.
@@ -27,8 +29,10 @@ pub const fn pad_inner(k: usize) -> usize {
 /// Int8 weights `[n, k]` in panels; the weight of channel c is `data * scale[c]`.
 #[derive(Clone, Copy)]
 pub struct PanelsI8<'a> {
-    /// `[n / 16][k / 4][16][4]`.
+    /// `[n / 16]` panels `[k / 4][16][4]`.
     pub data: &'a [i8],
+    /// Bytes from panel to panel: 16 k, or more if the panels hold more of the inner dimension.
+    pub stride: usize,
     /// Inner length, padded by `pad_inner`; padding weights are zero.
     pub k: usize,
     /// `[n]`, n padded to whole panels, as the next two.
@@ -63,23 +67,53 @@ pub struct RowsI8<'a> {
     pub zero: &'a [f32],
 }
 
-/// Quantises one output channel (weights of length `k`, symmetric) into its place in the panels.
+/// Room for rows of activations as bytes; see `RowsI8`.
+pub struct BytesMut<'a> {
+    /// `[rows padded to ROW_PAD][stride]`.
+    pub bytes: &'a mut [u8],
+    /// Bytes from row to row: the padded inner length.
+    pub stride: usize,
+    /// `[rows]`, as `zero`.
+    pub scale: &'a mut [f32],
+    /// `[rows]`.
+    pub zero: &'a mut [f32],
+}
+
+impl BytesMut<'_> {
+    /// Asserts room for rows of `length`.
+    pub(super) fn check(&self, rows: usize, length: usize) {
+        assert!(self.scale.len() == rows && self.zero.len() == rows);
+        assert!(length <= self.stride && self.bytes.len() >= rows * self.stride);
+    }
+}
+
+/// Quantises one output channel (weights of length `k`, symmetric) into its place in the panels; returns the
+/// scale.
 ///
 /// # Panics
 ///
 /// If `data` is shorter than the panels of `channel` and `padded`.
-pub fn pack_channel_i8(weights: &[f32], channel: usize, padded: usize, data: &mut [i8]) -> (f32, f32) {
+pub fn pack_channel_i8(weights: &[f32], channel: usize, padded: usize, data: &mut [i8]) -> f32 {
     let highest = weights.iter().fold(0.0_f32, |high, w| high.max(w.abs()));
-    let scale = highest / 127.0;
     let inverse = if highest > 0.0 { 127.0 / highest } else { 0.0 };
-    let start = channel / LANES * LANES * padded + channel % LANES * 4;
-    let mut sum = 0_i32;
     for (k, weight) in weights.iter().enumerate() {
-        let quantised = (weight * inverse).round_ties_even().clamp(-127.0, 127.0) as i8;
-        data[start + k / 4 * LANES * 4 + k % 4] = quantised;
-        sum += i32::from(quantised);
+        // Adding and taking away 1.5 * 2^23 leaves the nearest integer, which fits a byte.
+        data[place_i8(channel, k, padded)] = ((weight * inverse + 12_582_912.0) - 12_582_912.0) as i8;
     }
-    (scale, sum as f32)
+    highest / 127.0
+}
+
+/// The sum of a packed channel's integers over part of the inner dimension.
+///
+/// # Panics
+///
+/// As `pack_channel_i8`.
+pub fn channel_sum(data: &[i8], channel: usize, padded: usize, inner: Range<usize>) -> f32 {
+    inner.map(|k| i32::from(data[place_i8(channel, k, padded)])).sum::<i32>() as f32
+}
+
+fn place_i8(channel: usize, k: usize, padded: usize) -> usize {
+    channel / LANES * LANES * padded + k / 4 * LANES * 4 + channel % LANES * 4 + k % 4
 }
 
 /// Puts one output channel (weights of length `k`) into its place in the panels.

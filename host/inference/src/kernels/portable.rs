@@ -77,6 +77,11 @@ impl Lanes for Portable {
         lanes!(x => (x + ROUND) - ROUND)
     }
     #[inline(always)]
+    unsafe fn keep(mut x: Self::V, count: usize, fill: f32) -> Self::V {
+        x[count..].fill(fill);
+        x
+    }
+    #[inline(always)]
     unsafe fn scale2(x: Self::V, n: Self::V) -> Self::V {
         lanes!(x, n => x * f32::from_bits(((n as i32 + 127) as u32) << 23))
     }

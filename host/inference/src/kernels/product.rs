@@ -49,9 +49,10 @@ pub(super) unsafe fn linear_i8<I: Isa>(
     assert!(
         a.zero.len() == rows && a.stride >= k && a.bytes.len() >= rows.next_multiple_of(ROW_PAD) * a.stride
     );
-    assert!(n.is_multiple_of(LANES) && w.data.len() >= n * k && w.sum.len() == n && w.bias.len() == n);
+    assert!(n.is_multiple_of(LANES) && w.sum.len() == n && w.bias.len() == n);
     assert!(k == super::panels::pad_inner(k) && rows > 0 && ld >= n && out.len() >= (rows - 1) * ld + n);
     let panels = n / LANES;
+    assert!(panels > 0 && w.stride >= LANES * k && w.data.len() >= (panels - 1) * w.stride + LANES * k);
     let mut acc = MaybeUninit::<Tile<i32>>::uninit();
     let acc = acc.as_mut_ptr().cast::<i32>();
     let out = out.as_mut_ptr();
@@ -67,8 +68,8 @@ pub(super) unsafe fn linear_i8<I: Isa>(
                 let tile = TileI8 {
                     a: a.bytes.as_ptr().add(r * a.stride),
                     a_stride: a.stride,
-                    b: w.data.as_ptr().add(p * LANES * k),
-                    b_stride: LANES * k,
+                    b: w.data.as_ptr().add(p * w.stride),
+                    b_stride: w.stride,
                     k,
                     rows: tile_rows,
                     panels: tile_panels,

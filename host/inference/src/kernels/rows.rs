@@ -2,7 +2,7 @@
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 use super::isa::Lanes;
-use super::panels::{LANES, quantise_row};
+use super::panels::{BytesMut, LANES, quantise_row, quantise_row_within};
 use super::product::Activation;
 
 /// Minimax polynomial of `2^f` for |f| at most 1/2; relative error 7.5e-8.
@@ -24,6 +24,17 @@ const COARSE_LIMIT: f32 = 3.9;
 /// Abramowitz and Stegun 7.1.26: `erf x = 1 - (a1 t + .. + a5 t^5) e^(-x^2)`, `t = 1 / (1 + p x)`; error 1.5e-7.
 const ERF_P: f32 = 0.327_591_1;
 const ERF: [f32; 5] = [0.254_829_6, -0.284_496_72, 1.421_413_8, -1.453_152_1, 1.061_405_4];
+
+/// Scale and shift of a layer normalisation.
+#[derive(Clone, Copy)]
+pub(crate) struct Norm<'a> {
+    /// Elements of a row that count.
+    pub(crate) length: usize,
+    /// `[padded length]`, zeros at the end, as `beta`.
+    pub(crate) gamma: &'a [f32],
+    pub(crate) beta: &'a [f32],
+    pub(crate) epsilon: f32,
+}
 
 /// # Safety
 ///
@@ -89,26 +100,26 @@ pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V
     }
 }
 
-/// Softmax of `2^score` over the first `keys` of a padded row, in place; the padding becomes next to
-/// nothing.
+/// A score that no exponential survives, so that padding counts as nothing.
+const NOTHING: f32 = f32::MIN / 4.0;
+
+/// Softmax of `2^score` over the first `keys` of a padded row, in place; the padding becomes next to nothing.
 #[inline(always)]
 pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
     // SAFETY: the row is padded to whole vectors.
     unsafe {
-        let padded = keys.next_multiple_of(LANES);
-        pad(row, keys, padded);
-        let highest = L::splat(highest::<L>(row, padded));
+        let highest = L::splat(highest::<L>(row, keys));
         let mut sum = L::splat(0.0);
         let mut at = 0;
-        while at < padded {
-            let x = exp2::<L>(L::sub(L::load(row.add(at)), highest), &EXP2);
+        while at < keys {
+            let x = exp2::<L>(L::sub(part::<L>(row, at, keys), highest), &EXP2);
             L::store(x, row.add(at));
             sum = L::add(sum, x);
             at += LANES;
         }
         let factor = L::splat(1.0 / L::sum(sum));
         let mut at = 0;
-        while at < padded {
+        while at < keys {
             L::store(L::mul(L::load(row.add(at)), factor), row.add(at));
             at += LANES;
         }
@@ -118,45 +129,44 @@ pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
 /// Softmax of `2^score` to bytes: the greatest becomes 255, all from `keys` to `inner` zero. Returns the scale
 /// that makes the bytes sum to one. The row is padded to whole vectors.
 #[inline(always)]
-pub(super) unsafe fn softmax_u8<L: Lanes>(row: *mut f32, keys: usize, to: *mut u8, inner: usize) -> f32 {
+pub(super) unsafe fn softmax_u8<L: Lanes>(row: *const f32, keys: usize, to: *mut u8, inner: usize) -> f32 {
     // SAFETY: the caller's promise; `to` has room for `inner` bytes padded to whole vectors.
     unsafe {
-        let padded = keys.next_multiple_of(LANES);
-        pad(row, keys, padded);
-        // 255 = 2^7.994..: one addition less than a product afterwards.
-        let shift = L::splat(255.0_f32.log2() - highest::<L>(row, padded));
+        // 255 = 2^7.994..: one addition, where 255 times the power would be a product more.
+        let shift = L::splat(255.0_f32.log2() - highest::<L>(row, keys));
         let mut sum = L::splat(0.0);
         let mut at = 0;
-        while at < padded {
-            let x = L::round(exp2::<L>(L::add(L::load(row.add(at)), shift), &EXP2_COARSE));
+        while at < keys {
+            let x = L::round(exp2::<L>(L::add(part::<L>(row, at, keys), shift), &EXP2_COARSE));
             L::to_u8(x, to.add(at));
             sum = L::add(sum, x);
             at += LANES;
         }
-        if inner > padded {
-            to.add(padded).write_bytes(0, inner - padded);
+        if inner > at {
+            to.add(at).write_bytes(0, inner - at);
         }
         1.0 / L::sum(sum)
     }
 }
 
-/// Scores that no exponential survives, so that padding counts as nothing.
+/// Sixteen scores, those beyond `keys` being nothing.
 #[inline(always)]
-unsafe fn pad(row: *mut f32, keys: usize, padded: usize) {
-    for at in keys..padded {
-        // SAFETY: the row is padded.
-        unsafe { row.add(at).write(f32::MIN / 4.0) };
+unsafe fn part<L: Lanes>(row: *const f32, at: usize, keys: usize) -> L::V {
+    // SAFETY: the row is padded to whole vectors.
+    unsafe {
+        let x = L::load(row.add(at));
+        if keys - at < LANES { L::keep(x, keys - at, NOTHING) } else { x }
     }
 }
 
 #[inline(always)]
-unsafe fn highest<L: Lanes>(row: *const f32, padded: usize) -> f32 {
+unsafe fn highest<L: Lanes>(row: *const f32, keys: usize) -> f32 {
     // SAFETY: the row is padded to whole vectors.
     unsafe {
-        let mut high = L::load(row);
+        let mut high = part::<L>(row, 0, keys);
         let mut at = LANES;
-        while at < padded {
-            high = L::max(high, L::load(row.add(at)));
+        while at < keys {
+            high = L::max(high, part::<L>(row, at, keys));
             at += LANES;
         }
         L::highest(high)
@@ -164,70 +174,91 @@ unsafe fn highest<L: Lanes>(row: *const f32, padded: usize) -> f32 {
 }
 
 /// Layer normalisation in place of the first `length` of each padded row: `(x - mean) / sqrt(var + eps) * gamma
-/// + beta`. Gamma and beta are padded with zeros, and so becomes the row.
+/// + beta`. Gamma and beta are padded with zeros, and so becomes the row. The rows also go to `bytes`, if asked.
 #[inline(always)]
 pub(super) unsafe fn layer_norm<L: Lanes>(
     x: &mut [f32],
     stride: usize,
-    length: usize,
-    gamma: &[f32],
-    beta: &[f32],
-    epsilon: f32,
+    norm: &Norm<'_>,
+    mut bytes: Option<BytesMut<'_>>,
 ) {
-    let padded = length.next_multiple_of(LANES);
-    assert!(length > 0 && padded <= stride && x.len().is_multiple_of(stride));
-    assert!(gamma.len() >= padded && beta.len() >= padded);
-    for row in x.chunks_exact_mut(stride) {
-        // SAFETY: row, gamma and beta hold `padded` elements.
+    let Norm { length, gamma, beta, epsilon } = *norm;
+    assert!(length > 0 && length.next_multiple_of(LANES) == stride && x.len().is_multiple_of(stride));
+    assert!(gamma.len() == stride && beta.len() == stride);
+    if let Some(bytes) = &bytes {
+        bytes.check(x.len() / stride, stride);
+    }
+    for (r, row) in x.chunks_exact_mut(stride).enumerate() {
+        // SAFETY: row, gamma and beta hold `stride` elements, and `bytes` was checked.
         unsafe {
             let row = row.as_mut_ptr();
-            let mut sum = L::splat(0.0);
-            let mut at = 0;
-            while at < padded {
-                sum = L::add(sum, L::load(row.add(at)));
-                at += LANES;
-            }
-            let mean_of_row = L::sum(sum) / length as f32;
-            let mean = L::splat(mean_of_row);
-            let mut squares = L::splat(0.0);
-            let mut at = 0;
-            while at < padded {
-                let d = L::sub(L::load(row.add(at)), mean);
-                squares = L::fma(d, d, squares);
-                at += LANES;
-            }
-            // The padding (zeros) added mean^2 each.
-            let excess = (padded - length) as f32 * mean_of_row * mean_of_row;
-            let variance = ((L::sum(squares) - excess) / length as f32).max(0.0);
-            let factor = L::splat(1.0 / (variance + epsilon).sqrt());
-            let mut at = 0;
-            while at < padded {
-                let y = L::mul(L::sub(L::load(row.add(at)), mean), factor);
-                let y = L::fma(y, L::load(gamma.as_ptr().add(at)), L::load(beta.as_ptr().add(at)));
-                L::store(y, row.add(at));
-                at += LANES;
+            let (low, high) = layer_norm_row::<L>(row, stride, length, gamma, beta, epsilon);
+            if let Some(bytes) = &mut bytes {
+                let to = bytes.bytes.as_mut_ptr().add(r * bytes.stride);
+                (bytes.scale[r], bytes.zero[r]) =
+                    quantise_row_within::<L>(row, stride, to, bytes.stride, low, high);
             }
         }
     }
 }
 
-/// Quantises rows `[rows][stride]`, of which the first `length` count, to bytes `[rows][padded]`.
+/// Returns the least and the greatest value of the result, with zero among them.
 #[inline(always)]
-pub(super) unsafe fn quantise<L: Lanes>(
-    x: &[f32],
-    length: usize,
-    bytes: &mut [u8],
+unsafe fn layer_norm_row<L: Lanes>(
+    row: *mut f32,
     padded: usize,
-    scale: &mut [f32],
-    zero: &mut [f32],
-) {
-    let rows = scale.len();
-    assert!(zero.len() == rows && length.is_multiple_of(LANES) && length <= padded);
-    assert!(x.len() >= rows * length && bytes.len() >= rows * padded);
-    for (r, (scale, zero)) in scale.iter_mut().zip(zero).enumerate() {
-        // SAFETY: row r lies inside both, by the assertion.
+    length: usize,
+    gamma: &[f32],
+    beta: &[f32],
+    epsilon: f32,
+) -> (f32, f32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = L::splat(0.0);
+        let mut at = 0;
+        while at < padded {
+            sum = L::add(sum, L::load(row.add(at)));
+            at += LANES;
+        }
+        let mean_of_row = L::sum(sum) / length as f32;
+        let mean = L::splat(mean_of_row);
+        let mut squares = L::splat(0.0);
+        let mut at = 0;
+        while at < padded {
+            let d = L::sub(L::load(row.add(at)), mean);
+            squares = L::fma(d, d, squares);
+            at += LANES;
+        }
+        // The padding (zeros) added mean^2 each.
+        let excess = (padded - length) as f32 * mean_of_row * mean_of_row;
+        let variance = ((L::sum(squares) - excess) / length as f32).max(0.0);
+        let factor = L::splat(1.0 / (variance + epsilon).sqrt());
+        let mut low = L::splat(0.0);
+        let mut high = L::splat(0.0);
+        let mut at = 0;
+        while at < padded {
+            let y = L::mul(L::sub(L::load(row.add(at)), mean), factor);
+            let y = L::fma(y, L::load(gamma.as_ptr().add(at)), L::load(beta.as_ptr().add(at)));
+            L::store(y, row.add(at));
+            low = L::min(low, y);
+            high = L::max(high, y);
+            at += LANES;
+        }
+        (L::lowest(low), L::highest(high))
+    }
+}
+
+/// Quantises rows `[rows][length]` to bytes.
+#[inline(always)]
+pub(super) unsafe fn quantise<L: Lanes>(x: &[f32], length: usize, bytes: BytesMut<'_>) {
+    let rows = bytes.scale.len();
+    assert!(length.is_multiple_of(LANES) && x.len() >= rows * length);
+    bytes.check(rows, length);
+    for (r, (scale, zero)) in bytes.scale.iter_mut().zip(bytes.zero).enumerate() {
+        // SAFETY: row r lies inside both, by the assertions.
         let quantised = unsafe {
-            quantise_row::<L>(x.as_ptr().add(r * length), length, bytes.as_mut_ptr().add(r * padded), padded)
+            let to = bytes.bytes.as_mut_ptr().add(r * bytes.stride);
+            quantise_row::<L>(x.as_ptr().add(r * length), length, to, bytes.stride)
         };
         (*scale, *zero) = quantised;
     }

@@ -4,7 +4,7 @@ use super::layout::{Layout, Linear, Norm, Section};
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::error::LoadError;
-use crate::kernels::panels::{pack_channel_f32, pack_channel_i8};
+use crate::kernels::panels::{channel_sum, pack_channel_f32, pack_channel_i8};
 use crate::tensors::{Tensor, Tensors};
 
 /// Where a checkpoint of a task keeps its encoder.
@@ -223,9 +223,13 @@ impl Writer<'_> {
             match self.layout.dtype {
                 Dtype::Float32 => pack_channel_f32(&arranged, channel, at.k, self.f32s(at.data)),
                 Dtype::Int8 => {
-                    let (scale, sum) = pack_channel_i8(&arranged, channel, at.k, self.i8s(at.data));
+                    let scale = pack_channel_i8(&arranged, channel, at.k, self.i8s(at.data));
+                    for part in 0..at.parts() {
+                        let inner = part * at.part..at.k.min((part + 1) * at.part);
+                        let sum = channel_sum(self.i8s(at.data), channel, at.k, inner);
+                        self.put(at.sum, part * at.n + channel, &[sum]);
+                    }
                     self.put(at.scale, channel, &[scale]);
-                    self.put(at.sum, channel, &[sum]);
                 }
             }
             self.put(at.bias, channel, &[bias * factor]);

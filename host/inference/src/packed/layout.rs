@@ -7,6 +7,10 @@ use crate::kernels::panels::{LANES, pad_inner, pad_lanes};
 /// Sections start at multiples of a cache line, which is also a vector of AVX-512.
 const ALIGN: usize = 64;
 
+/// Inner length of the parts that an int8 product with a long inner dimension is cut into, so that weights and
+/// activations of a part share the second cache; activations have a scale for each part. A multiple of 64.
+const PART: usize = 384;
+
 /// A run of bytes in the image, counted from the end of the header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
@@ -21,9 +25,12 @@ pub(crate) struct Linear {
     pub(crate) n: usize,
     /// Inner length, padded for int8.
     pub(crate) k: usize,
+    /// Inner length of a part; the last part may be shorter.
+    pub(crate) part: usize,
     pub(crate) data: Section,
     /// Int8 only, as `sum`; empty for f32.
     pub(crate) scale: Section,
+    /// `[parts][n]`.
     pub(crate) sum: Section,
     pub(crate) bias: Section,
 }
@@ -63,8 +70,17 @@ pub(crate) struct Layout {
     pub(crate) positions: Section,
     pub(crate) norm: Norm,
     pub(crate) layers: Vec<Layer>,
+    /// `[hidden]` zeros: the bias of all parts but the first.
+    pub(crate) zeros: Section,
     /// Bytes of the image, without the header.
     pub(crate) length: usize,
+}
+
+impl Linear {
+    /// Number of parts of the inner dimension.
+    pub(crate) fn parts(&self) -> usize {
+        self.k.div_ceil(self.part)
+    }
 }
 
 /// Hands out sections one after the other.
@@ -93,11 +109,13 @@ impl Cursor {
         match self.dtype {
             Dtype::Int8 => {
                 let k = pad_inner(k);
-                Linear { n, k, data: self.take(n * k), scale: self.f32s(n), sum: self.f32s(n), bias }
+                let part = PART.min(k);
+                let sum = self.f32s(n * k.div_ceil(part));
+                Linear { n, k, part, data: self.take(n * k), scale: self.f32s(n), sum, bias }
             }
             Dtype::Float32 => {
                 let none = Section { offset: 0, length: 0 };
-                Linear { n, k, data: self.f32s(n * k), scale: none, sum: none, bias }
+                Linear { n, k, part: k, data: self.f32s(n * k), scale: none, sum: none, bias }
             }
         }
     }
@@ -127,8 +145,9 @@ impl Layout {
                 output_norm: cursor.norm(hidden),
             })
             .collect();
+        let zeros = cursor.f32s(hidden);
         let length = cursor.at;
-        Self { dtype, hidden, head, inner, words, word_scale, positions, norm, layers, length }
+        Self { dtype, hidden, head, inner, words, word_scale, positions, norm, layers, zeros, length }
     }
 
     /// What distinguishes this layout from others, for a cache file's header.
