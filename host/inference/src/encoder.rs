@@ -7,7 +7,7 @@
 pub(crate) mod config;
 mod forward;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -17,6 +17,8 @@ pub mod panels;
 mod portable;
 mod product;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::str::FromStr;

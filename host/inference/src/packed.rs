@@ -6,6 +6,8 @@
 mod build;
 mod file;
 mod layout;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::path::Path;

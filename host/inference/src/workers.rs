@@ -3,6 +3,9 @@
 //! A unit of work is a set of texts of at most about 512 tokens. A panic is an error of its unit alone: the
 //! thread drops its scratch and goes on.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
