@@ -123,8 +123,10 @@ mod tests {
 
     #[test]
     fn characters_that_stand_alone_do_so_beside_each_other() {
-        let alone: Vec<char> = ('\0'..='\u{1ffff}').filter(|character| stands_alone(*character)).collect();
-        assert!(alone.len() > 30_000);
+        // every one but of the large uniform blocks
+        let asked = ('\0'..='\u{33ff}').chain(('\u{3400}'..='\u{1ffff}').step_by(3));
+        let alone: Vec<char> = asked.filter(|character| stands_alone(*character)).collect();
+        assert!(alone.len() > 15_000);
         let samples = [
             'a',
             ' ',

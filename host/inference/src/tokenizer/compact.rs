@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 
-use super::added::Added;
+use super::added::{Added, Part, Pattern};
 use super::definition::Definition;
 use super::lattice::Node;
 use super::packed::Packed;
@@ -38,7 +38,7 @@ pub(super) struct Facts {
     pub(super) special: (Vec<u32>, Vec<u32>),
     pub(super) unknown_id: Option<u32>,
     pub(super) id_bounds: (u32, u32),
-    added: (Vec<String>, Vec<String>),
+    added: (Vec<Pattern>, Vec<Pattern>),
     model: Model,
 }
 
@@ -113,8 +113,11 @@ impl Compact {
             Model::WordPiece(parameters) => wordpiece::check(parameters, &packed, bound),
             Model::Unigram(parameters) => unigram::check(parameters, &packed, bound),
         };
-        let special = facts.special.0.iter().chain(&facts.special.1).chain(&facts.unknown_id);
-        if !sound || bound > facts.id_bounds.1 || special.copied().any(|id| id >= facts.id_bounds.1) {
+        let added = facts.added.0.iter().chain(&facts.added.1);
+        let ids = facts.special.0.iter().chain(&facts.special.1).chain(&facts.unknown_id);
+        let mut ids = ids.copied().chain(added.clone().map(|pattern| pattern.id));
+        let empty = added.clone().any(|pattern| pattern.content.is_empty());
+        if !sound || empty || bound > facts.id_bounds.1 || ids.any(|id| id >= facts.id_bounds.1) {
             return Err(broken());
         }
         let shape = match &facts.model {
@@ -137,21 +140,12 @@ impl Compact {
 
     /// Appends a text's ids without special tokens; `None` (and nothing appended) if the text is not covered.
     pub(super) fn encode(&self, text: &str, ids: &mut Vec<u32>) -> Option<()> {
-        if self.added.0.occurs(text.as_bytes()) {
-            return None;
-        }
         let before = ids.len();
         let covered = SCRATCH.with_borrow_mut(|scratch| {
-            let covered = match (&self.facts.model, &self.shape) {
-                (Model::WordPiece(parameters), Shape::WordPiece(ascii)) => {
-                    wordpiece::encode(parameters, &self.packed, ascii, text, scratch, ids)
-                }
-                (Model::Unigram(parameters), Shape::Unigram(ascii)) => {
-                    unigram::encode(parameters, &self.packed, (ascii, self.number), text, scratch, ids)
-                }
-                _ => None,
+            let covered = match self.added.0.occurs(text.as_bytes()) {
+                false => self.encode_part(text, scratch, ids),
+                true => self.encode_parts(text, scratch, ids),
             };
-            let covered = covered.filter(|()| !self.added.1.occurs(&scratch.text));
             if scratch.text.capacity() > KEPT_BYTES || scratch.nodes.capacity() > KEPT_BYTES {
                 (scratch.text, scratch.nodes) = Default::default();
             }
@@ -162,30 +156,65 @@ impl Compact {
         }
         covered
     }
+
+    #[cold]
+    fn encode_parts(&self, text: &str, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Option<()> {
+        for part in self.added.0.split(text) {
+            match part {
+                Part::Text(place) => self.encode_part(text.get(place)?, scratch, ids)?,
+                Part::Token(id) => ids.push(id),
+                Part::Unclear => return None,
+            }
+        }
+        Some(())
+    }
+
+    /// Text that no added token stands in.
+    fn encode_part(&self, text: &str, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Option<()> {
+        match (&self.facts.model, &self.shape) {
+            (Model::WordPiece(parameters), Shape::WordPiece(ascii)) => {
+                wordpiece::encode(parameters, &self.packed, ascii, text, scratch, ids)?;
+            }
+            (Model::Unigram(parameters), Shape::Unigram(ascii)) => {
+                unigram::encode(parameters, &self.packed, (ascii, self.number), text, scratch, ids)?;
+            }
+            _ => return None,
+        }
+        (!self.added.1.occurs(&scratch.text)).then_some(())
+    }
 }
 
 /// Added tokens to be found in a text as it is, and those to be found in its normalised form.
-fn added(definition: &Definition, model: &Model) -> Result<(Vec<String>, Vec<String>), String> {
+fn added(definition: &Definition, model: &Model) -> Result<(Vec<Pattern>, Vec<Pattern>), String> {
     let normalizer: Option<NormalizerWrapper> =
         serde_json::from_value(definition.normalizer.clone()).map_err(|fault| fault.to_string())?;
     let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-    for (token, _) in &definition.added {
+    for (token, id) in &definition.added {
+        let uncovered = || format!("added token `{}`", token.content);
+        let mut pattern = Pattern {
+            content: token.content.clone(),
+            id: *id,
+            lstrip: token.lstrip,
+            rstrip: token.rstrip,
+            single_word: token.single_word,
+        };
         if !token.normalized {
-            raw.push(token.content.clone());
+            if token.content.trim() != token.content {
+                return Err(uncovered());
+            }
+            raw.push(pattern);
             continue;
         }
         let mut content = NormalizedString::from(token.content.as_str());
         if let Some(normalizer) = &normalizer {
             guarded(|| normalizer.normalize(&mut content).map_err(|fault| fault.to_string()))?;
         }
-        let pattern = match model {
-            Model::WordPiece(_) => {
-                let words: String = content.get().split_whitespace().collect();
-                (!words.is_empty()).then_some(words)
-            }
+        let found_as = match model {
+            Model::WordPiece(_) => Some(content.get().split_whitespace().collect()),
             Model::Unigram(parameters) => parameters.pattern(content.get()),
         };
-        normalized.push(pattern.ok_or_else(|| format!("added token `{}`", token.content))?);
+        pattern.content = found_as.filter(|text: &String| !text.is_empty()).ok_or_else(uncovered)?;
+        normalized.push(pattern);
     }
     Ok((raw, normalized))
 }

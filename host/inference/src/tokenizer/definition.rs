@@ -139,16 +139,19 @@ impl Vocabulary {
     }
 
     /// Ids as the reference gives them: an added token that the vocabulary has keeps its id there, the others
-    /// are counted on from the vocabulary's size. The ids written beside them do not count.
+    /// are counted on from the vocabulary's size. The ids written beside them do not count; of two entries for
+    /// one token the last does.
     fn ids_of(&self, tokens: Vec<AddedToken>) -> Result<Vec<(AddedToken, u32)>, String> {
         let mut next = u32::try_from(self.len()).map_err(|_| too_many())?;
         let mut added: Vec<(AddedToken, u32)> = Vec::with_capacity(tokens.len());
-        let mut known: HashMap<String, u32> = HashMap::new();
-        for token in tokens {
-            if token.content.is_empty() {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for token in tokens.into_iter().filter(|token| !token.content.is_empty()) {
+            let place = known.get(&token.content).copied();
+            if let Some((before, _)) = place.and_then(|place| added.get_mut(place)) {
+                *before = token;
                 continue;
             }
-            let id = match known.get(&token.content).copied().or_else(|| self.id(&token.content)) {
+            let id = match self.id(&token.content) {
                 Some(id) => id,
                 None => {
                     let id = next;
@@ -156,7 +159,7 @@ impl Vocabulary {
                     id
                 }
             };
-            known.insert(token.content.clone(), id);
+            known.insert(token.content.clone(), added.len());
             added.push((token, id));
         }
         Ok(added)

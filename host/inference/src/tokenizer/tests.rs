@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod compact_form;
+mod differential;
+
 use super::toys::{Folder, wordpiece};
 use super::*;
 
