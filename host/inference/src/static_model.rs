@@ -38,7 +38,11 @@ pub struct StaticModel {
 
 /// How a static model is opened.
 #[derive(Debug, Clone, Default)]
-pub struct StaticOptions {}
+pub struct StaticOptions {
+    /// A file with the tokeniser's compact form ([`Tokenizer::compact_bytes`]); without one the form is built from
+    /// `tokenizer.json` each time.
+    pub compact_tokenizer: Option<PathBuf>,
+}
 
 /// Token ids that cannot be embedded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -68,8 +72,13 @@ impl StaticModel {
     ///
     /// When a file is missing or is not what it should be; the message names it. Everything that a token id
     /// leads to is checked here: each id has a row inside the table and a weight.
-    pub fn open(folder: &Path, _options: &StaticOptions) -> Result<Self, LoadError> {
-        Self::open_with(folder, Tokenizer::open(&Files::find(folder)?.tokenizer)?)
+    pub fn open(folder: &Path, options: &StaticOptions) -> Result<Self, LoadError> {
+        let files = Files::find(folder)?;
+        let tokenizer = match &options.compact_tokenizer {
+            Some(compact) => Tokenizer::open_compact(compact, &files.tokenizer)?,
+            None => Tokenizer::open(&files.tokenizer)?,
+        };
+        Self::open_with(folder, tokenizer)
     }
 
     /// As [`Self::open`], with the folder's tokeniser opened by the caller.
@@ -165,8 +174,8 @@ impl StaticModel {
             self.rows.add(row, weight, out).ok_or(StaticError::Id { id })?;
             count += 1;
         }
-        let divisor = count.max(1) as f32;
-        out.iter_mut().for_each(|element| *element /= divisor);
+        let share = 1.0 / count.max(1) as f32;
+        out.iter_mut().for_each(|element| *element *= share);
         Ok(())
     }
 
@@ -179,8 +188,15 @@ impl StaticModel {
 
 /// Scales a vector to length one; one shorter than 1e-12 is divided by 1e-12, so a zero vector stays zero.
 pub fn normalize(vector: &mut [f32]) {
-    let norm = vector.iter().map(|element| element * element).sum::<f32>().sqrt().max(1e-12);
-    vector.iter_mut().for_each(|element| *element /= norm);
+    // Sixteen sums instead of one: additions wait for each other otherwise.
+    let (blocks, rest) = vector.as_chunks::<16>();
+    let mut sums = [0.0f32; 16];
+    for block in blocks {
+        sums.iter_mut().zip(block).for_each(|(sum, element)| *sum += element * element);
+    }
+    let square = sums.iter().sum::<f32>() + rest.iter().map(|element| element * element).sum::<f32>();
+    let scale = 1.0 / square.sqrt().max(1e-12);
+    vector.iter_mut().for_each(|element| *element *= scale);
 }
 
 /// Checks that each token id below `ids` has a row and a weight.

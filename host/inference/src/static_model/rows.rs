@@ -9,7 +9,7 @@ use crate::tensors::Tensors;
 
 /// How many tokens ahead rows are asked from memory. A table of 30 MB is not in the cache, and a row is done
 /// with before the next one has come.
-pub(super) const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 6;
 
 /// Adds `weight` times a row's elements to the output; both are of the same length.
 type Kernel = fn(row: &[u8], weight: f32, out: &mut [f32]);
@@ -73,13 +73,13 @@ impl Rows {
         self.tensors.slice(self.place.clone()).get(from..from.checked_add(self.stride)?)
     }
 
-    /// Asks for a row's first cache lines; the rest follows by the processor's own prefetching.
+    /// Asks for a row's first KiB; the rest follows by the processor's own prefetching.
     #[allow(unsafe_code)]
     pub(super) fn prefetch(&self, row: usize) {
         #[cfg(target_arch = "x86_64")]
         if let Some(bytes) = self.row(row) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            for line in bytes.chunks(64).take(8) {
+            for line in bytes.chunks(64).take(16) {
                 // SAFETY: a prefetch reads nothing that the program sees; the address is that of a live slice.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
             }
