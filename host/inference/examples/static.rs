@@ -33,7 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     println!("{} texts, {} bytes each in the mean", texts.len(), bytes / texts.len().max(1));
 
-    let options = StaticModel::encode_options(model.max_length().unwrap_or(usize::MAX), TruncationSide::Right);
+    let options =
+        StaticModel::encode_options(model.max_length().unwrap_or(usize::MAX), TruncationSide::Right);
     let (mut ids, mut vector) = (Vec::new(), vec![0.0; model.dims()]);
     let mut tokens = 0;
     let mut vectors = Vec::new();

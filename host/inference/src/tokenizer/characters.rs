@@ -2,9 +2,9 @@
 //!
 //! The table is filled by asking the reference itself, a character at a time. That is exact for every text of
 //! covered characters because nothing in the normaliser looks at two characters at once but the canonical ordering
-//! of combining marks; marks that would outlive it are not covered.
+//! of combining marks; marks that take part in it and outlive the stripping of accents are not covered.
 
-use tokenizers::normalizers::BertNormalizer;
+use tokenizers::normalizers::{BertNormalizer, NFD};
 use tokenizers::{NormalizedString, Normalizer};
 use unicode_categories::UnicodeCategories;
 
@@ -101,13 +101,15 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
         let asked: Vec<char> = points
             .iter()
             .filter_map(|point| char::from_u32(*point))
-            .filter(|asked| stable(*asked, strips))
+            .filter(|character| *character != SEPARATOR)
             .collect();
-        let answers = normalized(normalizer, &asked)?;
-        let mut answers = asked.iter().zip(answers).peekable();
+        let answers = normalized(normalizer, asked.iter().map(|character| character.to_string()))?;
+        let stable = if strips { stable(&asked, &answers)? } else { vec![true; asked.len()] };
+        let mut answers = asked.iter().zip(answers.iter().zip(stable)).peekable();
         let fates = points.iter().map(|point| {
             let answer = answers.next_if(|(asked, _)| **asked as u32 == *point);
-            let fate = answer.map_or(Fate::Uncovered, |(_, answer)| fate(&answer, strips, &mut pool));
+            let stable = answer.filter(|(_, (_, stable))| *stable);
+            let fate = stable.map_or(Fate::Uncovered, |(_, (answer, _))| fate(answer, &mut pool));
             encode(fate).to_le()
         });
         let fates: Vec<u32> = fates.collect();
@@ -123,41 +125,71 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
     Ok((index, entries, pool))
 }
 
-/// Whether a character's part in canonical ordering is known: it takes none, or is removed.
-fn stable(character: char, strips: bool) -> bool {
-    // Blocks of symbols in which Unicode has never put a mark; the class table is older than many of them.
-    let symbols = matches!(character as u32, 0x2190..=0x2bff | 0x1f000..=0x1faff);
-    let known = character.is_letter()
-        || character.is_number()
-        || character.is_punctuation()
-        || character.is_symbol()
-        || character.is_separator()
-        || character.is_other()
-        || character.is_mark_nonspacing();
-    character != SEPARATOR && (!strips || symbols || known)
+/// A mark that the stripping of accents leaves, of combining class 216.
+const PROBE: char = '\u{1d165}';
+/// It and all others of its kind.
+const PROBES: std::ops::RangeInclusive<char> = '\u{1d165}'..='\u{1d172}';
+
+/// Whether what becomes of each character begins and ends with characters that canonical ordering does not move.
+/// Letters and the like are none of the moved, nonspacing marks are removed; the others are tried beside a mark
+/// that every other moved one would change places with.
+fn stable(asked: &[char], answers: &[String]) -> Result<Vec<bool>, String> {
+    let known = |character: char| {
+        character.is_letter()
+            || character.is_number()
+            || character.is_punctuation()
+            || character.is_symbol()
+            || character.is_separator()
+            || character.is_other()
+            || character.is_mark_nonspacing()
+    };
+    let marked = |answer: &str| answer.chars().any(UnicodeCategories::is_mark);
+    let doubtful = |at: &usize| {
+        let (asked, answer) = (asked.get(*at), answers.get(*at));
+        !asked.is_some_and(|character| known(*character)) || answer.is_none_or(|answer| marked(answer))
+    };
+    let doubts: Vec<usize> = (0..asked.len()).filter(doubtful).collect();
+    let doubted = || doubts.iter().filter_map(|at| asked.get(*at));
+    let alone = normalized(&NFD, doubted().map(|character| character.to_string()))?;
+    let before = normalized(&NFD, doubted().map(|character| format!("{character}{PROBE}")))?;
+    let behind = normalized(&NFD, doubted().map(|character| format!("{PROBE}{character}")))?;
+    let mut stable = vec![true; asked.len()];
+    for (at, (alone, (before, behind))) in doubts.iter().zip(alone.iter().zip(before.iter().zip(&behind))) {
+        let unmoved = *before == format!("{alone}{PROBE}") && *behind == format!("{PROBE}{alone}");
+        if let Some(stable) = stable.get_mut(*at) {
+            *stable = unmoved && !alone.chars().any(|character| PROBES.contains(&character));
+        }
+    }
+    Ok(stable)
 }
 
-/// What the normaliser makes of each character.
-fn normalized(normalizer: &BertNormalizer, asked: &[char]) -> Result<Vec<String>, String> {
-    let text: String = asked.iter().flat_map(|character| [SEPARATOR, *character]).collect();
+/// What a normaliser makes of each text.
+fn normalized(
+    normalizer: &impl Normalizer,
+    asked: impl Iterator<Item = String>,
+) -> Result<Vec<String>, String> {
+    let mut count = 0;
+    let mut text = String::new();
+    for asked in asked {
+        text.push(SEPARATOR);
+        text.push_str(&asked);
+        count += 1;
+    }
     let mut text = NormalizedString::from(text);
     guarded(|| normalizer.normalize(&mut text).map_err(|fault| fault.to_string()))?;
     let answers: Vec<String> = text.get().split(SEPARATOR).skip(1).map(str::to_owned).collect();
-    match answers.len() == asked.len() {
+    match answers.len() == count {
         true => Ok(answers),
         false => Err("the normaliser does not leave U+2581 alone".to_owned()),
     }
 }
 
-fn fate(answer: &str, strips: bool, pool: &mut Vec<u32>) -> Fate {
+fn fate(answer: &str, pool: &mut Vec<u32>) -> Fate {
     let one = |character: char| match character {
         _ if character.is_whitespace() => Fate::Space,
         _ if character.is_ascii_punctuation() || character.is_punctuation() => Fate::Alone(character),
         _ => Fate::Word(character),
     };
-    if strips && answer.chars().any(UnicodeCategories::is_mark) {
-        return Fate::Uncovered;
-    }
     let characters: Vec<char> = answer.chars().collect();
     match *characters.as_slice() {
         [] => Fate::Drop,
