@@ -115,6 +115,14 @@ pub enum SourceError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The Hugging Face hub cannot give a model.
+    #[error("{model} from the Hugging Face hub: {reason}")]
+    Hub {
+        /// The model, as it was asked for.
+        model: String,
+        /// What happened, and what to do.
+        reason: String,
+    },
     /// Another process is at work on the same model for too long.
     #[error("{}: another process has been pulling this model for more than {minutes} minutes", path.display())]
     Busy {

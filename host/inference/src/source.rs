@@ -4,12 +4,13 @@
 //! provenance record. Folders of unfinished pulls and lock files have hidden names.
 
 mod archive;
+pub mod hub;
 mod inspect;
 mod lock;
 mod pip;
 mod pull;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};

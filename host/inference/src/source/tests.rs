@@ -2,7 +2,7 @@
 
 mod pip;
 mod pull;
-mod wheel;
+pub mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,159 @@
+//! Models of the Hugging Face hub, only when asked for.
+//!
+//! Downloads go into the cache that Python's `huggingface_hub` uses, in its layout, so that either finds what the
+//! other fetched: `models--ORG--NAME/blobs/ETAG`, `snapshots/COMMIT/FILE` (a link to the blob), and `refs/REVISION`
+//! (a file holding the commit).
+
+mod cache;
+mod client;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use self::cache::Cache;
+use self::client::Client;
+pub use self::settings::HubSettings;
+use super::lock::Lock;
+use crate::error::SourceError;
+use crate::folder::ModelFolder;
+use crate::progress::Progress;
+
+/// Branch that is meant when no revision is named.
+const MAIN: &str = "main";
+
+/// Files a model may have, in its folder or in a module's.
+const WANTED: [&str; 8] = [
+    "config.json",
+    "config_sentence_transformers.json",
+    "model.safetensors",
+    "modules.json",
+    "sentence_bert_config.json",
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+];
+
+/// A model of the hub: `ORG/NAME`, perhaps at a branch, tag or commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubModel {
+    /// `ORG/NAME`.
+    pub id: String,
+    /// Branch, tag or commit.
+    pub revision: String,
+}
+
+/// A model in the hub's cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cached {
+    /// `ORG/NAME`.
+    pub id: String,
+    /// The commit, 40 hexadecimal digits.
+    pub commit: String,
+    /// The folder with the model's files.
+    pub folder: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Listing {
+    sha: String,
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Deserialize)]
+struct Sibling {
+    rfilename: String,
+}
+
+impl HubModel {
+    /// Reads `ORG/NAME` or `ORG/NAME@REVISION`.
+    ///
+    /// # Errors
+    ///
+    /// When it has not that form, or a character that no name on the hub has.
+    pub fn parse(value: &str) -> Result<Self, SourceError> {
+        let (id, revision) = super::split_revision(value);
+        let plain = |part: &str| {
+            let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            !part.is_empty() && part.bytes().all(known) && !part.starts_with('.')
+        };
+        let revision = revision.unwrap_or(MAIN);
+        let two = id.split('/').count() == 2;
+        if !two || !id.split('/').all(plain) || !revision.split('/').all(plain) {
+            let reason = "a model is named ORG/NAME or ORG/NAME@REVISION".to_owned();
+            return Err(SourceError::Hub { model: format!("`{value}`"), reason });
+        }
+        Ok(Self { id: id.to_owned(), revision: revision.to_owned() })
+    }
+
+    fn fault(&self, reason: impl Into<String>) -> SourceError {
+        SourceError::Hub { model: format!("`{}@{}`", self.id, self.revision), reason: reason.into() }
+    }
+}
+
+/// The model as it lies in the cache, if it is whole there. Asks no server.
+pub fn find_cached(model: &HubModel, settings: &HubSettings) -> Option<Cached> {
+    let cache = Cache::new(settings, &model.id);
+    let commit = cache.commit(&model.revision)?;
+    let folder = cache.snapshot(&commit);
+    ModelFolder::open(&folder).ok()?;
+    Some(Cached { id: model.id.clone(), commit, folder })
+}
+
+/// Fetches what the cache lacks of a model. Offline, what the cache has must do.
+///
+/// # Errors
+///
+/// When the hub cannot be reached or refuses, the model has no files that can be served, a file is not what the
+/// hub says it is, or the cache cannot be written.
+pub fn download(
+    model: &HubModel,
+    settings: &HubSettings,
+    progress: &mut dyn Progress,
+) -> Result<Cached, SourceError> {
+    if settings.offline {
+        return find_cached(model, settings).ok_or_else(|| {
+            let reason = "it is not in the cache, and HF_HUB_OFFLINE is set";
+            model.fault(format!("{reason} (cache: {})", settings.cache.display()))
+        });
+    }
+    let client = Client::new(settings, model);
+    let cache = Cache::new(settings, &model.id);
+    let listing: Listing = client.listing()?;
+    let is_commit = listing.sha.len() == 40 && listing.sha.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_commit {
+        return Err(model.fault("the hub names no commit"));
+    }
+    let files: Vec<_> =
+        listing.siblings.iter().map(|file| file.rfilename.as_str()).filter(|name| is_wanted(name)).collect();
+    if !files.iter().any(|name| name.ends_with("model.safetensors")) {
+        return Err(model.fault("it has no model.safetensors; other formats are not served"));
+    }
+    cache.prepare()?;
+    let _lock = Lock::take(&cache.lock(), progress)?;
+    for name in files {
+        if !cache.has(&listing.sha, name) {
+            client.fetch(&cache, &listing.sha, name, progress)?;
+        }
+    }
+    let folder = cache.snapshot(&listing.sha);
+    ModelFolder::open(&folder)?;
+    // Only now may the revision be found: an interrupted download stays invisible.
+    cache.set_commit(&model.revision, &listing.sha)?;
+    Ok(Cached { id: model.id.clone(), commit: listing.sha, folder })
+}
+
+/// Whether a file of the hub belongs to what is served: in the model's folder, or in a module's (`1_Pooling`).
+fn is_wanted(name: &str) -> bool {
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let module = folder.split_once('_').is_some_and(|(number, class)| {
+        !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && !class.is_empty()
+            && class.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    (folder.is_empty() || module) && WANTED.contains(&file)
+}
