@@ -11,19 +11,18 @@
 //! | directory | i32 entries; per entry u16 name length, name, u8 type (0 F32, 1 Q4_0), u32 elements, u64 offset in the file, u64 bytes |
 //! | tensors | row-major; Q4_0: blocks of 32 elements, F16 scale then 16 bytes whose low halves are elements 0-15 and high halves 16-31, each plus 8 |
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+mod reader;
 
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use self::reader::Reader;
 use crate::error::LoadError;
 
 /// Elements in a Q4_0 block.
 pub const BLOCK: usize = 32;
 /// Bytes of a Q4_0 block: F16 scale and 32 halves of a byte.
 pub const BLOCK_BYTES: usize = 18;
-/// Largest value taken for any length in the header; keeps products of two far from overflow.
-const LIMIT: usize = 1 << 24;
 /// Most layers taken: the largest encoders have 48.
 const LAYER_LIMIT: usize = 256;
 
@@ -78,10 +77,7 @@ pub struct Entry {
 
 /// An open file whose header, vocabulary and directory are read and checked.
 pub struct E5File {
-    path: PathBuf,
-    reader: BufReader<File>,
-    length: u64,
-    position: u64,
+    reader: Reader,
     /// Sizes and special ids.
     pub shape: Shape,
     /// The vocabulary: piece and score (log probability), by id.
@@ -94,37 +90,12 @@ pub struct E5File {
 impl E5File {
     /// Opens a file and reads everything but the tensors.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
-        let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
-        let length = file.metadata().map_err(|source| LoadError::read(path, source))?.len();
-        let placeholder = Shape {
-            hidden: 0,
-            layers: 0,
-            heads: 0,
-            intermediate: 0,
-            vocabulary: 0,
-            positions: 0,
-            types: 0,
-            epsilon: 0.0,
-            bos: 0,
-            eos: 0,
-            pad: 0,
-            unk: 0,
-        };
-        let mut this = Self {
-            path: path.to_path_buf(),
-            reader: BufReader::with_capacity(1 << 20, file),
-            length,
-            position: 0,
-            shape: placeholder,
-            pieces: Vec::new(),
-            normalizer: BTreeMap::new(),
-            tensors: HashMap::new(),
-        };
-        this.read_shape()?;
-        this.read_vocabulary()?;
-        this.read_normalizer()?;
-        this.read_directory()?;
-        Ok(this)
+        let mut reader = Reader::open(path)?;
+        let mut shape = read_shape(&mut reader)?;
+        let pieces = read_vocabulary(&mut reader, &mut shape)?;
+        let normalizer = read_normalizer(&mut reader)?;
+        let tensors = read_directory(&mut reader)?;
+        Ok(Self { reader, shape, pieces, normalizer, tensors })
     }
 
     /// The text of a piece; empty for an id out of range.
@@ -137,9 +108,8 @@ impl E5File {
         let entry =
             self.tensors.get(name).ok_or_else(|| self.fault(format!("tensor `{name}` is missing")))?;
         if entry.elements != elements {
-            return Err(
-                self.fault(format!("tensor `{name}` has {} elements, not {elements}", entry.elements))
-            );
+            let reason = format!("tensor `{name}` has {} elements, not {elements}", entry.elements);
+            return Err(self.fault(reason));
         }
         Ok(*entry)
     }
@@ -151,15 +121,11 @@ impl E5File {
         step: usize,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.reader
-            .seek(SeekFrom::Start(entry.offset))
-            .map_err(|source| LoadError::read(&self.path, source))?;
-        self.position = entry.offset;
+        self.reader.seek(entry.offset)?;
         let mut left = entry.bytes;
         while left > 0 {
             let now = left.min(step as u64);
-            let bytes = self.take(now)?;
-            take(&bytes)?;
+            take(&self.reader.take(now)?)?;
             left -= now;
         }
         Ok(())
@@ -167,208 +133,159 @@ impl E5File {
 
     /// An error that names this file.
     pub fn fault(&self, reason: impl Into<String>) -> LoadError {
-        LoadError::malformed(&self.path, reason)
+        self.reader.fault(reason)
     }
+}
 
-    fn read_shape(&mut self) -> Result<(), LoadError> {
-        if self.length < 8 || self.take(4)? != b"E5S1" {
-            return Err(self.fault("this is no E5S1 file"));
+fn read_shape(reader: &mut Reader) -> Result<Shape, LoadError> {
+    if reader.length < 8 || reader.take(4)? != b"E5S1" {
+        return Err(reader.fault("this is no E5S1 file"));
+    }
+    let version = reader.u32()?;
+    if version != 1 {
+        return Err(reader.fault(format!("version {version} of E5S1 is not known; known is 1")));
+    }
+    let hidden = reader.size("hidden size")?;
+    let layers = reader.size("number of layers")?;
+    let heads = reader.size("number of heads")?;
+    let intermediate = reader.size("feed-forward size")?;
+    let vocabulary = reader.size("number of word rows")?;
+    let positions = reader.size("number of positions")?;
+    let types = reader.size("number of token types")?;
+    let epsilon = reader.f32()?;
+    let block = reader.size("block length")?;
+    if block != BLOCK {
+        return Err(reader.fault(format!("blocks of {block} elements are not known; known are {BLOCK}")));
+    }
+    if !hidden.is_multiple_of(BLOCK) || !intermediate.is_multiple_of(BLOCK) || !hidden.is_multiple_of(heads) {
+        let sizes = format!("{hidden} (hidden), {intermediate} (feed-forward), {heads} (heads)");
+        return Err(reader.fault(format!("sizes do not fit together: {sizes}")));
+    }
+    if layers > LAYER_LIMIT || !(epsilon > 0.0 && epsilon < 1.0) {
+        return Err(
+            reader.fault(format!("{layers} layers with layer norm epsilon {epsilon} cannot be right"))
+        );
+    }
+    // The special ids come with the vocabulary.
+    let (bos, eos, pad, unk) = (0, 0, 0, 0);
+    Ok(Shape {
+        hidden,
+        layers,
+        heads,
+        intermediate,
+        vocabulary,
+        positions,
+        types,
+        epsilon,
+        bos,
+        eos,
+        pad,
+        unk,
+    })
+}
+
+fn read_vocabulary(reader: &mut Reader, shape: &mut Shape) -> Result<Vec<(String, f32)>, LoadError> {
+    let count = reader.size("number of pieces")?;
+    if count > shape.vocabulary {
+        let reason = format!("{count} pieces have only {} rows in the word table", shape.vocabulary);
+        return Err(reader.fault(reason));
+    }
+    for id in [&mut shape.bos, &mut shape.eos, &mut shape.pad, &mut shape.unk] {
+        *id = reader.u32()? as usize;
+        if *id >= count {
+            return Err(reader.fault(format!("special token {id} is no piece; there are {count}")));
         }
-        let version = self.u32()?;
-        if version != 1 {
-            return Err(self.fault(format!("version {version} of E5S1 is not known; known is 1")));
-        }
-        let hidden = self.size("hidden size")?;
-        let layers = self.size("number of layers")?;
-        let heads = self.size("number of heads")?;
-        let intermediate = self.size("feed-forward size")?;
-        let vocabulary = self.size("number of word rows")?;
-        let positions = self.size("number of positions")?;
-        let types = self.size("number of token types")?;
-        let epsilon = self.f32()?;
-        let block = self.size("block length")?;
-        if block != BLOCK {
-            return Err(self.fault(format!("blocks of {block} elements are not known; known are {BLOCK}")));
-        }
-        if !hidden.is_multiple_of(BLOCK)
-            || !intermediate.is_multiple_of(BLOCK)
-            || !hidden.is_multiple_of(heads)
-        {
-            let sizes = format!("{hidden} (hidden), {intermediate} (feed-forward), {heads} (heads)");
-            return Err(self.fault(format!("sizes do not fit together: {sizes}")));
-        }
-        if layers > LAYER_LIMIT || !(epsilon > 0.0 && epsilon < 1.0) {
-            return Err(
-                self.fault(format!("{layers} layers with layer norm epsilon {epsilon} cannot be right"))
-            );
-        }
-        let shape = Shape {
-            hidden,
-            layers,
-            heads,
-            intermediate,
-            vocabulary,
-            positions,
-            types,
-            epsilon,
-            ..self.shape
+    }
+    let text_bytes = reader.u64()?;
+    let offsets = reader.take((count as u64 + 1) * 4)?;
+    let scores = reader.take(count as u64 * 4)?;
+    let text = reader.take(text_bytes)?;
+    let offsets: Vec<_> = offsets.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    if offsets.first() != Some(&0) || offsets.last().map(|last| u64::from(*last)) != Some(text_bytes) {
+        return Err(reader.fault("the pieces' offsets do not span their text"));
+    }
+    let mut pieces = Vec::with_capacity(count);
+    for (id, (bounds, score)) in offsets.array_windows().zip(scores.as_chunks().0).enumerate() {
+        let [from, to] = bounds.map(|offset| offset as usize);
+        let piece = text.get(from..to).and_then(|piece| std::str::from_utf8(piece).ok());
+        let piece = piece.filter(|piece| !piece.is_empty());
+        let score = Some(f32::from_le_bytes(*score)).filter(|score| score.is_finite());
+        let (Some(piece), Some(score)) = (piece, score) else {
+            return Err(reader.fault(format!("piece {id} has a bad offset, text or score")));
         };
-        self.shape = shape;
-        Ok(())
+        pieces.push((piece.to_owned(), score));
     }
+    Ok(pieces)
+}
 
-    fn read_vocabulary(&mut self) -> Result<(), LoadError> {
-        let count = self.size("number of pieces")?;
-        if count > self.shape.vocabulary {
-            let rows = self.shape.vocabulary;
-            return Err(self.fault(format!("{count} pieces have only {rows} rows in the word table")));
+fn read_normalizer(reader: &mut Reader) -> Result<BTreeMap<String, String>, LoadError> {
+    let count = reader.u32()?;
+    let bytes = u64::from(reader.u32()?);
+    let end = reader.position.checked_add(bytes).filter(|end| *end <= reader.length);
+    let end = end.ok_or_else(|| reader.fault("the normaliser reaches past the file's end"))?;
+    let mut replacements = BTreeMap::new();
+    for index in 0..count {
+        if reader.position >= end {
+            return Err(reader.fault(format!("the normaliser ends before its entry {index}")));
         }
-        let mut ids = [0_usize; 4];
-        for id in &mut ids {
-            *id = self.u32()? as usize;
-            if *id >= count {
-                return Err(self.fault(format!("special token {id} is no piece; there are {count}")));
-            }
-        }
-        let [bos, eos, pad, unk] = ids;
-        self.shape = Shape { bos, eos, pad, unk, ..self.shape };
-        let text_bytes = self.u64()?;
-        let offsets = self.take((count as u64 + 1) * 4)?;
-        let scores = self.take(count as u64 * 4)?;
-        let text = self.take(text_bytes)?;
-        let offsets: Vec<_> = offsets.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-        if offsets.first() != Some(&0) || offsets.last().map(|last| u64::from(*last)) != Some(text_bytes) {
-            return Err(self.fault("the pieces' offsets do not span their text"));
-        }
-        let mut pieces = Vec::with_capacity(count);
-        for (id, (bounds, score)) in offsets.array_windows().zip(scores.as_chunks().0).enumerate() {
-            let [from, to] = bounds.map(|offset| offset as usize);
-            let piece = text.get(from..to).and_then(|piece| std::str::from_utf8(piece).ok());
-            let piece = piece.filter(|piece| !piece.is_empty());
-            let score = Some(f32::from_le_bytes(*score)).filter(|score| score.is_finite());
-            let (Some(piece), Some(score)) = (piece, score) else {
-                return Err(self.fault(format!("piece {id} has a bad offset, text or score")));
-            };
-            pieces.push((piece.to_owned(), score));
-        }
-        self.pieces = pieces;
-        Ok(())
-    }
-
-    fn read_normalizer(&mut self) -> Result<(), LoadError> {
-        let count = self.u32()?;
-        let bytes = u64::from(self.u32()?);
-        let end = self.position.checked_add(bytes).filter(|end| *end <= self.length);
-        let end = end.ok_or_else(|| self.fault("the normaliser reaches past the file's end"))?;
-        for index in 0..count {
-            if self.position >= end {
-                return Err(self.fault(format!("the normaliser ends before its entry {index}")));
-            }
-            let key = char::from_u32(self.u32()?);
-            let length = u64::from(self.take(1)?.first().copied().unwrap_or(0));
-            let replacement: Option<String> = self
-                .take(length * 4)?
-                .as_chunks()
-                .0
-                .iter()
-                .map(|bytes| char::from_u32(u32::from_le_bytes(*bytes)))
-                .collect();
-            let (Some(key), Some(replacement)) = (key.filter(|key| *key != '\0'), replacement) else {
-                return Err(self.fault(format!("the normaliser's entry {index} is no character")));
-            };
-            self.normalizer.insert(key.to_string(), replacement);
-        }
-        if self.position != end {
-            return Err(self.fault("the normaliser's length is wrong"));
-        }
-        Ok(())
-    }
-
-    fn read_directory(&mut self) -> Result<(), LoadError> {
-        let count = self.u32()?;
-        let mut tensors = HashMap::new();
-        for index in 0..count {
-            let length = u64::from(u16::from_le_bytes(self.array()?));
-            let name = String::from_utf8(self.take(length)?)
-                .map_err(|_| self.fault(format!("tensor {index} has a name that is no text")))?;
-            let [storage] = self.array()?;
-            let elements = self.u32()? as usize;
-            let (offset, bytes) = (self.u64()?, self.u64()?);
-            let (storage, expected) = match storage {
-                0 => (Storage::F32, elements as u64 * 4),
-                1 if elements.is_multiple_of(BLOCK) => (Storage::Q4, (elements / BLOCK * BLOCK_BYTES) as u64),
-                _ => {
-                    return Err(
-                        self.fault(format!("tensor `{name}` is stored in an unknown way ({storage})"))
-                    );
-                }
-            };
-            if bytes != expected {
-                return Err(self.fault(format!("tensor `{name}` has {bytes} bytes, not {expected}")));
-            }
-            if offset.checked_add(bytes).is_none_or(|end| end > self.length) {
-                return Err(self.fault(format!("tensor `{name}` reaches past the file's end")));
-            }
-            if tensors.insert(name.clone(), Entry { storage, elements, offset, bytes }).is_some() {
-                return Err(self.fault(format!("tensor `{name}` stands in the directory twice")));
-            }
-        }
-        self.check_places(&tensors)?;
-        self.tensors = tensors;
-        Ok(())
-    }
-
-    /// Tensors lie behind the directory and do not overlap: a wrong offset would else read another's weights.
-    fn check_places(&self, tensors: &HashMap<String, Entry>) -> Result<(), LoadError> {
-        let mut places: Vec<_> =
-            tensors.iter().map(|(name, entry)| (entry.offset, entry.bytes, name)).collect();
-        places.sort_unstable();
-        let mut free_from = self.position;
-        for (offset, bytes, name) in places {
-            if offset < free_from {
-                return Err(self.fault(format!("tensor `{name}` overlaps with what stands before it")));
-            }
-            free_from = offset + bytes;
-        }
-        Ok(())
-    }
-
-    /// The next bytes; nothing is allocated before the file is known to be that long.
-    fn take(&mut self, count: u64) -> Result<Vec<u8>, LoadError> {
-        let end = self.position.checked_add(count).filter(|end| *end <= self.length);
-        let (Some(end), Ok(size)) = (end, usize::try_from(count)) else {
-            let reason = format!("cut off: {count} bytes are due at {} of {}", self.position, self.length);
-            return Err(self.fault(reason));
+        let key = char::from_u32(reader.u32()?).filter(|key| *key != '\0');
+        let [length] = reader.array()?;
+        let characters = reader.take(u64::from(length) * 4)?;
+        let characters =
+            characters.as_chunks().0.iter().map(|bytes| char::from_u32(u32::from_le_bytes(*bytes)));
+        let (Some(key), Some(replacement)) = (key, characters.collect::<Option<String>>()) else {
+            return Err(reader.fault(format!("the normaliser's entry {index} is no character")));
         };
-        let mut bytes = vec![0; size];
-        self.reader.read_exact(&mut bytes).map_err(|source| LoadError::read(&self.path, source))?;
-        self.position = end;
-        Ok(bytes)
+        replacements.insert(key.to_string(), replacement);
     }
-
-    fn array<const SIZE: usize>(&mut self) -> Result<[u8; SIZE], LoadError> {
-        let bytes = self.take(SIZE as u64)?;
-        <[u8; SIZE]>::try_from(bytes).map_err(|_| self.fault("cut off"))
+    if reader.position != end {
+        return Err(reader.fault("the normaliser's length is wrong"));
     }
+    Ok(replacements)
+}
 
-    fn u32(&mut self) -> Result<u32, LoadError> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Result<u64, LoadError> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn f32(&mut self) -> Result<f32, LoadError> {
-        self.array().map(f32::from_le_bytes)
-    }
-
-    /// A length from the header: between 1 and [`LIMIT`].
-    fn size(&mut self, what: &str) -> Result<usize, LoadError> {
-        let value = self.u32()? as usize;
-        if value == 0 || value > LIMIT {
-            return Err(self.fault(format!("the {what} cannot be {value}")));
+fn read_directory(reader: &mut Reader) -> Result<HashMap<String, Entry>, LoadError> {
+    let count = reader.u32()?;
+    let mut tensors = HashMap::new();
+    for index in 0..count {
+        let length = u64::from(u16::from_le_bytes(reader.array()?));
+        let name = String::from_utf8(reader.take(length)?)
+            .map_err(|_| reader.fault(format!("tensor {index} has a name that is no text")))?;
+        let [storage] = reader.array()?;
+        let elements = reader.u32()? as usize;
+        let (offset, bytes) = (reader.u64()?, reader.u64()?);
+        let (storage, expected) = match storage {
+            0 => (Storage::F32, elements as u64 * 4),
+            1 if elements.is_multiple_of(BLOCK) => (Storage::Q4, (elements / BLOCK * BLOCK_BYTES) as u64),
+            _ => {
+                let reason = format!("tensor `{name}` is stored in an unknown way ({storage})");
+                return Err(reader.fault(reason));
+            }
+        };
+        if bytes != expected {
+            return Err(reader.fault(format!("tensor `{name}` has {bytes} bytes, not {expected}")));
         }
-        Ok(value)
+        if offset.checked_add(bytes).is_none_or(|end| end > reader.length) {
+            return Err(reader.fault(format!("tensor `{name}` reaches past the file's end")));
+        }
+        if tensors.insert(name.clone(), Entry { storage, elements, offset, bytes }).is_some() {
+            return Err(reader.fault(format!("tensor `{name}` stands in the directory twice")));
+        }
     }
+    check_places(reader, &tensors)?;
+    Ok(tensors)
+}
+
+/// Tensors lie behind the directory and do not overlap: a wrong offset would else read another's weights.
+fn check_places(reader: &Reader, tensors: &HashMap<String, Entry>) -> Result<(), LoadError> {
+    let mut places: Vec<_> = tensors.iter().map(|(name, entry)| (entry.offset, entry.bytes, name)).collect();
+    places.sort_unstable();
+    let mut free_from = reader.position;
+    for (offset, bytes, name) in places {
+        if offset < free_from {
+            return Err(reader.fault(format!("tensor `{name}` overlaps with what stands before it")));
+        }
+        free_from = offset + bytes;
+    }
+    Ok(())
 }

