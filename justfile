@@ -20,6 +20,7 @@ build: components
 
 # Build and serve; ARGS go to `bulkhead serve`
 serve *ARGS: build
+    @target/release/bulkhead model pull || echo "models: not all could be had, the host serves without them"
     target/release/bulkhead serve "$@"
 
 # Run every test; ARGS go to `cargo test`

@@ -3,6 +3,7 @@
 mod captcha;
 mod component;
 mod config;
+mod model;
 mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -26,6 +27,9 @@ enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),
+    /// Get embedding models and look at them.
+    #[command(subcommand)]
+    Model(model::Command),
     /// Look at components.
     #[command(subcommand)]
     Component(component::Command),
@@ -59,6 +63,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Config(command) => command.run(),
+        Command::Model(command) => command.run(),
         Command::Component(command) => command.run(),
         Command::Captcha(command) => command.run(),
     };

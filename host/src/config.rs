@@ -3,6 +3,7 @@
 //! Every value has a default that is a named constant beside it, with the trade-off in one line.
 
 pub mod captcha;
+pub mod embedding;
 pub mod management;
 pub mod sandbox;
 pub mod server;
@@ -31,6 +32,9 @@ pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
 pub use reference::{KeyDoc, reference};
 
+/// Folder of pulled models, in the data folder.
+const MODELS_DIR: &str = "models";
+
 /// The whole configuration of a host.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -50,8 +54,17 @@ pub struct Config {
     pub slots: slots::Slots,
     /// Which services run, and where.
     pub services: slots::Services,
+    /// The embedding service.
+    pub embedding: embedding::Embedding,
     /// The captcha service.
     pub captcha: captcha::Captcha,
     /// The captcha service's operational endpoints, under Spring's names.
     pub management: management::Management,
+}
+
+impl Config {
+    /// Folder of pulled models.
+    pub fn models_dir(&self) -> PathBuf {
+        self.embedding.models_dir.clone().unwrap_or_else(|| self.data_dir.join(MODELS_DIR))
+    }
 }

@@ -1,6 +1,7 @@
 //! The host as one thing: everything that a configuration asks for, started and stopped.
 
 mod captcha;
+mod embedding;
 mod health;
 mod observe;
 
@@ -225,6 +226,10 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
 /// Builds every service that is on, and gives back the ledgers to close.
 async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Vec<Ledger>> {
     let services = &parts.config.services;
+    if services.embedding.enabled {
+        let router = embedding::build(parts).await?;
+        listeners.add(&services.embedding, "services.embedding.listen", router);
+    }
     if services.tickets.enabled {
         listeners.add(&services.tickets, "services.tickets.listen", empty::tickets());
     }

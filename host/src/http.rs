@@ -8,6 +8,7 @@ pub mod captcha;
 pub mod compression;
 mod connection;
 pub mod empty;
+pub mod embedding;
 pub mod error;
 pub mod forwarded;
 mod host_field;

@@ -14,7 +14,7 @@ use std::{
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
-use subtle::ConstantTimeEq as _;
+use subtle::{Choice, ConstantTimeEq as _};
 
 /// Bytes of a generated secret.
 const GENERATED_BYTES: usize = 32;
@@ -34,6 +34,29 @@ pub enum SecretFileError {
     /// The operating system has no random bytes.
     #[error("the operating system gives no random bytes: {0}")]
     Random(getrandom::Error),
+}
+
+/// Keys that callers prove themselves with. Only their SHA-256 is kept: equal lengths, so that a comparison tells
+/// nothing.
+#[derive(Clone, Debug, Default)]
+pub struct ApiKeys(Vec<[u8; 32]>);
+
+impl ApiKeys {
+    /// A set of keys.
+    pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
+        Self(keys.into_iter().map(|key| Sha256::digest(key).into()).collect())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `token` is one of them, in the same time whichever it is.
+    pub fn holds(&self, token: &str) -> bool {
+        let token: [u8; 32] = Sha256::digest(token).into();
+        self.0.iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
+    }
 }
 
 /// A secret from which others are derived; prints as `***`.

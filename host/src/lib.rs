@@ -7,7 +7,7 @@
 //! ```text
 //! cli, host            the command line; the host as one thing
 //! admin, http          operators and requests
-//! services             what a slot is asked, in typed WIT records
+//! services             what a slot is asked, in typed WIT records; which models embed
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for

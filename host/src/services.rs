@@ -1,3 +1,4 @@
 //! One file a service: what its slot is asked, in typed WIT records.
 
 pub mod captcha;
+pub mod embedding;

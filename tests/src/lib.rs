@@ -3,6 +3,7 @@
 
 pub mod guests;
 pub mod host;
+pub mod models;
 pub mod servers;
 
 pub use host::TestHost;

@@ -73,7 +73,7 @@ fn metrics_come_in_the_format_asked_for() {
 fn everything_else_is_refused_in_json() {
     let admin = start(sources(&[]));
     let unknown = ask(admin.local_addr(), "GET /other HTTP/1.1");
-    assert!(unknown.starts_with("HTTP/1.1 404 ") && unknown.contains(r#""code":"not-found""#), "{unknown}");
+    assert!(unknown.starts_with("HTTP/1.1 404 ") && unknown.contains(r#""error":"not_found""#), "{unknown}");
     let wrong = ask(admin.local_addr(), "POST /metrics HTTP/1.1");
     assert!(wrong.starts_with("HTTP/1.1 405 ") && wrong.contains("allow: GET,HEAD"), "{wrong}");
 }

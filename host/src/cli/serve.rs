@@ -1,3 +1,5 @@
+mod embedding;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -28,6 +30,8 @@ pub(super) struct Serve {
     /// The least important level that is logged.
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
+    #[command(flatten)]
+    embedding: embedding::Flags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -59,12 +63,10 @@ impl Serve {
             ("--log-format", "log.format", self.log_format.and_then(name)),
             ("--log-level", "log.level", self.log_level.and_then(name)),
         ];
-        values
-            .into_iter()
-            .filter_map(|(name, path, value)| {
-                Some(Flag { name: name.into(), path: path.into(), value: value? })
-            })
-            .collect()
+        let values = values.into_iter().filter_map(|(name, path, value)| {
+            Some(Flag { name: name.into(), path: path.into(), value: value? })
+        });
+        values.chain(self.embedding.flags()).collect()
     }
 
     pub(super) fn run(self) -> anyhow::Result<()> {

@@ -1,5 +1,5 @@
-//! The layer of names from the replaced services: `CAPTCHA_*`, `SPRING_DATASOURCE_*`,
-//! `MANAGEMENT_*` and `SERVER_PORT`.
+//! The layer of names from the replaced services: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*` and
+//! `SERVER_PORT` of the captcha service, `MODEL*`, `API_KEY` and the like of the embedding service.
 
 use std::net::SocketAddr;
 
@@ -9,6 +9,21 @@ use super::{
     spring::{self, datasource::Datasource},
     tree::{self, Node, Table, Value},
 };
+
+/// Variables of the embedding service that set one key each.
+const EMBEDDING: [(&str, &str); 9] = [
+    ("MODEL", "embedding.models"),
+    ("DEFAULT_MODEL", "embedding.default_model"),
+    ("MODEL_ALIAS", "embedding.aliases"),
+    ("MODEL_OWNER", "embedding.model_owner"),
+    ("MAX_BATCH_SIZE", "embedding.max_batch_size"),
+    ("MAX_INPUT_LENGTH", "embedding.max_input_length"),
+    ("REQUEST_TIMEOUT_SECONDS", "embedding.request_timeout_seconds"),
+    ("TLS_CERT", "server.tls.cert"),
+    ("TLS_KEY", "server.tls.key"),
+];
+
+const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
 
@@ -24,11 +39,25 @@ pub(super) fn apply(
     let mut datasource = Datasource::default();
     for (name, text) in environment {
         let origin = Origin::Environment(name.clone());
-        if name == "SERVER_PORT" {
-            match with_port(tree, text) {
-                Ok(listen) => set(tree, "server.listen", origin, listen),
-                Err(text) => problems.push(Problem::new(origin, "server.listen", text)),
+        if name == "SERVER_PORT" || name == "PORT" {
+            problems.extend(set_listen_part(tree, origin, "port", text));
+        } else if name == "HOST" {
+            // Shells set it to the machine's name: only an address can be meant for a listener.
+            let _ = set_listen_part(tree, origin, "host", text);
+        } else if name == "API_KEY" {
+            let key = Node { origin: origin.clone(), value: Value::String(text.clone()) };
+            let keys = Node { origin, value: Value::List(vec![key]) };
+            tree::set(tree, &["embedding", "api_keys"].map(str::to_owned), keys);
+        } else if name == "LOG_LEVEL" {
+            match LEVELS.contains(&text.trim().to_ascii_lowercase().as_str()) {
+                true => set(tree, "log.level", origin, text.trim().to_owned()),
+                false => {
+                    let text = format!("ignored; give one of {}", LEVELS.join(", "));
+                    warnings.push(Problem::new(origin, "log.level", text));
+                }
             }
+        } else if let Some((_, path)) = EMBEDDING.iter().find(|(known, _)| known == name) {
+            set(tree, path, origin, text.clone());
         } else if let Some(field) = name.strip_prefix(DATASOURCE) {
             if let Some(field) = datasource.field(field) {
                 *field = Some(text.clone());
@@ -83,17 +112,24 @@ fn set_property(tree: &mut Table, path: &[String], origin: Origin, text: &str) {
     tree::set(tree, path, Node { origin, value: Value::Text(text.to_owned()) });
 }
 
-/// The shared listener's address so far with another port.
-fn with_port(tree: &Table, port: &str) -> Result<String, String> {
-    let port: u16 =
-        port.trim().parse().map_err(|_| format!("must be a port from 0 to 65535, not `{port}`"))?;
+/// Changes one part, `host` or `port`, of the shared listener's address as it is so far.
+pub(super) fn set_listen_part(tree: &mut Table, origin: Origin, part: &str, text: &str) -> Option<Problem> {
     let written = match tree::get(tree, &["server", "listen"]).map(|node| &node.value) {
-        Some(Value::String(text)) => text.parse().ok(),
+        Some(Value::String(text) | Value::Text(text)) => text.parse().ok(),
         _ => None,
     };
     let mut listen: SocketAddr = written.unwrap_or(server::LISTEN);
-    listen.set_port(port);
-    Ok(listen.to_string())
+    let changed = match part {
+        "host" => text.trim().parse().map(|host| listen.set_ip(host)).map_err(|_| "an IP address"),
+        _ => text.trim().parse().map(|port| listen.set_port(port)).map_err(|_| "a port from 0 to 65535"),
+    };
+    match changed {
+        Ok(()) => set(tree, "server.listen", origin, listen.to_string()),
+        Err(form) => {
+            return Some(Problem::new(origin, "server.listen", format!("must be {form}, not `{text}`")));
+        }
+    }
+    None
 }
 
 fn apply_datasource(

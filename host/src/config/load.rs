@@ -9,6 +9,7 @@ use std::{
 use super::{
     Config, alias,
     captcha::Captcha,
+    embedding::Embedding,
     environment, file, listeners,
     management::Management,
     problems::{Origin, Problem, Problems},
@@ -111,7 +112,13 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     alias::apply(&mut tree, &environment, &mut problems, &mut warnings);
     environment::apply(&mut tree, &environment);
     for Flag { name, path, value } in &flags {
-        environment::apply_flag(&mut tree, name, path, value);
+        match path.strip_prefix("server.listen.") {
+            None => environment::apply_flag(&mut tree, name, path, value),
+            Some(part) => {
+                let origin = Origin::Flag(name.clone());
+                problems.extend(alias::set_listen_part(&mut tree, origin, part, value));
+            }
+        }
     }
     let mut reader = Reader::new(tree);
     let config = read(&mut reader, &Place::new(root, &environment));
@@ -166,10 +173,12 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let sandbox = Sandbox::read(reader);
     let slots = Slots::read(reader);
     let services = Services::read(reader);
+    let embedding = Embedding::read(reader);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
-    let config = Config { data_dir, demo, server, admin, log, sandbox, slots, services, captcha, management };
+    let config =
+        Config { data_dir, demo, server, admin, log, sandbox, slots, services, embedding, captcha, management };
     listeners::check(reader, &config);
     reader.finish();
     config

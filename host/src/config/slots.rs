@@ -229,6 +229,8 @@ pub struct Service {
 /// `[services]`. The ticket service is triage and answer together.
 #[derive(Clone, Debug)]
 pub struct Services {
+    /// Embedding.
+    pub embedding: Service,
     /// Ticket triage and answers.
     pub tickets: Service,
     /// Appointment status.
@@ -257,6 +259,7 @@ impl Services {
     /// Services that have no component yet are off, so that they are not unready.
     pub(super) fn read(reader: &mut Reader) -> Self {
         reader.table("services", |r| Self {
+            embedding: Service::read(r, "embedding", "embedding", true),
             tickets: Service::read(r, "tickets", "NAME", false),
             status: Service::read(r, "status", "NAME", false),
             captcha: Service::read(r, "captcha", "captcha", true),
@@ -273,7 +276,12 @@ impl Services {
     }
 
     /// Each service with its name in the configuration.
-    pub fn each(&self) -> [(&'static str, &Service); 3] {
-        [("tickets", &self.tickets), ("status", &self.status), ("captcha", &self.captcha)]
+    pub fn each(&self) -> [(&'static str, &Service); 4] {
+        [
+            ("embedding", &self.embedding),
+            ("tickets", &self.tickets),
+            ("status", &self.status),
+            ("captcha", &self.captcha),
+        ]
     }
 }

@@ -25,6 +25,6 @@ pub fn status() -> Router {
 
 fn unavailable(slot: &str) -> Response {
     let message = format!("slot {slot} is empty: no component is configured; set slots.{slot}.component");
-    let body = json!({"error": {"code": "slot-empty", "message": message}});
+    let body = json!({ "error": "slot_empty", "message": message });
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, RETRY_AFTER_SECONDS)], Json(body)).into_response()
 }

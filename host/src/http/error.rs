@@ -1,5 +1,5 @@
 //! Answers to what never reached a service, in the host's own shape:
-//! `{"error":{"code":"not-found","message":"..."}}`.
+//! `{"error":"not_found","message":"..."}`, which is the embedding service's too.
 
 use std::any::Any;
 
@@ -27,30 +27,30 @@ pub struct HostError {
 impl HostError {
     /// No route has this path.
     pub const NOT_FOUND: Self =
-        Self { status: StatusCode::NOT_FOUND, code: "not-found", message: "nothing is served at this path" };
+        Self { status: StatusCode::NOT_FOUND, code: "not_found", message: "nothing is served at this path" };
     /// The route exists, but not for this method.
     pub const METHOD_NOT_ALLOWED: Self = Self {
         status: StatusCode::METHOD_NOT_ALLOWED,
-        code: "method-not-allowed",
+        code: "method_not_allowed",
         message: "this path does not answer to this method, see the Allow header",
     };
     /// The Host field is missing, doubled or malformed.
     pub const BAD_HOST: Self = Self {
         status: StatusCode::BAD_REQUEST,
-        code: "bad-host",
+        code: "bad_host",
         message: "the request must name one host in one Host header",
     };
     /// A defect of the host.
     pub const INTERNAL: Self = Self {
         status: StatusCode::INTERNAL_SERVER_ERROR,
-        code: "internal",
+        code: "internal_error",
         message: "the host failed on this request, its log says why",
     };
 }
 
 impl IntoResponse for HostError {
     fn into_response(self) -> Response {
-        let body = json!({"error": {"code": self.code, "message": self.message}});
+        let body = json!({ "error": self.code, "message": self.message });
         (self.status, [(CACHE_CONTROL, NEVER_KEPT)], Json(body)).into_response()
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     async fn an_unknown_path_is_404_without_an_echo() {
         let (response, text) = ask("GET", "/no%3Cscript%3E").await;
         assert_eq!(response.status(), 404);
-        let wanted = json!({"error": {"code": "not-found", "message": "nothing is served at this path"}});
+        let wanted = json!({ "error": "not_found", "message": "nothing is served at this path" });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), wanted);
     }
 
@@ -111,7 +111,7 @@ mod tests {
     async fn a_wrong_method_is_405_with_allow() {
         let (response, text) = ask("DELETE", "/thing").await;
         assert_eq!(response.status(), 405);
-        assert!(text.contains(r#""code":"method-not-allowed""#), "{text}");
+        assert!(text.contains(r#""error":"method_not_allowed""#), "{text}");
         let allow = response.headers()[ALLOW].to_str().unwrap();
         assert!(allow.contains("POST") && allow.contains("GET"), "{allow}");
     }
@@ -120,7 +120,7 @@ mod tests {
     async fn a_panic_is_500_and_leaks_nothing() {
         let (response, text) = ask("GET", "/thing").await;
         assert_eq!(response.status(), 500);
-        assert!(text.contains(r#""code":"internal""#), "{text}");
+        assert!(text.contains(r#""error":"internal_error""#), "{text}");
         assert!(!text.contains("swordfish"), "{text}");
     }
 }

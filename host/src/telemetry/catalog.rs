@@ -109,6 +109,28 @@ families! {
     CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "",
         "Refused captcha requests by reason.";
 
+    EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
+        "Requests to the embedding service, by route.";
+    EMBEDDING_REQUEST_TIME: Kind::Histogram(TIMES), "http_request_duration_seconds"
+        ["method", "path", "model"] "seconds",
+        "Time to answer a request to the embedding service.";
+    EMBEDDING_ERRORS: Kind::Counter, "http_errors_total" ["status"] "",
+        "Requests to the embedding service that it could not answer.";
+    EMBEDDING_TEXTS: Kind::Counter, "embedding_texts_total" ["model"] "",
+        "Embedded texts.";
+    EMBEDDING_TOKENS: Kind::Counter, "embedding_tokens_total" ["model"] "",
+        "Embedded tokens.";
+    EMBEDDING_TRUNCATED: Kind::Counter, "embedding_truncated_texts_total" ["model"] "",
+        "Texts that were cut to the model's limit.";
+    EMBEDDING_QUEUE: Kind::Histogram(TIMES), "embedding_queue_seconds" ["model"] "seconds",
+        "Time until an inference thread took a request up.";
+    EMBEDDING_TOKENIZE: Kind::Histogram(TIMES), "embedding_tokenize_seconds" ["model"] "seconds",
+        "Processor time of a request's tokenisation.";
+    EMBEDDING_INFERENCE: Kind::Histogram(TIMES), "embedding_inference_seconds" ["model"] "seconds",
+        "Time of a request's share of batches.";
+    EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
+        "Texts waiting for an inference thread.";
+
     POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
         "Open database connections.";
     POOL_ACTIVE: Kind::Gauge, "hikaricp_connections_active" ["pool"] "",
@@ -169,6 +191,20 @@ families! {
     PROCESS_THREADS: Kind::Gauge, "process_threads" [] "",
         "Number of OS threads in the process.";
 }
+
+/// The families that the embedding service's own page shows.
+pub static EMBEDDING: [&Family; 10] = [
+    &EMBEDDING_REQUESTS,
+    &EMBEDDING_REQUEST_TIME,
+    &EMBEDDING_ERRORS,
+    &EMBEDDING_TEXTS,
+    &EMBEDDING_TOKENS,
+    &EMBEDDING_TRUNCATED,
+    &EMBEDDING_QUEUE,
+    &EMBEDDING_TOKENIZE,
+    &EMBEDDING_INFERENCE,
+    &EMBEDDING_WAITING,
+];
 
 /// A Markdown table of every metric.
 pub fn reference() -> String {

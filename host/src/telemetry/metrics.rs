@@ -1,6 +1,7 @@
 //! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
 
 mod captcha;
+mod embedding;
 mod http;
 mod pool;
 mod process;
@@ -17,9 +18,10 @@ use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, proto::MetricFa
 
 use crate::{
     config::slots::SlotName,
-    telemetry::{catalog, series::Series},
+    telemetry::{catalog, family::Family, series::Series},
 };
 
+pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use http::{Answered, Http};
 pub use pool::{PoolStats, Times};
@@ -77,6 +79,8 @@ pub struct Metrics {
     pub http: Http,
     /// The captcha service.
     pub captcha: Captcha,
+    /// The embedding service.
+    pub embedding: Embedding,
 }
 
 impl fmt::Debug for Metrics {
@@ -109,6 +113,7 @@ impl Metrics {
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
             captcha: Captcha::register(&registry)?,
+            embedding: Embedding::register(&registry)?,
             registry,
         })
     }
@@ -174,6 +179,13 @@ impl Metrics {
             hook(self);
         }
         self.registry.gather()
+    }
+
+    /// These families alone, for a page that anybody may read.
+    pub fn gather_only(&self, families: &[&Family]) -> Vec<MetricFamily> {
+        let mut gathered = self.gather();
+        gathered.retain(|gathered| families.iter().any(|family| family.name == gathered.name()));
+        gathered
     }
 }
 

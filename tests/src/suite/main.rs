@@ -6,6 +6,7 @@ mod architecture;
 mod browser;
 mod captcha_http;
 mod conformance;
+mod embedding;
 mod hostile;
 mod ledger;
 mod preflight;

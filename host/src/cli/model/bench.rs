@@ -1,0 +1,52 @@
+//! How fast a model is on this machine.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bulkhead_inference::{
+    engine::{Engine, EngineOptions, Request},
+    model::{EmbedOptions, Model},
+};
+
+/// Time that each line measures.
+const TURN: Duration = Duration::from_secs(2);
+/// Longest time that one request may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Words of a text.
+const LENGTHS: [usize; 3] = [10, 50, 120];
+/// Texts of a request.
+const BATCHES: [usize; 3] = [1, 8, 32];
+
+/// A text of this many words, each a token or two in the usual vocabularies.
+fn text(words: usize, salt: usize) -> String {
+    const WORDS: [&str; 12] =
+        ["the", "city", "opens", "its", "office", "for", "passports", "on", "Monday", "morning", "at", "nine"];
+    WORDS.iter().cycle().skip(salt % WORDS.len()).take(words).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Prints texts and tokens a second by length and batch, one request after the other.
+pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
+    let (about, model) = (model.description().clone(), Arc::new(model));
+    let engine = Engine::start(EngineOptions { threads, ..EngineOptions::default() })?;
+    println!("{} dimensions, {}, {} threads", about.dims, about.dtype, engine.threads());
+    println!("{:>8} {:>8} {:>12} {:>12}", "words", "batch", "texts/s", "tokens/s");
+    for words in LENGTHS {
+        for batch in BATCHES {
+            let texts: Vec<String> = (0..batch).map(|salt| text(words, salt)).collect();
+            let (mut tokens, mut count) = (0, 0);
+            let since = Instant::now();
+            while since.elapsed() < TURN {
+                let deadline = Instant::now() + PATIENCE;
+                let request = Request { texts: texts.clone(), options: EmbedOptions::default(), deadline };
+                tokens += engine.embed(&model, request)?.wait()?.tokens;
+                count += batch;
+            }
+            let seconds = since.elapsed().as_secs_f64();
+            let (texts, tokens) = (count as f64 / seconds, tokens as f64 / seconds);
+            println!("{words:>8} {batch:>8} {texts:>12.0} {tokens:>12.0}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! The embedding service's HTTP surface: text-embeddings-inference's paths, OpenAI's, and the service's own health,
+//! metrics and documentation.
+
+mod auth;
+mod docs;
+pub mod error;
+mod floats;
+mod health;
+mod observe;
+mod openai;
+mod openapi;
+mod request;
+mod tei;
+
+use std::sync::Arc;
+
+use axum::{
+    Router, middleware,
+    routing::{get, post},
+};
+
+use crate::{
+    config::{embedding::Embedding, server::Server},
+    http::body::BodyLimits,
+    keys::ApiKeys,
+    services::embedding::{EmbeddingService, ServedModel},
+    telemetry::Metrics,
+};
+
+use self::error::ApiError;
+
+/// What the routes work with.
+pub struct EmbeddingState {
+    /// The service behind the routes.
+    pub service: EmbeddingService,
+    /// Who may call; empty: everybody.
+    pub keys: ApiKeys,
+    /// What a request body may cost.
+    pub body_limits: BodyLimits,
+    /// `owned_by` of every model.
+    pub model_owner: String,
+    /// Where calls are counted.
+    pub metrics: Arc<Metrics>,
+}
+
+impl EmbeddingState {
+    /// A state as configured.
+    pub fn new(service: EmbeddingService, settings: &Embedding, server: &Server, metrics: Arc<Metrics>) -> Self {
+        Self {
+            service,
+            keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
+            body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            model_owner: settings.model_owner.clone(),
+            metrics,
+        }
+    }
+
+    /// The default model.
+    ///
+    /// # Errors
+    /// 503 with what mends it when it is not loaded.
+    fn default_model(&self) -> Result<&ServedModel, ApiError> {
+        self.service.default_model().ok_or_else(|| {
+            let id = self.service.default_id();
+            let missing = self.service.missing().iter().find(|model| model.id == id);
+            let remedy = missing.map_or("see --default-model", |model| model.remedy.as_str());
+            ApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
+        })
+    }
+
+    /// The model of `/tei/{model_id}`.
+    fn model_at(&self, segment: &str) -> Result<&ServedModel, ApiError> {
+        self.service.by_path_name(segment).ok_or_else(|| ApiError::no_such_path(segment))
+    }
+}
+
+/// All routes; other paths are left to whoever merges or nests this router.
+pub fn router(state: Arc<EmbeddingState>) -> Router {
+    let guarded = Router::new()
+        .route("/", post(tei::embed))
+        .route("/embed", post(tei::embed))
+        .route("/info", get(tei::info))
+        .route("/tokenize", post(tei::tokenize))
+        .route("/v1/embeddings", post(openai::embeddings))
+        .route("/v1/models", get(openai::models))
+        .route("/v1/models/{*id}", get(openai::model))
+        .route("/tei/{model_id}", post(tei::embed_with))
+        .route("/tei/{model_id}/embed", post(tei::embed_with))
+        .route("/tei/{model_id}/info", get(tei::info_of))
+        .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
+        .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
+        .method_not_allowed_fallback(async || crate::http::error::HostError::METHOD_NOT_ALLOWED)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
+    let public = Router::new()
+        .route("/health", get(health::health))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(observe::metrics))
+        .route("/docs", get(docs::page))
+        .route("/openapi.json", get(openapi::document));
+    guarded
+        .merge(public)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
+        .with_state(state)
+}

@@ -1,0 +1,57 @@
+//! Vectors as text: the shortest decimals that read back as the same f32, or base64 of their little-endian bytes.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
+/// Longest text of an f32 with its comma, bytes; what a vector's text is reserved by.
+const NUMBER_BYTES: usize = 14;
+
+/// Appends `[1.0,-0.25,...]`.
+pub fn write_json(vector: &[f32], out: &mut Vec<u8>) {
+    let mut number = zmij::Buffer::new();
+    out.reserve(vector.len() * NUMBER_BYTES + 2);
+    out.push(b'[');
+    for (index, value) in vector.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        // What is no number has no JSON; the engine refuses such vectors.
+        let text = if value.is_finite() { number.format_finite(*value) } else { "null" };
+        out.extend_from_slice(text.as_bytes());
+    }
+    out.push(b']');
+}
+
+/// Appends the vector as a JSON string of base64.
+pub fn write_base64(vector: &[f32], out: &mut Vec<u8>) {
+    let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+    out.push(b'"');
+    out.extend_from_slice(BASE64_STANDARD.encode(bytes).as_bytes());
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_as_they_were() {
+        let vector = [0.0, -0.0, 1.0, -0.25, 0.1, f32::MIN_POSITIVE, f32::MAX, 1e-45, 16_777_216.0, 0.333_333_34];
+        let mut text = Vec::new();
+        write_json(&vector, &mut text);
+        let read: Vec<f32> = serde_json::from_slice(&text).unwrap();
+        assert_eq!(read, vector);
+        text.clear();
+        write_json(&[], &mut text);
+        assert_eq!(text, b"[]");
+    }
+
+    #[test]
+    fn base64_is_of_little_endian_bytes() {
+        let mut text = Vec::new();
+        write_base64(&[1.0, 2.0, 3.0, -1.0], &mut text);
+        assert_eq!(text, br#""AACAPwAAAEAAAEBAAACAvw==""#);
+        assert_eq!(text.len(), 24 + 2);
+    }
+}

@@ -1,0 +1,50 @@
+//! `GET /health` and `GET /ready`, for everybody.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use super::EmbeddingState;
+
+/// 200 for as long as the service runs.
+pub async fn health(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
+    Json(report(&state))
+}
+
+/// 503 while the default model is missing.
+pub async fn ready(State(state): State<Arc<EmbeddingState>>) -> Response {
+    let status = match state.service.default_model() {
+        Some(_) => StatusCode::OK,
+        None => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, Json(report(&state))).into_response()
+}
+
+fn report(state: &EmbeddingState) -> Value {
+    let service = &state.service;
+    let is_ready = service.default_model().is_some();
+    let loaded = service
+        .models()
+        .map(|model| json!({ "model_id": model.id, "status": "ready", "message": "model loaded" }));
+    let missing = service.missing().iter().map(|model| {
+        json!({ "model_id": model.id, "status": "failed", "message": format!("model failed to load; {}", model.remedy) })
+    });
+    let models: Vec<Value> = loaded.chain(missing).collect();
+    let message = match (service.models().count(), is_ready) {
+        (0, _) => "no model is loaded".to_owned(),
+        (count, true) => format!("{count} model(s) ready"),
+        (count, false) => format!("{count} model(s) ready, the default model is not"),
+    };
+    json!({
+        "status": if is_ready { "healthy" } else { "unhealthy" },
+        "ready": is_ready,
+        "message": message,
+        "models": models,
+    })
+}

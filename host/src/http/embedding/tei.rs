@@ -1,0 +1,170 @@
+//! text-embeddings-inference's endpoints, for the default model at the root and for each under `/tei/{model_id}`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, RawQuery, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use bulkhead_inference::{
+    engine::Embedded,
+    model::{BATCH_TOKENS, TruncationSide},
+    tokenizer::Token,
+};
+use serde_json::{Value, json};
+
+use super::{
+    EmbeddingState,
+    error::ApiError,
+    floats,
+    observe::ModelLabel,
+    request::{Direction, EmbedBody, JsonObject, TokenizeBody, refuse_model_parameter},
+};
+use crate::services::embedding::{Choice, ServedModel};
+
+/// How many texts were cut to the model's limit; absent when none was.
+pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
+
+/// `POST /embed`, `POST /`.
+pub async fn embed(
+    State(state): State<Arc<EmbeddingState>>,
+    RawQuery(query): RawQuery,
+    JsonObject(body): JsonObject<EmbedBody>,
+) -> Result<Response, ApiError> {
+    refuse_model_parameter(query.as_deref())?;
+    answer(&state, state.default_model()?, body).await
+}
+
+/// `POST /tei/{model_id}/embed`, `POST /tei/{model_id}`.
+pub async fn embed_with(
+    State(state): State<Arc<EmbeddingState>>,
+    Path(model_id): Path<String>,
+    RawQuery(query): RawQuery,
+    JsonObject(body): JsonObject<EmbedBody>,
+) -> Result<Response, ApiError> {
+    refuse_model_parameter(query.as_deref())?;
+    answer(&state, state.model_at(&model_id)?, body).await
+}
+
+async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) -> Result<Response, ApiError> {
+    let side = match body.truncation_direction.unwrap_or_default() {
+        Direction::Left => TruncationSide::Left,
+        Direction::Right => TruncationSide::Right,
+    };
+    let choice = Choice {
+        prompt_name: body.prompt_name,
+        truncate: body.truncate,
+        side,
+        normalize: body.normalize,
+        dimensions: body.dimensions,
+    };
+    let embedded = state.service.embed(model, body.inputs.0, &choice).await?;
+    let mut text = Vec::with_capacity(embedded.vectors.len() * 12);
+    text.push(b'[');
+    for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        floats::write_json(vector, &mut text);
+    }
+    text.push(b']');
+    Ok(with_headers(model, &embedded, text))
+}
+
+/// A JSON text with the headers that every answer with vectors has.
+pub fn with_headers(model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if embedded.truncated > 0 {
+        headers.insert(X_TRUNCATED_INPUTS, HeaderValue::from(embedded.truncated));
+    }
+    (ModelLabel::of(model), headers, text).into_response()
+}
+
+/// `GET /info`.
+pub async fn info(
+    State(state): State<Arc<EmbeddingState>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    refuse_model_parameter(query.as_deref())?;
+    let model = state.default_model()?;
+    Ok(Json(record(&state, model)).into_response())
+}
+
+/// `GET /tei/{model_id}/info`.
+pub async fn info_of(
+    State(state): State<Arc<EmbeddingState>>,
+    Path(model_id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    refuse_model_parameter(query.as_deref())?;
+    let model = state.model_at(&model_id)?;
+    Ok((ModelLabel::of(model), Json(record(&state, model))).into_response())
+}
+
+/// The members of model2vec-serve and of text-embeddings-inference together.
+fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
+    let about = model.model.description();
+    json!({
+        "model_id": model.id,
+        "max_input_length": about.max_input_length,
+        "embedding_dimension": about.dims,
+        "pooling": about.pooling,
+        "model_sha": about.weights_sha256,
+        "model_dtype": about.dtype,
+        "model_type": { "embedding": { "pooling": about.pooling } },
+        "served_model_name": model.path_name,
+        "prompts": about.prompts,
+        "max_concurrent_requests": state.service.queue_texts(),
+        "max_batch_tokens": BATCH_TOKENS,
+        "max_batch_requests": null,
+        "max_client_batch_size": state.service.max_batch_size(),
+        "auto_truncate": true,
+        "tokenization_workers": state.service.threads(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "sha": null,
+        "docker_label": null,
+    })
+}
+
+/// `POST /tokenize`.
+pub async fn tokenize(
+    State(state): State<Arc<EmbeddingState>>,
+    JsonObject(body): JsonObject<TokenizeBody>,
+) -> Result<Response, ApiError> {
+    tokens(&state, state.default_model()?, body).await
+}
+
+/// `POST /tei/{model_id}/tokenize`.
+pub async fn tokenize_with(
+    State(state): State<Arc<EmbeddingState>>,
+    Path(model_id): Path<String>,
+    JsonObject(body): JsonObject<TokenizeBody>,
+) -> Result<Response, ApiError> {
+    tokens(&state, state.model_at(&model_id)?, body).await
+}
+
+async fn tokens(state: &EmbeddingState, model: &ServedModel, body: TokenizeBody) -> Result<Response, ApiError> {
+    let special = body.add_special_tokens.unwrap_or(true);
+    let texts = state.service.tokenize(model, body.inputs.0, special, body.prompt_name).await?;
+    let rows: Vec<Vec<Value>> = texts
+        .iter()
+        .map(|(text, tokens)| tokens.iter().map(|token| shown(text, token)).collect())
+        .collect();
+    Ok((ModelLabel::of(model), Json(rows)).into_response())
+}
+
+/// `start` and `stop` count characters of the text.
+fn shown(text: &str, token: &Token) -> Value {
+    let characters = |bytes: usize| text.get(..bytes).map(|before| before.chars().count());
+    let (start, stop) = token.span.unzip();
+    json!({
+        "id": token.id,
+        "text": token.text,
+        "special": token.special,
+        "start": start.and_then(characters),
+        "stop": stop.and_then(characters),
+    })
+}

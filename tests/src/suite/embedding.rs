@@ -1,0 +1,94 @@
+//! The embedding service over HTTP, with models made by hand.
+
+mod access;
+mod errors;
+mod load;
+mod models;
+mod openai;
+mod operations;
+mod tei;
+
+use bulkhead_tests::{TestHost, models::ToyModel};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A host with toy models: `first` (the default), and `second` with another table.
+struct Service {
+    host: TestHost,
+    _models: TempDir,
+}
+
+/// An answer: status, headers, body.
+struct Answer {
+    status: u16,
+    headers: reqwest::header::HeaderMap,
+    text: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("{} {}", self.status, self.text))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// An error in the one shape there is.
+    fn assert_error(&self, status: u16, code: &str) -> String {
+        let body = self.json();
+        let members: Vec<&String> = body.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["error", "message"], "{body}");
+        assert_eq!((self.status, body["error"].as_str()), (status, Some(code)), "{body}");
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        assert!(self.header("x-request-id").is_some());
+        body["message"].as_str().unwrap().to_owned()
+    }
+}
+
+const FIRST: ToyModel = ToyModel { scale: 1.0, normalize: Some(false), prompts: Value::Null };
+
+fn second() -> ToyModel {
+    ToyModel { scale: 2.0, prompts: json!({ "query": "ahoy ", "passage": "mate " }), ..ToyModel::default() }
+}
+
+impl Service {
+    /// With `config` below `[embedding]` and both models.
+    async fn start(config: &str) -> Self {
+        let models = TempDir::new().unwrap();
+        let first = ToyModel { prompts: json!({}), ..FIRST }.write(models.path(), "first");
+        let second = second().write(models.path(), "second");
+        let text = format!("[embedding]\nmodels = [{first:?}, {second:?}]\n{config}");
+        let host = TestHost::builder().config(&text).start().await;
+        Self { host, _models: models }
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Answer { status, headers, text: response.text().await.unwrap() }
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.send(self.host.client().get(self.host.url(path))).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(self.host.client().post(self.host.url(path)).json(body)).await
+    }
+
+    /// Posts a text as JSON, whatever it is.
+    async fn post_text(&self, path: &str, body: impl Into<reqwest::Body>) -> Answer {
+        let request = self.host.client().post(self.host.url(path));
+        self.send(request.header("content-type", "application/json").body(body)).await
+    }
+
+    async fn stop(self) {
+        self.host.stop().await;
+    }
+}
+
+/// The numbers of a vector, as f32.
+fn vector(value: &Value) -> Vec<f32> {
+    serde_json::from_value(value.clone()).unwrap()
+}

@@ -1,0 +1,92 @@
+//! Who may call.
+
+use super::*;
+
+const GUARDED: [(&str, &str); 9] = [
+    ("POST", "/embed"),
+    ("POST", "/"),
+    ("GET", "/info"),
+    ("POST", "/tokenize"),
+    ("POST", "/v1/embeddings"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/first"),
+    ("POST", "/tei/first/embed"),
+    ("GET", "/tei/first/info"),
+];
+const PUBLIC: [&str; 5] = ["/health", "/ready", "/metrics", "/docs", "/openapi.json"];
+
+async fn ask(service: &Service, method: &str, path: &str, authorization: Option<&str>) -> Answer {
+    let method: reqwest::Method = method.parse().unwrap();
+    let mut request = service.host.client().request(method.clone(), service.host.url(path));
+    if method == "POST" {
+        request = request.json(&json!({ "inputs": "hello", "input": "hello" }));
+    }
+    if let Some(value) = authorization {
+        request = request.header("authorization", value);
+    }
+    service.send(request).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_key_opens_and_nothing_else_does() {
+    let service = Service::start("api_keys = [\"one\", \"another\"]\n").await;
+    for (method, path) in GUARDED {
+        for value in ["Bearer one", "bearer another", "BEARER  one"] {
+            assert_eq!(ask(&service, method, path, Some(value)).await.status, 200, "{path} {value}");
+        }
+        for value in
+            [None, Some("Bearer two"), Some("one"), Some("Basic one"), Some("Bearer"), Some("Bearer onee")]
+        {
+            let answer = ask(&service, method, path, value).await;
+            let message = answer.assert_error(401, "unauthorized");
+            assert_eq!(
+                (message.as_str(), answer.header("www-authenticate")),
+                ("unauthorized", Some("Bearer"))
+            );
+        }
+    }
+    for path in PUBLIC {
+        assert_eq!(ask(&service, "GET", path, None).await.status, 200, "{path}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_key_is_said_before_anything_else() {
+    let service = Service::start("api_keys = [\"one\"]\n").await;
+    ask(&service, "DELETE", "/embed", None).await.assert_error(401, "unauthorized");
+    service.post_text("/embed", "{").await.assert_error(401, "unauthorized");
+    ask(&service, "GET", "/tei/third/info", None).await.assert_error(401, "unauthorized");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_keys_everybody_may_call() {
+    let service = Service::start("").await;
+    for (method, path) in GUARDED {
+        assert_eq!(ask(&service, method, path, None).await.status, 200, "{path}");
+        assert_eq!(ask(&service, method, path, Some("Bearer whatever")).await.status, 200, "{path}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_may_stand_in_a_file_a_line_each() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("keys");
+    std::fs::write(&file, "first-key\n\nsecond-key\n").unwrap();
+    let service = Service::start(&format!("api_keys = [\"file:{}\"]\n", file.display())).await;
+    for (key, status) in [("first-key", 200), ("second-key", 200), ("", 401), ("first-key second-key", 401)] {
+        let answer = ask(&service, "GET", "/info", Some(&format!("Bearer {key}"))).await;
+        assert_eq!(answer.status, status, "{key}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_guards_embedding_only() {
+    let service = Service::start("api_keys = [\"one\"]\n").await;
+    let answer = service.get("/actuator/health").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    service.stop().await;
+}

@@ -1,0 +1,104 @@
+//! Everything that can be wrong with a request, each with its status in the one shape of errors.
+
+use super::*;
+
+/// Every endpoint that takes texts, and the member that holds them.
+const EMBED: [(&str, &str); 6] = [
+    ("/embed", "inputs"),
+    ("/", "inputs"),
+    ("/tei/first/embed", "inputs"),
+    ("/tokenize", "inputs"),
+    ("/v1/embeddings", "input"),
+    ("/tei/first/v1/embeddings", "input"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_of_a_wrong_shape_are_400() {
+    let service = Service::start("").await;
+    for (path, member) in EMBED {
+        for body in [
+            String::new(),
+            "{".into(),
+            "null".into(),
+            "[\"hello\"]".into(),
+            "{}".into(),
+            format!("{{\"{member}\":null}}"),
+            format!("{{\"{member}\":7}}"),
+            format!("{{\"{member}\":[1,2]}}"),
+            format!("{{\"{member}\":[[1],[2]]}}"),
+            format!("{{\"{member}\":[\"a\",1]}}"),
+            format!("{{\"{member}\":[\"a\",null]}}"),
+            format!("{{\"{member}\":{{}}}}"),
+            format!("{{\"{member}\":\"a\",\"{member}\":\"b\"}}"),
+            format!("{{\"{member}\":\"a\"}} trailing"),
+            format!("{{\"{member}\":\"\\ud800\"}}"),
+            format!("{{\"{member}\":[]}}"),
+            format!("{{\"{member}\":\"\"}}"),
+            format!("{{\"{member}\":[\"a\",\"\"]}}"),
+            format!("{{\"x\":{}}}", "[".repeat(10_000)),
+        ] {
+            let answer = service.post_text(path, body.clone()).await;
+            assert_eq!(answer.status, 400, "{path} {body:.60} {}", answer.text);
+            let message = answer.assert_error(400, "invalid_request");
+            assert!(!message.contains("struct") && !message.contains("Body"), "{message}");
+        }
+        let answer = service.post_text(path, b"{\"inputs\":\"\xff\",\"input\":\"\xff\"}".to_vec()).await;
+        answer.assert_error(400, "invalid_request");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_arrays_and_empty_strings_are_named() {
+    let service = Service::start("").await;
+    let message = service.post("/v1/embeddings", &json!({ "input": [[1, 2]] })).await;
+    let message = message.assert_error(400, "invalid_request");
+    assert!(message.contains("check_embedding_ctx_length=False"), "{message}");
+    let message = service.post("/embed", &json!({ "inputs": ["a", "b", ""] })).await;
+    let message = message.assert_error(400, "invalid_request");
+    assert!(message.contains("input 2"), "{message}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_has_its_limit() {
+    let service = Service::start("max_batch_size = 3\n").await;
+    assert_eq!(service.post("/embed", &json!({ "inputs": ["a", "b", "c"] })).await.status, 200);
+    let message = service.post("/embed", &json!({ "inputs": ["a", "b", "c", "d"] })).await;
+    let message = message.assert_error(400, "invalid_request");
+    assert!(message.ends_with('3'), "{message}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_statuses_have_the_same_shape() {
+    let service = Service::start("body_bytes = 2048\n").await;
+    let client = service.host.client();
+    for path in ["/embed", "/v1/embeddings"] {
+        let url = service.host.url(path);
+        let plain = client.post(&url).header("content-type", "text/plain").body("{}");
+        service.send(plain).await.assert_error(415, "unsupported_media_type");
+        service.send(client.post(&url).body("{}")).await.assert_error(415, "unsupported_media_type");
+        let large = json!({ "inputs": "a".repeat(3000), "input": "a".repeat(3000) });
+        service.post(path, &large).await.assert_error(413, "payload_too_large");
+        let answer = service.get(path).await;
+        answer.assert_error(405, "method_not_allowed");
+        assert!(answer.header("allow").unwrap().contains("POST"));
+    }
+    let answer = service.post("/info", &json!({})).await;
+    answer.assert_error(405, "method_not_allowed");
+    for path in ["/nothing", "/v1", "/embed/", "/tei/first/nothing"] {
+        service.get(path).await.assert_error(404, "not_found");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_is_told_by_its_suffix_too() {
+    let service = Service::start("").await;
+    for kind in ["application/json; charset=utf-8", "application/vnd.api+json"] {
+        let request = service.host.client().post(service.host.url("/embed")).header("content-type", kind);
+        assert_eq!(service.send(request.body(r#"{"inputs":"hello"}"#)).await.status, 200, "{kind}");
+    }
+    service.stop().await;
+}

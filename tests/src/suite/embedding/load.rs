@@ -1,0 +1,84 @@
+//! Too much at once, too late, and clients that leave.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn batch(texts: usize, words: usize) -> Value {
+    json!({ "inputs": vec!["hello world good day fair wind ".repeat(words / 6); texts] })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_is_429_and_health_answers_all_the_while() {
+    let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n";
+    let service = Service::start(config).await;
+    let large = service.post("/embed", &batch(20_000, 60));
+    let many = async {
+        let mut refused = 0;
+        for _ in 0..200 {
+            let answer = service.post("/embed", &batch(64, 60)).await;
+            if answer.status == 429 {
+                answer.assert_error(429, "rate_limited");
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                refused += 1;
+            }
+            assert_eq!(service.get("/health").await.status, 200);
+            if refused > 3 {
+                break;
+            }
+        }
+        refused
+    };
+    let (large, refused) = tokio::join!(large, many);
+    assert_eq!(large.status, 200, "what waits alone is let in");
+    assert!(refused > 0);
+    assert_eq!(service.post("/embed", &batch(64, 60)).await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_takes_too_long_is_503() {
+    let config =
+        "request_timeout_seconds = 1\nthreads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
+    let service = Service::start(config).await;
+    let answer = service.post("/embed", &batch(200_000, 120)).await;
+    answer.assert_error(503, "service_unavailable");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(service.post("/embed", &json!({ "inputs": "hello" })).await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_takes_its_texts_out_of_the_queue() {
+    let config = "threads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
+    let service = Service::start(config).await;
+    let request = service.host.client().post(service.host.url("/embed")).json(&batch(100_000, 120));
+    let left = tokio::time::timeout(Duration::from_millis(700), request.send()).await;
+    assert!(left.is_err(), "it would have taken longer");
+    let since = Instant::now();
+    loop {
+        let text = service.get("/metrics").await.text;
+        if text.lines().any(|line| line == "embedding_waiting_texts 0") {
+            break;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "{text}");
+        // Whoever comes next finds the queue and sweeps it.
+        assert_eq!(service.post("/embed", &json!({ "inputs": "hello" })).await.status, 200);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_at_once_get_their_own_vectors() {
+    let service = Service::start("").await;
+    let ask = async |id: usize, word: &str| {
+        for count in 1..20 {
+            let answer = service.post("/embed", &json!({ "inputs": vec![word; count] })).await.json();
+            let rows = answer.as_array().unwrap();
+            assert_eq!(rows.len(), count);
+            assert!(rows.iter().all(|row| row[0].as_f64() == Some(id as f64)));
+        }
+    };
+    tokio::join!(ask(4, "hello"), ask(5, "world"), ask(6, "good"), ask(7, "day"), ask(8, "fair"));
+    service.stop().await;
+}

@@ -1,0 +1,214 @@
+//! Which models are served under which names, and what ends the start.
+
+use std::path::Path;
+
+use super::*;
+
+fn toy(folder: &Path, name: &str) -> String {
+    ToyModel::default().write(folder, name).display().to_string()
+}
+
+async fn started(config: &str) -> Result<TestHost, String> {
+    TestHost::builder().config(&format!("[embedding]\n{config}")).try_start().await
+}
+
+async fn refused(config: &str) -> String {
+    match started(config).await {
+        Err(error) => error,
+        Ok(host) => {
+            host.stop().await;
+            panic!("starts with {config}")
+        }
+    }
+}
+
+async fn info(host: &TestHost, path: &str) -> (u16, Value) {
+    let response = host.client().get(host.url(path)).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alias_replaces_the_derived_name_and_the_id_stays_canonical() {
+    let service = Service::start("aliases = [\"second=zwei\"]\n").await;
+    service.get("/tei/second/info").await.assert_error(404, "not_found");
+    assert_eq!(service.get("/tei/zwei/info").await.json()["model_id"], "second");
+    assert_eq!(service.get("/tei/first/info").await.json()["model_id"], "first");
+    let ids: Vec<Value> = service.get("/v1/models").await.json()["data"].as_array().unwrap().clone();
+    assert!(ids.iter().all(|model| model["id"] != "zwei"));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_with_or_without_its_slash_names_a_model() {
+    let folder = TempDir::new().unwrap();
+    let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
+    let config =
+        format!("models = [{one:?}, \"{two}/\"]\ndefault_model = {two:?}\naliases = [\"{one}=uno\"]\n");
+    let host = started(&config).await.unwrap();
+    assert_eq!(info(&host, "/info").await.1["model_id"], "two");
+    assert_eq!(info(&host, "/tei/uno/info").await.1["model_id"], "one");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_clash_or_name_nothing_end_the_start() {
+    let folder = TempDir::new().unwrap();
+    let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
+    let twin = toy(&folder.path().join("elsewhere"), "one");
+    let models = format!("models = [{one:?}, {two:?}]\n");
+    for (config, parts) in [
+        (format!("models = [{one:?}, {one:?}]\n"), vec!["one", "--model"]),
+        (format!("models = [{one:?}, {twin:?}]\n"), vec!["one", "--model"]),
+        (format!("{models}aliases = [\"three=x\"]\n"), vec!["three", "--model-alias", "--model"]),
+        (format!("{models}aliases = [\"one=x\", \"one=y\"]\n"), vec!["one", "--model-alias"]),
+        (format!("{models}aliases = [\"one=x\", \"{one}=y\"]\n"), vec!["one", "x", "y", "--model-alias"]),
+        (format!("{models}aliases = [\"one=two\"]\n"), vec!["one", "two", "--model-alias"]),
+        (format!("{models}default_model = \"three\"\n"), vec!["three", "--default-model"]),
+    ] {
+        let error = refused(&config).await;
+        assert!(parts.iter().all(|part| error.contains(part)), "{config}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn malformed_settings_are_all_named() {
+    for (config, part) in [
+        ("aliases = [\"one\"]\n", "MODEL=ALIAS"),
+        ("aliases = [\"=x\"]\n", "before"),
+        ("aliases = [\"one=\"]\n", "after"),
+        ("aliases = [\"one=a b\"]\n", "spaces"),
+        ("aliases = [\"one=a/b\"]\n", "slashes"),
+        ("models = []\n", "must name a model"),
+        ("max_batch_size = 0\n", "max_batch_size"),
+        ("max_input_length = 0\n", "max_input_length"),
+        ("api_keys = [\"\"]\n", "api_keys"),
+        ("kernel = \"abacus\"\n", "kernel"),
+        ("dtype = \"int4\"\n", "dtype"),
+        ("modles = []\n", "modles"),
+    ] {
+        let error = refused(config).await;
+        assert!(error.contains(part), "{config}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_model_ends_the_start_and_is_named() {
+    let folder = TempDir::new().unwrap();
+    let model = toy(folder.path(), "broken");
+    let weights = Path::new(&model).join("model.safetensors");
+    let whole = std::fs::read(&weights).unwrap();
+    for damaged in
+        [&whole[..whole.len() - 3], &whole[..4], b"garbage that is no weights file at all".as_slice()]
+    {
+        std::fs::write(&weights, damaged).unwrap();
+        let error = refused(&format!("models = [{model:?}]\n")).await;
+        assert!(error.contains("model.safetensors") && error.contains("broken"), "{error}");
+    }
+    std::fs::write(&weights, &whole).unwrap();
+    for (name, text) in [
+        ("tokenizer.json", "{"),
+        ("tokenizer.json", "{\"model\":{\"type\":\"WordPiece\"}}"),
+        ("config.json", "nonsense"),
+        ("config.json", "{\"model_type\":\"gpt2\",\"architectures\":[\"GPT2LMHeadModel\"]}"),
+    ] {
+        let path = Path::new(&model).join(name);
+        let before = std::fs::read(&path).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let error = refused(&format!("models = [{model:?}]\n")).await;
+        assert!(error.contains(name), "{name} {text}: {error}");
+        std::fs::write(&path, before).unwrap();
+    }
+    let host = started(&format!("models = [{model:?}]\n")).await.unwrap();
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_default_model_the_host_serves_the_rest_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let other = toy(folder.path(), "other");
+    let host = started(&format!("models = [\"intfloat/multilingual-e5-small\", {other:?}]\n")).await.unwrap();
+    let (status, ready) = info(&host, "/ready").await;
+    assert_eq!((status, &ready["ready"], &ready["status"]), (503, &json!(false), &json!("unhealthy")));
+    assert!(ready.to_string().contains("model pull multilingual-e5-small"), "{ready}");
+    let (status, health) = info(&host, "/health").await;
+    assert_eq!(status, 200);
+    let states: Vec<(&str, &str)> = health["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| (model["model_id"].as_str().unwrap(), model["status"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [("other", "ready"), ("intfloat/multilingual-e5-small", "failed")]);
+    for path in ["/info", "/embed", "/", "/tokenize", "/v1/embeddings"] {
+        let request = match path {
+            "/info" => host.client().get(host.url(path)),
+            _ => host.client().post(host.url(path)).json(&json!({ "inputs": "hello", "input": "hello" })),
+        };
+        let response = request.send().await.unwrap();
+        let (status, body): (_, Value) = (response.status().as_u16(), response.json().await.unwrap());
+        assert_eq!((status, &body["error"]), (503, &json!("service_unavailable")), "{path}");
+        assert!(body["message"].as_str().unwrap().contains("model pull multilingual-e5-small"), "{body}");
+    }
+    assert_eq!(info(&host, "/tei/other/info").await.0, 200);
+    let named = host.client().post(host.url("/v1/embeddings"));
+    let named = named.json(&json!({ "input": "hello", "model": "other" })).send().await.unwrap();
+    assert_eq!(named.status(), 200);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_folder_does_not_show_its_path() {
+    let folder = TempDir::new().unwrap();
+    let other = toy(folder.path(), "other");
+    let host = started(&format!("models = [{other:?}, \"/no/such/place/of-a-model\"]\n")).await.unwrap();
+    let (_, health) = info(&host, "/health").await;
+    assert_eq!(health["models"][1]["model_id"], "of-a-model");
+    assert!(!health.to_string().contains("/no/such/place"), "{health}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_old_server_s_variables_rank_below_ours() {
+    let folder = TempDir::new().unwrap();
+    let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
+    let start = async |variables: &[(&str, &str)]| {
+        let builder =
+            variables.iter().fold(TestHost::builder(), |builder, (name, value)| builder.env(name, value));
+        builder.try_start().await
+    };
+    let list = format!("{one},{two}");
+    let old = [
+        ("MODEL", list.as_str()),
+        ("DEFAULT_MODEL", "two"),
+        ("MODEL_ALIAS", "one=uno"),
+        ("MODEL_OWNER", "town"),
+        ("MAX_BATCH_SIZE", "3"),
+        ("API_KEY", "a,b"),
+    ];
+    let host = start(&old).await.unwrap();
+    let get = async |path: &str| {
+        let response = host.client().get(host.url(path)).bearer_auth("a,b").send().await.unwrap();
+        response.json::<Value>().await.unwrap()
+    };
+    assert_eq!(get("/info").await["model_id"], "two");
+    assert_eq!(get("/info").await["max_client_batch_size"], 3);
+    assert_eq!(get("/tei/uno/info").await["model_id"], "one");
+    assert_eq!(get("/v1/models").await["data"][0]["owned_by"], "town");
+    assert_eq!(info(&host, "/info").await.0, 401);
+    host.stop().await;
+    let ours = [("MODEL", list.as_str()), ("BULKHEAD_EMBEDDING__MODELS", two.as_str())];
+    let host = start(&ours).await.unwrap();
+    assert_eq!(info(&host, "/v1/models").await.1["data"].as_array().unwrap().len(), 1);
+    host.stop().await;
+    let Err(error) = start(&[("API_KEY", "")]).await else { panic!("an empty key is no key") };
+    assert!(error.contains("API_KEY"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_switched_off_service_answers_nothing() {
+    let host = TestHost::builder().config("[services.embedding]\nenabled = false\n").start().await;
+    for path in ["/info", "/health", "/v1/models", "/docs"] {
+        assert_eq!(host.client().get(host.url(path)).send().await.unwrap().status(), 404, "{path}");
+    }
+    host.stop().await;
+}

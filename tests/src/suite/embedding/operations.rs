@@ -1,0 +1,78 @@
+//! Health, metrics and documentation.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_and_readiness_list_the_models() {
+    let service = Service::start("").await;
+    for path in ["/health", "/ready"] {
+        let answer = service.get(path).await;
+        assert_eq!(answer.status, 200);
+        let body = answer.json();
+        assert_eq!((&body["status"], &body["ready"]), (&json!("healthy"), &json!(true)));
+        assert!(body["message"].is_string());
+        let model = json!({ "model_id": "first", "status": "ready", "message": "model loaded" });
+        assert_eq!(body["models"][0], model);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_public_metrics_are_the_service_s_own() {
+    let service = Service::start("").await;
+    service.post("/v1/embeddings", &json!({ "input": ["hello world", "day"] })).await;
+    service.post("/tei/second/embed", &json!({ "inputs": "hello" })).await;
+    service.post("/embed", &json!({ "inputs": [] })).await;
+    let text = service.get("/metrics").await.text;
+    for line in [
+        r#"http_requests_total{method="POST",model="first",path="/v1/embeddings",status="200"} 1"#,
+        r#"http_requests_total{method="POST",model="second",path="/tei/{model_id}/embed",status="200"} 1"#,
+        r#"http_requests_total{method="POST",model="none",path="/embed",status="400"} 1"#,
+        r#"http_request_duration_seconds_count{method="POST",model="first",path="/v1/embeddings"} 1"#,
+        r#"http_errors_total{status="500"} 0"#,
+        r#"embedding_texts_total{model="first"} 2"#,
+        r#"embedding_tokens_total{model="first"} 3"#,
+        "embedding_waiting_texts 0",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+    }
+    for other in ["captcha_", "jvm_", "bulkhead_", "process_"] {
+        assert!(!text.contains(&format!("\n{other}")), "{other}");
+    }
+    let admin = service.host.client().get(service.host.admin_url("/metrics")).send().await.unwrap();
+    assert!(admin.text().await.unwrap().contains("embedding_texts_total"));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_description_names_every_path_and_the_page_asks_for_nothing() {
+    let service = Service::start("api_keys = [\"one\"]\n").await;
+    let document = service.get("/openapi.json").await.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    assert!(document["components"]["securitySchemes"]["key"].is_object());
+    for path in document["paths"].as_object().unwrap().keys() {
+        let concrete = path.replace("{model_id}", "first").replace("{id}", "first");
+        for method in document["paths"][path].as_object().unwrap().keys() {
+            let method: reqwest::Method = method.to_uppercase().parse().unwrap();
+            let request = service.host.client().request(method.clone(), service.host.url(&concrete));
+            let answer = service
+                .send(request.bearer_auth("one").json(&json!({ "inputs": "hello", "input": "hello" })));
+            assert_eq!(answer.await.status, 200, "{method} {concrete}");
+        }
+    }
+    let page = service.get("/docs").await;
+    assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prefix_and_a_listener_of_its_own_are_honoured() {
+    let config = "[services.embedding]\npath_prefix = \"/vectors\"\n";
+    let service = Service::start(config).await;
+    assert_eq!(service.get("/vectors/info").await.json()["model_id"], "first");
+    assert_eq!(service.post("/vectors/", &json!({ "inputs": "hello" })).await.status, 200);
+    assert_eq!(service.get("/info").await.status, 404);
+    service.stop().await;
+}

@@ -1,0 +1,188 @@
+//! text-embeddings-inference's endpoints, rule by rule.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_string_gives_one_vector_and_a_list_one_each_in_order() {
+    let service = Service::start("").await;
+    let one = service.post("/embed", &json!({ "inputs": "hello world" })).await;
+    assert_eq!((one.status, one.json()), (200, json!([[4.5, 1.0, -4.5, 0.5]])));
+    let three = service.post("/embed", &json!({ "inputs": ["hello", "day", "hello"] })).await.json();
+    let firsts: Vec<f64> = three.as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap()).collect();
+    assert_eq!(firsts, [4.0, 7.0, 4.0]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_model_has_its_path_and_its_vectors() {
+    let service = Service::start("").await;
+    for path in ["/embed", "/", "/tei/first/embed", "/tei/first"] {
+        let answer = service.post(path, &json!({ "inputs": "hello" })).await;
+        assert_eq!((answer.status, answer.json()), (200, json!([[4.0, 1.0, -4.0, 0.5]])), "{path}");
+    }
+    for path in ["/tei/second/embed", "/tei/second", "/tei/%73econd/embed"] {
+        let answer = service.post(path, &json!({ "inputs": "hello" })).await;
+        assert_eq!(answer.json(), json!([[4.0, 2.0, -4.0, 0.5]]), "{path}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_segment_is_404_and_never_the_default() {
+    let service = Service::start("").await;
+    for path in
+        ["/tei/third/embed", "/tei/First/embed", "/tei/third", "/tei/third/v1/embeddings", "/tei/x/tokenize"]
+    {
+        let body = json!({ "inputs": "hello", "input": "hello" });
+        let message = service.post(path, &body).await.assert_error(404, "not_found");
+        assert!(message.contains("/tei/"), "{message}");
+    }
+    service.get("/tei/third/info").await.assert_error(404, "not_found");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_info_record_has_the_members_of_both_worlds() {
+    let service = Service::start("").await;
+    let info = service.get("/info").await.json();
+    assert_eq!(info["model_id"], "first");
+    assert_eq!((&info["embedding_dimension"], &info["max_input_length"]), (&json!(4), &json!(512)));
+    assert_eq!(
+        (&info["pooling"], &info["model_type"]),
+        (&json!("mean"), &json!({ "embedding": { "pooling": "mean" } }))
+    );
+    for member in [
+        "model_sha",
+        "model_dtype",
+        "max_concurrent_requests",
+        "max_batch_tokens",
+        "max_batch_requests",
+        "max_client_batch_size",
+        "auto_truncate",
+        "tokenization_workers",
+        "version",
+        "sha",
+        "docker_label",
+    ] {
+        assert!(info.get(member).is_some(), "{member}");
+    }
+    assert_eq!(service.get("/tei/second/info").await.json()["model_id"], "second");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_retired_parameter_is_refused_on_all_of_them() {
+    let service = Service::start("").await;
+    for query in ["model=first", "model", "model=", "a=b&%6dodel=second"] {
+        for path in ["/embed", "/", "/tei/first/embed", "/tei/first"] {
+            let answer = service.post(&format!("{path}?{query}"), &json!({ "inputs": "hello" })).await;
+            let message = answer.assert_error(400, "invalid_request");
+            assert!(message.contains("/tei/"), "{message}");
+        }
+        for path in ["/info", "/tei/first/info"] {
+            service.get(&format!("{path}?{query}")).await.assert_error(400, "invalid_request");
+        }
+    }
+    assert_eq!(service.get("/info?Model=x&other=1").await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fields_of_tei_are_honoured() {
+    let service = Service::start("").await;
+    let embed = async |body: Value| vector(&service.post("/embed", &body).await.json()[0]);
+    let scaled = embed(json!({ "inputs": "hello", "normalize": true })).await;
+    assert!((scaled.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6);
+    assert_eq!(embed(json!({ "inputs": "hello", "normalize": false })).await, [4.0, 1.0, -4.0, 0.5]);
+    assert_eq!(embed(json!({ "inputs": "hello", "dimensions": 2 })).await, [4.0, 1.0]);
+    let null = json!({
+        "inputs": "hello", "normalize": null, "dimensions": null, "truncate": null, "truncation_direction": null,
+        "prompt_name": null,
+    });
+    assert_eq!(embed(null).await, [4.0, 1.0, -4.0, 0.5]);
+    for (member, value) in [
+        ("dimensions", json!(0)),
+        ("dimensions", json!(5)),
+        ("dimensions", json!("2")),
+        ("normalize", json!(1)),
+        ("truncation_direction", json!("up")),
+        ("prompt_name", json!("query")),
+        ("prompt_name", json!(3)),
+    ] {
+        let mut body = json!({ "inputs": "hello" });
+        body[member] = value;
+        service.post("/embed", &body).await.assert_error(400, "invalid_request");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_are_put_before_texts_when_they_are_asked_for() {
+    let service = Service::start("default_prompts = { second = \"passage\" }\n").await;
+    let embed = async |body: Value| vector(&service.post("/tei/second/embed", &body).await.json()[0]);
+    let query = embed(json!({ "inputs": "hello", "prompt_name": "query" })).await;
+    assert_eq!(query, second().mean(&[12, 4]));
+    assert_eq!(embed(json!({ "inputs": "hello" })).await, second().mean(&[13, 4]), "the configured default");
+    service.stop().await;
+    let service = Service::start("").await;
+    let plain = service.post("/tei/second/embed", &json!({ "inputs": "hello" })).await.json();
+    assert_eq!(vector(&plain[0]), second().mean(&[4]), "none unless asked for");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_texts_are_cut_and_said_to_be_or_refused() {
+    let service = Service::start("max_input_length = 2\n").await;
+    let long = json!({ "inputs": ["hello world good", "day", "good day hello"] });
+    let cut = service.post("/embed", &long).await;
+    assert_eq!(cut.header("x-truncated-inputs"), Some("2"));
+    let firsts: Vec<f64> =
+        cut.json().as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap()).collect();
+    assert_eq!(firsts, [4.5, 7.0, 6.5]);
+    let left = json!({ "inputs": "hello world good", "truncation_direction": "Left" });
+    assert_eq!(vector(&service.post("/embed", &left).await.json()[0])[0], 5.5);
+    let whole = service.post("/embed", &json!({ "inputs": "hello world" })).await;
+    assert_eq!(whole.header("x-truncated-inputs"), None);
+    let refused = json!({ "inputs": ["day", "hello world good"], "truncate": false });
+    let message = service.post("/embed", &refused).await.assert_error(400, "invalid_request");
+    for part in ["input 1", "3 tokens", "limit is 2"] {
+        assert!(message.contains(part), "{message}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_words_count_and_leave_no_trace() {
+    let service = Service::start("").await;
+    let unknown = service.post("/embed", &json!({ "inputs": "zzz qqq" })).await;
+    assert_eq!((unknown.status, unknown.json()), (200, json!([[0.0, 0.0, 0.0, 0.0]])));
+    let mixed = service.post("/embed", &json!({ "inputs": "zzz hello" })).await.json();
+    assert_eq!(vector(&mixed[0]), [4.0, 1.0, -4.0, 0.5]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_shown_with_their_places() {
+    let service = Service::start("").await;
+    let answer = service.post("/tokenize", &json!({ "inputs": ["Hello  winds", "\u{e9} day"] })).await;
+    let rows = answer.json();
+    let shown = |row: usize| -> Vec<(u64, String, u64, u64)> {
+        rows[row]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|token| {
+                assert_eq!(token["special"], false);
+                let number = |name: &str| token[name].as_u64().unwrap();
+                (number("id"), token["text"].as_str().unwrap().to_owned(), number("start"), number("stop"))
+            })
+            .collect()
+    };
+    let first: Vec<(u64, u64, u64)> =
+        shown(0).into_iter().map(|(id, _, start, stop)| (id, start, stop)).collect();
+    assert_eq!(first, [(4, 0, 5), (9, 7, 11), (11, 11, 12)]);
+    let last = shown(1).pop().unwrap();
+    assert_eq!((last.0, last.2, last.3), (7, 2, 5), "characters, not bytes");
+    service.post("/tokenize", &json!({ "inputs": [] })).await.assert_error(400, "invalid_request");
+    service.stop().await;
+}
