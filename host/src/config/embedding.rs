@@ -64,9 +64,11 @@ impl Embedding {
                 .key("aliases", "Names of models in `/tei/{model_id}`")
                 .list("MODEL=ALIAS", alias)
                 .unwrap_or_default(),
-            model_owner: r
-                .key("model_owner", "`owned_by` of every model")
-                .parsed("text", MODEL_OWNER.to_owned(), |text| Ok(text.to_owned())),
+            model_owner: r.key("model_owner", "`owned_by` of every model").parsed(
+                "text",
+                MODEL_OWNER.to_owned(),
+                |text| Ok(text.to_owned()),
+            ),
             default_prompts: r.strings("default_prompts", "Prompt used when a caller names none, by model"),
             models_dir: r
                 .key("models_dir", "Folder of pulled models")
@@ -77,9 +79,7 @@ impl Embedding {
                 .key("kernel", "Forces an instruction set")
                 .default_text("the best of the processor")
                 .optional("kernel", kernel),
-            threads: r
-                .key("threads", "Inference threads; 0 for one a processor")
-                .integer(0..=1024, 0),
+            threads: r.key("threads", "Inference threads; 0 for one a processor").integer(0..=1024, 0),
             queue_texts: r
                 .key("queue_texts", "Texts that may wait for a thread; more are answered with 429")
                 .integer(1..=10_000_000, QUEUE_TEXTS),

@@ -177,8 +177,19 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
-    let config =
-        Config { data_dir, demo, server, admin, log, sandbox, slots, services, embedding, captcha, management };
+    let config = Config {
+        data_dir,
+        demo,
+        server,
+        admin,
+        log,
+        sandbox,
+        slots,
+        services,
+        embedding,
+        captcha,
+        management,
+    };
     listeners::check(reader, &config);
     reader.finish();
     config

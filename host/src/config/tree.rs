@@ -51,7 +51,10 @@ impl Value {
 /// Whether the children of this path are names that people chose, not keys.
 pub(super) fn holds_free_names(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(path.as_slice(), ["captcha", "sites"] | ["slots", _, "config"] | ["embedding", "default_prompts"])
+    matches!(
+        path.as_slice(),
+        ["captcha", "sites"] | ["slots", _, "config"] | ["embedding", "default_prompts"]
+    )
 }
 
 /// Puts a value at a path; what stood on its way gives way.

@@ -45,7 +45,12 @@ pub struct EmbeddingState {
 
 impl EmbeddingState {
     /// A state as configured.
-    pub fn new(service: EmbeddingService, settings: &Embedding, server: &Server, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        service: EmbeddingService,
+        settings: &Embedding,
+        server: &Server,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             service,
             keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),

@@ -1,8 +1,6 @@
 //! The embedding service: which models it serves under which names, and one way to embed for HTTP and for guests.
 
 mod names;
-#[cfg(test)]
-mod tests;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,7 +21,10 @@ use bulkhead_inference::{
 };
 
 pub use self::names::NameError;
-use crate::{config::embedding::Embedding as Settings, telemetry::{Metrics, metrics::Spent}};
+use crate::{
+    config::embedding::Embedding as Settings,
+    telemetry::{Metrics, metrics::Spent},
+};
 
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -164,7 +165,8 @@ impl EmbeddingService {
             .into_iter()
             .zip(path_names)
             .map(|((wanted, model), path_name)| {
-                let prompt = settings.default_prompts.get(&wanted.id).or(settings.default_prompts.get(&path_name));
+                let prompt =
+                    settings.default_prompts.get(&wanted.id).or(settings.default_prompts.get(&path_name));
                 let default_prompt = prompt.and_then(|name| model.description().prompts.get(name));
                 let default_prompt = default_prompt.map(|text| Arc::from(text.as_str()));
                 ServedModel { id: wanted.id, path_name, model, default_prompt }
@@ -301,7 +303,9 @@ impl EmbeddingService {
         }
         if texts.len() > self.max_batch_size {
             let (count, limit) = (texts.len(), self.max_batch_size);
-            return Err(Refusal::Invalid(format!("{count} inputs are more than the maximum batch size of {limit}")));
+            return Err(Refusal::Invalid(format!(
+                "{count} inputs are more than the maximum batch size of {limit}"
+            )));
         }
         match texts.iter().position(String::is_empty) {
             Some(index) => Err(Refusal::Invalid(format!("input {index} is an empty string"))),
@@ -320,7 +324,9 @@ impl ServedModel {
             None => {
                 let known: Vec<&str> = prompts.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Err(Refusal::Invalid(format!("prompt_name `{name}` is not one of this model's prompts: {known}")))
+                Err(Refusal::Invalid(format!(
+                    "prompt_name `{name}` is not one of this model's prompts: {known}"
+                )))
             }
         }
     }

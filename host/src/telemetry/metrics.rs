@@ -21,8 +21,8 @@ use crate::{
     telemetry::{catalog, family::Family, series::Series},
 };
 
-pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
+pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use http::{Answered, Http};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};

@@ -21,8 +21,20 @@ const BATCHES: [usize; 3] = [1, 8, 32];
 
 /// A text of this many words, each a token or two in the usual vocabularies.
 fn text(words: usize, salt: usize) -> String {
-    const WORDS: [&str; 12] =
-        ["the", "city", "opens", "its", "office", "for", "passports", "on", "Monday", "morning", "at", "nine"];
+    const WORDS: [&str; 12] = [
+        "the",
+        "city",
+        "opens",
+        "its",
+        "office",
+        "for",
+        "passports",
+        "on",
+        "Monday",
+        "morning",
+        "at",
+        "nine",
+    ];
     WORDS.iter().cycle().skip(salt % WORDS.len()).take(words).copied().collect::<Vec<_>>().join(" ")
 }
 

@@ -58,8 +58,11 @@ fn render(document: &Value) -> String {
     page.push_str("<h2>Schemas</h2>");
     for (name, schema) in members(document.pointer("/components/schemas")) {
         let shown = escape(&format!("{schema:#}"));
-        let _ =
-            write!(page, "<details><summary><code>{}</code></summary><pre>{shown}</pre></details>", escape(name));
+        let _ = write!(
+            page,
+            "<details><summary><code>{}</code></summary><pre>{shown}</pre></details>",
+            escape(name)
+        );
     }
     page.push_str("</html>");
     page

@@ -41,7 +41,8 @@ impl ApiError {
 
     /// 400: a body names a model that is not loaded.
     pub fn unknown_model(id: &str) -> Self {
-        let message = format!("model not found: no model with id `{id}` is loaded; GET /v1/models lists them");
+        let message =
+            format!("model not found: no model with id `{id}` is loaded; GET /v1/models lists them");
         Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
     }
 

@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn numbers_read_back_as_they_were() {
-        let vector = [0.0, -0.0, 1.0, -0.25, 0.1, f32::MIN_POSITIVE, f32::MAX, 1e-45, 16_777_216.0, 0.333_333_34];
+        let vector =
+            [0.0, -0.0, 1.0, -0.25, 0.1, f32::MIN_POSITIVE, f32::MAX, 1e-45, 16_777_216.0, 0.333_333_34];
         let mut text = Vec::new();
         write_json(&vector, &mut text);
         let read: Vec<f32> = serde_json::from_slice(&text).unwrap();

@@ -61,7 +61,10 @@ pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, n
 }
 
 /// The embedding service's series and no others: this page is for everybody.
-pub async fn metrics(State(state): State<Arc<EmbeddingState>>, headers: HeaderMap) -> Result<Response, ApiError> {
+pub async fn metrics(
+    State(state): State<Arc<EmbeddingState>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::negotiate(accept).unwrap_or(Format::Text);
     let text = format.encode(&state.metrics.gather_only(&catalog::EMBEDDING));

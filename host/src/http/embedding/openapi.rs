@@ -46,14 +46,21 @@ fn paths() -> Value {
             item.insert(method.to_owned(), operation);
         }
     };
-    for (path, named) in [("/embed", false), ("/", false), ("/tei/{model_id}/embed", true), ("/tei/{model_id}", true)] {
+    for (path, named) in
+        [("/embed", false), ("/", false), ("/tei/{model_id}/embed", true), ("/tei/{model_id}", true)]
+    {
         add(path, "post", posting("Embed texts", "EmbedRequest", "Vectors", named, &EMBED_ERRORS));
     }
     for (path, named) in [("/tokenize", false), ("/tei/{model_id}/tokenize", true)] {
-        add(path, "post", posting("Show the tokens of texts", "TokenizeRequest", "Tokens", named, &EMBED_ERRORS));
+        add(
+            path,
+            "post",
+            posting("Show the tokens of texts", "TokenizeRequest", "Tokens", named, &EMBED_ERRORS),
+        );
     }
     for (path, named) in [("/v1/embeddings", false), ("/tei/{model_id}/v1/embeddings", true)] {
-        let operation = posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
+        let operation =
+            posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
         add(path, "post", operation);
     }
     add("/info", "get", getting("The default model", "Info", &[], &["400", "401", "503"]));
@@ -65,10 +72,13 @@ fn paths() -> Value {
     add("/health", "get", public(getting("Whether the service runs", "Health", &[], &[])));
     let mut ready = public(getting("Whether the default model is loaded", "Health", &[], &[]));
     if let Some(responses) = ready.get_mut("responses").and_then(Value::as_object_mut) {
-        responses.insert("503".to_owned(), json!({
-            "description": "It is not",
-            "content": { "application/json": { "schema": reference("Health") } },
-        }));
+        responses.insert(
+            "503".to_owned(),
+            json!({
+                "description": "It is not",
+                "content": { "application/json": { "schema": reference("Health") } },
+            }),
+        );
     }
     add("/ready", "get", ready);
     for (path, what, media) in [
@@ -151,7 +161,8 @@ fn schemas() -> Value {
     ] });
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let prompt = json!({ "type": ["string", "null"], "description": "A prompt of the model, see /info" });
-    let dimensions = json!({ "type": ["integer", "null"], "minimum": 1, "description": "Keep the first numbers" });
+    let dimensions =
+        json!({ "type": ["integer", "null"], "minimum": 1, "description": "Keep the first numbers" });
     json!({
         "Error": object(json!({ "error": { "type": "string" }, "message": { "type": "string" } }), &["error", "message"]),
         "EmbedRequest": object(json!({
@@ -267,7 +278,8 @@ mod tests {
         let guarded = describe(true);
         assert_eq!(guarded["security"], json!([{ "key": [] }]));
         for (path, item) in guarded["paths"].as_object().unwrap() {
-            let is_public = ["/health", "/ready", "/metrics", "/docs", "/openapi.json"].contains(&path.as_str());
+            let is_public =
+                ["/health", "/ready", "/metrics", "/docs", "/openapi.json"].contains(&path.as_str());
             for operation in item.as_object().unwrap().values() {
                 assert_eq!(operation.get("security").is_some(), is_public, "{path}");
             }

@@ -146,13 +146,15 @@ pub async fn tokenize_with(
     tokens(&state, state.model_at(&model_id)?, body).await
 }
 
-async fn tokens(state: &EmbeddingState, model: &ServedModel, body: TokenizeBody) -> Result<Response, ApiError> {
+async fn tokens(
+    state: &EmbeddingState,
+    model: &ServedModel,
+    body: TokenizeBody,
+) -> Result<Response, ApiError> {
     let special = body.add_special_tokens.unwrap_or(true);
     let texts = state.service.tokenize(model, body.inputs.0, special, body.prompt_name).await?;
-    let rows: Vec<Vec<Value>> = texts
-        .iter()
-        .map(|(text, tokens)| tokens.iter().map(|token| shown(text, token)).collect())
-        .collect();
+    let rows: Vec<Vec<Value>> =
+        texts.iter().map(|(text, tokens)| tokens.iter().map(|token| shown(text, token)).collect()).collect();
     Ok((ModelLabel::of(model), Json(rows)).into_response())
 }
 
