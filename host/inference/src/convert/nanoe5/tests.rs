@@ -11,7 +11,8 @@ use tokenizers::Tokenizer;
 use self::toy::Toy;
 use super::*;
 use crate::folder::provenance::Origin;
-use crate::folder::{Architecture, Family, ModelFolder, Pooling};
+use crate::folder::{Architecture, Family, ModelFolder};
+use crate::pooling::Pooling;
 use crate::progress::Silent;
 use crate::tensors::Tensors;
 
