@@ -18,7 +18,7 @@ async fn http_1_1_names_exactly_one_host() {
     ] {
         let request = format!("GET /actuator/health HTTP/1.1\r\nconnection: close\r\n{fields}\r\n");
         let answer = victim.ask(request).await;
-        assert_eq!((answer.status, answer.code().as_str()), (400, "bad-host"), "{fields:?}");
+        assert_eq!((answer.status, answer.code().as_str()), (400, "bad_host"), "{fields:?}");
     }
     let unnamed = "GET /nowhere HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n";
     assert_eq!(victim.ask(unnamed).await.status, 404, "an empty one is allowed");
@@ -40,7 +40,7 @@ async fn huge_heads_are_431() {
     }
     assert_eq!(victim.faults("too-large").await, attempts.len() as f64);
     let large = head("GET /nowhere", &format!("x-large: {}\r\n", "x".repeat(60_000)));
-    assert_eq!(victim.ask(large).await.code(), "not-found", "large is not too large");
+    assert_eq!(victim.ask(large).await.code(), "not_found", "large is not too large");
     victim.finish().await;
 }
 

@@ -38,7 +38,7 @@ impl Answer {
     /// The code in either error shape.
     pub fn code(&self) -> String {
         let body = self.json();
-        let code = body.get("code").or_else(|| body["error"].get("code"));
+        let code = body.get("code").or_else(|| body.get("error"));
         code.unwrap_or_else(|| panic!("{body}")).as_str().unwrap().to_owned()
     }
 

@@ -27,7 +27,7 @@ async fn a_service_has_a_listener_and_a_prefix_of_its_own() {
         host.url("/own/place/api/v1/captcha/challenge"),
     ] {
         let (status, body) = challenge(&host, elsewhere).await;
-        assert_eq!((status, &body["error"]["code"]), (404, &"not-found".into()));
+        assert_eq!((status, &body["error"]), (404, &"not_found".into()));
     }
     let route = r#"route="/own/place/api/v1/captcha/challenge""#;
     let metrics = host.client().get(host.admin_url("/metrics")).send().await.unwrap().text().await.unwrap();
@@ -74,7 +74,7 @@ async fn a_service_that_is_off_costs_nothing() {
     let host = Launch::serve_with(folder.path(), "services.captcha.enabled = false").ready().await;
     for path in ["/api/v1/captcha/challenge", "/api/v1/captcha", "/actuator/health"] {
         let (status, body) = challenge(&host, host.url(path)).await;
-        assert_eq!((status, &body["error"]["code"]), (404, &"not-found".into()), "{path}");
+        assert_eq!((status, &body["error"]), (404, &"not_found".into()), "{path}");
     }
     assert_eq!(host.status(&host.admin_url("/health/ready")).await, 200);
     for result in ["hit", "miss", "fault"] {
