@@ -71,6 +71,12 @@ fn sizes_of_no_round_number_agree() {
 }
 
 #[test]
+fn sizes_beyond_one_part_agree() {
+    let toy = Toy { hidden: 448, heads: 7, inner: 848, layers: 1, positions: 130, ..Toy::default() };
+    agrees(&toy, 0.999_999, 0.99);
+}
+
+#[test]
 fn wide_heads_agree() {
     agrees(&Toy { hidden: 160, heads: 2, inner: 96, layers: 1, ..Toy::default() }, 0.999_999, 0.99);
 }

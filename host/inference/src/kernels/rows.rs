@@ -8,7 +8,7 @@ use super::product::Activation;
 /// Minimax polynomial of `2^f` for |f| at most 1/2; relative error 7.5e-8.
 const EXP2: [f32; 6] = [1.0, 0.693_146_94, 0.240_221_2, 0.055_507_135, 0.009_675_542, 0.001_327_646_1];
 /// The same to 7.5e-5, for probabilities that end in eight bits.
-const EXP2_COARSE: [f32; 4] = [0.999_928_06, 0.693_261_03, 0.242_611_14, 0.055_171_57];
+const EXP2_COARSE: [f32; 4] = [0.999_928, 0.693_261, 0.242_611_14, 0.055_171_57];
 /// `x P(x^2)` is the normal distribution function less 1/2 on |x| at most `COARSE_LIMIT`, where it is 1/2;
 /// weighted minimax fit, error of `x Phi(x)` below 2e-4.
 const NORMAL_COARSE: [f32; 7] = [

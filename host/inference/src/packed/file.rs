@@ -23,7 +23,7 @@ use crate::error::LoadError;
 pub(super) const HEADER: usize = 4096;
 const MAGIC: [u8; 8] = *b"BHPACKED";
 /// Raised with every change of the layout's meaning or of the quantisation.
-const VERSION: u32 = 2;
+const VERSION: u32 = 1;
 /// Bytes of a piece when a file is digested.
 const PIECE: usize = 1 << 18;
 

@@ -11,6 +11,9 @@ const ALIGN: usize = 64;
 /// activations of a part share the second cache; activations have a scale for each part. A multiple of 64.
 const PART: usize = 384;
 
+/// No parts.
+const WHOLE: usize = usize::MAX;
+
 /// A run of bytes in the image, counted from the end of the header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
@@ -104,12 +107,13 @@ impl Cursor {
         Norm { gamma: self.f32s(hidden), beta: self.f32s(hidden) }
     }
 
-    fn linear(&mut self, n: usize, k: usize) -> Linear {
+    /// `part`: most of the inner dimension that goes through an int8 product at a time.
+    fn linear(&mut self, n: usize, k: usize, part: usize) -> Linear {
         let bias = self.f32s(n);
         match self.dtype {
             Dtype::Int8 => {
                 let k = pad_inner(k);
-                let part = PART.min(k);
+                let part = part.min(k);
                 let sum = self.f32s(n * k.div_ceil(part));
                 Linear { n, k, part, data: self.take(n * k), scale: self.f32s(n), sum, bias }
             }
@@ -137,11 +141,11 @@ impl Layout {
         let norm = cursor.norm(hidden);
         let layers = (0..config.layers)
             .map(|_| Layer {
-                qkv: cursor.linear(3 * width, hidden),
-                project: cursor.linear(hidden, width),
+                qkv: cursor.linear(3 * width, hidden, WHOLE),
+                project: cursor.linear(hidden, width, WHOLE),
                 attention_norm: cursor.norm(hidden),
-                up: cursor.linear(inner, hidden),
-                down: cursor.linear(hidden, inner),
+                up: cursor.linear(inner, hidden, WHOLE),
+                down: cursor.linear(hidden, inner, PART),
                 output_norm: cursor.norm(hidden),
             })
             .collect();
