@@ -6,6 +6,7 @@
 
 pub(crate) mod config;
 mod forward;
+pub(crate) mod team;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -1,7 +1,7 @@
 //! Threads that encode: plain threads with scratch of their own, fed through one queue.
 //!
 //! A unit of work is a set of texts of at most about 512 tokens. A panic is an error of its unit alone: the
-//! thread drops its scratch and goes on.
+//! thread drops its scratch and goes on. A lone long text is shared out over idle threads.
 
 #[cfg(test)]
 mod tests;
@@ -13,9 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
+use crate::encoder::team::Team;
 use crate::encoder::{Encoder, Scratch, UNIT_TOKENS, unit};
 use crate::error::EmbedError;
 use crate::pooling::Pooling;
+
+/// A lone text of at least so many tokens is worth more than one idle thread.
+const SHARED_TOKENS: usize = 48;
 
 type Job = Box<dyn FnOnce(&mut Scratch) + Send>;
 
@@ -45,6 +49,8 @@ struct Queue {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// Threads that wait for a job.
+    waiting: usize,
     closed: bool,
 }
 
@@ -78,6 +84,11 @@ impl Workers {
         unit: Unit,
         done: impl FnOnce(Result<Vec<f32>, EmbedError>) + Send + 'static,
     ) {
+        let helpers =
+            if unit.offsets.len() == 2 && unit.ids.len() >= SHARED_TOKENS { self.idle() } else { 0 };
+        if helpers > 1 {
+            return self.share_out(encoder, unit, helpers, done);
+        }
         let encoder = Arc::clone(encoder);
         self.run(
             move |scratch| {
@@ -144,6 +155,31 @@ impl Workers {
         results
     }
 
+    /// Queues one text for several threads.
+    fn share_out(
+        &self,
+        encoder: &Arc<Encoder>,
+        unit: Unit,
+        threads: usize,
+        done: impl FnOnce(Result<Vec<f32>, EmbedError>) + Send + 'static,
+    ) {
+        let team = match Team::new(encoder, unit.ids, threads) {
+            Ok(team) => Arc::new(team),
+            Err(fault) => return self.run(move |_| Err(fault), done),
+        };
+        for _ in 1..threads {
+            let team = Arc::clone(&team);
+            self.run(move |scratch| Ok(team.help(scratch)), |_: Result<(), EmbedError>| ());
+        }
+        self.run(move |scratch| team.lead(unit.pooling, scratch), done);
+    }
+
+    /// Threads with nothing to do, now and with the work that is queued.
+    fn idle(&self) -> usize {
+        let state = self.queue.lock();
+        state.waiting.saturating_sub(state.jobs.len())
+    }
+
     /// Queues any work on scratch; a panic in it becomes an error.
     fn run<T>(
         &self,
@@ -194,7 +230,9 @@ impl Queue {
             if state.closed {
                 return None;
             }
+            state.waiting += 1;
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 

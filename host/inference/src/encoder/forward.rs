@@ -20,26 +20,26 @@ pub struct Scratch {
     hidden: Vec<f32>,
     /// The same as bytes, for int8.
     bytes: Quantised,
-    block: Block,
+    pub(super) block: Block,
 }
 
 /// What one block of tokens needs inside a layer.
 #[derive(Default)]
-struct Block {
+pub(super) struct Block {
     /// `[tokens][3][heads][head]`.
-    qkv: Vec<f32>,
+    pub(super) qkv: Vec<f32>,
     /// `[tokens][heads][head]`.
-    context: Vec<f32>,
+    pub(super) context: Vec<f32>,
     /// `[tokens][part of inner]`.
     feed: Vec<f32>,
     /// Context or feed-forward activations.
-    bytes: Quantised,
-    attention: AttentionScratch,
+    pub(super) bytes: Quantised,
+    pub(super) attention: AttentionScratch,
 }
 
 /// Rows of activations as bytes.
 #[derive(Default)]
-struct Quantised {
+pub(super) struct Quantised {
     bytes: Vec<u8>,
     scale: Vec<f32>,
     zero: Vec<f32>,
@@ -78,7 +78,7 @@ impl Scratch {
 }
 
 /// The first `length` elements, after growing; old contents stay, as every use overwrites what it reads.
-fn room<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
+pub(super) fn room<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
     if buffer.len() < length {
         buffer.resize(length, T::default());
     }
@@ -101,7 +101,12 @@ impl Encoder {
         let tokens = last - first;
         let Scratch { hidden, bytes, block } = scratch;
         let hidden = room(hidden, tokens * width);
-        self.look_up(ids, offsets, hidden);
+        let mut rest = &mut *hidden;
+        for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
+            let (rows, later) = rest.split_at_mut((to - from) * width);
+            self.look_up(ids.get(*from..*to).unwrap_or_default(), 0, rows);
+            rest = later;
+        }
         self.norm(hidden, 0, &layout.norm, bytes);
         for layer in &layout.layers {
             let mut rest = offsets;
@@ -120,31 +125,27 @@ impl Encoder {
         }
     }
 
-    /// Word, position and type vectors, added.
-    fn look_up(&self, ids: &[u32], offsets: &[usize], hidden: &mut [f32]) {
+    /// Word, position and type vectors, added, of a text's tokens from number `first` on.
+    pub(super) fn look_up(&self, ids: &[u32], first: usize, rows: &mut [f32]) {
         let layout = self.packed.layout();
         let width = layout.hidden;
         let positions = self.packed.f32s(layout.positions);
-        let mut rows = hidden.chunks_exact_mut(width);
-        for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
-            let positions = positions.chunks_exact(width).skip(self.config.first_position);
-            let ids = ids.get(*from..*to).unwrap_or_default();
-            for ((id, position), row) in ids.iter().zip(positions).zip(&mut rows) {
-                let word = *id as usize;
-                let span = word * width..(word + 1) * width;
-                match self.dtype {
-                    Dtype::Float32 => {
-                        let words = self.packed.f32s(layout.words).get(span).unwrap_or_default();
-                        for ((x, word), position) in row.iter_mut().zip(words).zip(position) {
-                            *x = word + position;
-                        }
+        let positions = positions.chunks_exact(width).skip(self.config.first_position + first);
+        for ((id, position), row) in ids.iter().zip(positions).zip(rows.chunks_exact_mut(width)) {
+            let word = *id as usize;
+            let span = word * width..(word + 1) * width;
+            match self.dtype {
+                Dtype::Float32 => {
+                    let words = self.packed.f32s(layout.words).get(span).unwrap_or_default();
+                    for ((x, word), position) in row.iter_mut().zip(words).zip(position) {
+                        *x = word + position;
                     }
-                    Dtype::Int8 => {
-                        let words = self.packed.i8s(layout.words).get(span).unwrap_or_default();
-                        let scale = self.packed.f32s(layout.word_scale).get(word).copied().unwrap_or(0.0);
-                        for ((x, word), position) in row.iter_mut().zip(words).zip(position) {
-                            *x = f32::from(*word) * scale + position;
-                        }
+                }
+                Dtype::Int8 => {
+                    let words = self.packed.i8s(layout.words).get(span).unwrap_or_default();
+                    let scale = self.packed.f32s(layout.word_scale).get(word).copied().unwrap_or(0.0);
+                    for ((x, word), position) in row.iter_mut().zip(words).zip(position) {
+                        *x = f32::from(*word) * scale + position;
                     }
                 }
             }
@@ -168,32 +169,48 @@ impl Encoder {
         let rows = hidden.get_mut(start * layout.hidden..end * layout.hidden).unwrap_or_default();
         let width = self.config.heads * layout.head;
         let qkv = room(&mut block.qkv, tokens * 3 * width);
+        self.project_in(layer, rows, start, bytes, qkv);
         let context = room(&mut block.context, tokens * width);
-        let operations = self.operations;
-        match self.dtype {
-            Dtype::Float32 => {
-                let panels = self.packed.panels_f32(&layer.qkv, 0..layer.qkv.n);
-                operations.linear_f32(rows, tokens, &panels, qkv, 3 * width, Finish::Store);
-            }
-            Dtype::Int8 => {
-                let panels = self.packed.panels_i8(&layer.qkv, 0..layer.qkv.n, 0);
-                let rows = bytes.rows(start..end, panels.k);
-                operations.linear_i8(&rows, &panels, qkv, 3 * width, Finish::Store);
-            }
-        }
-        let heads = Heads { heads: self.config.heads, dim: layout.head, int8: self.dtype == Dtype::Int8 };
         for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
             let (from, to) = ((from - first - start) * width, (to - first - start) * width);
             let qkv = qkv.get(3 * from..3 * to).unwrap_or_default();
             let context = context.get_mut(from..to).unwrap_or_default();
-            operations.attention(qkv, heads, &mut block.attention, context);
+            self.operations.attention(qkv, 0, self.heads(), &mut block.attention, context);
         }
         self.add_product(context, width, &layer.project, 0, &mut block.bytes, rows);
         self.norm(rows, start, &layer.attention_norm, bytes);
     }
 
+    pub(super) fn heads(&self) -> Heads {
+        let dim = self.packed.layout().head;
+        Heads { heads: self.config.heads, dim, int8: self.dtype == Dtype::Int8 }
+    }
+
+    /// Queries, keys and values `[tokens][3][heads][head]` of rows whose bytes begin at row `start`.
+    pub(super) fn project_in(
+        &self,
+        layer: &Layer,
+        rows: &[f32],
+        start: usize,
+        bytes: &Quantised,
+        qkv: &mut [f32],
+    ) {
+        let tokens = rows.len() / self.packed.layout().hidden;
+        match self.dtype {
+            Dtype::Float32 => {
+                let panels = self.packed.panels_f32(&layer.qkv, 0..layer.qkv.n);
+                self.operations.linear_f32(rows, tokens, &panels, qkv, layer.qkv.n, Finish::Store);
+            }
+            Dtype::Int8 => {
+                let panels = self.packed.panels_i8(&layer.qkv, 0..layer.qkv.n, 0);
+                let rows = bytes.rows(start..start + tokens, panels.k);
+                self.operations.linear_i8(&rows, &panels, qkv, layer.qkv.n, Finish::Store);
+            }
+        }
+    }
+
     /// `rows = norm(rows + down(activation(up(rows))))`.
-    fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
+    pub(super) fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
         let layout = self.packed.layout();
         let operations = self.operations;
         let finish = Finish::Activate(self.config.activation);
@@ -223,7 +240,7 @@ impl Encoder {
     }
 
     /// `rows += linear(x)` over one part of the inner dimension; `x` is `[tokens][width]`.
-    fn add_product(
+    pub(super) fn add_product(
         &self,
         x: &[f32],
         width: usize,
@@ -248,7 +265,7 @@ impl Encoder {
     }
 
     /// Normalises rows; for int8 also to bytes, from row `start` on.
-    fn norm(&self, rows: &mut [f32], start: usize, norm: &packed::Norm, bytes: &mut Quantised) {
+    pub(super) fn norm(&self, rows: &mut [f32], start: usize, norm: &packed::Norm, bytes: &mut Quantised) {
         let width = self.packed.layout().hidden;
         let norm = Norm {
             length: self.config.hidden,

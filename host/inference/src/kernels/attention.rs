@@ -5,6 +5,8 @@
 //! is one of base two.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
+use std::ops::Range;
+
 use super::isa::{Isa, Lanes};
 use super::panels::{LANES, PanelsF32, PanelsI8, ROW_PAD, RowsI8, pad_inner, quantise_row};
 use super::product::{Finish, linear_f32, linear_i8};
@@ -53,7 +55,8 @@ pub(super) fn grow<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
     }
 }
 
-/// `context[token][head][dim]` for all tokens of one text; `qkv` is `[tokens][3][heads][dim]`.
+/// `context[token][head][dim]` for the tokens of one text from number `start` on, as many as `context` holds;
+/// `qkv` is `[tokens][3][heads][dim]`.
 ///
 /// # Safety
 ///
@@ -61,23 +64,26 @@ pub(super) fn grow<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
 #[inline(always)]
 pub(super) unsafe fn attention<I: Isa>(
     qkv: &[f32],
+    start: usize,
     heads: Heads,
     scratch: &mut AttentionScratch,
     context: &mut [f32],
 ) {
     let width = heads.heads * heads.dim;
     assert!(width > 0 && heads.dim.is_multiple_of(LANES));
-    let tokens = context.len() / width;
-    assert!(tokens > 0 && context.len() == tokens * width && qkv.len() == 3 * context.len());
+    let (tokens, queries) = (qkv.len() / (3 * width), context.len() / width);
+    assert!(tokens > 0 && qkv.len() == tokens * 3 * width && context.len() == queries * width);
+    assert!(start + queries <= tokens);
+    let queries = start..start + queries;
     grow(&mut scratch.zeros, tokens.next_multiple_of(LANES).max(heads.dim).max(BLOCK));
     grow(&mut scratch.scores, BLOCK * tokens.next_multiple_of(LANES));
     for head in 0..heads.heads {
         // SAFETY: the caller's promise; bounds are asserted above.
         unsafe {
             if heads.int8 && tokens > SHORT {
-                head_i8::<I>(qkv, head, tokens, heads, scratch, context);
+                head_i8::<I>(qkv, head, &queries, heads, scratch, context);
             } else {
-                head_f32::<I>(qkv, head, tokens, heads, scratch, context);
+                head_f32::<I>(qkv, head, &queries, heads, scratch, context);
             }
         }
     }
@@ -87,13 +93,15 @@ pub(super) unsafe fn attention<I: Isa>(
 unsafe fn head_f32<I: Isa>(
     qkv: &[f32],
     head: usize,
-    tokens: usize,
+    asked: &Range<usize>,
     Heads { heads, dim, .. }: Heads,
     scratch: &mut AttentionScratch,
     context: &mut [f32],
 ) {
-    let (width, padded) = (heads * dim, tokens.next_multiple_of(LANES));
+    let width = heads * dim;
     let stride = 3 * width;
+    let tokens = qkv.len() / stride;
+    let padded = tokens.next_multiple_of(LANES);
     grow(&mut scratch.keys, padded * dim);
     grow(&mut scratch.values, padded * dim);
     // SAFETY: rows below `tokens` and columns of the head lie inside `qkv`; panels were grown to their size.
@@ -117,14 +125,14 @@ unsafe fn head_f32<I: Isa>(
         }
         let keys = PanelsF32 { data: &scratch.keys, k: dim, bias: &scratch.zeros[..padded] };
         let values = PanelsF32 { data: &scratch.values, k: tokens, bias: &scratch.zeros[..dim] };
-        for first in (0..tokens).step_by(BLOCK) {
-            let rows = BLOCK.min(tokens - first);
+        for first in asked.clone().step_by(BLOCK) {
+            let rows = BLOCK.min(asked.end - first);
             let queries = &qkv[first * stride + head * dim..];
             linear_f32::<I>(queries, stride, rows, &keys, &mut scratch.scores, padded, Finish::Store);
             for row in scratch.scores.chunks_exact_mut(padded).take(rows) {
                 softmax_f32::<I::L>(row.as_mut_ptr(), tokens);
             }
-            let out = &mut context[first * width + head * dim..];
+            let out = &mut context[(first - asked.start) * width + head * dim..];
             linear_f32::<I>(&scratch.scores, padded, rows, &values, out, width, Finish::Store);
         }
     }
@@ -134,14 +142,18 @@ unsafe fn head_f32<I: Isa>(
 unsafe fn head_i8<I: Isa>(
     qkv: &[f32],
     head: usize,
-    tokens: usize,
+    asked: &Range<usize>,
     Heads { heads, dim, .. }: Heads,
     scratch: &mut AttentionScratch,
     context: &mut [f32],
 ) {
-    let (width, padded) = (heads * dim, tokens.next_multiple_of(LANES));
-    let (stride, inner, span) = (3 * width, pad_inner(dim), pad_inner(tokens));
-    grow(&mut scratch.query_bytes, tokens.next_multiple_of(ROW_PAD) * inner);
+    let width = heads * dim;
+    let stride = 3 * width;
+    let tokens = qkv.len() / stride;
+    let padded = tokens.next_multiple_of(LANES);
+    let (inner, span) = (pad_inner(dim), pad_inner(tokens));
+    // A block may begin at any token, and is read in whole tiles of rows.
+    grow(&mut scratch.query_bytes, (tokens + ROW_PAD) * inner);
     grow(&mut scratch.query_scale, padded);
     grow(&mut scratch.query_zero, padded);
     grow(&mut scratch.key_bytes, padded * inner);
@@ -155,7 +167,7 @@ unsafe fn head_i8<I: Isa>(
     // SAFETY: as in `head_f32`.
     unsafe {
         let query = qkv.as_ptr().add(head * dim);
-        for token in 0..tokens {
+        for token in asked.clone() {
             let to = scratch.query_bytes.as_mut_ptr().add(token * inner);
             let (scale, zero) = quantise_row::<I::L>(query.add(token * stride), dim, to, inner);
             scratch.query_scale[token] = scale;
@@ -179,8 +191,8 @@ unsafe fn head_i8<I: Isa>(
             sum: &scratch.zeros[..dim],
             bias: &scratch.zeros[..dim],
         };
-        for first in (0..tokens).step_by(BLOCK) {
-            let rows = BLOCK.min(tokens - first);
+        for first in asked.clone().step_by(BLOCK) {
+            let rows = BLOCK.min(asked.end - first);
             let queries = RowsI8 {
                 bytes: &scratch.query_bytes[first * inner..],
                 stride: inner,
@@ -199,7 +211,7 @@ unsafe fn head_i8<I: Isa>(
                 scale: &scale[..rows],
                 zero: &scratch.zeros[..rows],
             };
-            let out = &mut context[first * width + head * dim..];
+            let out = &mut context[(first - asked.start) * width + head * dim..];
             linear_i8::<I>(&weights, &values, out, width, Finish::Store);
         }
     }

@@ -10,7 +10,7 @@ type LinearI8 = unsafe fn(&RowsI8<'_>, &PanelsI8<'_>, &mut [f32], usize, Finish)
 type LinearF32 = unsafe fn(&[f32], usize, usize, &PanelsF32<'_>, &mut [f32], usize, Finish);
 type LayerNorm = unsafe fn(&mut [f32], usize, &Norm<'_>, Option<BytesMut<'_>>);
 type Quantise = unsafe fn(&[f32], usize, BytesMut<'_>);
-type Attention = unsafe fn(&[f32], Heads, &mut AttentionScratch, &mut [f32]);
+type Attention = unsafe fn(&[f32], usize, Heads, &mut AttentionScratch, &mut [f32]);
 
 /// Operations of one kernel. Only `Kernel::operations` hands one out, and only if the processor runs it: that
 /// makes the calls sound.
@@ -69,16 +69,18 @@ impl Operations {
         unsafe { (self.quantise)(x, length, bytes) }
     }
 
-    /// Attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[tokens][heads][dim]`.
+    /// Attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[queries][heads][dim]` for the tokens
+    /// from number `start` on.
     pub(crate) fn attention(
         &self,
         qkv: &[f32],
+        start: usize,
         heads: Heads,
         scratch: &mut AttentionScratch,
         context: &mut [f32],
     ) {
         // SAFETY: the processor runs this kernel.
-        unsafe { (self.attention)(qkv, heads, scratch, context) }
+        unsafe { (self.attention)(qkv, start, heads, scratch, context) }
     }
 }
 
@@ -114,8 +116,10 @@ macro_rules! operations {
                 unsafe { rows::quantise::<<$isa as Isa>::L>(x, length, bytes) }
             }
             $(#[$feature])*
-            unsafe fn attend(qkv: &[f32], heads: Heads, scratch: &mut AttentionScratch, context: &mut [f32]) {
-                unsafe { attention::attention::<$isa>(qkv, heads, scratch, context) }
+            unsafe fn attend(
+                qkv: &[f32], start: usize, heads: Heads, scratch: &mut AttentionScratch, context: &mut [f32],
+            ) {
+                unsafe { attention::attention::<$isa>(qkv, start, heads, scratch, context) }
             }
             Operations { linear_i8, linear_f32, layer_norm, quantise, attention: attend }
         };

@@ -6,6 +6,7 @@ use std::sync::{Arc, mpsc};
 use tempfile::tempdir;
 
 use super::{Unit, Workers};
+use crate::encoder::team::Team;
 use crate::encoder::tests::toy::Toy;
 use crate::encoder::{Encoder, EncoderOptions, Scratch};
 use crate::error::EmbedError;
@@ -63,6 +64,41 @@ fn a_poisonous_text_costs_no_other_its_vector() {
             assert_eq!(found[span.clone()], expected[span]);
         }
     }
+}
+
+/// One text over several threads, of every length that is shared out, and again and again.
+#[test]
+fn a_shared_text_changes_no_bit() {
+    let encoder = encoder();
+    for threads in [2, 3] {
+        let workers = workers(threads);
+        for tokens in (40..160).step_by(3) {
+            let ids: Vec<u32> = (0..tokens).map(|at| (at * 7 % 100) as u32).collect();
+            let mut expected = vec![0.0; encoder.dims()];
+            let pooling = Pooling::Mean;
+            encoder.embed(&ids, &[0, tokens], pooling, &mut Scratch::new(), &mut expected).unwrap();
+            let mut found = vec![0.0; encoder.dims()];
+            let results = workers.embed_batch(&encoder, &ids, &[0, tokens], pooling, &mut found);
+            assert_eq!(results, [Ok(())]);
+            assert_eq!(found, expected, "{tokens} tokens over {threads} threads");
+        }
+        let mut out = vec![0.0; encoder.dims()];
+        let results = workers.embed_batch(&encoder, &[100; 60], &[0, 60], Pooling::Mean, &mut out);
+        assert!(matches!(results[..], [Err(EmbedError::Vocabulary { text: 0, .. })]), "{results:?}");
+    }
+}
+
+/// Whoever leads alone gets through; whoever fails is noticed.
+#[test]
+fn a_team_needs_nobody() {
+    let encoder = encoder();
+    let ids: Vec<u32> = (0..100).collect();
+    let mut expected = vec![0.0; encoder.dims()];
+    encoder.embed(&ids, &[0, 100], Pooling::Cls, &mut Scratch::new(), &mut expected).unwrap();
+    let team = Team::new(&encoder, ids.clone(), 4).unwrap();
+    assert_eq!(team.lead(Pooling::Cls, &mut Scratch::new()), Ok(expected));
+    // Late for all work.
+    team.help(&mut Scratch::new());
 }
 
 #[test]
