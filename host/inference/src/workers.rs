@@ -169,7 +169,11 @@ impl Workers {
         };
         for _ in 1..threads {
             let team = Arc::clone(&team);
-            self.run(move |scratch| Ok(team.help(scratch)), |_: Result<(), EmbedError>| ());
+            let help = move |scratch: &mut Scratch| {
+                team.help(scratch);
+                Ok(())
+            };
+            self.run(help, |_| ());
         }
         self.run(move |scratch| team.lead(unit.pooling, scratch), done);
     }

@@ -97,10 +97,16 @@ pub fn pack_channel_i8(weights: &[f32], channel: usize, padded: usize, data: &mu
     let highest = weights.iter().fold(0.0_f32, |high, w| high.max(w.abs()));
     let inverse = if highest > 0.0 { 127.0 / highest } else { 0.0 };
     for (k, weight) in weights.iter().enumerate() {
-        // Adding and taking away 1.5 * 2^23 leaves the nearest integer, which fits a byte.
-        data[place_i8(channel, k, padded)] = ((weight * inverse + 12_582_912.0) - 12_582_912.0) as i8;
+        data[place_i8(channel, k, padded)] = nearest_i8(weight * inverse);
     }
     highest / 127.0
+}
+
+/// The nearest integer (ties to even) of a value in -127..=127. Adding and taking away 1.5 * 2^23 is faster than
+/// `round_ties_even`, which is a library call on the base instruction set.
+#[must_use]
+pub fn nearest_i8(x: f32) -> i8 {
+    ((x + 12_582_912.0) - 12_582_912.0) as i8
 }
 
 /// The sum of a packed channel's integers over part of the inner dimension.

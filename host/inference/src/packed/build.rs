@@ -4,7 +4,7 @@ use super::layout::{Layout, Linear, Norm, Section};
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::error::LoadError;
-use crate::kernels::panels::{channel_sum, pack_channel_f32, pack_channel_i8};
+use crate::kernels::panels::{channel_sum, nearest_i8, pack_channel_f32, pack_channel_i8};
 use crate::tensors::{Tensor, Tensors};
 
 /// Where a checkpoint of a task keeps its encoder.
@@ -182,7 +182,7 @@ impl Writer<'_> {
                     let inverse = if highest > 0.0 { 127.0 / highest } else { 0.0 };
                     let to = self.i8s(self.layout.words);
                     for (to, x) in to.iter_mut().skip(index * hidden).zip(&row) {
-                        *to = (x * inverse).round_ties_even() as i8;
+                        *to = nearest_i8(x * inverse);
                     }
                     self.put(self.layout.word_scale, index, &[highest / 127.0]);
                 }
