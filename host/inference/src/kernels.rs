@@ -12,6 +12,8 @@ mod avx2;
 mod avx512;
 mod detect;
 mod isa;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod operations;
 pub mod panels;
 mod portable;
@@ -94,6 +96,8 @@ impl Kernel {
             Self::AvxVnni => Some(&avx2::VNNI_OPERATIONS),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => Some(&avx2::OPERATIONS),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => Some(&neon::OPERATIONS),
             Self::Portable => Some(&portable::OPERATIONS),
             #[allow(unreachable_patterns, reason = "kernels of the other architecture")]
             _ => None,

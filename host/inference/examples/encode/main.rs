@@ -1,4 +1,4 @@
-//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20]`.
+//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20] [cache=FOLDER]`.
 //!
 //! Prints one line: sentences a second (best and median), billions of operations a second, and their share of a
 //! peak loop of the same kernel in the same run.
