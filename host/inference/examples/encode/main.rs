@@ -1,4 +1,5 @@
-//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20] [cache=FOLDER]`.
+//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20]
+//! [cache=FOLDER]`.
 //!
 //! Prints one line: sentences a second (best and median), billions of operations a second, and their share of a
 //! peak loop of the same kernel in the same run.
@@ -75,7 +76,8 @@ fn measure(folder: &Path, settings: &Settings) {
         let (pass, used) = (Instant::now(), processor_seconds());
         run();
         times.push(pass.elapsed().as_secs_f64());
-        busy = busy.min(processor_seconds() - used);
+        // The time of this thread, which does no work if others are started.
+        busy = if *threads == 1 { busy.min(processor_seconds() - used) } else { f64::NAN };
     }
     let peak = peak::of(encoder.kernel(), options.dtype);
     times.sort_by(f64::total_cmp);
