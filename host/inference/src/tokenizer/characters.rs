@@ -101,7 +101,7 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
         let asked: Vec<char> = points
             .iter()
             .filter_map(|point| char::from_u32(*point))
-            .filter(|character| *character != SEPARATOR)
+            .filter(|character| *character != SEPARATOR && worthwhile(*character))
             .collect();
         let answers = normalized(normalizer, asked.iter().map(|character| character.to_string()))?;
         let stable = if strips { stable(&asked, &answers)? } else { vec![true; asked.len()] };
@@ -125,6 +125,23 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
     Ok((index, entries, pool))
 }
 
+/// Whether a character is one of those that never are combining marks.
+fn known(character: char) -> bool {
+    character.is_letter()
+        || character.is_number()
+        || character.is_punctuation()
+        || character.is_symbol()
+        || character.is_separator()
+        || character.is_other()
+}
+
+/// All of the first plane; beyond it what the class table knows, and emoji, of which it is too old to know many.
+/// The rest would only take time.
+fn worthwhile(character: char) -> bool {
+    let emoji = '\u{1f000}'..='\u{1faff}';
+    character < '\u{10000}' || emoji.contains(&character) || character.is_mark() || known(character)
+}
+
 /// A mark that the stripping of accents leaves, of combining class 216.
 const PROBE: char = '\u{1d165}';
 /// It and all others of its kind.
@@ -134,19 +151,11 @@ const PROBES: std::ops::RangeInclusive<char> = '\u{1d165}'..='\u{1d172}';
 /// Letters and the like are none of the moved, nonspacing marks are removed; the others are tried beside a mark
 /// that every other moved one would change places with.
 fn stable(asked: &[char], answers: &[String]) -> Result<Vec<bool>, String> {
-    let known = |character: char| {
-        character.is_letter()
-            || character.is_number()
-            || character.is_punctuation()
-            || character.is_symbol()
-            || character.is_separator()
-            || character.is_other()
-            || character.is_mark_nonspacing()
-    };
     let marked = |answer: &str| answer.chars().any(UnicodeCategories::is_mark);
     let doubtful = |at: &usize| {
         let (asked, answer) = (asked.get(*at), answers.get(*at));
-        !asked.is_some_and(|character| known(*character)) || answer.is_none_or(|answer| marked(answer))
+        !asked.is_some_and(|character| known(*character) || character.is_mark_nonspacing())
+            || answer.is_none_or(|answer| marked(answer))
     };
     let doubts: Vec<usize> = (0..asked.len()).filter(doubtful).collect();
     let doubted = || doubts.iter().filter_map(|at| asked.get(*at));

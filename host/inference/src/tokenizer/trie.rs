@@ -67,9 +67,15 @@ pub(super) fn check(units: &[u32], bound: u32) -> bool {
     })
 }
 
+/// A key and its value.
+pub(super) type Key<'a> = (&'a [u8], u32);
+
+/// A byte and the keys that go on with it.
+type Group<'a> = (u8, &'a [Key<'a>]);
+
 /// Builds a trie's units (little-endian) from sorted, distinct, non-empty keys without zero bytes; `None` when
 /// they are not that or are too many (some millions of nodes).
-pub(super) fn build(keys: &[(&[u8], u32)]) -> Option<Vec<u32>> {
+pub(super) fn build(keys: &[Key]) -> Option<Vec<u32>> {
     let sorted = keys.is_sorted_by(|one, other| one.0 < other.0);
     let sound = keys.iter().all(|(key, value)| !key.is_empty() && !key.contains(&0) && *value < BOUND);
     if !sorted || !sound {
@@ -78,7 +84,7 @@ pub(super) fn build(keys: &[(&[u8], u32)]) -> Option<Vec<u32>> {
     let mut builder = Builder::new();
     // nodes that wait for their children: unit, keys below it, bytes of them already used
     let mut waiting = vec![(0usize, keys, 0usize)];
-    let mut groups: Vec<(u8, &[(&[u8], u32)])> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     while let Some((unit, keys, depth)) = waiting.pop() {
         let own = keys.first().filter(|(key, _)| key.len() == depth).map(|(_, value)| *value);
         let below = if own.is_some() { keys.get(1..)? } else { keys };
@@ -136,7 +142,7 @@ impl Builder {
     }
 
     /// Finds a base whose units for these labels are all free, and takes them.
-    fn place(&mut self, valued: bool, groups: &[(u8, &[(&[u8], u32)])]) -> Option<usize> {
+    fn place(&mut self, valued: bool, groups: &[Group]) -> Option<usize> {
         let labels =
             || valued.then_some(0).into_iter().chain(groups.iter().map(|(label, _)| usize::from(*label)));
         let lead = labels().next()?;

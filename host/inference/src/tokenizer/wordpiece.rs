@@ -127,8 +127,7 @@ pub(super) fn encode(
     let continuing = trie.child(root, CONTINUING);
     let mut run =
         Run { parameters, trie, root, continuing, words: &mut scratch.text, start: 0, chars: 0, ids };
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
+    for character in text.chars() {
         let action = ascii.get(character as usize).copied();
         match action {
             Some(SPACE) => run.flush(),

@@ -249,7 +249,7 @@ fn every_character_of_wordpiece_alone_and_within_a_word() {
             }
         }
     }
-    assert!(covered > 250_000, "{covered}");
+    assert!(covered > 150_000, "{covered}");
 }
 
 fn plain_tokens() -> Value {
