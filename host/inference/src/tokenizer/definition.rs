@@ -115,12 +115,11 @@ impl Definition {
 }
 
 impl Vocabulary {
+    /// The id of a piece where pieces have ids; those with scores are in no order that could be searched.
     fn id(&self, piece: &str) -> Option<u32> {
         match self {
             Self::Ids(ids) => ids.get(piece).copied(),
-            Self::Scores(pieces) => {
-                pieces.iter().rposition(|(known, _)| known == piece).and_then(|at| u32::try_from(at).ok())
-            }
+            Self::Scores(_) => None,
         }
     }
 
@@ -145,13 +144,20 @@ impl Vocabulary {
         let mut next = u32::try_from(self.len()).map_err(|_| too_many())?;
         let mut added: Vec<(AddedToken, u32)> = Vec::with_capacity(tokens.len());
         let mut known: HashMap<String, usize> = HashMap::new();
+        let places: HashMap<&str, u32> = match self {
+            Self::Scores(pieces) => {
+                (0u32..).zip(pieces).map(|(id, (piece, _))| (piece.as_str(), id)).collect()
+            }
+            Self::Ids(_) => HashMap::new(),
+        };
         for token in tokens.into_iter().filter(|token| !token.content.is_empty()) {
             let place = known.get(&token.content).copied();
             if let Some((before, _)) = place.and_then(|place| added.get_mut(place)) {
                 *before = token;
                 continue;
             }
-            let id = match self.id(&token.content) {
+            let piece = self.id(&token.content).or_else(|| places.get(token.content.as_str()).copied());
+            let id = match piece {
                 Some(id) => id,
                 None => {
                     let id = next;

@@ -95,3 +95,23 @@ fn a_long_text_is_not_read_to_its_end() {
         assert!(encoded.count > 16);
     }
 }
+
+#[test]
+fn a_tokeniser_is_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Tokenizer>();
+    let folder = Folder::new();
+    let tokenizer = Tokenizer::open(&folder.write(&wordpiece())).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    assert_eq!(ids(&tokenizer, "hello worlds", ALL).1.count, 3);
+                    // not covered: the reference, loaded by whoever comes first
+                    assert_eq!(ids(&tokenizer, "hello \u{20000}", ALL).1.count, 2);
+                }
+            });
+        }
+    });
+    assert!(tokenizer.reference_loaded());
+}

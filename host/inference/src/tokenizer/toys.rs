@@ -26,7 +26,7 @@ impl Folder {
 /// The pieces of [`wordpiece`] in the order of their ids.
 pub(crate) const WORDS: &str = "[PAD] [UNK] [CLS] [SEP] [MASK] hello world ##s ##er un ##believ ##able der die das und \
     strasse ##nbahn uber ##mut a b c d e f g ##a ##b ##c ##d ##e ##f ##g ##h 1 2 ##1 ##2 . , ! ? - # [ ] ( ) \
-    中 国 ##ß ß é ı i ##i ✓ 한 ᄒ ##ᅡ ##ᆫ ² ½ o ##o";
+    中 国 ##ß ß é ı i ##i ✓ 한 ᄒ ##ᅡ ##ᆫ ² ½ o ##o ##\u{302e} ##\u{302f} ##\u{1d165} ##\u{1d16d} ##\u{16ff0}";
 
 /// A lower-casing BERT tokeniser of some 60 pieces.
 pub(crate) fn wordpiece() -> String {

@@ -141,6 +141,11 @@ const PARTS: &[&str] = &[
     "\u{600}",
     "\u{1d15e}",
     "\u{1d165}",
+    "a\u{302e}\u{1d165}",
+    "a\u{1d165}\u{302e}",
+    "b\u{302f}\u{323}\u{16ff0}",
+    "\u{1d16d}",
+    "\u{16ff0}",
     "\u{302e}",
     "𐐀",
     "𠀀",
@@ -219,7 +224,7 @@ const TEXTS: usize = 20_000;
 fn wordpiece_gives_what_the_reference_gives() {
     let definition = wordpiece();
     let covered = compare(&definition, TEXTS);
-    assert!(covered > TEXTS / 2, "{covered}");
+    assert!(covered > TEXTS / 3, "{covered}");
     for (from, to) in [
         ("\"lowercase\":true", "\"lowercase\":false"),
         ("\"strip_accents\":null", "\"strip_accents\":false"),
