@@ -210,3 +210,17 @@ fn ids_from_outside_are_checked() {
     assert_eq!(model.embed(&[5, id], &mut [0.0; 4]), Err(StaticError::Id { id }));
     assert_eq!(model.embed(&[5], &mut [0.0; 3]), Err(StaticError::Dims { dims: 4, given: 3 }));
 }
+
+#[test]
+fn the_tokeniser_may_be_mapped() {
+    let folder = folder(&plain(), "{}");
+    let model = StaticModel::open(folder.path(), &StaticOptions::default()).unwrap();
+    let compact = folder.path().join("tokenizer.bin");
+    std::fs::write(&compact, model.tokenizer().compact_bytes().unwrap()).unwrap();
+    let options = StaticOptions { compact_tokenizer: Some(compact.clone()) };
+    let mapped = StaticModel::open(folder.path(), &options).unwrap();
+    assert_eq!(embed(&mapped, "hello xyz worlds", 9), embed(&model, "hello xyz worlds", 9));
+    std::fs::write(&compact, "no form").unwrap();
+    let fault = StaticModel::open(folder.path(), &options).err().unwrap().to_string();
+    assert!(fault.contains("tokenizer.bin: "), "{fault}");
+}

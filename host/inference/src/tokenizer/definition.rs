@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use base64::Engine;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokenizers::{AddedToken, DecoderWrapper, Encoding, NormalizerWrapper, PostProcessor};
 use tokenizers::{PostProcessorWrapper, PreTokenizerWrapper, Token};
 
+use super::charsmap;
 use super::reference::guarded;
 
 /// One `tokenizer.json`.
@@ -78,6 +80,9 @@ impl Definition {
         let file: File = serde_json::from_slice(bytes).map_err(|fault| fault.to_string())?;
         if file.version.is_some_and(|version| version != "1.0") {
             return Err("version is not 1.0".to_owned());
+        }
+        if !charsmaps_fit(&file.normalizer) {
+            return Err("normalizer: a character map is cut off or is no text".to_owned());
         }
         section::<NormalizerWrapper>("normalizer", &file.normalizer)?;
         section::<PreTokenizerWrapper>("pre_tokenizer", &file.pre_tokenizer)?;
@@ -178,6 +183,22 @@ fn too_many() -> String {
 
 fn section<T: serde::de::DeserializeOwned>(name: &str, value: &Value) -> Result<Option<T>, String> {
     guarded(|| serde_json::from_value(value.clone()).map_err(|fault| format!("{name}: {fault}")))
+}
+
+/// Whether each character map within a normaliser is as long as it says: the reference reserves that much memory
+/// before it looks.
+fn charsmaps_fit(section: &Value) -> bool {
+    match section {
+        Value::Object(members) => members.iter().all(|(name, value)| match (name.as_str(), value) {
+            ("precompiled_charsmap", Value::String(coded)) => {
+                let blob = base64::engine::general_purpose::STANDARD.decode(coded);
+                blob.is_ok_and(|blob| charsmap::split(&blob).is_some())
+            }
+            _ => charsmaps_fit(value),
+        }),
+        Value::Array(steps) => steps.iter().all(charsmaps_fit),
+        _ => true,
+    }
 }
 
 /// Asks the post-processor itself where it puts what, with a marker in the text's place.

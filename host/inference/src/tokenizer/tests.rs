@@ -3,7 +3,7 @@
 mod compact_form;
 mod differential;
 
-use super::toys::{Folder, wordpiece};
+use super::toys::{Folder, metaspace, unigram, wordpiece};
 use super::*;
 
 const ALL: EncodeOptions =
@@ -74,6 +74,10 @@ fn a_bad_file_is_named() {
         good.replace("\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[NONE]\""),
         good.replace("\"ids\":[2]", "\"ids\":[\"a\"]"),
     ];
+    for blob in ["", "/////w==", "/////wAAAAA=", "BAAAAAAAAAD/", "?"] {
+        let map = serde_json::json!({"type": "Precompiled", "precompiled_charsmap": blob});
+        cases.push(unigram(map, metaspace(true), serde_json::json!([])));
+    }
     cases.extend((0..good.len()).step_by(211).map(|end| good[..good.floor_char_boundary(end)].to_owned()));
     for case in cases {
         let path = folder.write(&case);
