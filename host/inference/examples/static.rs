@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bulkhead_inference::static_model::{StaticModel, StaticOptions, normalize};
 use bulkhead_inference::tokenizer::TruncationSide;
 
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 41;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
