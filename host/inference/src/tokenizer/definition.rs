@@ -10,8 +10,10 @@ use base64::Engine;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use tokenizers::{AddedToken, DecoderWrapper, Encoding, NormalizerWrapper, PostProcessor};
-use tokenizers::{PostProcessorWrapper, PreTokenizerWrapper, Token};
+use tokenizers::{
+    AddedToken, DecoderWrapper, Encoding, NormalizerWrapper, PaddingParams, PostProcessor,
+    PostProcessorWrapper, PreTokenizerWrapper, Token, TruncationParams,
+};
 
 use super::charsmap;
 use super::reference::guarded;
@@ -58,6 +60,10 @@ pub(super) enum Vocabulary {
 struct File {
     version: Option<String>,
     #[serde(default)]
+    truncation: Value,
+    #[serde(default)]
+    padding: Value,
+    #[serde(default)]
     added_tokens: Vec<AddedToken>,
     #[serde(default)]
     normalizer: Value,
@@ -85,6 +91,8 @@ impl Definition {
             return Err("normalizer: a character map is cut off or is no text".to_owned());
         }
         section::<NormalizerWrapper>("normalizer", &file.normalizer)?;
+        section::<TruncationParams>("truncation", &file.truncation)?;
+        section::<PaddingParams>("padding", &file.padding)?;
         section::<PreTokenizerWrapper>("pre_tokenizer", &file.pre_tokenizer)?;
         section::<DecoderWrapper>("decoder", &file.decoder)?;
         let special = match section::<PostProcessorWrapper>("post_processor", &file.post_processor)? {

@@ -72,6 +72,8 @@ fn a_bad_file_is_named() {
         good.replace("\"1.0\"", "\"2.0\""),
         good.replace("\"clean_text\":true", "\"clean_text\":7"),
         good.replace("\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[NONE]\""),
+        good.replace("\"max_length\":4", "\"max_length\":\"4\""),
+        good.replace("\"Fixed\":8", "\"Fixed\":-8"),
         good.replace("\"ids\":[2]", "\"ids\":[\"a\"]"),
     ];
     for blob in ["", "/////w==", "/////wAAAAA=", "BAAAAAAAAAD/", "?"] {
