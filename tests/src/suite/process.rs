@@ -9,6 +9,7 @@ mod drain;
 mod environment;
 mod listeners;
 mod logs;
+mod models;
 mod one_file;
 mod secrets;
 mod shared_folder;

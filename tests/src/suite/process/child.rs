@@ -216,6 +216,13 @@ impl Bulkhead {
         self.client.get(url).send().await.unwrap().status().as_u16()
     }
 
+    /// Body of a GET that answers 200 with JSON.
+    pub async fn json(&self, url: &str) -> Value {
+        let answer = self.client.get(url).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{url}");
+        answer.json().await.unwrap()
+    }
+
     /// Posts JSON to the shared listener; status and body.
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let answer = self.client.post(self.url(path)).json(body).send().await.unwrap();
