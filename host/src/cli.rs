@@ -10,7 +10,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Flag, Loaded, Sources, load};
+use crate::{
+    config::{Flag, Loaded, Sources, load},
+    telemetry::logs,
+};
 
 /// A WebAssembly component host for ticket triage, appointment status and captcha services.
 #[derive(Debug, Parser)]
@@ -68,10 +71,12 @@ pub fn main() -> ExitCode {
         Command::Captcha(command) => command.run(),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            logs::end("");
+            ExitCode::SUCCESS
+        }
         Err(error) => {
-            // A closed standard error leaves nobody to tell.
-            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("bulkhead: {error:#}\n"));
+            logs::end(&format!("bulkhead: {error:#}\n"));
             ExitCode::FAILURE
         }
     }

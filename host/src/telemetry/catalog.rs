@@ -69,6 +69,8 @@ families! {
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",
         "The component version that answers.";
+    LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
+        "Log lines that nobody read fast enough, not written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",
         "Log text of components beyond their rate, not written.";
     GUEST_LOG_LINES: Kind::Counter, "bulkhead_guest_log_lines_total" ["slot", "level"] "",

@@ -1,9 +1,16 @@
-//! Log lines on standard error, and guests' text in them.
+//! Log lines on standard error, and guests' text in them. Whoever logs does not wait for the reader.
 
 mod guest;
 mod json;
+mod pipe;
 
-use std::io::{self, IsTerminal};
+use std::{
+    backtrace::Backtrace,
+    io::{self, IsTerminal},
+    panic,
+    sync::OnceLock,
+    time::Duration,
+};
 
 use tracing::{Level, Subscriber, subscriber::SetGlobalDefaultError};
 use tracing_subscriber::{
@@ -17,10 +24,56 @@ use tracing_subscriber::{
 use crate::config::server::{Log, LogFormat};
 
 pub use guest::escape_guest;
+use pipe::Pipe;
 
-/// Writes this process's log lines to standard error from now on. Fails when called twice.
-pub fn init(log: Log) -> Result<(), SetGlobalDefaultError> {
-    tracing::subscriber::set_global_default(subscriber(log, io::stderr, io::stderr().is_terminal()))
+/// The end waits this long for a reader of the last lines; longer, and it would look hung.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// Where this process's log lines go, once they do.
+static PIPE: OnceLock<Pipe> = OnceLock::new();
+
+/// Why log lines cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// They are already.
+    #[error("log lines are written already")]
+    Twice(#[from] SetGlobalDefaultError),
+    /// No thread for them.
+    #[error("cannot start the thread that writes log lines: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// Writes this process's log lines to standard error from now on, panics among them. Fails when called twice.
+pub fn init(log: Log) -> Result<(), InitError> {
+    let pipe = Pipe::start(io::stderr())?;
+    let writer = pipe.clone();
+    tracing::subscriber::set_global_default(subscriber(
+        log,
+        move || writer.clone(),
+        io::stderr().is_terminal(),
+    ))?;
+    let _ = PIPE.set(pipe);
+    // The standard hook writes to standard error itself, and would wait.
+    panic::set_hook(Box::new(|panic| tracing::error!(backtrace = %Backtrace::capture(), "{panic}")));
+    Ok(())
+}
+
+/// Log lines that were dropped because nobody read them fast enough.
+pub fn dropped() -> u64 {
+    PIPE.get().map_or(0, Pipe::dropped)
+}
+
+/// The process's last words on standard error, one or more whole lines; everything logged before is written first. Waits
+/// for a slow reader for a second at most.
+pub fn end(last_words: &str) {
+    match PIPE.get() {
+        Some(pipe) => {
+            pipe.hand_over(last_words.as_bytes());
+            pipe.flush(LAST_LINES);
+        }
+        // A closed standard error leaves nobody to tell.
+        None => drop(io::Write::write_all(&mut io::stderr(), last_words.as_bytes())),
+    }
 }
 
 /// What writes log lines to `writer`, with colours for a terminal.

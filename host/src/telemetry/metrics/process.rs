@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prometheus::{Gauge, Registry, Result, process_collector::ProcessCollector};
+use prometheus::{Gauge, IntCounter, Registry, Result, process_collector::ProcessCollector};
 use rustix::{
     fs::statvfs,
     process::{Resource, getrlimit},
@@ -17,7 +17,7 @@ use rustix::{
 use tikv_jemalloc_ctl::{epoch, stats};
 
 use crate::telemetry::{
-    catalog,
+    catalog, logs,
     series::{Series, Summary},
 };
 
@@ -65,6 +65,7 @@ pub(super) struct Process {
     max_files: Gauge,
     disk_free: Series<Gauge, 1>,
     disk_total: Series<Gauge, 1>,
+    log_dropped: IntCounter,
     /// When processor use was last measured, and the processor time up to then.
     measured: Mutex<(Instant, Duration)>,
 }
@@ -89,6 +90,7 @@ impl Process {
             max_files: gauge(&catalog::MAX_FILES)?,
             disk_free: Series::register(&catalog::DISK_FREE, registry)?,
             disk_total: Series::register(&catalog::DISK_TOTAL, registry)?,
+            log_dropped: Series::<IntCounter, 0>::register(&catalog::LOG_DROPPED, registry)?.get([]),
             measured: Mutex::new((Instant::now(), procfs::cpu_time().unwrap_or_default())),
         };
         process.set_wasm_memory(WasmMemory::default());
@@ -112,6 +114,7 @@ impl Process {
     pub(super) fn refresh(&self) {
         self.refresh_heap();
         self.refresh_cpu();
+        self.log_dropped.inc_by(logs::dropped().saturating_sub(self.log_dropped.get()));
         set(&self.threads, procfs::threads().map(|threads| threads as f64));
         set(&self.uptime, procfs::uptime().map(|uptime| uptime.as_secs_f64()));
         set(&self.open_files, procfs::open_files().map(|files| files as f64));

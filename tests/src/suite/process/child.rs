@@ -4,6 +4,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, Command},
-    sync::watch,
+    sync::{Notify, watch},
     time::timeout,
 };
 
@@ -105,10 +106,12 @@ impl Launch {
                 spawned => break spawned.unwrap(),
             }
         };
-        let stdout = lines_of(child.stdout.take().unwrap());
-        let stderr = lines_of(child.stderr.take().unwrap());
+        let deaf = Arc::new(Notify::new());
+        let stdout = lines_of(child.stdout.take().unwrap(), Arc::default());
+        let stderr = lines_of(child.stderr.take().unwrap(), Arc::clone(&deaf));
         let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
-        let mut host = Bulkhead { child, stdout, stderr, client, url: String::new(), admin: String::new() };
+        let (url, admin) = (String::new(), String::new());
+        let mut host = Bulkhead { child, stdout, stderr, deaf, client, url, admin };
         let ready = host.line("ready").await;
         host.admin = ready["admin"].as_str().unwrap().to_owned();
         host.url = host.listener("server.listen");
@@ -131,13 +134,23 @@ impl Finished {
 
 type Lines = watch::Receiver<Vec<String>>;
 
-fn lines_of(source: impl AsyncRead + Send + Unpin + 'static) -> Lines {
+/// The lines of a pipe, until told to be deaf to it.
+fn lines_of(source: impl AsyncRead + Send + Unpin + 'static, deaf: Arc<Notify>) -> Lines {
     let (sender, lines) = watch::channel(Vec::new());
     tokio::spawn(async move {
         let mut source = BufReader::new(source).lines();
-        while let Some(line) = source.next_line().await.unwrap() {
-            sender.send_modify(|lines| lines.push(line));
+        loop {
+            tokio::select! {
+                line = source.next_line() => match line.unwrap() {
+                    Some(line) => sender.send_modify(|lines| lines.push(line)),
+                    None => return,
+                },
+                () = deaf.notified() => break,
+            }
         }
+        drop(sender);
+        // The pipe stays open and fills.
+        std::future::pending::<()>().await;
     });
     lines
 }
@@ -147,6 +160,7 @@ pub struct Bulkhead {
     child: Child,
     stdout: Lines,
     stderr: Lines,
+    deaf: Arc<Notify>,
     client: reqwest::Client,
     url: String,
     admin: String,
@@ -172,6 +186,11 @@ impl Bulkhead {
     /// The log lines so far with this message.
     pub fn said(&self, message: &str) -> Vec<Value> {
         self.log().into_iter().filter(|line| line["message"] == message).collect()
+    }
+
+    /// Reads no log line from now on, and leaves the pipe open.
+    pub fn stop_reading(&self) {
+        self.deaf.notify_one();
     }
 
     /// Waits for a log line with this message.

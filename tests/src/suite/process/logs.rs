@@ -1,4 +1,4 @@
-//! Log lines as JSON: each line of a request can be found by its id.
+//! Log lines as JSON: each line of a request can be found by its id, and nobody waits for their reader.
 
 use std::collections::BTreeSet;
 
@@ -87,4 +87,25 @@ async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
     let [line] = lines[..] else { panic!("{log:?}") };
     assert_eq!((&line["slot"], &line["context"]), (&"captcha".into(), &"so ".into()));
     assert_eq!(line["message"], "so it goes\\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_nobody_reads_holds_up_nobody() {
+    const DROPPED: &str = "bulkhead_log_lines_dropped_total";
+    let folder = TempDir::new().unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).args(&["--log-level", "trace"]).ready().await;
+    assert_eq!(host.metric(DROPPED).await, 0.0);
+    host.stop_reading();
+    // Some megabytes of lines may wait; each of these requests writes a few kilobytes.
+    for _ in 0..400 {
+        let nowhere = host.url("/nowhere");
+        let answers = (0..50).map(|_| host.status(&nowhere));
+        assert_eq!(futures_util::future::join_all(answers).await, [404; 50]);
+        if host.metric(DROPPED).await > 0.0 {
+            break;
+        }
+    }
+    assert!(host.metric(DROPPED).await > 0.0, "the pipe was never full");
+    assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 200);
+    host.stop().await;
 }
