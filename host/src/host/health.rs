@@ -22,6 +22,8 @@ use crate::{
 
 /// Time between two looks at a database.
 const EVERY: Duration = Duration::from_secs(2);
+/// While all is well, every so many looks something is written too: each costs a disk a flush.
+const LOOKS_A_WRITE: u32 = 5;
 /// A database may be away this long before the host stops asking for requests.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -35,7 +37,7 @@ pub(super) struct HostHealth {
     watchers: Mutex<JoinSet<()>>,
 }
 
-/// A database and when it last answered.
+/// A database and when it last answered and took what was written.
 #[derive(Debug)]
 struct Database {
     name: &'static str,
@@ -45,13 +47,16 @@ struct Database {
 
 impl Database {
     async fn watch(self: Arc<Self>, ledger: Ledger) {
-        loop {
-            let answers = ledger.ping().await.is_ok();
+        for look in 0_u32.. {
+            let reads = self.answers.load(Ordering::Relaxed) && look % LOOKS_A_WRITE != 0;
+            let answer = if reads { ledger.ping().await } else { ledger.probe().await };
+            let answers = answer.is_ok();
             if answers {
                 *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             }
             if self.answers.swap(answers, Ordering::Relaxed) != answers {
-                tracing::warn!(database = self.name, answers, "the database's state has changed");
+                let error = answer.err().map(|error| error.to_string());
+                tracing::warn!(database = self.name, answers, error, "the database's state has changed");
             }
             tokio::time::sleep(EVERY).await;
         }
@@ -98,7 +103,7 @@ impl HostHealth {
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             if database.lost() {
-                report.fail(database.name, "the database does not answer; see the log");
+                report.fail(database.name, "the database does not answer or cannot be written; see the log");
             }
         }
         report

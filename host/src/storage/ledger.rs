@@ -48,6 +48,12 @@ pub struct Options {
     pub connections: u32,
 }
 
+/// The challenge whose failures are counted to see whether anything can be written; no challenge has this id.
+const PROBE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// How long that row is kept, milliseconds; a sweep deletes it then.
+const PROBE_LASTS: i64 = 60_000;
+
 /// What is remembered between calls: who asked how often, and which challenges are spent. Clones share it.
 ///
 /// All errors are [`StorageError`]: `Unavailable` when the database does not answer in time or the ledger is
@@ -192,7 +198,26 @@ impl Ledger {
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.store()?;
         let store = self.0.store.clone();
-        let answer = self.0.home.spawn(async move { store.ping().await });
+        self.at_home(async move { store.ping().await }).await
+    }
+
+    /// Whether the database takes what is written, visits that wait among it, within
+    /// [`ANSWER_TIMEOUT`](super::ANSWER_TIMEOUT). Writes a row of its own. May be called from any runtime.
+    pub async fn probe(&self) -> Result<(), StorageError> {
+        self.store()?;
+        self.0.visits.check()?;
+        let store = self.0.store.clone();
+        let id = Id::parse(PROBE)?;
+        let expires_at = records::now().saturating_add(PROBE_LASTS);
+        self.at_home(async move { store.fail(&id, expires_at).await.map(drop) }).await
+    }
+
+    /// Asks on the ledger's own runtime.
+    async fn at_home(
+        &self,
+        ask: impl Future<Output = Result<(), StorageError>> + Send + 'static,
+    ) -> Result<(), StorageError> {
+        let answer = self.0.home.spawn(ask);
         store::in_time(async { answer.await.map_err(|_| StorageError::closed())? }).await
     }
 

@@ -43,3 +43,14 @@ fn id(number: u64) -> String {
 fn soon() -> u64 {
     now().cast_unsigned() / 1000 + 60
 }
+
+/// Asks until the answer is yes, ten seconds at most.
+async fn eventually(mut yes: impl AsyncFnMut() -> bool) -> bool {
+    for _ in 0..500 {
+        if yes().await {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
+}

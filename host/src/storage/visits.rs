@@ -40,6 +40,8 @@ pub(super) struct Recorder {
     gate: RwLock<()>,
     waiting: Mutex<Waiting>,
     full: Notify,
+    /// Why the last batch could not be written.
+    fault: Mutex<Option<StorageError>>,
 }
 
 #[derive(Default)]
@@ -71,6 +73,7 @@ impl Recorder {
             gate: RwLock::new(()),
             waiting: Mutex::default(),
             full: Notify::new(),
+            fault: Mutex::default(),
         }
     }
 
@@ -127,8 +130,19 @@ impl Recorder {
         self.full.notified().await;
     }
 
+    /// Fails while the last batch could not be written.
+    pub(super) fn check(&self) -> Result<(), StorageError> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+    }
+
     /// Writes all that waits; what could not be written waits on.
     pub(super) async fn flush(&self, store: &Store) -> Result<(), StorageError> {
+        let flushed = self.write(store).await;
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = flushed.clone().err();
+        flushed
+    }
+
+    async fn write(&self, store: &Store) -> Result<(), StorageError> {
         while !self.waiting().visits.is_empty() {
             // Asked before the gate is closed: a database that is down must not hold up those who count.
             store.ping().await?;

@@ -100,3 +100,32 @@ async fn rows_are_counted_beside_the_requests() {
     assert!(stats.size >= 1 && stats.acquire.count >= 1 && stats.usage.count >= 1, "{stats:?}");
     assert!(stats.acquire.buckets.iter().all(|(_, count)| *count <= stats.acquire.count));
 }
+
+#[tokio::test]
+async fn a_probe_says_whether_anything_can_be_written() {
+    const FULL: [&str; 2] = ["bulkhead_failure", "captcha_request"];
+    let folder = TempDir::new().unwrap();
+    let ledger = sqlite(&folder).await;
+    let mut raw = raw(&file(&folder)).await;
+    assert_eq!(ledger.probe().await, Ok(()));
+    for table in FULL {
+        let trigger = format!(
+            "CREATE TRIGGER full BEFORE INSERT ON {table} BEGIN SELECT RAISE(FAIL, 'the disk is full'); END"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(trigger)).execute(&mut raw).await.unwrap();
+        ledger.record_visit("shop", &[id(1)], false).await.unwrap();
+        assert!(eventually(async || ledger.probe().await.is_err()).await, "{table}");
+        assert_eq!(ledger.ping().await, Ok(()), "reading goes on");
+        sqlx::raw_sql("DROP TRIGGER full").execute(&mut raw).await.unwrap();
+        assert!(eventually(async || ledger.probe().await.is_ok()).await, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn a_probe_is_nobody_s_failure() {
+    for ledger in [memory().await, sqlite(&TempDir::new().unwrap()).await] {
+        ledger.probe().await.unwrap();
+        assert_eq!(ledger.record_failure(&id(1), soon()).await, Ok(1));
+        assert_eq!(ledger.rows(), Rows::default());
+    }
+}

@@ -103,3 +103,27 @@ async fn a_short_outage_leaves_readiness_alone() {
     .await;
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_takes_no_writes_flips_readiness_and_comes_back() {
+    const READ_ONLY: &str = "ALTER SYSTEM SET default_transaction_read_only = ";
+    let database = Postgres::start();
+    let service = Service::start(&postgres::config(&database.url())).await;
+    assert_eq!(state(&service, "/actuator/health/readiness").await, (200, json!("UP")));
+    database.sql(&format!("{READ_ONLY}on"));
+    database.sql("SELECT pg_reload_conf()");
+    within_a_minute("readiness flips once the grace is over", async || {
+        state(&service, "/actuator/health/readiness").await == (503, json!("OUT_OF_SERVICE"))
+    })
+    .await;
+    assert_eq!(state(&service, "/actuator/health").await, (503, json!("DOWN")));
+    let ready = service.0.client().get(service.0.admin_url("/health/ready")).send().await.unwrap();
+    assert_eq!(ready.status(), 503);
+    database.sql(&format!("{READ_ONLY}off"));
+    database.sql("SELECT pg_reload_conf()");
+    within_a_minute("the host is ready again", async || {
+        state(&service, "/actuator/health/readiness").await == (200, json!("UP"))
+    })
+    .await;
+    service.stop().await;
+}
