@@ -1,5 +1,9 @@
 //! gzip for clients that accept it.
 
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderValue, header::ACCEPT_ENCODING},
+};
 use tower_http::{
     CompressionLevel,
     compression::{
@@ -26,6 +30,38 @@ pub fn gzip() -> CompressionLayer<impl Predicate> {
         .compress_when(SizeAbove::new(LEAST_BYTES).and(text_like))
 }
 
+/// Takes no client at its word that it refuses a plain answer: once a call has been made, 406 would only keep its
+/// answer back. RFC 9110, section 12.5.3, leaves that to the server.
+pub async fn allow_plain(mut request: Request) -> Request {
+    let headers = request.headers_mut();
+    if members(headers).any(refuses_plain) {
+        let left: Vec<&str> = members(headers).filter(|member| !refuses_plain(member)).collect();
+        // Made of what was a value, so it is one.
+        match HeaderValue::from_str(&left.join(",")) {
+            Ok(left) => headers.insert(ACCEPT_ENCODING, left),
+            Err(_) => headers.remove(ACCEPT_ENCODING),
+        };
+    }
+    request
+}
+
+/// Every coding that `Accept-Encoding` lists, with its weight.
+fn members(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(ACCEPT_ENCODING).into_iter();
+    values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','))
+}
+
+/// Whether a member gives weight zero to an answer without a coding.
+fn refuses_plain(member: &str) -> bool {
+    let mut parts = member.split(';').map(str::trim);
+    let plain = parts.next().is_some_and(|coding| coding == "*" || coding.eq_ignore_ascii_case("identity"));
+    let weight = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        name.eq_ignore_ascii_case("q").then(|| value.parse::<f32>().ok())?
+    };
+    plain && parts.filter_map(weight).any(|weight| weight == 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -34,9 +70,10 @@ mod tests {
         Router,
         body::Body,
         http::{
-            Request,
-            header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
+            Request, StatusCode,
+            header::{CONTENT_ENCODING, CONTENT_TYPE},
         },
+        middleware::map_request,
         routing::get,
     };
     use tower::ServiceExt;
@@ -45,9 +82,10 @@ mod tests {
 
     async fn encoding(bytes: usize, kind: &'static str, accepted: &str) -> Option<String> {
         let answer = async move || ([(CONTENT_TYPE, kind)], "x".repeat(bytes));
-        let router = Router::new().route("/", get(answer)).layer(gzip());
+        let router = Router::new().route("/", get(answer)).layer((map_request(allow_plain), gzip()));
         let request = Request::get("/").header(ACCEPT_ENCODING, accepted).body(Body::empty());
         let response = router.oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{accepted}");
         let encoding = response.headers().get(CONTENT_ENCODING)?;
         Some(encoding.to_str().unwrap().to_owned())
     }
@@ -62,5 +100,20 @@ mod tests {
         assert_eq!(encoding(900, "application/json", "gzip").await, None);
         assert_eq!(encoding(5000, "image/png", "gzip").await, None);
         assert_eq!(encoding(5000, "application/gzip", "gzip").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_plain_answer_is_always_allowed() {
+        for refusing in
+            ["identity;q=0", "*;q=0", "Identity ; q=0.000, *;Q=0", "br, identity;q=0", "gzip;q=0,*;q=0"]
+        {
+            assert_eq!(encoding(5000, "application/json", refusing).await, None, "{refusing}");
+        }
+        for accepting in ["identity;q=0, gzip", "gzip;q=0.1, *;q=0", "identity;q=0, *"] {
+            let gzip = Some("gzip".to_owned());
+            assert_eq!(encoding(5000, "application/json", accepting).await, gzip, "{accepting}");
+            assert_eq!(encoding(900, "application/json", accepting).await, None, "{accepting}");
+        }
+        assert_eq!(encoding(5000, "application/json", "gzip;q=0.5, identity;q=1").await, None);
     }
 }

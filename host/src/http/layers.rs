@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS},
-    middleware::{from_fn, from_fn_with_state, map_response},
+    middleware::{from_fn, from_fn_with_state, map_request, map_response},
     response::Response,
 };
 use ipnet::IpNet;
@@ -31,7 +31,11 @@ pub struct Layers {
 /// Puts the layers around all of `router`'s routes. Call it last.
 pub fn around(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
-    let router = if layers.compression { router.layer(compression::gzip()) } else { router };
+    let router = if layers.compression {
+        router.layer((map_request(compression::allow_plain), compression::gzip()))
+    } else {
+        router
+    };
     // As one layer, outermost first: each call of `Router::layer` boxes every route, and each request clones the box.
     router.layer((
         from_fn(request_id::identify),
