@@ -1,6 +1,7 @@
 //! Which version of a component answers for a service, and how it gets there.
 
 mod admission;
+mod file;
 mod preflight;
 mod version;
 mod world;
@@ -13,6 +14,7 @@ use wasmtime::component::Linker;
 use self::admission::Admission;
 pub use self::{
     admission::{Overloaded, Place},
+    file::{FileError, read_component},
     preflight::{Contract, Finding, Refused},
     version::{Kept, Version},
     world::World,

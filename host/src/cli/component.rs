@@ -1,10 +1,9 @@
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{Subcommand, ValueEnum};
 
 use super::Configuration;
-use crate::{config::slots::SlotName, host::Host};
+use crate::{config::slots::SlotName, host::Host, slots};
 
 /// `bulkhead component`.
 #[derive(Debug, Subcommand)]
@@ -45,10 +44,10 @@ impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let Self::Check { slot, file, configuration } = self;
         let config = configuration.load(Vec::new())?.config;
-        let wasm = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let wasm = slots::read_component(&file, config.sandbox.component_bytes)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let slot = SlotName::from(slot);
-        let digest = runtime.block_on(Host::check_component(config, slot, wasm.into()))?;
+        let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
         println!("{} may answer for slot {}: {digest}", file.display(), slot.as_str());
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Builds the captcha service from its configuration.
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
@@ -22,7 +22,7 @@ use crate::{
     invoke,
     keys::MasterKey,
     services::captcha::{self as service, CaptchaService},
-    slots::Version,
+    slots::{self, Version},
     storage::{self, Backend, Ledger, Options, Timing},
     telemetry::metrics::{PoolStats, Table, Times},
 };
@@ -167,16 +167,7 @@ fn component(source: &ComponentSource, cap: usize) -> anyhow::Result<(Arc<[u8]>,
                 embedded::component(SlotName::Captcha).context("this binary carries no component for it")?;
             Ok((wasm.into(), "embedded".into()))
         }
-        ComponentSource::File(path) => {
-            let unreadable = || format!("cannot read {}", path.display());
-            let bytes = fs::metadata(path).with_context(unreadable)?.len();
-            // Preflight says the same of what has been read; this keeps a huge file out of memory.
-            if bytes > cap as u64 {
-                anyhow::bail!("it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes");
-            }
-            let wasm = fs::read(path).with_context(unreadable)?;
-            Ok((wasm.into(), path.display().to_string()))
-        }
+        ComponentSource::File(path) => Ok((slots::read_component(path, cap)?, path.display().to_string())),
     }
 }
 

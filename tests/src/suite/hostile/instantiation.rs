@@ -243,5 +243,5 @@ async fn huge_file() {
     let mut component = Guest::default().component();
     // A custom section is valid and says nothing.
     push_section(&mut component, 0, &vec![0; 40 << 20]);
-    assert_refused(component, &[], "over the cap of 33554432; raise sandbox.component_bytes").await;
+    assert_refused(component, &[], "has more than 33554432 bytes; raise sandbox.component_bytes").await;
 }

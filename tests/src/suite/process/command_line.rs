@@ -112,3 +112,13 @@ async fn an_unusable_data_folder_is_named_with_its_key() {
     assert_eq!(finished.status.code(), Some(1));
     assert!(finished.stderr.contains("data_dir"), "{}", finished.stderr);
 }
+
+#[tokio::test]
+async fn a_component_file_without_end_is_refused() {
+    let finished = Launch::bulkhead(&["component", "check", "--slot", "captcha", "/dev/zero"])
+        .env("HOME", "/")
+        .finish()
+        .await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("raise sandbox.component_bytes"), "{}", finished.stderr);
+}
