@@ -39,7 +39,9 @@ pub enum PowError {
     Stopped,
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+/// Work, which gives back what tells its caller.
+type Job = Box<dyn FnOnce() -> Tell + Send>;
+type Tell = Box<dyn FnOnce() + Send>;
 
 /// Threads that derive keys. A running derivation keeps its thread to the end even when its caller has
 /// left, a waiting one is dropped then. Idle threads mint challenges ahead.
@@ -132,9 +134,11 @@ impl Pow {
                 return Err(PowError::Busy { retry_after: RETRY_AFTER_SECONDS });
             }
             state.jobs.push_back(Box::new(move || {
-                if !answer.is_closed() {
-                    let _ = answer.send(work());
+                if answer.is_closed() {
+                    return Box::new(|| {});
                 }
+                let done = work();
+                Box::new(move || drop(answer.send(done)))
             }));
         }
         self.shared.work.notify_one();
@@ -170,9 +174,13 @@ impl Shared {
                 state.busy += 1;
                 drop(state);
                 // A panic must not cost the pool a thread; the caller sees its answer's channel close.
-                let _ = panic::catch_unwind(AssertUnwindSafe(job));
+                let done = panic::catch_unwind(AssertUnwindSafe(job));
                 state = self.lock();
                 state.busy -= 1;
+                // Only now, so that a caller who asks again at once finds the place free.
+                if let Ok(tell) = done {
+                    tell();
+                }
             } else if let Some(recipe) = state.minted.wanted() {
                 drop(state);
                 let minted = recipe.mint();

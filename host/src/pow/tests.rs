@@ -82,6 +82,16 @@ async fn a_full_queue_is_busy_at_once() {
 }
 
 #[tokio::test]
+async fn whoever_has_its_answer_finds_the_place_free() {
+    let pow = pow(1, 0);
+    let recipe = Recipe { parameters: CHEAP, counter_max: 1 };
+    for _ in 0..2000 {
+        pow.mint(recipe).await.unwrap();
+        cheap(&pow).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_running_derivation_keeps_its_place_when_its_caller_has_left() {
     let pow = pow(1, 0);
     let held = Held::start(&pow).await;
