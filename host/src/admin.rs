@@ -34,8 +34,11 @@ use crate::{
 const SETTING: &str = "server.admin_listen";
 /// Open connections: probes and scrapers, a few of each.
 const CONNECTIONS: usize = 64;
-/// Time for a request head, and between requests: longer than the usual scrape interval.
+/// Time between requests: longer than the usual scrape interval.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
+/// Time for the first request head, and between requests while all connections are taken: probes ask at once, and
+/// must not wait for those who do not.
+const GIVE_WAY: Duration = Duration::from_secs(5);
 /// A scrape in flight has this long once the host is told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -167,6 +170,7 @@ fn serve(
 async fn run(bound: Bound, tls: Option<Arc<Certificates>>, sources: Sources, lifecycle: Lifecycle) {
     let settings = Settings {
         header_timeout: HEADER_TIMEOUT,
+        give_way: GIVE_WAY,
         drain: DRAIN,
         connections: Arc::new(Semaphore::new(CONNECTIONS)),
         observer: Arc::clone(&sources.connections),

@@ -80,8 +80,11 @@ impl ConnectionObserver for () {}
 /// What listeners share. Clones share the connection cap.
 #[derive(Clone)]
 pub struct Settings {
-    /// Time for a request head, a TLS handshake, and between requests.
+    /// Time for a request head, and between requests.
     pub header_timeout: Duration,
+    /// Time for a TLS handshake and the first request head, and between requests while all permits are taken:
+    /// `header_timeout` or less.
+    pub give_way: Duration,
     /// Time that requests in flight have once the listener closes.
     pub drain: Duration,
     /// One permit an open connection.
@@ -95,6 +98,7 @@ impl Settings {
     pub fn new(server: &config::server::Server, observer: Arc<dyn ConnectionObserver>) -> Self {
         Self {
             header_timeout: server.header_timeout,
+            give_way: server.header_timeout,
             drain: server.drain,
             connections: Arc::new(Semaphore::new(server.max_connections.min(Semaphore::MAX_PERMITS))),
             observer,

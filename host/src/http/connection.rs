@@ -17,7 +17,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     sync::OwnedSemaphorePermit,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
@@ -37,6 +37,8 @@ const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;
 /// Requests at once on one HTTP/2 connection: the least that RFC 9113 recommends.
 const HTTP2_STREAMS: u32 = 100;
+/// An idle connection looks this often whether others wait for its place.
+const LOOK_ROUND: Duration = Duration::from_millis(500);
 /// After being told to end, an idle connection has this long to do so politely.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -77,7 +79,7 @@ pub(super) async fn run(
         None => serve(&shared, socket, peer).await,
         Some(certificates) => {
             let handshake = TlsAcceptor::from(certificates.current()).accept(socket);
-            match timeout(shared.settings.header_timeout, handshake).await {
+            match timeout(shared.settings.give_way, handshake).await {
                 Ok(Ok(stream)) => serve(&shared, stream, peer).await,
                 Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
             }
@@ -106,7 +108,7 @@ where
     let io = TokioIo::new(Stream::new(stream, Arc::clone(&pulse)));
     let service = service_fn(|request| answer(shared, &pulse, peer, request));
     let mut connection = std::pin::pin!(shared.builder.serve_connection(io, service));
-    let mut limit = shared.settings.header_timeout;
+    let mut farewell = Duration::ZERO;
     let (mut ending, mut idled) = (false, false);
     loop {
         tokio::select! {
@@ -117,18 +119,34 @@ where
                 Ok(()) => Ok(()),
             },
             () = stopping.wait(), if !ending => {},
-            () = pulse.idle(limit) => {
+            () = overdue(&shared.settings, &pulse, farewell) => {
                 if idled {
                     return Err(Fault::Timeout);
                 }
                 idled = true;
-                limit += FAREWELL;
+                farewell = FAREWELL;
             }
         }
         if !ending {
             connection.as_mut().graceful_shutdown();
             ending = true;
         }
+    }
+}
+
+/// Resolves once the connection has been idle for `more` than it may.
+async fn overdue(settings: &Settings, pulse: &Pulse, more: Duration) {
+    let (limit, give_way) = (settings.header_timeout + more, settings.give_way + more);
+    loop {
+        tokio::select! {
+            biased;
+            () = pulse.idle(limit) => return,
+            () = pulse.idle(give_way) => {}
+        }
+        if !pulse.begun() || settings.connections.available_permits() == 0 {
+            return;
+        }
+        sleep(LOOK_ROUND).await;
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) struct Pulse {
     start: Instant,
     /// Handlers that run, and answers that wait for their source.
     busy: AtomicUsize,
+    begun: AtomicBool,
     /// When the last of them ended, milliseconds after `start`.
     ended: AtomicU64,
     /// When the client last took bytes, milliseconds after `start`.
@@ -37,15 +38,22 @@ impl Pulse {
         Self {
             start: Instant::now(),
             busy: AtomicUsize::new(0),
+            begun: AtomicBool::new(false),
             ended: AtomicU64::new(0),
             wrote: AtomicU64::new(0),
             unread: AtomicBool::new(false),
         }
     }
 
+    /// Whether it has ever been at work.
+    pub(super) fn begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
+    }
+
     /// The connection is at work until the answer is dropped.
     pub(super) fn turn(self: &Arc<Self>) -> Turn {
         self.busy.fetch_add(1, Ordering::AcqRel);
+        self.begun.store(true, Ordering::Release);
         Turn(Arc::clone(self))
     }
 

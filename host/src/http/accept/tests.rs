@@ -72,11 +72,16 @@ struct Host {
 
 impl Host {
     fn start(header_timeout: Duration, drain: Duration, connections: usize) -> Self {
+        Self::giving_way(header_timeout, header_timeout, drain, connections)
+    }
+
+    fn giving_way(give_way: Duration, header_timeout: Duration, drain: Duration, connections: usize) -> Self {
         let bound = listen::bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
         let (counts, gate) = (Arc::new(Counts::default()), Arc::new(Gate::default()));
         let address = bound.local_addr();
         let settings = Settings {
             header_timeout,
+            give_way,
             drain,
             connections: Arc::new(Semaphore::new(connections)),
             observer: counts.clone(),
@@ -244,6 +249,38 @@ async fn the_connection_cap_makes_others_wait() {
     until(&mut first, "let through").await;
     drop(first);
     assert!(rest(&mut second).await.ends_with("hello"));
+    assert_eq!(host.stop().await, []);
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_when_all_places_are_taken() {
+    const FOR_EVER: Duration = Duration::from_secs(86_400);
+    let host = Host::giving_way(IMPATIENT, FOR_EVER, PATIENT, 2);
+    let mut kept = host.connect().await;
+    kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    until(&mut kept, "hello").await;
+    assert_eq!(host.send("").await, "", "who asks nothing goes, whether or not others wait");
+    kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    until(&mut kept, "hello").await;
+
+    let mut silent = host.connect().await;
+    let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
+    assert!(asked.unwrap().ends_with("hello"));
+    assert_eq!(rest(&mut silent).await, "");
+    drop(kept);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn who_has_asked_gives_way_too() {
+    const FOR_EVER: Duration = Duration::from_secs(86_400);
+    let host = Host::giving_way(IMPATIENT, FOR_EVER, PATIENT, 1);
+    let mut kept = host.connect().await;
+    kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    until(&mut kept, "hello").await;
+    let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
+    assert!(asked.unwrap().ends_with("hello"));
+    assert_eq!(rest(&mut kept).await, "");
     assert_eq!(host.stop().await, []);
 }
 

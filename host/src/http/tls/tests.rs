@@ -94,6 +94,7 @@ async fn a_certificate_is_replaced_while_serving_and_a_bad_one_is_not_taken() {
     let lifecycle = Lifecycle::new();
     let settings = accept::Settings {
         header_timeout: Duration::from_secs(30),
+        give_way: Duration::from_secs(30),
         drain: Duration::from_secs(30),
         connections: Arc::new(Semaphore::new(10)),
         observer: Arc::new(()),
