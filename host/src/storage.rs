@@ -33,7 +33,7 @@ mod tests;
 
 pub use error::StorageError;
 pub use ledger::{Backend, Ledger, Options};
-pub use load::Load;
+pub use load::{Load, is_solve_time};
 pub use pool::{ACQUIRE_TIMEOUT, PoolStats, Timing};
 pub use records::{MAX_LIMIT, Rows, SKEW, Swept, Visits};
 pub use store::ANSWER_TIMEOUT;

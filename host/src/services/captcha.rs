@@ -3,6 +3,7 @@
 mod answer;
 mod client;
 mod site;
+mod solve_time;
 mod token;
 mod world;
 
@@ -268,9 +269,7 @@ impl CaptchaService {
 
     fn note_judged(&self, site: &ServedSite, judged: &Judged, verdict: Option<&Verdict>, allow_listed: bool) {
         let cost = verdict.and_then(|verdict| verdict.cost);
-        let time = verdict
-            .and_then(|verdict| verdict.reported_time_ms)
-            .filter(|time| *time >= 0.0 && time.is_finite());
+        let time = verdict.and_then(|verdict| solve_time::solve_time(verdict, &site.policy, now()));
         let valid = judged.rejected.is_none();
         self.metrics.captcha.request(Some(&site.key), valid);
         self.ledger.note_verified(&site.key, valid, time, cost);

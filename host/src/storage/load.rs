@@ -13,6 +13,9 @@ const RATIO_FADES: Duration = Duration::from_secs(600);
 /// Solve times that a median is taken of; older ones than [`SOLVES_LAST`] are left out.
 const SOLVES: usize = 64;
 
+/// Fewer solve times say nothing: one client could set the figure.
+const SOLVES_LEAST: usize = 5;
+
 /// How long a solve time counts.
 const SOLVES_LAST: Duration = Duration::from_secs(600);
 
@@ -22,6 +25,12 @@ const LONGEST_SOLVE: f64 = 3_600_000.0;
 /// Sites that are followed; beyond, the one longest untouched is forgotten.
 const MAX_SITES: usize = 1024;
 
+/// Whether a client may have worked this long, milliseconds.
+#[must_use]
+pub fn is_solve_time(ms: f64) -> bool {
+    (0.0..=LONGEST_SOLVE).contains(&ms)
+}
+
 /// Figures of one site over the recent past, each decaying with time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
@@ -29,7 +38,7 @@ pub struct Load {
     pub issued_per_minute: f64,
     /// Share of verifications that failed, 0 to 1.
     pub failure_ratio: f64,
-    /// Median of the solve times that clients reported, milliseconds; none before the first.
+    /// Median of the solve times that clients reported, milliseconds; none before there are a few.
     pub solve_time_ms: Option<f64>,
     /// Median cost of the challenges that those times belong to.
     pub solve_cost: Option<f64>,
@@ -80,13 +89,16 @@ impl Site {
     fn load(&self, now: Instant) -> Load {
         let recent =
             || self.solves.iter().filter(|solve| now.saturating_duration_since(solve.at) < SOLVES_LAST);
+        let known = recent().count() >= SOLVES_LEAST;
         let verified = self.verified.at(now, RATIO_FADES);
         Load {
             issued_per_minute: self.issued.at(now, RATE_FADES) * 60.0 / RATE_FADES.as_secs_f64(),
             // Below one whole verification the ratio fades with it.
             failure_ratio: (self.failed.at(now, RATIO_FADES) / verified.max(1.0)).clamp(0.0, 1.0),
-            solve_time_ms: median(recent().map(|solve| solve.ms).collect()),
-            solve_cost: median(recent().filter_map(|solve| solve.cost).map(f64::from).collect()),
+            solve_time_ms: known.then(|| median(recent().map(|solve| solve.ms).collect())).flatten(),
+            solve_cost: known
+                .then(|| median(recent().filter_map(|solve| solve.cost).map(f64::from).collect()))
+                .flatten(),
         }
     }
 }
@@ -121,7 +133,7 @@ impl Loads {
                 site.failed.add(now, RATIO_FADES);
                 return;
             }
-            if let Some(ms) = solve_ms.filter(|ms| (0.0..=LONGEST_SOLVE).contains(ms)) {
+            if let Some(ms) = solve_ms.filter(|ms| is_solve_time(*ms)) {
                 if site.solves.len() >= SOLVES {
                     site.solves.pop_front();
                 }
@@ -194,11 +206,19 @@ mod tests {
     #[test]
     fn solve_times_are_medians_of_what_is_plausible_and_recent() {
         let (loads, now) = (Loads::default(), Instant::now());
-        for (ms, cost) in
-            [(100.0, Some(5000)), (300.0, None), (200.0, Some(7000)), (f64::NAN, Some(1)), (-1.0, Some(1))]
-        {
+        for (ms, cost) in [
+            (100.0, Some(5000)),
+            (300.0, None),
+            (200.0, Some(7000)),
+            (f64::NAN, Some(1)),
+            (-1.0, Some(1)),
+            (1e300, Some(1)),
+            (150.0, Some(5000)),
+        ] {
             loads.verified("shop", true, Some(ms), cost, now);
         }
+        assert_eq!(loads.load("shop", now), Load::default(), "four times say nothing");
+        loads.verified("shop", true, Some(250.0), Some(7000), now);
         loads.verified("shop", false, Some(1.0), Some(1), now);
         let load = loads.load("shop", now);
         assert_eq!((load.solve_time_ms, load.solve_cost), (Some(200.0), Some(6000.0)));

@@ -67,6 +67,16 @@ async fn failures_and_solve_times_move_their_own_site_only() {
 }
 
 #[tokio::test]
+async fn one_solve_time_moves_nothing() {
+    let service = Service::start(CONFIG).await;
+    let mut payload = service.solved("busy", &stranger(1)).await;
+    payload["solution"]["time"] = json!(0.1);
+    assert_eq!(service.verify("busy", &payload).await["valid"], true);
+    assert_eq!(service.cost("busy", &stranger(2)).await, 10);
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn the_ladder_is_a_floor_and_the_allow_list_an_exception() {
     let config = CONFIG.replace(
         "[captcha.sites.quiet]",

@@ -89,13 +89,19 @@ async fn fact_10_successes_and_their_solve_times() {
     );
 
     // No time, or none that can be: a success without a solve time.
-    for time in [Value::Null, json!(-1)] {
+    for time in [Value::Null, json!(-1), json!(1e300)] {
         let mut payload = service.solved(SITE, "10.1.2.3").await;
         payload["solution"]["time"] = time.clone();
         assert_eq!(service.verify(SITE, &payload).await, valid(), "{time}");
     }
-    assert_eq!(service.events("verify_success").await, 5.0);
+    assert_eq!(service.events("verify_success").await, 6.0);
     assert_eq!(service.statistic("captcha.client.solve.time", "COUNT").await, 3.0);
+
+    // Nobody worked longer than the challenge was out.
+    let mut payload = service.solved(SITE, "10.1.2.3").await;
+    payload["solution"]["time"] = json!(3_600_000);
+    assert_eq!(service.verify(SITE, &payload).await, valid());
+    assert!(service.statistic("captcha.client.solve.time", "MAX").await < 600_000.0);
     service.stop().await;
 }
 
