@@ -111,11 +111,9 @@ impl CaptchaService {
         named.filter(|_| accepted)
     }
 
-    /// The site whose secret is `secret`, comparing with every site's.
-    pub fn site_by_secret(&self, secret: &str) -> Option<&Arc<ServedSite>> {
-        self.sites
-            .values()
-            .fold(None, |found, site| if bool::from(site.accepts(secret)) { Some(site) } else { found })
+    /// The sites whose secret is `secret`, comparing with every site's. Sites may share one.
+    pub fn sites_by_secret(&self, secret: &str) -> Vec<&Arc<ServedSite>> {
+        self.sites.values().filter(|site| site.accepts(secret).into()).collect()
     }
 
     fn client(&self, site: &ServedSite, address: IpAddr) -> Client {
@@ -168,23 +166,44 @@ impl CaptchaService {
         payload: &str,
         action: Option<&str>,
     ) -> Result<Judged, CallError> {
+        self.verify_at(&[site], address, payload, action).await
+    }
+
+    /// The same for the first of some sites that the payload can be for, else the last. None is an internal error.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn verify_at(
+        &self,
+        sites: &[&ServedSite],
+        address: IpAddr,
+        payload: &str,
+        action: Option<&str>,
+    ) -> Result<Judged, CallError> {
         let since = Instant::now();
-        let client = self.client(site, address);
-        let allow_listed = client.allow_listed;
-        let judged = match token::is_widget_result(payload) {
-            true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
-            false => self
-                .judge(site, client, payload, action)
-                .await
-                .map(|(judged, verdict)| (judged, Some(verdict))),
-        };
-        self.metrics.captcha.verified(since.elapsed());
-        match &judged {
-            Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
-            Err(CallError::Malformed(_)) => {}
-            Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
+        let mut sites = sites.iter();
+        while let Some(site) = sites.next() {
+            let client = self.client(site, address);
+            let allow_listed = client.allow_listed;
+            let judged = match token::is_widget_result(payload) {
+                true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
+                false => self
+                    .judge(site, client, payload, action)
+                    .await
+                    .map(|(judged, verdict)| (judged, Some(verdict))),
+            };
+            if sites.len() > 0 && is_foreign(&judged) {
+                continue;
+            }
+            self.metrics.captcha.verified(since.elapsed());
+            match &judged {
+                Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
+                Err(CallError::Malformed(_)) => {}
+                Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
+            }
+            return judged.map(|(judged, _)| judged);
         }
-        judged.map(|(judged, _)| judged)
+        Err(CallError::Internal)
     }
 
     async fn judge(
@@ -299,6 +318,14 @@ impl CaptchaService {
         };
         self.metrics.captcha.request(None, false);
         self.metrics.captcha.rejected(None, reason);
+    }
+}
+
+/// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.
+fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
+    match judged {
+        Ok((judged, _)) => matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite)),
+        Err(error) => matches!(error, CallError::Malformed(_)),
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     request::{AnyText, ClientAddress, Format, Parameters},
 };
 use crate::{
-    services::captcha::{CallError, Judged, Reason, RejectedRequest},
+    services::captcha::{CallError, Judged, Reason, RejectedRequest, ServedSite},
     telemetry::timestamp::rfc3339_seconds,
 };
 
@@ -148,17 +148,19 @@ async fn siteverify(
             return Ok(Json(Answer::refusing(errors)).into_response());
         }
     };
-    let Some(site) = state.service.site_by_secret(&question.secret) else {
+    let sites: Vec<&ServedSite> =
+        state.service.sites_by_secret(&question.secret).into_iter().map(Arc::as_ref).collect();
+    if sites.is_empty() {
         state.service.count_rejected_request(RejectedRequest::Unauthorized);
         let errors = BTreeSet::from([ErrorCode::InvalidInputSecret]);
         return Ok(Json(Answer::refusing(errors)).into_response());
-    };
+    }
     let invalid = || Answer::refusing(BTreeSet::from([ErrorCode::InvalidInputResponse]));
     let Ok(payload) = Payload::from_base64(&question.response) else {
         return Ok(Json(invalid()).into_response());
     };
     let address = question.remote_ip.unwrap_or(address);
-    let answer = match state.service.verify(site, address, &payload.json, None).await {
+    let answer = match state.service.verify_at(&sites, address, &payload.json, None).await {
         Ok(judged) => Answer::of(judged),
         Err(CallError::Malformed(_)) => invalid(),
         Err(error) => return Err(error.into()),

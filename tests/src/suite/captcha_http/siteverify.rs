@@ -3,7 +3,23 @@
 use reqwest::header;
 use serde_json::{Value, json};
 
-use super::{Captcha, read};
+use bulkhead_tests::TestHost;
+
+use super::{CONFIG, Captcha, read};
+
+/// Sites that share a secret, as an import may bring them.
+const TWINS: &str = r#"
+    [captcha.sites.twin-a]
+    secret = "twin-secret"
+    algorithm = "SHA-256"
+    difficulty_map = [{ min_visits = 1, cost = 1 }]
+    allowed_origins = ["*"]
+    [captcha.sites.twin-b]
+    secret = "twin-secret"
+    algorithm = "SHA-256"
+    difficulty_map = [{ min_visits = 1, cost = 1 }]
+    allowed_origins = ["*"]
+"#;
 
 /// Posts a form.
 async fn ask(captcha: &Captcha, fields: &[(&str, &str)]) -> Value {
@@ -49,6 +65,42 @@ async fn a_raw_payload_is_accepted_once_from_form_or_json() {
     assert_eq!((status, &answer["success"]), (200, &json!(true)), "{answer}");
     let again = ask(&captcha, &[("secret", "web-secret-new"), ("response", payload)]).await;
     assert_eq!(again["error-codes"], json!(["timeout-or-duplicate"]));
+    captcha.stop().await;
+}
+
+#[tokio::test]
+async fn each_of_several_sites_with_one_secret_is_served() {
+    let captcha = Captcha(TestHost::builder().config(CONFIG).config(TWINS).start().await);
+    let question = async |response: &str| {
+        ask(&captcha, &[("secret", "twin-secret"), ("response", response), ("remoteip", "127.0.0.1")]).await
+    };
+    for site in ["twin-a", "twin-b"] {
+        let body = captcha.solved_by_widget(site).await;
+        let payload = body["payload"].as_str().unwrap();
+        assert_eq!(question(payload).await["success"], true, "{site}");
+        assert_eq!(question(payload).await["error-codes"], json!(["timeout-or-duplicate"]), "{site}");
+
+        let body = captcha.solved_by_widget(site).await;
+        let widget = captcha.post(&format!("/widget/verify?siteKey={site}"));
+        let (_, answer) = read(widget.header(header::ORIGIN, "https://a.example").json(&body)).await;
+        let token = answer["payload"].as_str().unwrap();
+        assert_eq!(question(token).await["success"], true, "{site}");
+        assert_eq!(question(token).await["error-codes"], json!(["timeout-or-duplicate"]), "{site}");
+    }
+    let body = captcha.solved_by_widget("web").await;
+    let foreign = question(body["payload"].as_str().unwrap()).await;
+    assert_eq!(foreign["error-codes"], json!(["invalid-input-response"]));
+    let valid = |site| format!("captcha_requests_total{{outcome=\"valid\",site=\"{site}\"}}");
+    for site in ["twin-a", "twin-b"] {
+        assert_eq!(captcha.0.metric(&valid(site)).await, 3.0, "{site}: two answers and the widget's");
+        assert_eq!(
+            captcha
+                .0
+                .metric(&format!("captcha_rejections_total{{reason=\"bad_signature\",site=\"{site}\"}}"))
+                .await,
+            f64::from(site == "twin-b")
+        );
+    }
     captcha.stop().await;
 }
 
