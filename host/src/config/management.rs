@@ -37,7 +37,7 @@ impl Endpoint {
 pub enum ShowDetails {
     /// Never.
     Never,
-    /// To callers that pass `captcha.auth`.
+    /// To callers that pass `captcha.auth`; with none, to nobody.
     WhenAuthorized,
     /// Always.
     Always,
@@ -119,7 +119,7 @@ fn read_show_details(reader: &mut Reader) -> ShowDetails {
         ("when-authorized", ShowDetails::WhenAuthorized),
         ("always", ShowDetails::Always),
     ];
-    reader.key("show_details", "When health shows its components").choice(&WORDS, ShowDetails::Never)
+    reader.key("show_details", "When health shows its components; when-authorized to callers that pass captcha.auth, so with none to nobody").choice(&WORDS, ShowDetails::Never)
 }
 
 /// The listener of its own, if any, and whether the endpoints are switched off (port -1, as in Spring).

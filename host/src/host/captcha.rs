@@ -69,8 +69,8 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
     }
     let authorized = move |headers: &HeaderMap| {
         let (guard, headers) = (guard.clone(), headers.clone());
-        let admitted = async move { guard.admit(&headers).await.is_ok() };
-        Box::pin(admitted) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
+        let authenticated = async move { guard.authenticates(&headers).await };
+        Box::pin(authenticated) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
     };
     let actuator = ActuatorState {
         metrics: Arc::clone(&parts.metrics),

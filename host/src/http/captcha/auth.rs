@@ -70,6 +70,11 @@ impl Guard {
         self.judge(headers).await.map_err(ApiError::from)
     }
 
+    /// Whether a request's `Authorization` shows who sent it: never without an auth mode, for then nobody has a name.
+    pub async fn authenticates(&self, headers: &HeaderMap) -> bool {
+        !matches!(self.0, Kind::Open) && self.judge(headers).await.is_ok()
+    }
+
     async fn judge(&self, headers: &HeaderMap) -> Result<(), Denied> {
         match &self.0 {
             Kind::Open => Ok(()),
@@ -136,6 +141,8 @@ mod tests {
         for values in [vec![], vec!["first"], vec!["Basic first"], vec!["Bearer "], vec!["Bearer"]] {
             assert_eq!(guard.judge(&headers(&values)).await, Err(Denied::Missing), "{values:?}");
         }
+        assert!(guard.authenticates(&headers(&["Bearer second"])).await);
+        assert!(!guard.authenticates(&headers(&["Bearer third"])).await);
         let twice = headers(&["Bearer first", "Bearer first"]);
         assert_eq!(guard.judge(&twice).await, Err(Denied::Missing));
     }
@@ -144,6 +151,7 @@ mod tests {
     async fn without_a_mode_all_come_in() {
         let guard = Guard::new(&Auth::None).unwrap();
         assert_eq!(guard.judge(&HeaderMap::new()).await, Ok(()));
+        assert!(!guard.authenticates(&headers(&["Bearer first"])).await);
     }
 
     #[test]

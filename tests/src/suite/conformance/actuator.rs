@@ -91,6 +91,20 @@ async fn components_may_be_for_callers_with_credentials() {
 }
 
 #[tokio::test]
+async fn without_credentials_nobody_is_authorised() {
+    let service = Service::start(&with_details("when-authorized")).await;
+    for request in [
+        service.0.client().get(service.0.url("/actuator/health")).bearer_auth(API_KEY),
+        service.0.client().get(service.0.url("/actuator/health")),
+    ] {
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.json().get("components").is_none(), "{}", answer.text);
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_slot_without_its_component_is_alive_and_out_of_service() {
     let builder = TestHost::builder().config(&with_details("always")).component(b"no component".to_vec());
     let service = Service(builder.start().await);
