@@ -2,6 +2,7 @@
 //! store, so that what is written and what is asked agree.
 
 use super::StorageError;
+use crate::config::captcha::SITE_KEY_BYTES;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
@@ -13,9 +14,6 @@ pub const MAX_LIMIT: u32 = 10_000;
 
 /// Most keys of one client in a count: two epochs are needed, the rest is room.
 const MAX_CLIENT_KEYS: usize = 8;
-
-/// Longest site key, bytes.
-const MAX_SITE_BYTES: usize = 255;
 
 /// The last second of the year 9999, which every database can write.
 const LAST_SECOND: u64 = 253_402_300_799;
@@ -100,9 +98,9 @@ pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> 
 
 /// The site key, checked.
 pub(super) fn site_key(site: &str) -> Result<&str, StorageError> {
-    if site.is_empty() || site.len() > MAX_SITE_BYTES || site.chars().any(char::is_control) {
+    if site.is_empty() || site.len() > SITE_KEY_BYTES || site.chars().any(char::is_control) {
         return Err(StorageError::Invalid(format!(
-            "site: 1 to {MAX_SITE_BYTES} bytes without control characters are needed"
+            "site: 1 to {SITE_KEY_BYTES} bytes without control characters are needed"
         )));
     }
     Ok(site)

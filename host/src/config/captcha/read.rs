@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
-    SOURCE_ADDRESS_WINDOW, Secret, Site,
+    SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Secret, Site,
 };
 use crate::config::{
     forms,
@@ -69,7 +69,13 @@ fn read_sites(r: &mut Reader) -> BTreeMap<String, Site> {
         if key.trim().is_empty() {
             r.problem(&path, "a site key must not be empty; name it");
         }
-        if sites.insert(key.nfc().collect::<String>(), site).is_some() {
+        let key: String = key.nfc().collect();
+        if key.len() > SITE_KEY_BYTES || key.chars().any(char::is_control) {
+            let text =
+                format!("a site key has at most {SITE_KEY_BYTES} bytes and no control characters; rename it");
+            r.problem(&path, text);
+        }
+        if sites.insert(key, site).is_some() {
             r.problem(&path, "clashes with another site key once both are in Unicode NFC; rename one");
         }
     }

@@ -71,6 +71,16 @@ fn secrets_rotate_and_are_composed() {
 }
 
 #[test]
+fn site_keys_fit_the_ledger() {
+    let named = |key: &str| format!("[captcha.sites.\"{key}\"]\nsecret = 's'");
+    let longest = "\u{e9}".repeat(127);
+    assert!(loaded(&named(&longest), &[]).config.captcha.sites.contains_key(&longest));
+    for key in ["\u{e9}".repeat(128), "a\\u0000b".to_owned(), "a\\u0085".to_owned(), "a\\tb".to_owned()] {
+        each_refused(&[(&named(&key), "at most 255 bytes and no control characters")]);
+    }
+}
+
+#[test]
 fn unsound_sites_are_refused() {
     let cases = [
         (
