@@ -70,18 +70,22 @@ pub struct CacheSettings {
 }
 
 impl Compiler {
-    /// A compiler with `workers` places and, when asked for, a cache.
-    ///
-    /// # Errors
-    /// When the cache's folder cannot be made.
+    /// A compiler with `workers` places and, when asked for and to be had, a cache.
     pub fn new(
         engine: Arc<Engine>,
         workers: usize,
         cache: Option<CacheSettings>,
         metrics: Arc<Metrics>,
-    ) -> Result<Self, CacheError> {
-        let cache = cache.map(|settings| Cache::open(settings, &engine)).transpose()?.map(Arc::new);
-        Ok(Self { engine, workers: Semaphore::new(workers), cache, metrics })
+    ) -> Self {
+        let cache = cache.and_then(|settings| match Cache::open(settings, &engine) {
+            Ok(cache) => Some(Arc::new(cache)),
+            Err(error) => {
+                metrics.compile_cache("fault");
+                tracing::warn!(%error, "compiled code is not cached, every start compiles");
+                None
+            }
+        });
+        Self { engine, workers: Semaphore::new(workers), cache, metrics }
     }
 
     /// Machine code for `wasm`, from the cache where it is there and whole.

@@ -206,7 +206,7 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     let cache = config.sandbox.cache.then(key).transpose()?;
     let cache = cache.map(|key| CacheSettings { folder: config.data_dir.join(COMPILED), key });
     let workers = config.sandbox.compile_workers;
-    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), workers, cache, Arc::clone(metrics))?);
+    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), workers, cache, Arc::clone(metrics)));
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
 }
 

@@ -141,7 +141,7 @@ async fn a_fault_is_compiled_around() {
     let key = MasterKey::new("key");
     let settings = CacheSettings { folder: kept.folder.path().join("compiled"), key };
     let engine = Arc::clone(&kept.engine);
-    let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics)).unwrap();
+    let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics));
     compiler.compile(EMPTY.into()).await.unwrap();
     compiler.compile(EMPTY.into()).await.unwrap();
     let text = Format::Text.encode(&metrics.gather()).unwrap();
@@ -149,4 +149,16 @@ async fn a_fault_is_compiled_around() {
         let line = format!("bulkhead_compile_cache_total{{result=\"{result}\"}} {count}\n");
         assert!(text.contains(&line), "{line}{text}");
     }
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_had_is_gone_without() {
+    let (folder, engine) = (TempDir::new().unwrap(), engine());
+    fs::write(folder.path().join("compiled"), "a file").unwrap();
+    let metrics = Arc::new(Metrics::new(folder.path().to_owned()).unwrap());
+    let settings = CacheSettings { folder: folder.path().join("compiled"), key: MasterKey::new("key") };
+    let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics));
+    compiler.compile(EMPTY.into()).await.unwrap();
+    let text = Format::Text.encode(&metrics.gather()).unwrap();
+    assert!(text.contains("bulkhead_compile_cache_total{result=\"fault\"} 1\n"), "{text}");
 }

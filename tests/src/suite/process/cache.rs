@@ -123,3 +123,18 @@ async fn code_of_another_data_folder_is_not_accepted() {
     fs::copy(foreign, own).unwrap();
     assert_eq!(serve_once(other.path()).await, FAULT);
 }
+
+#[tokio::test]
+async fn a_host_whose_cache_cannot_be_used_serves() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    fs::write(folder.path().join("data/compiled"), "a file").unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).ready().await;
+    let payload = solved(&host).await;
+    assert_eq!(verdict(&host, &payload).await, valid());
+    let [line] = &host.said("compiled code is not cached, every start compiles")[..] else {
+        panic!("{}", host.text())
+    };
+    assert!(line["error"].as_str().unwrap().contains("sandbox.cache"), "{line}");
+    host.stop().await;
+}
