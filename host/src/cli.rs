@@ -4,6 +4,7 @@ mod captcha;
 mod component;
 mod config;
 mod model;
+mod output;
 mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -75,6 +76,7 @@ pub fn main() -> ExitCode {
             logs::end("");
             ExitCode::SUCCESS
         }
+        Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
             logs::end(&format!("bulkhead: {error:#}\n"));
             ExitCode::FAILURE

@@ -3,7 +3,8 @@ use std::{fs, path::PathBuf};
 use anyhow::Context as _;
 use clap::Subcommand;
 
-use crate::config::import_application_yml;
+use super::output;
+use crate::{config::import_application_yml, telemetry::logs};
 
 /// `bulkhead captcha`.
 #[derive(Debug, Subcommand)]
@@ -22,9 +23,8 @@ impl Command {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let imported = import_application_yml(&text)?;
         for note in &imported.notes {
-            eprintln!("{note}");
+            logs::end(&format!("{note}\n"));
         }
-        print!("{}", imported.toml);
-        Ok(())
+        Ok(output::text(imported.toml)?)
     }
 }

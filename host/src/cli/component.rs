@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::Configuration;
+use super::{Configuration, output};
 use crate::{config::slots::SlotName, host::Host, slots};
 
 /// `bulkhead component`.
@@ -48,7 +48,7 @@ impl Command {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let slot = SlotName::from(slot);
         let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
-        println!("{} may answer for slot {}: {digest}", file.display(), slot.as_str());
-        Ok(())
+        let (file, slot) = (file.display(), slot.as_str());
+        Ok(output::line(format_args!("{file} may answer for slot {slot}: {digest}"))?)
     }
 }

@@ -1,6 +1,6 @@
 use clap::Subcommand;
 
-use super::Configuration;
+use super::{Configuration, output};
 use crate::config;
 
 /// `bulkhead config`.
@@ -18,14 +18,15 @@ impl Command {
             Self::Check(configuration) => {
                 let loaded = configuration.load(Vec::new())?;
                 for warning in &loaded.warnings {
-                    println!("warning: {warning}");
+                    output::line(format_args!("warning: {warning}"))?;
                 }
-                println!("the configuration is good");
+                output::line("the configuration is good")?;
             }
             Self::Reference => {
-                println!("| key | default | unit | meaning |\n| --- | --- | --- | --- |");
+                output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
                 for key in config::reference() {
-                    println!("| `{}` | {} | {} | {} |", key.path, key.default, key.unit, key.doc);
+                    let config::KeyDoc { path, default, unit, doc } = key;
+                    output::line(format_args!("| `{path}` | {default} | {unit} | {doc} |"))?;
                 }
             }
         }

@@ -1,10 +1,18 @@
 //! What the command line says and how it ends.
 
-use std::{fs, net::TcpListener};
+use std::{
+    fs::{self, File},
+    io,
+    net::TcpListener,
+    process::{Command, Output, Stdio},
+};
 
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch};
+use super::{
+    SITE,
+    child::{Launch, program},
+};
 
 #[tokio::test]
 async fn help_lists_commands_and_flags() {
@@ -121,4 +129,32 @@ async fn a_component_file_without_end_is_refused() {
         .await;
     assert_eq!(finished.status.code(), Some(1));
     assert!(finished.stderr.contains("raise sandbox.component_bytes"), "{}", finished.stderr);
+}
+
+/// Runs a command whose standard output goes somewhere else than to the test.
+fn run_into(stdout: impl Into<Stdio>, arguments: &[&str]) -> (Output, String) {
+    let mut command = Command::new(program());
+    let output = command.args(arguments).env_clear().env("HOME", "/").stdout(stdout).output().unwrap();
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    (output, said)
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_fault_and_a_full_disk_is_one() {
+    let folder = TempDir::new().unwrap();
+    let yml = folder.path().join("application.yml");
+    fs::write(&yml, "captcha:\n  hmac-key: a-key-of-more-than-32-characters-for-tests\n").unwrap();
+    let import = ["captcha", "import", yml.to_str().unwrap()];
+    for arguments in [&["config", "reference"][..], &["config", "check"], &import] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let (output, said) = run_into(writer, arguments);
+        assert!(output.status.success() && !said.contains("panicked"), "{arguments:?}: {said}");
+
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let (output, said) = run_into(full, arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        let last = said.lines().last().unwrap();
+        assert!(last.starts_with("bulkhead: cannot write to standard output: "), "{said}");
+    }
 }
