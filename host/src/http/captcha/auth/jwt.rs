@@ -32,6 +32,10 @@ impl JwtCheck {
     /// Lets a token's holder in. A token of an unknown key has the key set looked up once more.
     pub async fn admit(&self, token: &str) -> Result<(), Denied> {
         let header = decode_header(token).map_err(|_| Denied::Invalid)?;
+        // RFC 7515, section 4.1.11: what is critical must be understood, and no extension is.
+        if header.crit.is_some() {
+            return Err(Denied::Invalid);
+        }
         let fits = |key: &&PublicKey| key.fits(header.alg, header.kid.as_deref());
         let mut keys = self.source.keys().await.ok_or(Denied::Unavailable)?;
         if !keys.iter().any(|key| fits(&key)) {
@@ -173,6 +177,19 @@ mod tests {
             "x".into(),
         ] {
             assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{token}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_token_calls_critical_is_not_understood() {
+        let key = new_key();
+        let (check, _) = check(&key);
+        let token =
+            |crit| encode(&Header { crit, ..Header::new(Algorithm::EdDSA) }, &claims(json!({})), &key);
+        assert_eq!(check.admit(&token(None).unwrap()).await, Ok(()));
+        for crit in [vec![], vec!["exp".to_owned()], vec!["urn:example:unknown".to_owned()]] {
+            let refused = check.admit(&token(Some(crit.clone())).unwrap()).await;
+            assert_eq!(refused, Err(Denied::Invalid), "{crit:?}");
         }
     }
 
