@@ -41,7 +41,7 @@ impl Envelope {
 
     /// Reads a body with a `payload`.
     pub fn with_payload(body: &str) -> Result<(Self, Payload), ApiError> {
-        let members = Members::parse(body, "the body")?;
+        let members = Members::of_body(body)?;
         let envelope = Self::read(&members)?;
         let payload = Payload::from_json(members.object("payload")?)?;
         Ok((envelope, payload))
@@ -49,7 +49,7 @@ impl Envelope {
 
     /// Reads a body without one.
     pub fn without_payload(body: &str) -> Result<Self, ApiError> {
-        Self::read(&Members::parse(body, "the body")?)
+        Self::read(&Members::of_body(body)?)
     }
 }
 
@@ -117,6 +117,13 @@ mod tests {
             lacking.as_object_mut().unwrap().remove(name);
             assert_eq!(Envelope::with_payload(&lacking.to_string()).is_ok(), name == "action");
         }
+    }
+
+    #[test]
+    fn twins_in_unknown_members_are_refused() {
+        let twins = body().to_string().replacen('{', r#"{"zz":{"a":1,"a":2},"#, 1);
+        assert_eq!(Envelope::without_payload(&twins).unwrap_err().status, 400);
+        assert_eq!(Envelope::with_payload(&twins).unwrap_err().status, 400);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use super::error::ApiError;
 /// Deepest nesting of objects and arrays in a request, the outermost included.
 const MAX_DEPTH: usize = 32;
 
+/// The member that stays text.
+const PAYLOAD: &str = "payload";
+
 /// The members of a JSON object by name; a name that comes twice is an error.
 #[derive(Debug)]
 pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
@@ -24,6 +27,16 @@ impl<'a> Members<'a> {
                 "too-deep",
                 format!("{what} must not nest deeper than {MAX_DEPTH} levels"),
             ));
+        }
+        Ok(members)
+    }
+
+    /// Takes a body apart. No object in it may have a member twice, except in the payload, which the sandbox reads.
+    pub fn of_body(text: &'a str) -> Result<Self, ApiError> {
+        const WHAT: &str = "the body";
+        let members = Self::parse(text, WHAT)?;
+        for (_, value) in members.0.iter().filter(|(name, _)| *name != PAYLOAD) {
+            refuse_twins(value).map_err(|error| refusal(&error, WHAT))?;
         }
         Ok(members)
     }
@@ -60,6 +73,22 @@ impl<'a> Members<'a> {
             Some(text) if text.starts_with('{') => Ok(text),
             _ => Err(invalid(name, "is required and must be an object")),
         }
+    }
+}
+
+/// Fails when an object in `value` has a member twice. No deeper than [`MAX_DEPTH`], which has been checked.
+fn refuse_twins(value: &RawValue) -> serde_json::Result<()> {
+    let text = value.get();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let members: Members<'_> = serde_json::from_str(text)?;
+            members.0.values().try_for_each(|value| refuse_twins(value))
+        }
+        Some(b'[') => {
+            let values: Vec<&RawValue> = serde_json::from_str(text)?;
+            values.into_iter().try_for_each(refuse_twins)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -171,6 +200,21 @@ mod tests {
     fn only_objects_without_twins_pass() {
         for text in ["[]", "1", "\"x\"", "null", r#"{"a":1,"a":1}"#, r#"{"\u0061":1,"b":2,"a":1}"#] {
             assert_eq!(code(text), "invalid-object", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn twins_are_found_at_any_depth_but_in_the_payload() {
+        for text in [
+            r#"{"zz":{"a":1,"a":2}}"#,
+            r#"{"zz":[0,[{"b":{"x":"\ud800","a":1,"\u0061":2}}]]}"#,
+            r#"{"payload":{},"zz":{"payload":{"a":1,"a":2}}}"#,
+        ] {
+            assert_eq!(Members::of_body(text).unwrap_err().code, "invalid-object", "{text}");
+            assert!(Members::parse(text, "x").is_ok());
+        }
+        for text in [r#"{"payload":{"a":1,"a":2}}"#, r#"{"zz":[{"a":1},{"a":"\ud800"}],"a":1e999}"#] {
+            assert!(Members::of_body(text).is_ok(), "{text}");
         }
     }
 

@@ -94,7 +94,7 @@ fn fields(body: &AnyText) -> Result<impl FnMut(&'static str) -> Option<String>, 
             }
         }
         Format::Json => {
-            let members = Members::parse(&body.text, "the body")?;
+            let members = Members::of_body(&body.text)?;
             for name in NAMES {
                 found.push((name, members.optional(name)?));
             }

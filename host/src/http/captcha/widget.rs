@@ -75,7 +75,7 @@ async fn judge(
     address: IpAddr,
     body: &str,
 ) -> Result<Response, ApiError> {
-    let text = Members::parse(body, "the body")?.required("payload")?;
+    let text = Members::of_body(body)?.required("payload")?;
     let solution = Payload::from_base64(&text)?.solution()?;
     let action = visit.action.as_deref();
     let judged = state.service.verify(visit.site, address, &solution, action).await?;
