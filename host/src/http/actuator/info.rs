@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     extract::State,
-    http::{HeaderMap, Uri, header::HOST},
+    http::{HeaderMap, Uri},
     response::Response,
 };
 use serde_json::{Map, Value, json};
 
 use super::{ActuatorState, media, problem::Problem};
-use crate::config::management::Endpoint;
+use crate::{config::management::Endpoint, http::forwarded::Client};
 
 /// The host itself, as `/actuator/info` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +35,14 @@ pub(super) async fn info(
     media::json(&headers, &uri, &json!({ "application": application }))
 }
 
-/// `GET /actuator`: a link to every exposed endpoint.
+/// `GET /actuator`: a link to every exposed endpoint, as the client reaches it.
 pub(super) async fn links(
     State(state): State<Arc<ActuatorState>>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let root = format!("{}{}", origin(&headers, &uri), state.base());
+    let root = format!("{}{}", client.map_or_else(String::new, |client| origin(&client)), state.base());
     let mut links = Map::new();
     let mut link = |name: &str, path: &str| {
         let href = format!("{root}{path}");
@@ -61,10 +63,7 @@ pub(super) async fn links(
     media::json(&headers, &uri, &json!({ "_links": Value::Object(links) }))
 }
 
-/// Scheme and authority as the request names them; empty, which makes links relative, when it does not.
-fn origin(headers: &HeaderMap, uri: &Uri) -> String {
-    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = uri.authority().map(|authority| authority.as_str()).or(named);
-    let scheme = uri.scheme_str().unwrap_or("http");
-    host.map_or_else(String::new, |host| format!("{scheme}://{host}"))
+/// Scheme and authority that the client used; empty, which makes links relative, when they are not known.
+fn origin(client: &Client) -> String {
+    client.host.as_ref().map_or_else(String::new, |host| format!("{}://{host}", client.scheme))
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::config::management::ShowDetails;
+use crate::{config::management::ShowDetails, http::forwarded::Client};
 
 struct Ill {
     readiness: Status,
@@ -104,7 +104,8 @@ async fn links_name_what_is_exposed() {
     let mut state = well();
     state.management.exposed = [Endpoint::Health, Endpoint::Metrics].into();
     let reply = get(&state, "/actuator").await;
-    let link = |path: &str, templated: bool| json!({ "href": format!("http://h:1/actuator{path}"), "templated": templated });
+    let link =
+        |path: &str, templated: bool| json!({ "href": format!("/actuator{path}"), "templated": templated });
     let expected = json!({ "_links": {
         "self": link("", false),
         "health": link("/health", false),
@@ -113,6 +114,26 @@ async fn links_name_what_is_exposed() {
         "metrics-requiredMetricName": link("/metrics/{requiredMetricName}", true),
     }});
     assert_eq!((reply.status, reply.json()), (StatusCode::OK, expected));
+}
+
+#[tokio::test]
+async fn links_are_those_of_the_client() {
+    let self_link = async |client: Option<Client>| {
+        let mut request =
+            Request::get("/actuator").header(header::HOST, "inside:1").body(Body::empty()).unwrap();
+        if let Some(client) = client {
+            request.extensions_mut().insert(client);
+        }
+        send(&well(), request).await.json()["_links"]["self"]["href"].clone()
+    };
+    let client = |host: Option<&str>| Client {
+        address: [192, 0, 2, 1].into(),
+        scheme: "https",
+        host: host.map(str::to_owned),
+    };
+    assert_eq!(self_link(Some(client(Some("www.example.org")))).await, "https://www.example.org/actuator");
+    assert_eq!(self_link(Some(client(None))).await, "/actuator");
+    assert_eq!(self_link(None).await, "/actuator");
 }
 
 #[tokio::test]
