@@ -144,7 +144,12 @@ impl Host {
         }
         lifecycle.ready();
         let addresses = Addresses { public, admin: admin.local_addr() };
-        tracing::info!(admin = admin.url(), version = env!("CARGO_PKG_VERSION"), "ready");
+        let (admin_url, version) = (admin.url(), env!("CARGO_PKG_VERSION"));
+        if health.report().is_ready() {
+            tracing::info!(admin = admin_url, version, "ready");
+        } else {
+            tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
+        }
         Ok(Self { addresses, lifecycle, servers, ledgers, health, admin })
     }
 

@@ -112,7 +112,8 @@ impl Launch {
         let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
         let (url, admin) = (String::new(), String::new());
         let mut host = Bulkhead { child, stdout, stderr, deaf, client, url, admin };
-        let ready = host.line("ready").await;
+        // Ready or not: the last line of a start names the listener that says which.
+        let ready = host.first("the admin listener", |line| line["admin"].is_string()).await;
         host.admin = ready["admin"].as_str().unwrap().to_owned();
         host.url = host.listener("server.listen");
         host
@@ -195,14 +196,18 @@ impl Bulkhead {
 
     /// Waits for a log line with this message.
     pub async fn line(&self, message: &str) -> Value {
-        let says =
-            |line: &str| serde_json::from_str::<Value>(line).ok().filter(|line| line["message"] == message);
+        self.first(message, |line| line["message"] == message).await
+    }
+
+    /// Waits for the first such log line.
+    async fn first(&self, what: &str, such: impl Fn(&Value) -> bool) -> Value {
+        let says = |line: &str| serde_json::from_str::<Value>(line).ok().filter(&such);
         let mut lines = self.stderr.clone();
         let waited = timeout(PATIENCE, lines.wait_for(|lines| lines.iter().any(|line| says(line).is_some())));
         match waited.await {
             Ok(Ok(lines)) => lines.iter().find_map(|line| says(line)).unwrap(),
-            Ok(Err(_)) => panic!("ended before it said {message:?}:\n{}", self.text()),
-            Err(_) => panic!("did not say {message:?} in time:\n{}", self.text()),
+            Ok(Err(_)) => panic!("ended before it said {what:?}:\n{}", self.text()),
+            Err(_) => panic!("did not say {what:?} in time:\n{}", self.text()),
         }
     }
 

@@ -109,3 +109,19 @@ async fn a_log_that_nobody_reads_holds_up_nobody() {
     assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 200);
     host.stop().await;
 }
+
+#[tokio::test]
+async fn a_start_with_an_empty_slot_does_not_call_itself_ready() {
+    let folder = TempDir::new().unwrap();
+    let component = folder.path().join("guest.wasm");
+    std::fs::write(&component, "no component").unwrap();
+    let slot = format!("slots.captcha.component = \"{}\"\n", component.display());
+    let host = Launch::serve_with(folder.path(), &format!("{slot}{SITE}")).ready().await;
+    assert_eq!(host.status(&host.admin_url("/health/ready")).await, 503);
+    let [line] = &host.said("serving, but not ready; /health/ready says why")[..] else {
+        panic!("{}", host.text())
+    };
+    assert_eq!(line["level"], "WARN");
+    assert!(host.said("ready").is_empty());
+    host.stop().await;
+}
