@@ -102,7 +102,7 @@ families! {
         "Solve time that clients report with a good solution.";
     CAPTCHA_INVALIDATED: Kind::Gauge, "captcha_invalidated_payloads" [] "",
         "Spent payloads that have not expired.";
-    CAPTCHA_VERIFY: Kind::Histogram(TIMES), "captcha_verify_duration_seconds" [] "seconds",
+    CAPTCHA_VERIFY: Kind::Timer(TIMES), "captcha_verify_duration_seconds" [] "seconds",
         "Time to judge a payload.";
     CAPTCHA_ROWS: Kind::Gauge, "captcha_active_rows" ["table"] "",
         "Rows in the ledger that have not expired.";

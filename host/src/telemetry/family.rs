@@ -11,6 +11,8 @@ pub enum Kind {
     Gauge,
     /// Observations by size, with the buckets' upper bounds.
     Histogram(&'static [f64]),
+    /// The same of times, and the greatest of the last two minutes as a gauge `NAME_max`.
+    Timer(&'static [f64]),
     /// Count and sum of observations, and the greatest of the last two minutes as a gauge `NAME_max`.
     Summary,
     /// Work in progress: how many as a gauge `NAME_count`, their ages added up as a gauge `NAME_sum`.
@@ -37,7 +39,7 @@ impl Family {
     pub fn exposed(&self) -> Vec<String> {
         match self.kind {
             Kind::Counter | Kind::Gauge | Kind::Histogram(_) => vec![self.name.to_owned()],
-            Kind::Summary => vec![self.name.to_owned(), format!("{}_max", self.name)],
+            Kind::Summary | Kind::Timer(_) => vec![self.name.to_owned(), format!("{}_max", self.name)],
             Kind::LongTask => vec![format!("{}_count", self.name), format!("{}_sum", self.name)],
         }
     }
@@ -58,7 +60,7 @@ impl Family {
         match self.kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
-            Kind::Histogram(_) => "histogram",
+            Kind::Histogram(_) | Kind::Timer(_) => "histogram",
             Kind::Summary => "summary",
             Kind::LongTask => "gauge",
         }
@@ -66,17 +68,19 @@ impl Family {
 
     /// Turns collected series into the families of [`Self::exposed`], in that order.
     ///
-    /// A summary's series carry their maximum as quantile 1, a long task's count and age as a
+    /// A summary's and a timer's series carry their maximum as quantile 1, a long task's count and age as a
     /// summary's count and sum.
     pub fn expose(&self, series: Vec<Metric>) -> Vec<MetricFamily> {
         let columns = match self.kind {
             Kind::Counter => vec![(MetricType::COUNTER, series)],
             Kind::Gauge => vec![(MetricType::GAUGE, series)],
             Kind::Histogram(_) => vec![(MetricType::HISTOGRAM, series)],
+            Kind::Timer(_) => {
+                let max = gauges(&series, greatest);
+                vec![(MetricType::HISTOGRAM, series), (MetricType::GAUGE, max)]
+            }
             Kind::Summary => {
-                let max = gauges(&series, |metric| {
-                    metric.get_summary().get_quantile().first().map_or(0.0, |q| q.value())
-                });
+                let max = gauges(&series, greatest);
                 let series = series.into_iter().map(without_quantiles).collect();
                 vec![(MetricType::SUMMARY, series), (MetricType::GAUGE, max)]
             }
@@ -110,6 +114,11 @@ fn gauges(series: &[Metric], value: impl Fn(&Metric) -> f64) -> Vec<Metric> {
         beside
     };
     series.iter().map(gauge).collect()
+}
+
+/// The maximum that a series carries as quantile 1.
+fn greatest(metric: &Metric) -> f64 {
+    metric.get_summary().get_quantile().first().map_or(0.0, |quantile| quantile.value())
 }
 
 fn without_quantiles(mut metric: Metric) -> Metric {

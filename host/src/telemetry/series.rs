@@ -6,6 +6,7 @@
 mod high_water;
 mod long_task;
 mod summary;
+mod timer;
 
 use std::{
     collections::HashMap,
@@ -23,6 +24,7 @@ use crate::telemetry::family::{Family, Kind};
 pub use high_water::HighWater;
 pub use long_task::{InProgress, LongTask};
 pub use summary::Summary;
+pub use timer::Timer;
 
 /// The numbers of one series. Clones share them.
 pub trait Cell: Metric + 'static {
@@ -44,7 +46,7 @@ impl Cell for Gauge {
 
 impl Cell for Histogram {
     fn create(family: &Family) -> Result<Self> {
-        let Kind::Histogram(bounds) = family.kind else {
+        let (Kind::Histogram(bounds) | Kind::Timer(bounds)) = family.kind else {
             return Err(Error::Msg(format!("{} is listed without buckets", family.name)));
         };
         Self::with_opts(HistogramOpts::new(family.name, family.help).buckets(bounds.to_vec()))

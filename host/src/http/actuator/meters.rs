@@ -73,21 +73,23 @@ fn statistics(family: &Family, main: &[&Metric], beside: &[&Metric]) -> Vec<(&'s
     let total = if family.unit == "seconds" { "TOTAL_TIME" } else { "TOTAL" };
     let sum = |value: fn(&Metric) -> f64| main.iter().map(|metric| value(metric)).sum::<f64>();
     let gauges = |series: &[&Metric]| series.iter().map(|m| m.get_gauge().get_value()).sum::<f64>();
+    let max = || beside.iter().map(|metric| metric.get_gauge().get_value()).fold(0.0, f64::max);
+    let histogram = || {
+        vec![
+            ("COUNT", sum(|metric| metric.get_histogram().get_sample_count() as f64)),
+            (total, sum(|metric| metric.get_histogram().get_sample_sum())),
+        ]
+    };
     match family.kind {
         Kind::Counter => vec![("COUNT", sum(|metric| metric.get_counter().get_value()))],
         Kind::Gauge => vec![("VALUE", gauges(main))],
-        Kind::Histogram(_) => vec![
-            ("COUNT", sum(|metric| metric.get_histogram().get_sample_count() as f64)),
-            (total, sum(|metric| metric.get_histogram().get_sample_sum())),
+        Kind::Histogram(_) => histogram(),
+        Kind::Timer(_) => histogram().into_iter().chain([("MAX", max())]).collect(),
+        Kind::Summary => vec![
+            ("COUNT", sum(|metric| metric.get_summary().sample_count() as f64)),
+            (total, sum(|metric| metric.get_summary().sample_sum())),
+            ("MAX", max()),
         ],
-        Kind::Summary => {
-            let max = beside.iter().map(|metric| metric.get_gauge().get_value()).fold(0.0, f64::max);
-            vec![
-                ("COUNT", sum(|metric| metric.get_summary().sample_count() as f64)),
-                (total, sum(|metric| metric.get_summary().sample_sum())),
-                ("MAX", max),
-            ]
-        }
         Kind::LongTask => vec![("ACTIVE_TASKS", gauges(main)), ("DURATION", gauges(beside))],
     }
 }

@@ -7,7 +7,7 @@ use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
 use crate::telemetry::{
     catalog,
-    series::{Series, Summary},
+    series::{Series, Summary, Timer},
 };
 
 /// Label of whoever did not prove to be a configured site.
@@ -80,7 +80,7 @@ pub struct Captcha {
     events: Series<IntCounter, 5>,
     solve_time: Series<Summary, 4>,
     invalidated: Series<Gauge, 0>,
-    verify: Histogram,
+    verify: Timer,
     rows: Series<Gauge, 1>,
     cost: Series<Histogram, 1>,
     rejections: Series<IntCounter, 2>,
@@ -100,7 +100,7 @@ impl Captcha {
             events: Series::register(&catalog::CAPTCHA_EVENTS, registry)?,
             solve_time: Series::register(&catalog::CAPTCHA_SOLVE_TIME, registry)?,
             invalidated: Series::register(&catalog::CAPTCHA_INVALIDATED, registry)?,
-            verify: Series::<Histogram, 0>::register(&catalog::CAPTCHA_VERIFY, registry)?.get([]),
+            verify: Series::<Timer, 0>::register(&catalog::CAPTCHA_VERIFY, registry)?.get([]),
             rows: Series::register(&catalog::CAPTCHA_ROWS, registry)?,
             cost: Series::register(&catalog::CAPTCHA_COST, registry)?,
             rejections: Series::register(&catalog::CAPTCHA_REJECTIONS, registry)?,
@@ -150,7 +150,7 @@ impl Captcha {
 
     /// The time that judging a payload took.
     pub fn verified(&self, elapsed: Duration) {
-        self.verify.observe(elapsed.as_secs_f64());
+        self.verify.observe(elapsed);
     }
 
     /// Rows of a table that have not expired; `None` when they could not be counted.

@@ -106,6 +106,7 @@ async fn work_latency_and_rows_are_there() {
     assert_eq!(samples["captcha_verify_duration_seconds_count"], 1.0);
     assert_eq!(samples["captcha_verify_duration_seconds_bucket{le=\"+Inf\"}"], 1.0);
     assert!(samples["captcha_verify_duration_seconds_sum"] > 0.0);
+    assert!(samples["captcha_verify_duration_seconds_max"] > 0.0);
     within_a_minute("rows are counted", async || {
         let samples = service.scrape().await;
         samples["captcha_active_rows{table=\"captcha_request\"}"] == 2.0

@@ -146,6 +146,9 @@ async fn statistics_by_kind() {
     let _request = state.metrics.http.begin();
     let histogram = measured(&state, "bulkhead.compile").await;
     assert_eq!(histogram, [statistic("COUNT", 1.0), statistic("TOTAL_TIME", 0.25)]);
+    state.metrics.captcha.verified(Duration::from_millis(250));
+    let timer = measured(&state, "captcha.verify.duration").await;
+    assert_eq!(timer, [statistic("COUNT", 1.0), statistic("TOTAL_TIME", 0.25), statistic("MAX", 0.25)]);
     let pause = measured(&state, "jvm.gc.pause").await;
     assert_eq!(pause, ["COUNT", "TOTAL_TIME", "MAX"].map(|name| statistic(name, 0.0)));
     let active = measured(&state, "http.server.requests.active").await;
