@@ -126,7 +126,9 @@ enum Mode {
 fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
     const MODES: [(&str, Mode); 3] = [("none", Mode::None), ("api-key", Mode::ApiKey), ("jwt", Mode::Jwt)];
     let mode = r.key("auth", "Who may call, on top of the site credentials").choice(&MODES, Mode::None);
-    let keys = r.key("api_keys", "Bearer keys for auth = \"api-key\"").secrets(API_KEY_CHARS);
+    let keys = r
+        .key("api_keys", "Bearer keys for auth = \"api-key\", at least 32 characters each")
+        .secrets(API_KEY_CHARS);
     let jwt = r.optional_table("jwt", read_jwt);
     if let Some(variable) = spring_security.filter(|_| !r.is_set("auth")) {
         let text = "the Java service asked for tokens here; set captcha.auth to \"jwt\" with \

@@ -1,5 +1,8 @@
 //! README says what is so.
 
+use bulkhead::config::slots::SlotName;
+use bulkhead_tests::host::load;
+
 use super::root;
 
 const BEGIN: &str = "<!-- config reference -->\n";
@@ -17,4 +20,22 @@ fn the_table_of_settings_is_the_one_that_the_host_prints() {
     let printed: Vec<String> = head.into_iter().chain(rows).collect();
     let written: Vec<&str> = table.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(written, printed, "put the output of `bulkhead config reference` between README's markers");
+}
+
+/// The names that README gives for NAME in `table.NAME`.
+fn names(readme: &str, table: &str) -> Vec<String> {
+    let (_, rest) = readme.split_once(&format!("`{table}.NAME` is one of ")).unwrap();
+    let end = rest.find([';', '.']).unwrap();
+    rest[..end].split(',').map(|name| name.trim().trim_matches('`').to_owned()).collect()
+}
+
+#[test]
+fn every_slot_and_service_is_named() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert_eq!(names(&readme, "slots"), SlotName::ALL.map(SlotName::as_str));
+    let services = names(&readme, "services");
+    assert_eq!(services.len(), 4);
+    for name in services {
+        load(&format!("services.{name}.path_prefix = \"/x\""), Vec::new(), Vec::new()).unwrap();
+    }
 }
