@@ -119,7 +119,12 @@ fn read_show_details(reader: &mut Reader) -> ShowDetails {
         ("when-authorized", ShowDetails::WhenAuthorized),
         ("always", ShowDetails::Always),
     ];
-    reader.key("show_details", "When health shows its components; when-authorized to callers that pass captcha.auth, so with none to nobody").choice(&WORDS, ShowDetails::Never)
+    reader
+        .key(
+            "show_details",
+            "When health shows its components; when-authorized needs captcha.auth other than none",
+        )
+        .choice(&WORDS, ShowDetails::Never)
 }
 
 /// The listener of its own, if any, and whether the endpoints are switched off (port -1, as in Spring).
