@@ -6,6 +6,7 @@ mod load;
 mod models;
 mod openai;
 mod operations;
+mod parity;
 mod tei;
 
 use bulkhead_tests::{TestHost, models::ToyModel};
