@@ -23,7 +23,7 @@ Usage: setup <STEP>
 
 Steps:
   components  find or build std for WebAssembly, then build every component into target/components
-  tests       install what the test suite drives: Chromium, PostgreSQL, npm packages
+  tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages
   lint        install what `just lint` runs
 ";
 

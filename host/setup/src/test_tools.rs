@@ -1,4 +1,6 @@
-//! What the test suite drives beside the host: a browser, a database server and npm packages.
+//! What the test suite drives beside the host: a browser, a database server, npm and Python packages.
+
+mod python;
 
 use std::path::Path;
 
@@ -6,11 +8,13 @@ use crate::command::{Outcome, capture, find, program};
 use crate::{apt, files, places};
 
 /// Pinned exactly, since the tests compare with what these very versions do.
-const NPM_PACKAGES: [(&str, &str); 3] = [
+const NPM_PACKAGES: [(&str, &str); 4] = [
     // The captcha widget that the browser test solves with.
     ("altcha", "3.2.2"),
     // The Node server that the benchmark compares with.
     ("altcha-lib", "2.8.0"),
+    // A client of the embedding service; the next major release wants Node.js 22.
+    ("openai", "6.49.0"),
     // Drives the installed Chromium; brings no browser of its own.
     ("playwright-core", "1.64.1"),
 ];
@@ -18,7 +22,8 @@ const NPM_PACKAGES: [(&str, &str); 3] = [
 /// Installs what is missing.
 pub fn install() -> Outcome {
     system_packages()?;
-    npm_packages(&places::target().join("test-tools/node"))
+    npm_packages(&places::target().join("test-tools/node"))?;
+    python::install(&places::target().join("test-tools/python"))
 }
 
 fn system_packages() -> Outcome {
@@ -29,8 +34,11 @@ fn system_packages() -> Outcome {
     if !has_postgresql() {
         wanted.push("postgresql");
     }
+    if !python::is_here() {
+        wanted.push("python3-venv");
+    }
     if wanted.is_empty() {
-        println!("test tools: Chromium and PostgreSQL are here");
+        println!("test tools: Chromium, PostgreSQL and Python are here");
         return Ok(());
     }
     if !apt::is_here() {
@@ -55,7 +63,7 @@ fn npm_packages(folder: &Path) -> Outcome {
         return Ok(());
     }
     if find("node").is_none() || find("npm").is_none() {
-        return Err("node and npm are needed for the browser tests; install Node.js 20 or later".to_owned());
+        return Err("node and npm are needed for tests; install Node.js 20 or later".to_owned());
     }
     println!("test tools: installing {names} with npm");
     files::remove_folder(folder)?;

@@ -1,0 +1,65 @@
+//! Python packages, in a virtual environment of their own.
+
+use std::path::Path;
+
+use crate::command::{Outcome, capture, program, succeeds};
+use crate::files;
+
+/// Every package, pinned exactly, since the tests hold us against what these very versions do.
+const PACKAGES: &str = include_str!("python.txt");
+
+/// Asks for what the packages need: their oldest Python, and the modules that Debian packs apart.
+const PROBE: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
+
+/// What [`PROBE`] asks for.
+const NEEDED: &str = "Python 3.11 or later with its module venv";
+
+/// True when the machine's Python can make the environment.
+pub fn is_here() -> bool {
+    succeeds(&mut program("python3", ["-c", PROBE]))
+}
+
+/// Installs the packages into `folder`; the list written last time tells whether they are the same.
+pub fn install(folder: &Path) -> Outcome {
+    let stamp = folder.join("installed.txt");
+    let python = folder.join("bin/python");
+    let runs = || succeeds(&mut program(&python.to_string_lossy(), ["-c", ""]));
+    let count = names().count();
+    if files::holds(&stamp, PACKAGES.as_bytes()) && runs() {
+        println!("test tools: {count} Python packages are here");
+        return Ok(());
+    }
+    if !is_here() {
+        return Err(format!("{NEEDED} is needed for the tests with real clients; install it as `python3`"));
+    }
+    println!("test tools: installing {count} Python packages with pip");
+    files::remove_folder(folder)?;
+    capture(program("python3", ["-m", "venv"]).arg(folder))?;
+    let list = folder.join("wanted.txt");
+    files::write(&list, PACKAGES.as_bytes())?;
+    let args = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"];
+    let wheels = ["--only-binary", ":all:", "--requirement"];
+    capture(program(&python.to_string_lossy(), args).args(wheels).arg(list))?;
+    files::write(&stamp, PACKAGES.as_bytes())
+}
+
+/// The packages with their versions.
+fn names() -> impl Iterator<Item = &'static str> {
+    PACKAGES.lines().filter(|line| !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_is_pinned() {
+        for line in names() {
+            let (name, version) = line.split_once("==").unwrap_or_default();
+            assert!(!name.is_empty() && version.starts_with(|c: char| c.is_ascii_digit()), "{line}");
+        }
+        for client in ["openai", "huggingface_hub", "langchain-huggingface", "langchain-openai"] {
+            assert!(names().any(|line| line.split("==").next() == Some(client)), "{client}");
+        }
+    }
+}
