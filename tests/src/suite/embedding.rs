@@ -1,6 +1,7 @@
 //! The embedding service over HTTP, with models made by hand.
 
 mod access;
+mod clients;
 mod errors;
 mod load;
 mod models;
