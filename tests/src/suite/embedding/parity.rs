@@ -18,6 +18,7 @@ use bulkhead_inference::{
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 /// A static model with what `potion-base-8M` lacks: `mapping`, `weights`, int8 rows, a Unigram tokeniser.
 const TOKENLEARN: KnownModel = KnownModel {
@@ -145,8 +146,9 @@ fn models_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools/models")
 }
 
-fn load(folder: &Path, dtype: Dtype, kernel: Option<Kernel>) -> Arc<Model> {
-    let cache = Some(models_folder().join(".packed"));
+/// Loads a model, what it packs into `cache`: not where an earlier build may have left it.
+fn load(folder: &Path, cache: &TempDir, dtype: Dtype, kernel: Option<Kernel>) -> Arc<Model> {
+    let cache = Some(cache.path().to_owned());
     let options = LoadOptions { dtype, kernel, cache, ..LoadOptions::default() };
     Arc::new(Model::load(folder, &options).unwrap())
 }
@@ -193,11 +195,12 @@ fn assert_tokens(model: &Model, reference: &Reference) {
 fn encoder(name: &str) {
     let model = known(name).unwrap();
     let (reference, folder) = (Reference::read(model), pulled(model));
-    assert_tokens(&load(&folder, Dtype::Int8, None), &reference);
+    let cache = TempDir::new_in(models_folder()).unwrap();
+    assert_tokens(&load(&folder, &cache, Dtype::Int8, None), &reference);
     for kernel in Kernel::available() {
         for (dtype, least) in [(Dtype::Int8, EIGHT_BITS), (Dtype::Float32, EXACT)] {
             let what = format!("{name}, {}, {kernel}", dtype.name());
-            let model = load(&folder, dtype, Some(kernel));
+            let model = load(&folder, &cache, dtype, Some(kernel));
             assert_parity(&what, &model, &reference, kernel, least);
         }
     }
@@ -205,7 +208,8 @@ fn encoder(name: &str) {
 
 fn static_model(model: &KnownModel) {
     let (reference, folder) = (Reference::read(model), pulled(model));
-    let loaded = load(&folder, Dtype::default(), None);
+    let cache = TempDir::new_in(models_folder()).unwrap();
+    let loaded = load(&folder, &cache, Dtype::default(), None);
     assert_tokens(&loaded, &reference);
     assert_parity(model.name, &loaded, &reference, Kernel::detect(), EXACT);
 }
