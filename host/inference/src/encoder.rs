@@ -13,7 +13,7 @@ pub(crate) mod tests;
 use std::path::{Path, PathBuf};
 
 use crate::error::{EmbedError, LoadError};
-use crate::kernels::{Activation, Kernel, Operations};
+use crate::kernels::{Kernel, Operations};
 use crate::packed::Packed;
 use crate::pooling::Pooling;
 use config::Config;
@@ -74,10 +74,7 @@ impl Encoder {
     /// When a file is missing or malformed, the architecture is not served, or the processor does not run the
     /// kernel asked for.
     pub fn open(folder: &Path, options: &EncoderOptions) -> Result<Self, LoadError> {
-        let mut config = Config::read(folder)?;
-        if options.dtype == Dtype::Int8 && config.activation == Activation::Gelu {
-            config.activation = Activation::GeluCoarse;
-        }
+        let config = Config::read(folder)?;
         let kernel = options.kernel.unwrap_or_else(Kernel::detect);
         let operations = kernel.operations().ok_or_else(|| LoadError::Kernel {
             kernel: kernel.name(),

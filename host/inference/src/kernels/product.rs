@@ -12,8 +12,6 @@ use super::rows::activate;
 pub(crate) enum Activation {
     /// `x / 2 * (1 + erf(x / sqrt 2))`, to about 1e-6.
     Gelu,
-    /// The same to about 2e-5, which is far below the int8 step it is followed by.
-    GeluCoarse,
     /// GELU by its tanh formula.
     GeluTanh,
     /// `max(x, 0)`.

@@ -9,18 +9,6 @@ use super::product::Activation;
 const EXP2: [f32; 6] = [1.0, 0.693_146_94, 0.240_221_2, 0.055_507_135, 0.009_675_542, 0.001_327_646_1];
 /// The same to 7.5e-5, for probabilities that end in eight bits.
 const EXP2_COARSE: [f32; 4] = [0.999_928, 0.693_261, 0.242_611_14, 0.055_171_57];
-/// `x P(x^2)` is the normal distribution function less 1/2 on |x| at most `COARSE_LIMIT`, where it is 1/2;
-/// weighted minimax fit, error of `x Phi(x)` below 2e-4.
-const NORMAL_COARSE: [f32; 7] = [
-    0.397_969_16,
-    -0.064_730_845,
-    0.008_857_845,
-    -0.000_834_054_8,
-    5.024_550_4e-5,
-    -1.724_151e-6,
-    2.542_424_4e-8,
-];
-const COARSE_LIMIT: f32 = 3.9;
 /// Abramowitz and Stegun 7.1.26: `erf x = 1 - (a1 t + .. + a5 t^5) e^(-x^2)`, `t = 1 / (1 + p x)`; error 1.5e-7.
 const ERF_P: f32 = 0.327_591_1;
 const ERF: [f32; 5] = [0.254_829_6, -0.284_496_72, 1.421_413_8, -1.453_152_1, 1.061_405_4];
@@ -72,11 +60,6 @@ pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V
     unsafe {
         match activation {
             Activation::Relu => L::max(x, L::splat(0.0)),
-            Activation::GeluCoarse => {
-                let y = L::min(L::max(x, L::splat(-COARSE_LIMIT)), L::splat(COARSE_LIMIT));
-                let p = polynomial::<L>(L::mul(y, y), &NORMAL_COARSE);
-                L::mul(x, L::fma(y, p, L::splat(0.5)))
-            }
             Activation::Gelu => {
                 // Phi(x) = 1 - q for x over 0, q else, with q = polynomial(t) e^(-x^2/2) / 2 at |x|/sqrt 2.
                 let size = L::max(x, L::sub(L::splat(0.0), x));
