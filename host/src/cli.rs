@@ -27,7 +27,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve until SIGTERM or SIGINT.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),

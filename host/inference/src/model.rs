@@ -103,7 +103,7 @@ pub struct Model {
 }
 
 enum Network {
-    Encoder(Box<Encoder>, Pooling, Tokenizer),
+    Encoder(Box<Encoder>, Pooling, Box<Tokenizer>),
     Static(Box<StaticModel>),
     /// A static model in the batches of an encoder, which panics at one token id and fails at another.
     #[cfg(test)]
@@ -149,7 +149,10 @@ impl Model {
             prompts: folder.prompts.by_name.clone(),
             weights_sha256: hex::encode(encoder.weights_sha256()),
         };
-        Ok(Self { description, network: Network::Encoder(Box::new(encoder), folder.pooling, tokenizer) })
+        Ok(Self {
+            description,
+            network: Network::Encoder(Box::new(encoder), folder.pooling, Box::new(tokenizer)),
+        })
     }
 
     fn static_model(folder: &ModelFolder, options: &LoadOptions) -> Result<Self, LoadError> {
@@ -234,6 +237,7 @@ impl Model {
         match &self.network {
             Network::Encoder(encoder, pooling, _) => encoder.embed(ids, offsets, *pooling, scratch, out),
             #[cfg(test)]
+            #[allow(clippy::panic)]
             Network::Faulty { panics_at, .. } if ids.contains(panics_at) => panic!("poison"),
             #[cfg(test)]
             Network::Faulty { fails_at, .. } if ids.contains(fails_at) => {

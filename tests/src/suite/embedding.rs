@@ -85,6 +85,19 @@ impl Service {
         self.send(request.header("content-type", "application/json").body(body)).await
     }
 
+    /// Waits until a series of the service's own metrics is as it should be.
+    async fn wait_for(&self, series: &str, is_right: impl Fn(f64) -> bool) {
+        for _ in 0..3000 {
+            let text = self.get("/metrics").await.text;
+            let value = text.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+            if value.is_some_and(&is_right) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("{series} does not become what it should");
+    }
+
     async fn stop(self) {
         self.host.stop().await;
     }

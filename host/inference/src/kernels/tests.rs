@@ -178,11 +178,9 @@ fn activations_are_exact_enough() {
     let panels = PanelsF32 { data: &data, k: 1, bias: &bias };
     for kernel in Kernel::available() {
         let operations = kernel.operations().unwrap();
-        for (activation, tolerance) in [
-            (Activation::Gelu, 1e-6),
-            (Activation::GeluTanh, 2e-6),
-            (Activation::Relu, 0.0),
-        ] {
+        for (activation, tolerance) in
+            [(Activation::Gelu, 1e-6), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
+        {
             let mut out = vec![0.0; rows * LANES];
             operations.linear_f32(&x, rows, &panels, &mut out, LANES, Finish::Activate(activation));
             for (x, found) in x.iter().zip(out.chunks(LANES)) {

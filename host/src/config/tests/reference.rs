@@ -13,7 +13,10 @@ fn label(path: &[String]) -> String {
         ["slots", "captcha", "config", _] => "slots.captcha.config.KEY".to_owned(),
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", name, rest] if *name != "captcha" => format!("slots.NAME.{rest}"),
-        ["services", name, rest] if *name != "captcha" => format!("services.NAME.{rest}"),
+        ["embedding", "default_prompts", _] => "embedding.default_prompts.KEY".to_owned(),
+        ["services", name, rest] if !["captcha", "embedding"].contains(name) => {
+            format!("services.NAME.{rest}")
+        }
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),
         other => other.join("."),
     }

@@ -62,7 +62,11 @@ pub fn path_names(
         }
         let named = models.iter().position(|model| model.value == key);
         match named.or_else(|| models.iter().position(|model| model.id == key)) {
-            Some(found) => given.iter_mut().nth(found).into_iter().for_each(|aliases| aliases.push(alias)),
+            Some(found) => {
+                if let Some(aliases) = given.get_mut(found) {
+                    aliases.push(alias);
+                }
+            }
             None if missing.contains(&key.as_str()) => {}
             None => {
                 return Err(NameError::UnknownKey(key.clone(), list(models.iter().map(|model| model.value))));

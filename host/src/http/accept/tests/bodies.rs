@@ -34,7 +34,7 @@ async fn the_answer_to_a_large_unread_body_arrives() {
         let answer = host.send(request).await;
         let status = if path == "/echo" { "413" } else { "404" };
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
-        assert!(answer.ends_with("}}"), "{answer}");
+        assert!(answer.ends_with(r#""}"#), "{answer}");
     }
     host.stop().await;
 }
