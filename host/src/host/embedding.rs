@@ -7,13 +7,13 @@ use axum::Router;
 use super::Parts;
 use crate::{
     http::embedding::{self, EmbeddingState},
-    services::embedding::EmbeddingService,
+    services::embedding::{EmbeddingService, models_dir},
 };
 
 /// Loads the models and gives back the service's routes.
 pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
     let settings = parts.config.embedding.clone();
-    let folder = parts.config.models_dir();
+    let folder = models_dir(parts.config);
     let metrics = Arc::clone(&parts.metrics);
     let start = move || EmbeddingService::start(&settings, &folder, metrics);
     let service = tokio::task::spawn_blocking(start).await??;

@@ -1,26 +1,26 @@
 //! The embedding service: which models it serves under which names, and one way to embed for HTTP and for guests.
 
 mod names;
+mod wanted;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use bulkhead_inference::{
-    catalog,
     engine::{Embedded, Engine, EngineOptions, Failure, Request, Stats},
-    error::{LoadError, SourceError},
+    error::LoadError,
     model::{EmbedOptions, LoadOptions, Model, TextError, TruncationSide},
-    source::{
-        self, Resolved,
-        hub::{self, HubModel, HubSettings},
-    },
     tokenizer::Token,
 };
 
-pub use self::names::NameError;
+use self::wanted::Wanted;
+pub use self::{
+    names::NameError,
+    wanted::{PACKED, models_dir},
+};
 use crate::{
     config::embedding::Embedding as Settings,
     telemetry::{Metrics, metrics::Spent},
@@ -363,45 +363,6 @@ impl From<Failure> for Refusal {
             Failure::Internal(reason) => {
                 tracing::error!(reason, "inference failed");
                 Self::Internal
-            }
-        }
-    }
-}
-
-/// Folder of packed weights and tokenisers, among the models.
-pub const PACKED: &str = ".packed";
-
-/// A configured model before it is loaded.
-struct Wanted {
-    /// As configured.
-    value: String,
-    id: String,
-    /// Its folder, or how to get it.
-    folder: Result<PathBuf, String>,
-}
-
-impl Wanted {
-    /// A path where there is something, else a model that has been pulled, else one in the hub's cache.
-    fn find(value: &str, models_dir: &Path) -> Self {
-        let found = source::resolve(value, models_dir).or_else(|error| {
-            let cached = HubModel::parse(value).ok();
-            let cached = cached.and_then(|model| hub::find_cached(&model, &HubSettings::from_environment()));
-            cached.map(|found| Resolved { id: found.id, folder: found.folder }).ok_or(error)
-        });
-        match found {
-            Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
-            Err(error) => {
-                // The id that it would have; a path of this machine is nobody else's business.
-                let name = value.trim_end_matches('/');
-                let id = match value.starts_with(['/', '.']) {
-                    true => name.rsplit('/').next().unwrap_or(name),
-                    false => catalog::known(name).map_or(name, |model| model.id),
-                };
-                let remedy = match error {
-                    SourceError::Missing { hint, .. } => hint,
-                    error => error.to_string(),
-                };
-                Self { value: value.to_owned(), id: id.to_owned(), folder: Err(remedy) }
             }
         }
     }

@@ -22,6 +22,8 @@ use crate::captcha_http::solver;
 
 /// One site whose challenges are solved at once.
 const SITE: &str = r#"
+    [services.embedding]
+    enabled = false
     [captcha.sites.shop]
     secret = "shop-secret"
     algorithm = "SHA-256"

@@ -10,6 +10,8 @@ use bulkhead_inference::{
     model::{EmbedOptions, Model},
 };
 
+use crate::cli::output;
+
 /// Time that each line measures.
 const TURN: Duration = Duration::from_secs(2);
 /// Longest time that one request may take.
@@ -42,8 +44,8 @@ fn text(words: usize, salt: usize) -> String {
 pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
     let (about, model) = (model.description().clone(), Arc::new(model));
     let engine = Engine::start(EngineOptions { threads, ..EngineOptions::default() })?;
-    println!("{} dimensions, {}, {} threads", about.dims, about.dtype, engine.threads());
-    println!("{:>8} {:>8} {:>12} {:>12}", "words", "batch", "texts/s", "tokens/s");
+    output::line(format_args!("{} dimensions, {}, {} threads", about.dims, about.dtype, engine.threads()))?;
+    output::line(format_args!("{:>8} {:>8} {:>12} {:>12}", "words", "batch", "texts/s", "tokens/s"))?;
     for words in LENGTHS {
         for batch in BATCHES {
             let texts: Vec<String> = (0..batch).map(|salt| text(words, salt)).collect();
@@ -57,7 +59,7 @@ pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
             }
             let seconds = since.elapsed().as_secs_f64();
             let (texts, tokens) = (count as f64 / seconds, tokens as f64 / seconds);
-            println!("{words:>8} {batch:>8} {texts:>12.0} {tokens:>12.0}");
+            output::line(format_args!("{words:>8} {batch:>8} {texts:>12.0} {tokens:>12.0}"))?;
         }
     }
     Ok(())

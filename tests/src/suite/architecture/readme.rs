@@ -36,6 +36,7 @@ fn every_slot_and_service_is_named() {
     let services = names(&readme, "services");
     assert_eq!(services.len(), 4);
     for name in services {
-        load(&format!("services.{name}.path_prefix = \"/x\""), Vec::new(), Vec::new()).unwrap();
+        let text = format!("data_dir = \"/data\"\nservices.{name}.path_prefix = \"/x\"");
+        load(&text, Vec::new(), Vec::new()).unwrap();
     }
 }

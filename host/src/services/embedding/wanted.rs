@@ -1,0 +1,61 @@
+//! Which folder a configured model means.
+
+use std::path::{Path, PathBuf};
+
+use bulkhead_inference::{
+    catalog,
+    error::SourceError,
+    source::{
+        self, Resolved,
+        hub::{self, HubModel, HubSettings},
+    },
+};
+
+use crate::config::Config;
+
+/// Folder of pulled models, in the data folder.
+const MODELS_DIR: &str = "models";
+/// Folder of packed weights and tokenisers, among the models.
+pub const PACKED: &str = ".packed";
+
+/// A configured model before it is loaded.
+pub(super) struct Wanted {
+    /// As configured.
+    pub(super) value: String,
+    /// Canonical id.
+    pub(super) id: String,
+    /// Its folder, or how to get it.
+    pub(super) folder: Result<PathBuf, String>,
+}
+
+impl Wanted {
+    /// A path where there is something, else a model that has been pulled, else one in the hub's cache.
+    pub(super) fn find(value: &str, models_dir: &Path) -> Self {
+        let found = source::resolve(value, models_dir).or_else(|error| {
+            let cached = HubModel::parse(value).ok();
+            let cached = cached.and_then(|model| hub::find_cached(&model, &HubSettings::from_environment()));
+            cached.map(|found| Resolved { id: found.id, folder: found.folder }).ok_or(error)
+        });
+        match found {
+            Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
+            Err(error) => {
+                // The id that it would have; a path of this machine is nobody else's business.
+                let name = value.trim_end_matches('/');
+                let id = match value.starts_with(['/', '.']) {
+                    true => name.rsplit('/').next().unwrap_or(name),
+                    false => catalog::known(name).map_or(name, |model| model.id),
+                };
+                let remedy = match error {
+                    SourceError::Missing { hint, .. } => hint,
+                    error => error.to_string(),
+                };
+                Self { value: value.to_owned(), id: id.to_owned(), folder: Err(remedy) }
+            }
+        }
+    }
+}
+
+/// Folder of pulled models.
+pub fn models_dir(config: &Config) -> PathBuf {
+    config.embedding.models_dir.clone().unwrap_or_else(|| config.data_dir.join(MODELS_DIR))
+}
