@@ -24,7 +24,8 @@ const CONFIG: &str = r#"
 "#;
 
 /// Every template that the listener serves.
-const ROUTES: [&str; 16] = [
+const ROUTES: [&str; 17] = [
+    "/",
     "UNKNOWN",
     "/actuator",
     "/actuator/",
