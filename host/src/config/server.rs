@@ -7,6 +7,7 @@ use std::{
 };
 
 use ipnet::IpNet;
+use tracing::Level;
 
 use super::{forms, reader::Reader};
 
@@ -24,6 +25,15 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const BODY_BYTES: usize = 1 << 20;
 /// As long as orchestrators wait by default before they kill.
 pub const DRAIN: Duration = Duration::from_secs(30);
+
+/// The log levels by name, the most important first.
+pub(super) const LEVELS: [(&str, Level); 5] = [
+    ("error", Level::ERROR),
+    ("warn", Level::WARN),
+    ("info", Level::INFO),
+    ("debug", Level::DEBUG),
+    ("trace", Level::TRACE),
+];
 
 /// A certificate chain and its private key, both PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,15 +132,7 @@ impl Admin {
 
 impl Log {
     pub(super) fn read(reader: &mut Reader) -> Self {
-        use tracing::Level;
         const FORMATS: [(&str, LogFormat); 2] = [("human", LogFormat::Human), ("json", LogFormat::Json)];
-        const LEVELS: [(&str, Level); 5] = [
-            ("error", Level::ERROR),
-            ("warn", Level::WARN),
-            ("info", Level::INFO),
-            ("debug", Level::DEBUG),
-            ("trace", Level::TRACE),
-        ];
         reader.table("log", |r| Self {
             format: r
                 .key("format", "Readable lines or JSON objects, on standard error")
@@ -164,5 +166,5 @@ pub struct Log {
     /// Readable or JSON lines.
     pub format: LogFormat,
     /// The least important level that is written.
-    pub level: tracing::Level,
+    pub level: Level,
 }

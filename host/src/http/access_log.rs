@@ -10,12 +10,14 @@ use std::{
 use axum::{
     body::{Body, Bytes},
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode},
+    http::StatusCode,
     middleware::Next,
     response::Response,
 };
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tracing::Span;
+
+use crate::telemetry::metrics::method_label;
 
 /// Stands for the route in the log where none matched.
 const UNMATCHED: &str = "unmatched";
@@ -72,7 +74,7 @@ pub async fn record(
         observer,
         span: Span::current(),
         served: Served { service: HOST, error: None },
-        method: method_label(request.method()),
+        method: method_label(request.method().as_str()),
         route: request.extensions().get().cloned(),
         status: None,
         start: Instant::now(),
@@ -82,12 +84,6 @@ pub async fn record(
     entry.status = Some(response.status());
     entry.served = response.extensions().get().copied().unwrap_or(entry.served);
     response.map(|inner| Body::new(Recorded { inner, entry }))
-}
-
-/// The methods are bounded because they become labels.
-fn method_label(method: &Method) -> &'static str {
-    const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
 }
 
 /// A line in the making; written when dropped.

@@ -12,14 +12,14 @@ use std::{
 use bulkhead_inference::{
     engine::{Embedded, Engine, EngineOptions, Failure, Request, Stats},
     error::LoadError,
-    model::{EmbedOptions, LoadOptions, Model, TextError, TruncationSide},
+    model::{EmbedOptions, Model, TextError, TruncationSide},
     tokenizer::Token,
 };
 
 use self::wanted::Wanted;
 pub use self::{
     names::NameError,
-    wanted::{PACKED, models_dir},
+    wanted::{load_options, models_dir, packed_dir},
 };
 use crate::{
     config::embedding::Embedding as Settings,
@@ -123,12 +123,7 @@ impl EmbeddingService {
     pub fn start(settings: &Settings, models_dir: &Path, metrics: Arc<Metrics>) -> Result<Self, StartError> {
         let wanted: Vec<Wanted> =
             settings.models.iter().map(|value| Wanted::find(value, models_dir)).collect();
-        let options = LoadOptions {
-            dtype: settings.dtype,
-            kernel: settings.kernel,
-            cache: Some(models_dir.join(PACKED)),
-            max_input_length: settings.max_input_length,
-        };
+        let options = load_options(settings, models_dir);
         let loaded = std::thread::scope(|scope| {
             let load = |wanted: &Wanted| {
                 let (folder, options) = (wanted.folder.clone().ok(), options.clone());

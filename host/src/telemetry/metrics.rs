@@ -23,7 +23,7 @@ use crate::{
 
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use embedding::{Embedding, EmbeddingCall, Spent};
-pub use http::{Answered, Http};
+pub use http::{Answered, Http, method_label};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use slot::SlotMetrics;

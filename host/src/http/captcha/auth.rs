@@ -6,13 +6,14 @@ mod jwt;
 
 use std::path::PathBuf;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use thiserror::Error;
 
 use self::jwt::JwtCheck;
 use super::error::ApiError;
 use crate::{
     config::captcha::{Auth, Secret},
+    http::bearer,
     keys::ApiKeys,
 };
 
@@ -102,24 +103,16 @@ impl From<Denied> for ApiError {
     }
 }
 
-/// The token of the only `Authorization: Bearer` header.
+/// The request's bearer token.
 fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Denied::Missing);
-    };
-    let (scheme, token) = value.to_str().ok().and_then(|v| v.split_once(' ')).ok_or(Denied::Missing)?;
-    match token.trim() {
-        token if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
-        _ => Err(Denied::Missing),
-    }
+    bearer::token(headers).ok_or(Denied::Missing)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use axum::http::HeaderValue;
+    use axum::http::{HeaderValue, header};
 
     use super::*;
 

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use bulkhead_inference::{
     catalog,
     error::SourceError,
+    model::LoadOptions,
     source::{
         self, Resolved,
         hub::{self, HubModel, HubSettings},
     },
 };
 
-use crate::config::Config;
+use crate::config::{Config, embedding::Embedding};
 
 /// Folder of pulled models, in the data folder.
 const MODELS_DIR: &str = "models";
 /// Folder of packed weights and tokenisers, among the models.
-pub const PACKED: &str = ".packed";
+const PACKED: &str = ".packed";
 
 /// A configured model before it is loaded.
 pub(super) struct Wanted {
@@ -58,4 +59,19 @@ impl Wanted {
 /// Folder of pulled models.
 pub fn models_dir(config: &Config) -> PathBuf {
     config.embedding.models_dir.clone().unwrap_or_else(|| config.data_dir.join(MODELS_DIR))
+}
+
+/// Folder of packed weights and tokenisers, below that of the models.
+pub fn packed_dir(models_dir: &Path) -> PathBuf {
+    models_dir.join(PACKED)
+}
+
+/// How models are loaded.
+pub fn load_options(settings: &Embedding, models_dir: &Path) -> LoadOptions {
+    LoadOptions {
+        dtype: settings.dtype,
+        kernel: settings.kernel,
+        cache: Some(packed_dir(models_dir)),
+        max_input_length: settings.max_input_length,
+    }
 }

@@ -85,8 +85,8 @@ impl Http {
     }
 }
 
-/// The label of a method.
-pub(super) fn method_label(method: &str) -> &'static str {
+/// The label of a method: its name, if it is one of HTTP's own. A client may invent others, and labels are bounded.
+pub fn method_label(method: &str) -> &'static str {
     METHODS.into_iter().find(|name| *name == method).unwrap_or(OTHER_METHOD)
 }
 

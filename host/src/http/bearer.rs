@@ -1,0 +1,41 @@
+//! `Authorization: Bearer`, as RFC 6750 has it.
+
+use axum::http::{HeaderMap, header};
+
+/// The token of the only `Authorization: Bearer` header.
+pub fn token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read(lines: &[&str]) -> Option<String> {
+        let lines = lines.iter().map(|line| (header::AUTHORIZATION, line.parse().unwrap()));
+        token(&HeaderMap::from_iter(lines)).map(str::to_owned)
+    }
+
+    #[test]
+    fn the_scheme_s_case_and_space_around_the_token_do_not_matter() {
+        for line in ["Bearer key", "bearer key", "BEARER   key \t"] {
+            assert_eq!(read(&[line]).as_deref(), Some("key"), "{line}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_token() {
+        for lines in [&["Basic key"][..], &["key"], &["Bearer"], &["Bearer "], &[]] {
+            assert_eq!(read(lines), None, "{lines:?}");
+        }
+        let mut twice = HeaderMap::new();
+        twice.append(header::AUTHORIZATION, "Bearer a".parse().unwrap());
+        twice.append(header::AUTHORIZATION, "Bearer a".parse().unwrap());
+        assert_eq!(token(&twice), None);
+    }
+}
