@@ -2,9 +2,11 @@
 
 mod clocks;
 mod config;
+mod embeddings;
 mod keys;
 mod ledger;
 mod logging;
+mod nn;
 mod pow;
 mod random;
 
@@ -14,8 +16,14 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use self::logging::LogBudget;
+pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
 use crate::{
-    config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment, storage::Ledger,
+    config::slots::{Slot, SlotName},
+    inference::Gate,
+    keys::KeyRing,
+    pow::Pow,
+    sandbox::Compartment,
+    storage::Ledger,
     telemetry::Metrics,
 };
 
@@ -29,6 +37,7 @@ pub mod bindings {
             default: trappable,
             "bulkhead:host/pow": async | trappable,
             "bulkhead:host/ledger": async | trappable,
+            "bulkhead:host/embeddings": async | trappable,
         },
     });
 }
@@ -49,6 +58,10 @@ pub struct Backing {
     pub pow: Arc<Pow>,
     /// What `bulkhead:host/ledger` remembers in; none where the slot's service keeps none.
     pub ledger: Option<Ledger>,
+    /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
+    pub models: Gate,
+    /// Most bytes that the tensors of one call may take together.
+    pub tensor_bytes: usize,
     /// The slot's log budget.
     pub log: LogBudget,
     /// Where dropped log text is counted.
@@ -56,15 +69,17 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// A slot's backing with nothing in it yet but a log budget of `log_bytes_per_second`.
-    pub fn new(slot: SlotName, log_bytes_per_second: u32, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
+    /// A slot's backing under its `settings`, with nothing in it yet but what every slot has.
+    pub fn new(slot: SlotName, settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
         Self {
             slot,
             config: BTreeMap::new(),
             keys: KeyRing::default(),
             pow,
             ledger: None,
-            log: LogBudget::new(log_bytes_per_second),
+            models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
+            tensor_bytes: settings.limits.memory_bytes,
+            log: LogBudget::new(settings.limits.log_bytes_per_second),
             metrics,
         }
     }
@@ -77,6 +92,8 @@ pub struct Capabilities {
     /// First characters of the component's digest, for attribution.
     pub version: Arc<str>,
     table: ResourceTable,
+    /// Bytes of the tensors in the table.
+    tensor_bytes: usize,
     // Made when first asked for: most calls use few of them.
     clocks: Option<WasiClocksCtx>,
     random: Option<WasiRandomCtx>,
@@ -91,7 +108,7 @@ impl std::fmt::Debug for Capabilities {
 impl Capabilities {
     /// Fresh state for one call.
     pub fn new(backing: Arc<Backing>, version: Arc<str>) -> Self {
-        Self { backing, version, table: ResourceTable::new(), clocks: None, random: None }
+        Self { backing, version, table: ResourceTable::new(), tensor_bytes: 0, clocks: None, random: None }
     }
 }
 
@@ -147,11 +164,18 @@ pub const INTERFACES: &[&Interface] = &[
     &keys::KEYS,
     &pow::POW,
     &ledger::LEDGER,
+    &nn::ERRORS,
+    &nn::TENSOR,
+    &nn::INFERENCE,
+    &nn::GRAPH,
+    &embeddings::EMBEDDINGS,
 ];
 
 /// Nobody.
 const NO_SLOT: &[SlotName] = &[];
 /// All slots.
 const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
+/// Where tickets are read.
+const TICKETS: &[SlotName] = &[SlotName::Triage, SlotName::Answer];
 /// The captcha slot only.
 const CAPTCHA: &[SlotName] = &[SlotName::Captcha];

@@ -3,6 +3,7 @@
 mod captcha;
 mod embedding;
 mod health;
+mod models;
 mod observe;
 
 use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin},
+    capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
         Config,
@@ -27,6 +29,7 @@ use crate::{
         listen,
         tls::Certificates,
     },
+    inference::{Gate, Inference},
     keys::MasterKey,
     pow::Pow,
     slots::Yard,
@@ -67,6 +70,8 @@ struct Parts<'a> {
     config: &'a Config,
     yard: Yard,
     pow: Arc<Pow>,
+    /// None where nobody embeds.
+    inference: Option<Arc<Inference>>,
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
 }
@@ -78,7 +83,17 @@ impl<'a> Parts<'a> {
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        Ok(Self { config, yard, pow: Arc::new(pow), metrics, health })
+        Ok(Self { config, yard, pow: Arc::new(pow), inference: None, metrics, health })
+    }
+
+    /// A slot's backing, before its service has added to it.
+    fn backing(&self, slot: SlotName) -> Backing {
+        let settings = self.config.slots.get(slot);
+        let (pow, metrics) = (Arc::clone(&self.pow), Arc::clone(&self.metrics));
+        let figures = metrics.slot_inference(slot);
+        let mut backing = Backing::new(slot, settings, pow, metrics);
+        backing.models = Gate::new(slot, settings, self.inference.clone(), figures);
+        backing
     }
 }
 
@@ -114,11 +129,12 @@ impl Host {
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let health = Arc::new(HostHealth::new(lifecycle.clone()));
-        let parts = Parts::new(&config, Arc::clone(&health))?;
+        let mut parts = Parts::new(&config, Arc::clone(&health))?;
 
         let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
+        parts.inference = models::load(&parts).await?;
         let ledgers = services(&parts, &mut listeners).await?;
 
         let layers = Layers {
@@ -231,8 +247,8 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
 /// Builds every service that is on, and gives back the ledgers to close.
 async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Vec<Ledger>> {
     let services = &parts.config.services;
-    if services.embedding.enabled {
-        let router = embedding::build(parts).await?;
+    if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
+        let router = embedding::build(parts, inference);
         listeners.add(&services.embedding, "services.embedding.listen", router);
     }
     if services.tickets.enabled {

@@ -7,10 +7,11 @@
 //! ```text
 //! cli, host            the command line; the host as one thing
 //! admin, http          operators and requests
-//! services             what a slot is asked, in typed WIT records; which models embed
+//! services             what a slot is asked, in typed WIT records
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
+//! inference            loaded models and the threads that embed with them
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! sandbox, compile, engine, embedded, keys
 //! telemetry, config
@@ -25,6 +26,7 @@ pub mod embedded;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod inference;
 pub mod invoke;
 pub mod keys;
 pub mod pow;

@@ -4,6 +4,7 @@
 pub mod guests;
 pub mod host;
 pub mod models;
+pub mod parts;
 pub mod servers;
 
 pub use host::TestHost;

@@ -7,7 +7,6 @@ use axum::{Router, http::HeaderMap};
 
 use super::{Parts, SECRETS};
 use crate::{
-    capabilities::Backing,
     compile::ComponentDigest,
     config::{
         Config,
@@ -50,8 +49,14 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
     let ledger = open_ledger(settings, config).await?;
     let slot = config.slots.get(SlotName::Captcha);
     let masters = masters(settings, config)?;
-    let service =
-        CaptchaService::new(settings, slot, parts.yard.clone(), backing(parts), &masters, ledger.clone());
+    let service = CaptchaService::new(
+        settings,
+        slot,
+        parts.yard.clone(),
+        parts.backing(SlotName::Captcha),
+        &masters,
+        ledger.clone(),
+    );
     let service = Arc::new(service);
     fill_slot(&service, parts).await;
     watch(parts, &ledger);
@@ -148,16 +153,11 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
         &config.captcha,
         slot,
         parts.yard.clone(),
-        backing(parts),
+        parts.backing(SlotName::Captcha),
         &[MasterKey::new("check")],
         ledger,
     );
     Ok(try_component(&service, wasm, "check").await?.digest)
-}
-
-fn backing(parts: &Parts<'_>) -> Backing {
-    let log = parts.config.slots.get(SlotName::Captcha).limits.log_bytes_per_second;
-    Backing::new(SlotName::Captcha, log, Arc::clone(&parts.pow), Arc::clone(&parts.metrics))
 }
 
 fn component(source: &ComponentSource, cap: usize) -> anyhow::Result<(Arc<[u8]>, String)> {

@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use wasmtime::PoolConcurrencyLimitError;
 
-use crate::{capabilities::Guest, sandbox::CpuBudgetSpent};
+use crate::{
+    capabilities::{Guest, TensorBytesExceeded},
+    sandbox::CpuBudgetSpent,
+};
 
 /// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
 const HOSTCALL_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
@@ -51,7 +54,7 @@ impl Outcome {
         if error.is::<CpuBudgetSpent>() {
             Self::CpuBudget
         // Before the trap, which is how a refused growth shows up.
-        } else if guest.limiter.refusal().is_some() {
+        } else if guest.limiter.refusal().is_some() || error.is::<TensorBytesExceeded>() {
             Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded

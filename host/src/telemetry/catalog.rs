@@ -65,6 +65,14 @@ families! {
         "Calls running now.";
     QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
         "Calls waiting for a place now.";
+    INFERENCE_TOKENS: Kind::Counter, "bulkhead_inference_tokens_total" ["slot", "model"] "tokens",
+        "Tokens that a slot's guests had embedded.";
+    INFERENCE_QUEUE: Kind::Histogram(TIMES), "bulkhead_inference_queue_seconds" ["slot"] "seconds",
+        "Time that a guest's texts waited for an inference thread.";
+    INFERENCE_COMPUTE: Kind::Histogram(TIMES), "bulkhead_inference_compute_seconds" ["slot"] "seconds",
+        "Time of a guest's share of inference, tokenisation included.";
+    INFERENCE_REFUSED: Kind::Counter, "bulkhead_inference_refused_total" ["slot", "reason"] "",
+        "Embedding calls of guests that were refused.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",

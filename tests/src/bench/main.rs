@@ -12,7 +12,6 @@ mod http;
 mod load;
 mod noop;
 mod options;
-mod parts;
 mod process;
 mod report;
 mod server;

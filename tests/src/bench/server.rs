@@ -5,7 +5,8 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, parts::Parts};
+use crate::{captcha, noop};
+use bulkhead_tests::parts::Parts;
 
 /// Serves until it is killed; the first line on standard output is the address.
 pub fn serve(kind: &str, workers: usize) {

