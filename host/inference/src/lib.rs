@@ -3,6 +3,7 @@
 //! Layers, each using only what stands below it:
 //!
 //! - `engine`: many callers, few threads
+//! - `head`: from vectors to the probabilities of classes
 //! - `model`: one loaded model of either family, from text to vectors
 //! - `encoder`, `static_model`: the two families, from token ids to vectors
 //! - `source`, `convert`, `catalog`: where models come from, and how they become folders
@@ -10,14 +11,16 @@
 //! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
 //! - `kernels`: matrix products for each instruction set
 //! - `pooling`: from token vectors to a text's vector
-//! - `folder`, `tensors`, `progress`, `error`: a model's files
+//! - `folder`, `tensors`, `atomic_file`, `progress`, `error`: a model's files
 
+mod atomic_file;
 pub mod catalog;
 pub mod convert;
 pub mod encoder;
 pub mod engine;
 pub mod error;
 pub mod folder;
+pub mod head;
 pub mod kernels;
 pub mod model;
 mod packed;

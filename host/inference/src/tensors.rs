@@ -58,6 +58,11 @@ impl Tensors {
         self.metadata.offset_keys()
     }
 
+    /// A text of the file's metadata.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.metadata.metadata().as_ref()?.get(key).map(String::as_str)
+    }
+
     /// One tensor, if the file has it.
     pub fn get(&self, name: &str) -> Option<Tensor<'_>> {
         let TensorInfo { dtype, shape, data_offsets: (from, to) } = self.metadata.info(name)?;
