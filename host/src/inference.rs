@@ -2,6 +2,7 @@
 //! guests alike.
 
 mod gate;
+mod heads;
 mod model;
 mod names;
 mod wanted;
@@ -16,13 +17,14 @@ use bulkhead_inference::{
 
 use self::wanted::Wanted;
 pub use self::{
-    gate::{Denied, Gate},
+    gate::{Denied, Gate, Graph},
+    heads::{HeadError, NamedHead},
     model::{Choice, Refusal, ServedModel},
     names::NameError,
     wanted::{load_options, models_dir, packed_dir},
 };
 use crate::{
-    config::embedding::Embedding as Settings,
+    config::embedding::Embedding,
     telemetry::{Metrics, metrics::Spent},
 };
 
@@ -40,6 +42,9 @@ pub enum StartError {
     /// Names that clash or name nothing.
     #[error(transparent)]
     Names(#[from] NameError),
+    /// A head's file is not what it should be, or belongs to another model.
+    #[error(transparent)]
+    Head(#[from] HeadError),
     /// The operating system gives no threads.
     #[error("cannot start the inference threads: {0}; lower embedding.threads")]
     Threads(std::io::Error),
@@ -58,6 +63,7 @@ pub struct MissingModel {
 pub struct Inference {
     models: Vec<Arc<ServedModel>>,
     missing: Vec<MissingModel>,
+    heads: Vec<Arc<NamedHead>>,
     default_id: String,
     engine: Engine,
     max_batch_size: usize,
@@ -77,7 +83,7 @@ impl Inference {
     ///
     /// # Errors
     /// When a model that is there is broken, names clash, or there are no threads.
-    pub fn start(settings: &Settings, models_dir: &Path, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+    pub fn start(settings: &Embedding, models_dir: &Path, metrics: Arc<Metrics>) -> Result<Self, StartError> {
         let (present, missing) = load(settings, models_dir)?;
         let configured: Vec<names::Configured<'_>> = present
             .iter()
@@ -88,7 +94,7 @@ impl Inference {
         let default_id =
             names::default_id(settings.default_model.as_deref(), &settings.models, &configured, &absent)?;
         let engine = EngineOptions { threads: settings.threads, queue_texts: settings.queue_texts };
-        let models = present
+        let models: Vec<Arc<ServedModel>> = present
             .into_iter()
             .zip(path_names)
             .map(|((wanted, model), path_name)| {
@@ -98,6 +104,7 @@ impl Inference {
             })
             .collect();
         Ok(Self {
+            heads: heads::load(&settings.heads, &models)?,
             models,
             missing,
             default_id,
@@ -143,6 +150,11 @@ impl Inference {
     /// The same, for whoever keeps it.
     pub fn shared(&self, id: &str) -> Option<Arc<ServedModel>> {
         self.named(id).cloned()
+    }
+
+    /// The head with this name.
+    pub fn head(&self, name: &str) -> Option<&Arc<NamedHead>> {
+        self.heads.iter().find(|head| head.name == name)
     }
 
     fn named(&self, id: &str) -> Option<&Arc<ServedModel>> {
@@ -215,7 +227,7 @@ impl Inference {
 type Present = Vec<(Wanted, Arc<Model>)>;
 
 /// Loads every model at once: those that are there, and those that are not.
-fn load(settings: &Settings, models_dir: &Path) -> Result<(Present, Vec<MissingModel>), StartError> {
+fn load(settings: &Embedding, models_dir: &Path) -> Result<(Present, Vec<MissingModel>), StartError> {
     let wanted: Vec<Wanted> = settings.models.iter().map(|value| Wanted::find(value, models_dir)).collect();
     let options = load_options(settings, models_dir);
     let loaded = std::thread::scope(|scope| {

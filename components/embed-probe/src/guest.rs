@@ -6,7 +6,7 @@ use bindings::wasi::nn::errors::Error;
 use bindings::wasi::nn::graph::{self, ExecutionTarget, Graph, GraphEncoding};
 use bindings::wasi::nn::tensor::{Tensor, TensorType};
 
-use crate::{Packed, rows};
+use crate::Packed;
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
 mod bindings {
@@ -56,10 +56,11 @@ fn refused(error: embeddings::Error) -> String {
 fn compute(model: &str, inputs: Vec<(String, Tensor)>) -> Vectors {
     let context = graph::load_by_name(model).and_then(|graph: Graph| graph.init_execution_context());
     let outputs = context.and_then(|context| context.compute(inputs)).map_err(told)?;
-    let output = outputs.into_iter().find(|(name, _)| name == "embedding");
-    let (_, vectors) = output.ok_or("the graph gave no embedding")?;
-    let [_, dims] = vectors.dimensions().try_into().map_err(|shape| format!("an embedding of {shape:?}"))?;
-    Ok(rows(&vectors.data(), dims as usize))
+    let is_wanted = |name: &str| ["embedding", "probabilities"].contains(&name);
+    let output = outputs.into_iter().find(|(name, _)| is_wanted(name));
+    let (name, rows) = output.ok_or("the graph gave neither vectors nor probabilities")?;
+    let [_, columns] = rows.dimensions().try_into().map_err(|shape| format!("{name} of {shape:?}"))?;
+    Ok(crate::rows(&rows.data(), columns as usize))
 }
 
 impl Guest for Component {

@@ -1,6 +1,7 @@
 //! `wasi:nn`: the loaded models as named graphs. What a graph takes and gives stands in the WIT of
 //! `bulkhead:host/embeddings`; everything else of the interface is the standard's.
 
+mod head;
 mod model;
 mod tensor;
 
@@ -14,7 +15,7 @@ use self::bindings::wasi::nn::{
 };
 pub use self::tensor::{Tensor, TensorBytesExceeded};
 use super::{Access::Read, Capabilities, Interface, TICKETS};
-use crate::inference::{Denied, Refusal, ServedModel};
+use crate::inference::{self as models, Denied, Refusal};
 
 /// Bindings of the standard's interfaces.
 #[allow(missing_docs)]
@@ -89,7 +90,7 @@ pub const GRAPH: Interface = Interface {
 
 /// A graph that a guest has found.
 #[derive(Clone, Debug)]
-pub struct Graph(Arc<ServedModel>);
+pub struct Graph(models::Graph);
 
 /// What a guest computes with: its graph, for calls keep nothing.
 #[derive(Debug)]
@@ -136,6 +137,9 @@ impl From<Refusal> for NnError {
     }
 }
 
+/// What a graph gives, by name.
+type Outputs = Vec<(&'static str, Tensor)>;
+
 /// A result as the guest sees it: an error becomes a resource.
 type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
 
@@ -177,7 +181,7 @@ impl graph::Host for Capabilities {
     }
 
     fn load_by_name(&mut self, name: String) -> Answer<Graph> {
-        let found = self.backing.models.model(&name);
+        let found = self.backing.models.graph(&name);
         self.answer(found.map(Graph).map_err(NnError::from))
     }
 }
@@ -209,10 +213,19 @@ impl inference::HostGraphExecutionContext for Capabilities {
             named.push((name, self.take_tensor(tensor)?));
         }
         let backing = Arc::clone(&self.backing);
-        match model::compute(&backing.models, &graph.0, named).await {
-            Ok((name, tensor)) => Ok(Ok(vec![(name.to_owned(), self.add_tensor(tensor)?)])),
-            Err(error) => Ok(Err(self.table.push(error)?)),
+        let computed = match &graph.0 {
+            models::Graph::Model(model) => model::compute(&backing.models, model, named).await,
+            models::Graph::Head(head) => head::compute(&backing.models, head, named).await,
+        };
+        let outputs = match computed {
+            Ok(outputs) => outputs,
+            Err(error) => return Ok(Err(self.table.push(error)?)),
+        };
+        let mut given = Vec::with_capacity(outputs.len());
+        for (name, tensor) in outputs {
+            given.push((name.to_owned(), self.add_tensor(tensor)?));
         }
+        Ok(Ok(given))
     }
 
     fn drop(&mut self, context: Resource<Context>) -> wasmtime::Result<()> {

@@ -164,8 +164,8 @@ pub struct Slot {
     pub limits: Limits,
     /// Interfaces beyond the slot's defaults that its component may import, such as `wasi:io/poll`.
     pub grants: Vec<String>,
-    /// Models that its component may use, each with `@` and the first characters of its weights' SHA-256 where only
-    /// these will do; absent: the default model.
+    /// Models and heads that its component may use, a model with `@` and the first characters of its weights' SHA-256
+    /// where only these will do; absent: the default model and heads over it.
     pub models: Option<Vec<String>>,
     /// Keep an instance for further calls instead of a fresh one each: faster, but what a call leaves
     /// in memory is there for the next.
@@ -192,8 +192,8 @@ impl Slot {
                 .list("interfaces such as wasi:io/poll", |text| Ok(text.to_owned()))
                 .unwrap_or_default(),
             models: r
-                .key("models", "Models that its component may use; MODEL@SHA256 pins the weights")
-                .default_text("the default model")
+                .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")
+                .default_text("the default model, and heads over it")
                 .list("model ids or aliases", |text| Ok(text.to_owned())),
             reuse: r
                 .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")

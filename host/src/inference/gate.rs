@@ -11,18 +11,37 @@ use bulkhead_inference::engine::Embedded;
 use tokio::sync::Semaphore;
 
 use self::tokens::TokenBudget;
-use super::{Choice, Inference, Refusal, ServedModel};
+use super::{Choice, Inference, NamedHead, Refusal, ServedModel};
 use crate::{
     config::slots::{Slot, SlotName},
     telemetry::metrics::{RefusedInference, SlotInference, Spent},
 };
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub enum Graph {
+    /// Texts in, vectors out.
+    Model(Arc<ServedModel>),
+    /// Vectors in, probabilities out.
+    Head(Arc<NamedHead>),
+}
+
+impl Graph {
+    /// A model's canonical id, or a head's name.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Model(model) => &model.id,
+            Self::Head(head) => &head.name,
+        }
+    }
+}
 
 /// A slot's way to the models.
 #[derive(Debug)]
 pub struct Gate {
     slot: SlotName,
     inference: Option<Arc<Inference>>,
-    /// Names of models; none: the default model only.
+    /// Names of models and heads; none: the default model and heads over it.
     allowed: Option<Vec<String>>,
     calls: Semaphore,
     tokens: TokenBudget,
@@ -73,44 +92,83 @@ impl Gate {
         }
     }
 
-    /// The model that a guest calls `name`: an id, an alias, or either with `@` and the first characters of its
-    /// weights' SHA-256.
+    /// The graph that a guest calls `name`: a head's name; a model's id or alias, or either with `@` and the first
+    /// characters of its weights' SHA-256.
     ///
     /// # Errors
     /// When the slot may not use it, or it is not there.
-    pub fn model(&self, name: &str) -> Result<Arc<ServedModel>, Denied> {
+    pub fn graph(&self, name: &str) -> Result<Graph, Denied> {
         self.find(name).inspect_err(|_| self.metrics.refused(RefusedInference::Model))
     }
 
-    fn find(&self, name: &str) -> Result<Arc<ServedModel>, Denied> {
+    /// The model that a guest calls so.
+    ///
+    /// # Errors
+    /// When the slot may not use it, it is not there, or it is a head.
+    pub fn model(&self, name: &str) -> Result<Arc<ServedModel>, Denied> {
+        match self.graph(name)? {
+            Graph::Model(model) => Ok(model),
+            Graph::Head(head) => {
+                let remedy = "it is a head, which takes vectors: a graph of wasi:nn".to_owned();
+                Err(Denied::NotLoaded { name: head.name.clone(), remedy })
+            }
+        }
+    }
+
+    /// Most rows of one call.
+    pub fn max_batch_size(&self) -> usize {
+        self.inference.as_ref().map_or(0, |inference| inference.max_batch_size())
+    }
+
+    fn find(&self, name: &str) -> Result<Graph, Denied> {
         let Some(inference) = &self.inference else {
             let slot = self.slot.as_str();
             let remedy = format!("no model is; turn services.embedding on or name it in slots.{slot}.models");
             return Err(Denied::NotLoaded { name: name.to_owned(), remedy });
         };
         let (wanted, revision) = split(name);
-        let found = inference.shared(wanted);
-        let id = found.as_ref().map_or(wanted, |model| model.id.as_str());
-        let rule = self.allowed(inference).into_iter().find(|(allowed, _)| {
-            let allowed =
-                inference.shared(allowed).map_or_else(|| (*allowed).to_owned(), |model| model.id.clone());
-            allowed == id
-        });
-        let Some((_, pinned)) = rule else { return Err(self.not_allowed(inference, name)) };
+        let found = named(inference, wanted);
+        let pinned = self.rule(inference, wanted, found.as_ref());
+        let pinned = pinned.ok_or_else(|| self.not_allowed(inference, name))?;
         let not_loaded = |remedy: String| Denied::NotLoaded { name: name.to_owned(), remedy };
-        let Some(model) = found else {
+        let Some(graph) = found else {
             let missing = inference.missing().iter().find(|missing| missing.id == wanted);
             let remedy = missing.map_or("name it in embedding.models", |missing| &missing.remedy);
             return Err(not_loaded(remedy.to_owned()));
         };
         for revision in [revision, pinned].into_iter().flatten() {
-            if !model.is_revision(revision) {
-                let loaded = &model.model.description().weights_sha256;
-                let loaded: String = loaded.chars().take(12).collect();
-                return Err(not_loaded(format!("its weights are {}@{loaded}", model.id)));
+            match &graph {
+                Graph::Model(model) if model.is_revision(revision) => {}
+                Graph::Model(model) => {
+                    let loaded = &model.model.description().weights_sha256;
+                    let loaded: String = loaded.chars().take(12).collect();
+                    return Err(not_loaded(format!("its weights are {}@{loaded}", model.id)));
+                }
+                Graph::Head(_) => {
+                    return Err(not_loaded("a head has no revision; leave the @ out".to_owned()));
+                }
             }
         }
-        Ok(model)
+        Ok(graph)
+    }
+
+    /// Whether a graph, which a guest calls `wanted`, is allowed; then the revision that it is pinned to, if any.
+    fn rule<'a>(
+        &'a self,
+        inference: &'a Inference,
+        wanted: &str,
+        found: Option<&Graph>,
+    ) -> Option<Option<&'a str>> {
+        if let (None, Some(Graph::Head(head))) = (&self.allowed, found) {
+            return (head.head.record().model_id == inference.default_id()).then_some(None);
+        }
+        let id = found.map_or(wanted, Graph::id);
+        let is_it = |allowed: &str| match named(inference, allowed) {
+            Some(graph) => graph.id() == id,
+            None => allowed == id,
+        };
+        let rule = self.allowed(inference).into_iter().find(|(allowed, _)| is_it(allowed));
+        rule.map(|(_, pinned)| pinned)
     }
 
     /// Allowed names, each with the revision that it is pinned to.
@@ -169,6 +227,11 @@ impl Gate {
         self.tokens.spend(embedded.tokens);
         Ok(embedded)
     }
+}
+
+fn named(inference: &Inference, name: &str) -> Option<Graph> {
+    let model = inference.shared(name).map(Graph::Model);
+    model.or_else(|| inference.head(name).cloned().map(Graph::Head))
 }
 
 fn split(name: &str) -> (&str, Option<&str>) {

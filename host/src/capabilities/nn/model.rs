@@ -1,7 +1,7 @@
 //! Computing with a model: texts in, vectors out.
 
 use super::{
-    NnError,
+    NnError, Outputs,
     tensor::{Inputs, Tensor},
 };
 use crate::inference::{Choice, Gate, ServedModel};
@@ -16,7 +16,7 @@ pub(super) async fn compute(
     gate: &Gate,
     model: &ServedModel,
     named: Vec<(String, Tensor)>,
-) -> Result<(&'static str, Tensor), NnError> {
+) -> Result<Outputs, NnError> {
     let mut inputs = Inputs::new(named, &INPUTS)?;
     let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
     let prompt_name = inputs.take("prompt_name", Tensor::text)?;
@@ -28,7 +28,7 @@ pub(super) async fn compute(
     };
     let embedded = gate.embed(model, texts, &Choice { prompt_name, ..Choice::default() }).await?;
     let rows = embedded.vectors.len() / embedded.dims.max(1);
-    Ok((OUTPUT, Tensor::matrix(rows, embedded.dims, &embedded.vectors)))
+    Ok(vec![(OUTPUT, Tensor::matrix(rows, embedded.dims, &embedded.vectors))])
 }
 
 /// The texts between `offsets`, which begin at 0, do not fall, and end where `text` ends.

@@ -45,6 +45,12 @@ impl Tensor {
         }
     }
 
+    /// u8 `[bytes]`.
+    pub(super) fn utf8(text: String) -> Self {
+        let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        Self { dimensions: vec![bytes], kind: TensorType::U8, data: text.into_bytes() }
+    }
+
     /// Bytes that it takes in the host.
     fn bytes(&self) -> usize {
         self.data.len() + self.dimensions.len() * size_of::<u32>() + size_of::<Self>()
@@ -83,6 +89,27 @@ impl Tensor {
     pub(super) fn integers(&self) -> Result<Vec<i32>, String> {
         let [_] = self.shape(TensorType::I32)?;
         Ok(self.data.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
+    }
+
+    /// i32 `[n]`, none below 0.
+    pub(super) fn counts(&self) -> Result<Vec<u32>, String> {
+        let counts = self.integers()?.into_iter().map(u32::try_from).collect::<Result<_, _>>();
+        counts.map_err(|_| "has a number below 0".to_owned())
+    }
+
+    /// f32 `[n]`.
+    pub(super) fn floats(&self) -> Result<Vec<f32>, String> {
+        let [_] = self.shape(TensorType::Fp32)?;
+        Ok(self.as_floats())
+    }
+
+    /// f32 `[rows, columns]`.
+    pub(super) fn float_matrix(&self) -> Result<([usize; 2], Vec<f32>), String> {
+        Ok((self.shape(TensorType::Fp32)?, self.as_floats()))
+    }
+
+    fn as_floats(&self) -> Vec<f32> {
+        self.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
     /// i64 `[rows, columns]`.

@@ -1,6 +1,7 @@
 //! Models from inside a sandbox: the example component `embed-probe`, through `bulkhead:host/embeddings` and through
 //! `wasi:nn`.
 
+mod heads;
 mod refusals;
 mod tensors;
 mod world;
@@ -38,7 +39,11 @@ impl Probe {
     /// With `slot` below `[slots.triage]` and the models in these folders.
     async fn start(models: &[&Path], slot: &str) -> Self {
         let config = format!("[embedding]\nmodels = {models:?}\nthreads = 1\n[slots.triage]\n{slot}");
-        let parts = Parts::new(&config);
+        Self::configured(&config).await
+    }
+
+    async fn configured(config: &str) -> Self {
+        let parts = Parts::new(config);
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
         let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&parts.metrics)).unwrap());
         let (name, settings) = (SlotName::Triage, parts.config.slots.triage.clone());
@@ -162,7 +167,7 @@ async fn a_batch_of_one_is_a_batch_of_many() {
         "bin",
         "The lamp in front of number 12 has been out since Tuesday, and nobody came.",
     ]);
-    let many = probe.graph("intfloat/multilingual-e5-small", &texts, None).await.unwrap();
+    let many = probe.graph("multilingual-e5-small", &texts, None).await.unwrap();
     assert_eq!(probe.typed("multilingual-e5-small", &texts, None).await.unwrap(), many);
     for (text, wanted) in texts.into_iter().zip(many) {
         assert_eq!(probe.graph("multilingual-e5-small", &[text], None).await.unwrap(), [wanted]);

@@ -32,7 +32,7 @@ async fn without_a_list_the_default_model_is_allowed() {
     assert_eq!((typed, graph), (format!("unknown-model: {line}"), format!("ErrorCode::Security: {line}")));
     let [typed, _] = refused(&probe, "nothing").await;
     assert!(typed.contains("may not use `nothing`"), "what is loaded is not told: {typed}");
-    assert_eq!(probe.metric("bulkhead_inference_refused_total{reason=\"model\",slot=\"triage\"}"), 3.0);
+    assert_eq!(probe.metric("bulkhead_inference_refused_total{reason=\"model\",slot=\"triage\"}"), 4.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,9 @@
 //! Tensors that are not what a graph takes.
 
-use super::{world::Kind, *};
-
-fn input(name: &str, dimensions: &[u32], kind: Kind, data: &[u8]) -> Input {
-    Input { name: name.to_owned(), dimensions: dimensions.to_vec(), kind, data: data.to_vec() }
-}
+use super::{
+    world::{Kind, input},
+    *,
+};
 
 async fn probe() -> (TempDir, Probe) {
     let folder = TempDir::new().unwrap();

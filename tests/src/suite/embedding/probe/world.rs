@@ -23,6 +23,11 @@ pub use self::bindings::{
     exports::example::embed_probe::probe::{Guest as Exports, Input, Kind},
 };
 
+/// A tensor as the example is asked to hand it over.
+pub fn input(name: &str, dimensions: &[u32], kind: Kind, data: &[u8]) -> Input {
+    Input { name: name.to_owned(), dimensions: dimensions.to_vec(), kind, data: data.to_vec() }
+}
+
 impl EmbedProbe {
     pub fn exports(&self) -> &Exports {
         self.example_embed_probe_probe()
