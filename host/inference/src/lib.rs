@@ -5,6 +5,7 @@
 //! - `engine`: many callers, few threads
 //! - `head`: from vectors to the probabilities of classes
 //! - `model`: one loaded model of either family, from text to vectors
+//! - `onnx`: graphs of any kind, run by a runtime of their own
 //! - `encoder`, `static_model`: the two families, from token ids to vectors
 //! - `source`, `convert`, `catalog`: where models come from, and how they become folders
 //! - `tokenizer`: from text to token ids
@@ -23,6 +24,7 @@ pub mod folder;
 pub mod head;
 pub mod kernels;
 pub mod model;
+pub mod onnx;
 mod packed;
 pub mod pooling;
 pub mod progress;
