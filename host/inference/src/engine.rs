@@ -2,8 +2,8 @@
 //! nothing else.
 //!
 //! A request is cut into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
-//! thread takes as many of one model as make a batch (or all there are: nobody waits for company while a thread is
-//! idle). A caller that leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the
+//! thread takes as many of one model as make a batch, or its share if fewer wait: nobody waits for company, and no
+//! thread is idle while another has work for two. One long text alone is embedded by all idle threads. A caller that leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the
 //! requests of its batch and nothing else.
 
 mod job;
@@ -123,11 +123,11 @@ impl Engine {
     ///
     /// When the operating system gives no thread.
     pub fn start(options: EngineOptions) -> io::Result<Self> {
-        let queue = Arc::new(Queue::new(options.queue_texts));
         let wanted = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        let queue = Arc::new(Queue::new(options.queue_texts, wanted));
         let mut engine = Self { queue, threads: Vec::with_capacity(wanted) };
         for number in 0..wanted {
             let queue = Arc::clone(&engine.queue);

@@ -32,4 +32,3 @@ pub mod source;
 pub mod static_model;
 pub mod tensors;
 pub mod tokenizer;
-pub mod workers;

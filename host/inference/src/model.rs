@@ -19,6 +19,7 @@ use crate::tokenizer::{EncodeOptions, Token, TokenizeError, Tokenizer};
 
 pub use crate::tokenizer::TruncationSide;
 
+pub(crate) use crate::encoder::team::Team;
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
 
 /// Tokens of a text that are kept unless an operator says otherwise: the replaced server's.
@@ -103,7 +104,7 @@ pub struct Model {
 }
 
 enum Network {
-    Encoder(Box<Encoder>, Pooling, Box<Tokenizer>),
+    Encoder(Arc<Encoder>, Pooling, Box<Tokenizer>),
     Static(Box<StaticModel>),
     /// A static model in the batches of an encoder, which panics at one token id and fails at another.
     #[cfg(test)]
@@ -151,7 +152,7 @@ impl Model {
         };
         Ok(Self {
             description,
-            network: Network::Encoder(Box::new(encoder), folder.pooling, Box::new(tokenizer)),
+            network: Network::Encoder(Arc::new(encoder), folder.pooling, Box::new(tokenizer)),
         })
     }
 
@@ -246,6 +247,17 @@ impl Model {
             #[cfg(test)]
             Network::Faulty { model, .. } => self.embed_static(model, ids, offsets, out),
             Network::Static(model) => self.embed_static(model, ids, offsets, out),
+        }
+    }
+
+    /// The embedding of one text, to be shared by several threads; `None` if there are not several, or the model
+    /// gains nothing by it.
+    pub(crate) fn team(&self, ids: &[u32], threads: usize) -> Option<Result<Team, EmbedError>> {
+        match &self.network {
+            Network::Encoder(encoder, pooling, _) if threads > 1 => {
+                Some(Team::new(encoder, ids.to_vec(), *pooling, threads))
+            }
+            _ => None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [threads=1] [dtype=int8] [kernel=best] [repeats=20]
-//! [cache=FOLDER]`.
+//! Measures an encoder: `encode FOLDER [tokens=12] [batch=32] [dtype=int8] [kernel=best] [repeats=20]
+//! [cache=FOLDER]`. One thread; the example `engine` measures several.
 //!
 //! Prints one line: sentences a second (best and median), billions of operations a second, and their share of a
 //! peak loop of the same kernel in the same run.
@@ -7,14 +7,11 @@
 
 mod peak;
 
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bulkhead_inference::encoder::{Dtype, Encoder, EncoderOptions, Scratch};
 use bulkhead_inference::pooling::Pooling;
-use bulkhead_inference::workers::Workers;
 
 /// A measurement lasts at least this long.
 const LEAST: Duration = Duration::from_secs(1);
@@ -22,7 +19,6 @@ const LEAST: Duration = Duration::from_secs(1);
 struct Settings {
     tokens: usize,
     batch: usize,
-    threads: usize,
     repeats: usize,
     options: EncoderOptions,
 }
@@ -30,14 +26,12 @@ struct Settings {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().expect("a model folder");
-    let mut settings =
-        Settings { tokens: 12, batch: 32, threads: 1, repeats: 20, options: EncoderOptions::default() };
+    let mut settings = Settings { tokens: 12, batch: 32, repeats: 20, options: EncoderOptions::default() };
     for argument in arguments {
         let (name, value) = argument.split_once('=').expect("name=value");
         match name {
             "tokens" => settings.tokens = value.parse().expect("a number"),
             "batch" => settings.batch = value.parse().expect("a number"),
-            "threads" => settings.threads = value.parse().expect("a number"),
             "repeats" => settings.repeats = value.parse().expect("a number"),
             "dtype" if value == "int8" => settings.options.dtype = Dtype::Int8,
             "dtype" if value == "float32" => settings.options.dtype = Dtype::Float32,
@@ -50,24 +44,17 @@ fn main() {
 }
 
 fn measure(folder: &Path, settings: &Settings) {
-    let Settings { tokens, batch, threads, repeats, options } = settings;
+    let Settings { tokens, batch, repeats, options } = settings;
     let opened = Instant::now();
-    let encoder = Arc::new(Encoder::open(folder, options).expect("a model"));
+    let encoder = Encoder::open(folder, options).expect("a model");
     let opened = opened.elapsed();
     let ids: Vec<u32> = (0..batch * tokens)
         .map(|i| (1000 + i * 7919 % 20_000) as u32 % encoder.vocabulary() as u32)
         .collect();
     let offsets: Vec<usize> = (0..=*batch).map(|text| text * tokens).collect();
     let mut out = vec![0.0; batch * encoder.dims()];
-    let workers = (*threads > 1).then(|| Workers::new(NonZeroUsize::new(*threads).unwrap()).unwrap());
     let mut scratch = Scratch::new();
-    let mut run = || match &workers {
-        None => encoder.embed(&ids, &offsets, Pooling::Mean, &mut scratch, &mut out).unwrap(),
-        Some(workers) => workers
-            .embed_batch(&encoder, &ids, &offsets, Pooling::Mean, &mut out)
-            .into_iter()
-            .for_each(|result| result.unwrap()),
-    };
+    let mut run = || encoder.embed(&ids, &offsets, Pooling::Mean, &mut scratch, &mut out).unwrap();
     run();
     let mut times = Vec::new();
     let mut busy = f64::INFINITY;
@@ -76,22 +63,21 @@ fn measure(folder: &Path, settings: &Settings) {
         let (pass, used) = (Instant::now(), processor_seconds());
         run();
         times.push(pass.elapsed().as_secs_f64());
-        // The time of this thread, which does no work if others are started.
-        busy = if *threads == 1 { busy.min(processor_seconds() - used) } else { f64::NAN };
+        busy = busy.min(processor_seconds() - used);
     }
     let peak = peak::of(encoder.kernel(), options.dtype);
     times.sort_by(f64::total_cmp);
     let (best, median) = (times[0], times[times.len() / 2]);
     let operations = (encoder.work(*tokens) * *batch as u64) as f64;
     println!(
-        "{} {} tokens={tokens} batch={batch} threads={threads}: {:.0} sentences/s (median {:.0}), {:.0} Gop/s, \
-         {:.0} % of {:.0} a thread; by processor time {:.0} sentences/s, {:.0} %; opened in {:.1} ms",
+        "{} {} tokens={tokens} batch={batch}: {:.0} sentences/s (median {:.0}), {:.0} Gop/s, \
+         {:.0} % of {:.0}; by processor time {:.0} sentences/s, {:.0} %; opened in {:.1} ms",
         encoder.kernel(),
         encoder.dtype().name(),
         *batch as f64 / best,
         *batch as f64 / median,
         operations / best / 1e9,
-        operations / best / 1e7 / (peak * *threads as f64),
+        operations / best / 1e7 / peak,
         peak,
         *batch as f64 / busy,
         operations / busy / 1e7 / peak,

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::model::tests::{faulty, toy};
+use crate::model::Scratch;
+use crate::model::tests::{encoder, faulty, toy};
 
 fn engine(threads: usize, queue_texts: usize) -> Engine {
     Engine::start(EngineOptions { threads, queue_texts }).unwrap()
@@ -30,6 +31,40 @@ fn vectors_come_in_the_order_of_the_texts() {
         assert_eq!(firsts, wanted);
         assert_eq!(engine.stats().waiting_texts, 0);
         assert_eq!((engine.stats().texts, engine.stats().tokens), (203, 203));
+    }
+}
+
+/// However a request is shared out, alone or among others: a vector is its text's alone.
+#[test]
+fn threads_and_company_change_no_bit() {
+    let model = Arc::new(encoder());
+    let words = ["hello", "worlds", "unbelievable", "und", "die", "strassenbahn", "a", "b"];
+    let text =
+        |length: usize| (0..length).map(|at| words[at * 5 % words.len()]).collect::<Vec<_>>().join(" ");
+    let texts: Vec<String> = (1..60).chain([1, 90, 2]).map(text).collect();
+    let wanted: Vec<f32> = texts
+        .iter()
+        .flat_map(|text| {
+            let options = EmbedOptions::default();
+            let ids = model.tokenize(text, &options).unwrap().ids;
+            let mut vector = vec![0.0; model.dims()];
+            model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).unwrap();
+            model.finish(&mut vector, &options).to_vec()
+        })
+        .collect();
+    for threads in [1, 2, 5] {
+        let engine = engine(threads, 10_000);
+        let embed = |texts: &[String]| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            engine.embed(&model, request(&texts)).unwrap()
+        };
+        assert!(embed(&texts).wait().unwrap().vectors == wanted, "{threads} threads");
+        let alone: Vec<_> = texts.iter().map(|text| embed(std::slice::from_ref(text))).collect();
+        let alone = alone.into_iter().flat_map(|pending| pending.wait().unwrap().vectors);
+        assert!(alone.collect::<Vec<_>>() == wanted, "{threads} threads, text by text");
+        // One after the other, so that long texts find idle threads.
+        let lone = texts.iter().flat_map(|text| embed(std::slice::from_ref(text)).wait().unwrap().vectors);
+        assert!(lone.collect::<Vec<_>>() == wanted, "{threads} threads, one after the other");
     }
 }
 
