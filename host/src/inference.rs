@@ -2,7 +2,7 @@
 //! guests alike.
 
 mod gate;
-mod heads;
+mod graphs;
 mod model;
 mod names;
 mod wanted;
@@ -10,7 +10,7 @@ mod wanted;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use bulkhead_inference::{
-    engine::{Embedded, Engine, EngineOptions, Request, Stats},
+    engine::{Embedded, Engine, EngineOptions, Input, Request, Stats},
     error::LoadError,
     model::Model,
 };
@@ -18,7 +18,7 @@ use bulkhead_inference::{
 use self::wanted::Wanted;
 pub use self::{
     gate::{Denied, Gate, Graph},
-    heads::{HeadError, NamedHead},
+    graphs::{GraphError, NamedHead, NamedOnnx},
     model::{Choice, Refusal, ServedModel},
     names::NameError,
     wanted::{load_options, models_dir, packed_dir},
@@ -42,9 +42,9 @@ pub enum StartError {
     /// Names that clash or name nothing.
     #[error(transparent)]
     Names(#[from] NameError),
-    /// A head's file is not what it should be, or belongs to another model.
+    /// A head or an ONNX graph.
     #[error(transparent)]
-    Head(#[from] HeadError),
+    Graph(#[from] GraphError),
     /// The operating system gives no threads.
     #[error("cannot start the inference threads: {0}; lower embedding.threads")]
     Threads(std::io::Error),
@@ -64,6 +64,7 @@ pub struct Inference {
     models: Vec<Arc<ServedModel>>,
     missing: Vec<MissingModel>,
     heads: Vec<Arc<NamedHead>>,
+    onnx: Vec<Arc<NamedOnnx>>,
     default_id: String,
     engine: Engine,
     max_batch_size: usize,
@@ -104,7 +105,8 @@ impl Inference {
             })
             .collect();
         Ok(Self {
-            heads: heads::load(&settings.heads, &models)?,
+            heads: graphs::heads(&settings.heads, &models)?,
+            onnx: graphs::onnx(settings, &models)?,
             models,
             missing,
             default_id,
@@ -157,6 +159,11 @@ impl Inference {
         self.heads.iter().find(|head| head.name == name)
     }
 
+    /// The ONNX graph with this name.
+    pub fn onnx(&self, name: &str) -> Option<&Arc<NamedOnnx>> {
+        self.onnx.iter().find(|graph| graph.name == name)
+    }
+
     fn named(&self, id: &str) -> Option<&Arc<ServedModel>> {
         let by_id = self.models.iter().find(|model| model.id == id);
         by_id.or_else(|| self.models.iter().find(|model| model.path_name == id))
@@ -194,6 +201,30 @@ impl Inference {
         deadline: Instant,
     ) -> Result<Embedded, Refusal> {
         self.check_texts(&texts)?;
+        self.run(model, texts.into_iter().map(Input::Text).collect(), choice, deadline).await
+    }
+
+    /// The same for token ids that a caller made itself.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub async fn embed_ids(
+        &self,
+        model: &ServedModel,
+        ids: Vec<Vec<u32>>,
+        deadline: Instant,
+    ) -> Result<Embedded, Refusal> {
+        self.check_count(ids.len())?;
+        self.run(model, ids.into_iter().map(Input::Ids).collect(), &Choice::default(), deadline).await
+    }
+
+    async fn run(
+        &self,
+        model: &ServedModel,
+        texts: Vec<Input>,
+        choice: &Choice,
+        deadline: Instant,
+    ) -> Result<Embedded, Refusal> {
         let options = model.options(choice)?;
         let request = Request { texts, options, deadline };
         let pending = self.engine.embed(&model.model, request).map_err(Refusal::from)?;
@@ -208,19 +239,23 @@ impl Inference {
     /// # Errors
     /// When there are none, too many, or one is empty.
     pub fn check_texts(&self, texts: &[String]) -> Result<(), Refusal> {
-        if texts.is_empty() {
-            return Err(Refusal::Invalid("the list of inputs is empty".to_owned()));
-        }
-        if texts.len() > self.max_batch_size {
-            let (count, limit) = (texts.len(), self.max_batch_size);
-            return Err(Refusal::Invalid(format!(
-                "{count} inputs are more than the maximum batch size of {limit}"
-            )));
-        }
+        self.check_count(texts.len())?;
         match texts.iter().position(String::is_empty) {
             Some(index) => Err(Refusal::Invalid(format!("input {index} is an empty string"))),
             None => Ok(()),
         }
+    }
+
+    fn check_count(&self, count: usize) -> Result<(), Refusal> {
+        let limit = self.max_batch_size;
+        if count == 0 {
+            return Err(Refusal::Invalid("the list of inputs is empty".to_owned()));
+        }
+        if count > limit {
+            let fault = format!("{count} inputs are more than the maximum batch size of {limit}");
+            return Err(Refusal::Invalid(fault));
+        }
+        Ok(())
     }
 }
 

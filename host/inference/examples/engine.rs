@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bulkhead_inference::engine::{Engine, EngineOptions, Request};
+use bulkhead_inference::engine::{Engine, EngineOptions, Input, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
 
 const THREADS: [usize; 2] = [1, 2];
@@ -66,7 +66,11 @@ fn main() {
             }
             for (engine, times) in engines.iter().zip(engine) {
                 let deadline = Instant::now() + Duration::from_secs(60);
-                let request = Request { texts: texts.clone(), options: EmbedOptions::default(), deadline };
+                let request = Request {
+                    texts: texts.iter().cloned().map(Input::Text).collect(),
+                    options: EmbedOptions::default(),
+                    deadline,
+                };
                 let turn = Instant::now();
                 let embedded = engine.embed(&model, request).expect("room").wait().expect("vectors");
                 times.push(turn.elapsed().as_secs_f64());

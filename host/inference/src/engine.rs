@@ -39,11 +39,35 @@ impl Default for EngineOptions {
     }
 }
 
+/// One text, as characters or already as token ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// To be tokenised.
+    Text(String),
+    /// Taken as they are: special tokens included, prompt and truncation the caller's business.
+    Ids(Vec<u32>),
+}
+
+impl Input {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Ids(ids) => size_of_val(ids.as_slice()),
+        }
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
 /// What is to be embedded.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The texts, in the order of the vectors.
-    pub texts: Vec<String>,
+    pub texts: Vec<Input>,
     /// How.
     pub options: EmbedOptions,
     /// When nobody will wait any more.

@@ -83,6 +83,17 @@ pub enum TextError {
         /// The limit.
         limit: usize,
     },
+    /// One of its token ids is outside the vocabulary.
+    #[error("it has the token id {id}, the vocabulary ends before {bound}")]
+    Id {
+        /// The id.
+        id: u32,
+        /// The first that there is not.
+        bound: u32,
+    },
+    /// It has no tokens.
+    #[error("it has no tokens")]
+    Empty,
     /// It cannot be tokenised.
     #[error("it cannot be tokenised: {0}")]
     Tokenize(String),
@@ -210,6 +221,26 @@ impl Model {
             return Err(TextError::TooLong { count: encoded.count, limit });
         }
         Ok(Tokenized { ids, truncated })
+    }
+
+    /// Token ids of a caller's own making, special tokens included.
+    ///
+    /// # Errors
+    ///
+    /// When there are none or too many, or one is outside the vocabulary.
+    pub fn take_ids(&self, ids: &[u32]) -> Result<Tokenized, TextError> {
+        let (count, limit) = (ids.len(), self.description.max_input_length);
+        if count == 0 {
+            return Err(TextError::Empty);
+        }
+        if count > limit {
+            return Err(TextError::TooLong { count, limit });
+        }
+        let bound = self.tokenizer().id_bound(self.is_encoder());
+        match ids.iter().find(|id| **id >= bound) {
+            Some(id) => Err(TextError::Id { id: *id, bound }),
+            None => Ok(Tokenized { ids: ids.to_vec(), truncated: false }),
+        }
     }
 
     /// A text's tokens with their places in it, uncut.

@@ -3,6 +3,7 @@
 
 mod head;
 mod model;
+mod onnx;
 mod tensor;
 
 use std::sync::Arc;
@@ -138,7 +139,7 @@ impl From<Refusal> for NnError {
 }
 
 /// What a graph gives, by name.
-type Outputs = Vec<(&'static str, Tensor)>;
+type Outputs = Vec<(String, Tensor)>;
 
 /// A result as the guest sees it: an error becomes a resource.
 type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
@@ -216,6 +217,7 @@ impl inference::HostGraphExecutionContext for Capabilities {
         let computed = match &graph.0 {
             models::Graph::Model(model) => model::compute(&backing.models, model, named).await,
             models::Graph::Head(head) => head::compute(&backing.models, head, named).await,
+            models::Graph::Onnx(graph) => onnx::compute(&backing.models, graph, named).await,
         };
         let outputs = match computed {
             Ok(outputs) => outputs,
@@ -223,7 +225,7 @@ impl inference::HostGraphExecutionContext for Capabilities {
         };
         let mut given = Vec::with_capacity(outputs.len());
         for (name, tensor) in outputs {
-            given.push((name.to_owned(), self.add_tensor(tensor)?));
+            given.push((name, self.add_tensor(tensor)?));
         }
         Ok(Ok(given))
     }

@@ -8,10 +8,10 @@ use std::{
 };
 
 use bulkhead_inference::engine::Embedded;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::tokens::TokenBudget;
-use super::{Choice, Inference, NamedHead, Refusal, ServedModel};
+use super::{Choice, Inference, NamedHead, NamedOnnx, Refusal, ServedModel};
 use crate::{
     config::slots::{Slot, SlotName},
     telemetry::metrics::{RefusedInference, SlotInference, Spent},
@@ -24,6 +24,8 @@ pub enum Graph {
     Model(Arc<ServedModel>),
     /// Vectors in, probabilities out.
     Head(Arc<NamedHead>),
+    /// Whatever an ONNX model takes and gives.
+    Onnx(Arc<NamedOnnx>),
 }
 
 impl Graph {
@@ -32,6 +34,7 @@ impl Graph {
         match self {
             Self::Model(model) => &model.id,
             Self::Head(head) => &head.name,
+            Self::Onnx(graph) => &graph.name,
         }
     }
 }
@@ -43,7 +46,7 @@ pub struct Gate {
     inference: Option<Arc<Inference>>,
     /// Names of models and heads; none: the default model and heads over it.
     allowed: Option<Vec<String>>,
-    calls: Semaphore,
+    calls: Arc<Semaphore>,
     tokens: TokenBudget,
     /// No call lasts longer, so nobody waits longer for its vectors.
     deadline: Duration,
@@ -85,15 +88,15 @@ impl Gate {
             slot,
             inference,
             allowed: settings.models.clone(),
-            calls: Semaphore::new(settings.limits.inference_calls),
+            calls: Arc::new(Semaphore::new(settings.limits.inference_calls)),
             tokens: TokenBudget::new(settings.limits.inference_tokens_per_second),
             deadline: settings.limits.deadline,
             metrics,
         }
     }
 
-    /// The graph that a guest calls `name`: a head's name; a model's id or alias, or either with `@` and the first
-    /// characters of its weights' SHA-256.
+    /// The graph that a guest calls `name`: a head's or an ONNX model's name; a model's id or alias, or either with
+    /// `@` and the first characters of its weights' SHA-256.
     ///
     /// # Errors
     /// When the slot may not use it, or it is not there.
@@ -104,13 +107,13 @@ impl Gate {
     /// The model that a guest calls so.
     ///
     /// # Errors
-    /// When the slot may not use it, it is not there, or it is a head.
+    /// When the slot may not use it, it is not there, or it is another kind of graph.
     pub fn model(&self, name: &str) -> Result<Arc<ServedModel>, Denied> {
         match self.graph(name)? {
             Graph::Model(model) => Ok(model),
-            Graph::Head(head) => {
-                let remedy = "it is a head, which takes vectors: a graph of wasi:nn".to_owned();
-                Err(Denied::NotLoaded { name: head.name.clone(), remedy })
+            other @ (Graph::Head(_) | Graph::Onnx(_)) => {
+                let remedy = "it embeds no texts, but is a graph of wasi:nn".to_owned();
+                Err(Denied::NotLoaded { name: other.id().to_owned(), remedy })
             }
         }
     }
@@ -144,8 +147,8 @@ impl Gate {
                     let loaded: String = loaded.chars().take(12).collect();
                     return Err(not_loaded(format!("its weights are {}@{loaded}", model.id)));
                 }
-                Graph::Head(_) => {
-                    return Err(not_loaded("a head has no revision; leave the @ out".to_owned()));
+                Graph::Head(_) | Graph::Onnx(_) => {
+                    return Err(not_loaded("only models have revisions; leave the @ out".to_owned()));
                 }
             }
         }
@@ -198,7 +201,26 @@ impl Gate {
         texts: Vec<String>,
         choice: &Choice,
     ) -> Result<Embedded, Refusal> {
-        let embedded = self.within_quota(model, texts, choice).await;
+        let inference = self.inference()?;
+        let work = async |deadline| inference.embed(model, texts, choice, deadline).await;
+        self.counted(model, work).await
+    }
+
+    /// The same for token ids that the guest made itself.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub async fn embed_ids(&self, model: &ServedModel, ids: Vec<Vec<u32>>) -> Result<Embedded, Refusal> {
+        let inference = self.inference()?;
+        self.counted(model, async |deadline| inference.embed_ids(model, ids, deadline).await).await
+    }
+
+    async fn counted(
+        &self,
+        model: &ServedModel,
+        work: impl AsyncFnOnce(Instant) -> Result<Embedded, Refusal>,
+    ) -> Result<Embedded, Refusal> {
+        let embedded = self.within_quota(work).await;
         match &embedded {
             Ok(embedded) => self.metrics.spent(&model.id, &Spent::of(embedded)),
             Err(refusal) => self.metrics.refused(match refusal {
@@ -214,24 +236,50 @@ impl Gate {
 
     async fn within_quota(
         &self,
-        model: &ServedModel,
-        texts: Vec<String>,
-        choice: &Choice,
+        work: impl AsyncFnOnce(Instant) -> Result<Embedded, Refusal>,
     ) -> Result<Embedded, Refusal> {
-        let inference = self.inference.as_ref().ok_or(Refusal::Stopped)?;
         let deadline = Instant::now() + self.deadline;
-        let place = tokio::time::timeout_at(deadline.into(), self.calls.acquire()).await;
-        let _place = place.map_err(|_| Refusal::Deadline)?.map_err(|_| Refusal::Stopped)?;
+        let _place = self.place(deadline).await?;
         self.tokens.admit().map_err(|retry_after| Refusal::Quota { retry_after })?;
-        let embedded = inference.embed(model, texts, choice, deadline).await?;
+        let embedded = work(deadline).await?;
         self.tokens.spend(embedded.tokens);
         Ok(embedded)
     }
 }
 
+impl Gate {
+    fn inference(&self) -> Result<&Inference, Refusal> {
+        self.inference.as_deref().ok_or(Refusal::Stopped)
+    }
+
+    async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Refusal> {
+        let place = Arc::clone(&self.calls).acquire_owned();
+        let place = tokio::time::timeout_at(deadline.into(), place).await;
+        place.map_err(|_| Refusal::Deadline)?.map_err(|_| Refusal::Stopped)
+    }
+
+    /// Runs `work` on a thread that may be busy for long. It keeps one of the slot's places to its end, even when the
+    /// guest has left.
+    ///
+    /// # Errors
+    /// When there is no place in time, or the work panics.
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = self.place(Instant::now() + self.deadline).await?;
+        let worked = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        worked.await.map_err(|_| Refusal::Internal)
+    }
+}
+
 fn named(inference: &Inference, name: &str) -> Option<Graph> {
     let model = inference.shared(name).map(Graph::Model);
-    model.or_else(|| inference.head(name).cloned().map(Graph::Head))
+    let head = || inference.head(name).cloned().map(Graph::Head);
+    model.or_else(head).or_else(|| inference.onnx(name).cloned().map(Graph::Onnx))
 }
 
 fn split(name: &str) -> (&str, Option<&str>) {

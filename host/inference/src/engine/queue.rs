@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Failure, Stats, job::Job};
+use super::{Failure, Input, Stats, job::Job};
 use crate::model::{BATCH_TOKENS, Team};
 
 /// Texts of a request that one thread tokenises in one go, or fewer that have so many bytes: enough to be worth the
@@ -165,11 +165,11 @@ impl Queue {
 }
 
 /// A request's texts in pieces for tokenising.
-fn pieces(texts: &[String]) -> Vec<Range<usize>> {
+fn pieces(texts: &[Input]) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (index, text) in texts.iter().enumerate() {
-        bytes += text.len();
+        bytes += text.bytes();
         if bytes >= PIECE_BYTES || index + 1 - start == PIECE_TEXTS || index + 1 == texts.len() {
             pieces.push(start..index + 1);
             (start, bytes) = (index + 1, 0);
@@ -185,12 +185,19 @@ impl State {
         if let Some(team) = self.teams.pop_front() {
             return Some(Task::Help(team));
         }
-        if self.ready_tokens < BATCH_TOKENS
-            && let Some((job, piece)) = self.next_piece()
-        {
-            return Some(Task::Tokenize(job, piece));
-        }
-        let batch = self.next_batch()?;
+        let batch = loop {
+            if self.ready_tokens < BATCH_TOKENS
+                && let Some((job, piece)) = self.next_piece()
+            {
+                return Some(Task::Tokenize(job, piece));
+            }
+            match self.next_batch() {
+                Some(batch) => break batch,
+                // All that was looked at has been abandoned: behind it may be more, and there may be room for pieces.
+                None if self.ready.is_empty() && self.pieces.is_empty() => return None,
+                None => {}
+            }
+        };
         self.free = self.free.saturating_sub(1);
         let lone_and_long =
             self.ready.is_empty() && matches!(batch.as_slice(), [text] if text.ids.len() >= TEAM_TOKENS);

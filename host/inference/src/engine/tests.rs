@@ -12,7 +12,7 @@ fn engine(threads: usize, queue_texts: usize) -> Engine {
 
 fn request(texts: &[&str]) -> Request {
     Request {
-        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        texts: texts.iter().map(|text| Input::Text((*text).to_owned())).collect(),
         options: EmbedOptions::default(),
         deadline: Instant::now() + Duration::from_secs(60),
     }
@@ -166,4 +166,28 @@ fn an_engine_that_stops_answers_what_waits() {
     drop(engine);
     let stopped = pending.into_iter().map(Pending::wait).filter(|answer| *answer == Err(Failure::Stopped));
     assert!(stopped.count() > 0);
+}
+
+/// Ids of a caller's own making stand beside texts, and are checked as texts are.
+#[test]
+fn ids_are_embedded_as_they_are() {
+    let (model, engine) = (Arc::new(encoder()), engine(1, 1000));
+    let options = EmbedOptions::default();
+    let ids = model.tokenize("hello world", &options).unwrap().ids;
+    let embed = |texts: Vec<Input>| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        engine.embed(&model, Request { texts, options: EmbedOptions::default(), deadline }).unwrap().wait()
+    };
+    let both = embed(vec![Input::Ids(ids.clone()), Input::Text("hello world".to_owned())]).unwrap();
+    let (one, other) = both.vectors.split_at(both.dims);
+    assert_eq!(one, other);
+    assert_eq!(both.tokens, 2 * ids.len());
+    for (ids, fault) in [
+        (vec![], "text 1: it has no tokens"),
+        (vec![u32::MAX], "it has the token id 4294967295, the vocabulary ends before"),
+        (vec![1; 100_000], "it has 100000 tokens, the limit is"),
+    ] {
+        let failure = embed(vec![Input::Text("hello".to_owned()), Input::Ids(ids)]).unwrap_err();
+        assert!(failure.to_string().contains(fault), "{failure}");
+    }
 }

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Failure;
 use super::job::Job;
 use super::queue::{Queue, Ready, Task};
+use super::{Failure, Input};
 use crate::error::EmbedError;
 use crate::model::Scratch;
 
@@ -50,7 +50,11 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
     let (mut tokens, mut truncated) = (0, 0);
     for index in piece {
         let Some(text) = job.request.texts.get(index) else { return };
-        match job.model.tokenize(text, &job.request.options) {
+        let tokenized = match text {
+            Input::Text(text) => job.model.tokenize(text, &job.request.options),
+            Input::Ids(ids) => job.model.take_ids(ids),
+        };
+        match tokenized {
             Ok(tokenized) => {
                 tokens += tokenized.ids.len();
                 truncated += usize::from(tokenized.truncated);
@@ -67,8 +71,8 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
     }
 }
 
-/// Embeds texts of one model, one alone with the help of so many idle threads. Where that fails for several requests together, each is tried by itself, so that one
-/// of them cannot spoil the others.
+/// Embeds texts of one model, one alone with the help of so many idle threads. Where that fails for several requests
+/// together, each is tried by itself, so that one of them cannot spoil the others.
 fn embed(queue: &Queue, texts: Vec<Ready>, idle: usize, scratch: &mut Scratch) {
     let outcome = guarded(scratch, |scratch| batch(queue, &texts, idle, scratch)).flatten();
     let Err(failure) = outcome else { return };

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use rten::{Model, NodeId, RunErrorKind, RunOptions, ThreadPool, ValueOrView};
 
+use rten_tensor::Layout as _;
+
 use super::{Numbers, OnnxError, Value};
 use crate::error::LoadError;
 
@@ -51,7 +53,9 @@ impl Runtime {
             }
             given.push((id, tensor(&name, value)?.into()));
         }
-        if let Some((name, _)) = self.inputs.iter().find(|(_, id)| !given.iter().any(|(other, _)| other == id)) {
+        if let Some((name, _)) =
+            self.inputs.iter().find(|(_, id)| !given.iter().any(|(other, _)| other == id))
+        {
             return Err(OnnxError::Input(format!("input {name:?} is missing")));
         }
         let wanted: Vec<NodeId> = self.outputs.iter().map(|(_, id)| *id).collect();
@@ -98,6 +102,8 @@ fn numbers(name: &str, value: rten::Value) -> Result<Value, OnnxError> {
         UInt8Tensor(tensor) => {
             Ok(Value { shape: tensor.shape().to_vec(), numbers: Numbers::Bytes(tensor.into_data()) })
         }
-        other => Err(OnnxError::Run(format!("output {name:?} is a {:?}, which is not handed on", other.dtype()))),
+        other => {
+            Err(OnnxError::Run(format!("output {name:?} is a {:?}, which is not handed on", other.dtype())))
+        }
     }
 }

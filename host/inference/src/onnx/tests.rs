@@ -105,7 +105,7 @@ fn inputs_are_checked() {
 #[test]
 fn a_bad_file_is_named() {
     let whole = model();
-    for file in [&b"" as &[u8], b"nothing", &whole[..whole.len() / 2]] {
+    for file in [b"".as_slice(), b"nothing", &whole[..whole.len() / 2]] {
         let error = loaded(file).err().unwrap();
         assert!(error.contains("toy.onnx: "), "{error}");
     }

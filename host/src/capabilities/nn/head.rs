@@ -6,7 +6,6 @@ use bulkhead_inference::head::Csr;
 
 use super::{
     NnError, Outputs,
-    bindings::wasi::nn::errors::ErrorCode,
     tensor::{Inputs, Tensor},
 };
 use crate::inference::{Gate, NamedHead};
@@ -44,15 +43,16 @@ pub(super) async fn compute(
     let names = record.labels.join("\n");
     let head = Arc::clone(head);
     // A large head is milliseconds of work, which no async worker should do.
-    let predict = tokio::task::spawn_blocking(move || {
+    let predict = gate.compute(move || {
         let sparse = features.as_ref();
         let sparse = sparse.map(|Features { indices, values, offsets }| Csr { indices, values, offsets });
         head.head.predict(&embedding, sparse)
     });
-    let failed = |_| NnError::new(ErrorCode::RuntimeError, "the head failed; the host's log has the reason");
-    let probabilities =
-        predict.await.map_err(failed)?.map_err(|error| NnError::invalid(error.to_string()))?;
-    Ok(vec![("probabilities", Tensor::matrix(rows, labels, &probabilities)), ("labels", Tensor::utf8(names))])
+    let probabilities = predict.await?.map_err(|error| NnError::invalid(error.to_string()))?;
+    Ok(vec![
+        ("probabilities".to_owned(), Tensor::matrix(rows, labels, &probabilities)),
+        ("labels".to_owned(), Tensor::utf8(names)),
+    ])
 }
 
 /// All three parts, or none.

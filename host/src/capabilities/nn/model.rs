@@ -1,5 +1,7 @@
 //! Computing with a model: texts in, vectors out.
 
+use bulkhead_inference::engine::Embedded;
+
 use super::{
     NnError, Outputs,
     tensor::{Inputs, Tensor},
@@ -7,17 +9,25 @@ use super::{
 use crate::inference::{Choice, Gate, ServedModel};
 
 /// Everything that a model takes.
-const INPUTS: [&str; 3] = ["text", "offsets", "prompt_name"];
+const INPUTS: [&str; 5] = ["text", "offsets", "prompt_name", "input_ids", "attention_mask"];
 /// What it gives.
 const OUTPUT: &str = "embedding";
 
-/// The vectors of the texts in `named`.
+/// The vectors of the texts, or of the token ids, in `named`.
 pub(super) async fn compute(
     gate: &Gate,
     model: &ServedModel,
     named: Vec<(String, Tensor)>,
 ) -> Result<Outputs, NnError> {
     let mut inputs = Inputs::new(named, &INPUTS)?;
+    let ids = inputs.take("input_ids", |tensor| tensor.long_matrix())?;
+    let mask = inputs.take("attention_mask", |tensor| tensor.long_matrix())?;
+    if ids.is_some() || mask.is_some() {
+        inputs.nothing_else("`input_ids` and `attention_mask`")?;
+        let ids = ids.ok_or_else(|| NnError::invalid("input \"input_ids\" is missing"))?;
+        let mask = mask.ok_or_else(|| NnError::invalid("input \"attention_mask\" is missing"))?;
+        return Ok(output(&gate.embed_ids(model, unpadded(ids, mask)?).await?));
+    }
     let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
     let prompt_name = inputs.take("prompt_name", Tensor::text)?;
     let text = inputs.take("text", Tensor::text)?;
@@ -27,8 +37,39 @@ pub(super) async fn compute(
         Some(offsets) => cut(&text, &offsets)?,
     };
     let embedded = gate.embed(model, texts, &Choice { prompt_name, ..Choice::default() }).await?;
+    Ok(output(&embedded))
+}
+
+fn output(embedded: &Embedded) -> Outputs {
     let rows = embedded.vectors.len() / embedded.dims.max(1);
-    Ok(vec![(OUTPUT, Tensor::matrix(rows, embedded.dims, &embedded.vectors))])
+    vec![(OUTPUT.to_owned(), Tensor::matrix(rows, embedded.dims, &embedded.vectors))]
+}
+
+/// The ids of each row where the mask is 1.
+fn unpadded(
+    (shape, ids): ([usize; 2], Vec<i64>),
+    (mask_shape, mask): ([usize; 2], Vec<i64>),
+) -> Result<Vec<Vec<u32>>, NnError> {
+    let invalid = |name: &str, fault: &str| NnError::invalid(format!("input {name:?} {fault}"));
+    if shape != mask_shape {
+        return Err(invalid(
+            "attention_mask",
+            &format!("must have dimensions {shape:?}, not {mask_shape:?}"),
+        ));
+    }
+    if mask.iter().any(|one| !matches!(one, 0 | 1)) {
+        return Err(invalid("attention_mask", "must be of zeros and ones"));
+    }
+    let [rows, columns] = shape;
+    let mut texts = vec![Vec::new(); if columns == 0 { 0 } else { rows }];
+    for (place, (id, mask)) in ids.iter().zip(&mask).enumerate() {
+        let Some(text) = texts.get_mut(place / columns) else { break };
+        if *mask == 1 {
+            let id = u32::try_from(*id);
+            text.push(id.map_err(|_| invalid("input_ids", &format!("has no token id at place {place}")))?);
+        }
+    }
+    Ok(texts)
 }
 
 /// The texts between `offsets`, which begin at 0, do not fall, and end where `text` ends.
@@ -64,6 +105,22 @@ mod tests {
         assert_eq!(texts("abc", &[0, 1, 3]), Ok(vec!["a".to_owned(), "bc".to_owned()]));
         assert_eq!(texts("abc", &[0, 0, 3]), Ok(vec![String::new(), "abc".to_owned()]));
         assert_eq!(texts("", &[0]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn padding_is_dropped() {
+        let rows = unpadded(([2, 3], vec![1, 2, 3, 4, 0, 0]), ([2, 3], vec![1, 1, 1, 1, 0, 0]));
+        assert_eq!(rows, Ok(vec![vec![1, 2, 3], vec![4]]));
+        assert_eq!(unpadded(([5, 0], vec![]), ([5, 0], vec![])), Ok(vec![]));
+        for (ids, mask, fault) in [
+            (([1, 1], vec![1]), ([1, 2], vec![1, 1]), "must have dimensions [1, 1], not [1, 2]"),
+            (([1, 1], vec![1]), ([1, 1], vec![2]), "zeros and ones"),
+            (([1, 1], vec![-1]), ([1, 1], vec![1]), "no token id at place 0"),
+            (([1, 1], vec![1 << 40]), ([1, 1], vec![1]), "no token id at place 0"),
+        ] {
+            let refused = unpadded(ids, mask);
+            assert!(refused.as_ref().is_err_and(|error| error.text.contains(fault)), "{fault}: {refused:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tensors: what a guest says of its bytes is believed only after it has been checked.
 
+use bulkhead_inference::onnx::{Numbers, Value};
 use wasmtime::component::Resource;
 
 use super::{
@@ -58,6 +59,12 @@ impl Tensor {
 
     /// The sizes, once type, number of dimensions and length of the data fit one another.
     fn shape<const N: usize>(&self, kind: TensorType) -> Result<[usize; N], String> {
+        let sizes = self.sizes(kind)?;
+        <[usize; N]>::try_from(sizes)
+            .map_err(|sizes| format!("must have {N} dimensions, not {}", sizes.len()))
+    }
+
+    fn sizes(&self, kind: TensorType) -> Result<Vec<usize>, String> {
         if self.kind != kind {
             return Err(format!("must have elements of type {kind:?}, not {:?}", self.kind));
         }
@@ -74,9 +81,7 @@ impl Tensor {
                 "has dimensions {dimensions:?} of {kind:?}, which are not its {bytes} bytes"
             ));
         }
-        let sizes: Vec<usize> = self.dimensions.iter().map(|size| *size as usize).collect();
-        <[usize; N]>::try_from(sizes)
-            .map_err(|sizes| format!("must have {N} dimensions, not {}", sizes.len()))
+        Ok(self.dimensions.iter().map(|size| *size as usize).collect())
     }
 
     /// u8 `[bytes]` as UTF-8.
@@ -88,7 +93,7 @@ impl Tensor {
     /// i32 `[n]`.
     pub(super) fn integers(&self) -> Result<Vec<i32>, String> {
         let [_] = self.shape(TensorType::I32)?;
-        Ok(self.data.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
+        Ok(self.as_integers())
     }
 
     /// i32 `[n]`, none below 0.
@@ -110,6 +115,44 @@ impl Tensor {
 
     fn as_floats(&self) -> Vec<f32> {
         self.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+
+    /// As numbers that the ONNX runtime knows, which has integers of 32 bits.
+    pub(super) fn value(&self) -> Result<Value, String> {
+        let long = || {
+            let numbers =
+                self.data.as_chunks().0.iter().map(|bytes| i32::try_from(i64::from_le_bytes(*bytes)));
+            let numbers: Result<Vec<i32>, _> = numbers.collect();
+            numbers.map(Numbers::Integers).map_err(|_| "has a number beyond 32 bits".to_owned())
+        };
+        let shape = self.sizes(self.kind)?;
+        let numbers = match self.kind {
+            TensorType::Fp32 => Ok(Numbers::Floats(self.as_floats())),
+            TensorType::I32 => Ok(Numbers::Integers(self.as_integers())),
+            TensorType::I64 => long(),
+            TensorType::U8 => Ok(Numbers::Bytes(self.data.clone())),
+            other => Err(format!("must have elements of type FP32, I32, I64 or U8, not {other:?}")),
+        };
+        Ok(Value { shape, numbers: numbers? })
+    }
+
+    /// What the ONNX runtime gave.
+    pub(super) fn of(value: Value) -> Self {
+        let dimensions = value.shape.iter().map(|size| u32::try_from(*size).unwrap_or(u32::MAX)).collect();
+        let (kind, data) = match value.numbers {
+            Numbers::Floats(numbers) => {
+                (TensorType::Fp32, numbers.into_iter().flat_map(f32::to_le_bytes).collect())
+            }
+            Numbers::Integers(numbers) => {
+                (TensorType::I32, numbers.into_iter().flat_map(i32::to_le_bytes).collect())
+            }
+            Numbers::Bytes(data) => (TensorType::U8, data),
+        };
+        Self { dimensions, kind, data }
+    }
+
+    fn as_integers(&self) -> Vec<i32> {
+        self.data.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()
     }
 
     /// i64 `[rows, columns]`.
@@ -135,6 +178,14 @@ impl Inputs {
             }
         }
         Ok(Self(named))
+    }
+
+    /// Refuses what has not been taken, beside `these`.
+    pub(super) fn nothing_else(&self, these: &str) -> Result<(), NnError> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(NnError::invalid(format!("input {name:?} does not go with {these}"))),
+        }
     }
 
     /// What `read` makes of the tensor called `name`, if there is one.

@@ -10,7 +10,7 @@ use std::{
 use bulkhead_inference::{
     catalog::{KnownModel, Method, known},
     encoder::Dtype,
-    engine::{Embedded, Engine, EngineOptions, Request},
+    engine::{Embedded, Engine, EngineOptions, Input, Request},
     kernels::Kernel,
     model::{EmbedOptions, LoadOptions, Model},
     progress::Silent,
@@ -157,7 +157,7 @@ fn load(folder: &Path, cache: &TempDir, dtype: Dtype, kernel: Option<Kernel>) ->
 fn embed(model: &Arc<Model>, texts: &[&String], many: usize) -> Embedded {
     let mut all = Embedded::default();
     for texts in texts.chunks(many) {
-        let texts = texts.iter().map(|text| (*text).clone()).collect();
+        let texts = texts.iter().map(|text| Input::Text((*text).clone())).collect();
         let deadline = Instant::now() + PATIENCE;
         let request = Request { texts, options: EmbedOptions::default(), deadline };
         let embedded = ENGINE.embed(model, request).unwrap().wait().unwrap();

@@ -13,7 +13,7 @@ type Answer = oneshot::Receiver<Result<Embedded, Failure>>;
 fn job(texts: &[&str]) -> (Arc<Job>, Answer) {
     let (sender, receiver) = oneshot::channel();
     let request = Request {
-        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        texts: texts.iter().map(|text| Input::Text((*text).to_owned())).collect(),
         options: EmbedOptions::default(),
         deadline: Instant::now() + Duration::from_secs(60),
     };
@@ -61,6 +61,18 @@ fn free_threads_get_equal_shares() {
     }
 }
 
+/// Nobody may sleep while something waits: here what is ready fills a batch and nobody wants it any more.
+#[test]
+fn what_stands_behind_abandoned_texts_is_reached() {
+    let (queue, answer) = waiting(1, &[14; 100]);
+    drop(answer);
+    let (behind, _answer) = job(&["hello"; 3]);
+    queue.submit(&behind).unwrap();
+    let next = queue.next();
+    assert!(matches!(next, Some(Task::Tokenize(job, _)) if Arc::ptr_eq(&job, &behind)));
+    assert_eq!(queue.stats().waiting_texts, 0);
+}
+
 #[test]
 fn a_thread_that_is_busy_gets_no_share() {
     let (queue, _answer) = waiting(2, &[14; 32]);
@@ -74,7 +86,7 @@ fn a_thread_that_is_busy_gets_no_share() {
 #[test]
 fn texts_are_tokenised_in_pieces_by_number_and_by_bytes() {
     let lengths = |texts: &[usize]| {
-        let texts: Vec<String> = texts.iter().map(|length| "a".repeat(*length)).collect();
+        let texts: Vec<Input> = texts.iter().map(|length| Input::Text("a".repeat(*length))).collect();
         pieces(&texts).into_iter().map(|piece| piece.len()).collect::<Vec<_>>()
     };
     assert_eq!(lengths(&[]), [0; 0]);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bulkhead::inference::{HeadError, StartError};
+use bulkhead::inference::{GraphError, StartError};
 use bulkhead_inference::head::{Coefficients, Head, Link, Record};
 
 use super::{
@@ -125,7 +125,7 @@ async fn a_head_is_on_the_list_by_its_name() {
     let refused = typed.typed("tickets", &strings(&["ahoy"]), None).await.unwrap_err();
     assert_eq!(
         refused,
-        "unknown-model: `tickets` is not loaded: it is a head, which takes vectors: a graph of wasi:nn"
+        "unknown-model: `tickets` is not loaded: it embeds no texts, but is a graph of wasi:nn"
     );
 }
 
@@ -139,7 +139,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
         let parts = Parts::new(&made.config(record, ""));
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
         let error = Inference::start(settings, &folder, Arc::clone(&parts.metrics)).err().unwrap();
-        assert!(matches!(error, StartError::Head(HeadError::Mismatch { .. })));
+        assert!(matches!(error, StartError::Graph(GraphError::Mismatch { .. })));
         assert!(
             error.to_string().contains("the head `tickets` does not fit")
                 && error.to_string().contains(fault)
@@ -151,7 +151,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
     let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
     let error = Inference::start(settings, &folder, Arc::clone(&parts.metrics)).err().unwrap().to_string();
     assert!(
-        error.contains("the head `tickets` cannot be loaded") && error.contains("head.safetensors"),
+        error.contains("the graph `tickets` cannot be loaded") && error.contains("head.safetensors"),
         "{error}"
     );
 }
