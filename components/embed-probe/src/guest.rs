@@ -56,9 +56,7 @@ fn refused(error: embeddings::Error) -> String {
 fn compute(model: &str, inputs: Vec<(String, Tensor)>) -> Vectors {
     let context = graph::load_by_name(model).and_then(|graph: Graph| graph.init_execution_context());
     let outputs = context.and_then(|context| context.compute(inputs)).map_err(told)?;
-    let is_wanted = |name: &str| ["embedding", "probabilities"].contains(&name);
-    let output = outputs.into_iter().find(|(name, _)| is_wanted(name));
-    let (name, rows) = output.ok_or("the graph gave neither vectors nor probabilities")?;
+    let (name, rows) = outputs.into_iter().next().ok_or("the graph gave nothing")?;
     let [_, columns] = rows.dimensions().try_into().map_err(|shape| format!("{name} of {shape:?}"))?;
     Ok(crate::rows(&rows.data(), columns as usize))
 }

@@ -41,7 +41,7 @@ fn long(field: u8, content: &[u8]) -> Vec<u8> {
     [&[field << 3 | 2], varint.as_slice(), content].concat()
 }
 
-pub fn model() -> Vec<u8> {
+fn model() -> Vec<u8> {
     let graph = [
         bytes(1, &node("MatMul", &["x", "w"], "product")),
         bytes(1, &node("Add", &["product", "b"], "y")),
@@ -69,6 +69,12 @@ fn inputs() -> Vec<(String, Value)> {
     let x = Value { shape: vec![2, 2], numbers: Numbers::Floats(vec![1.0, 2.0, 3.0, 4.0]) };
     let ids = Value { shape: vec![1, 3], numbers: Numbers::Integers(vec![7, 8, 9]) };
     vec![("x".to_owned(), x), ("ids".to_owned(), ids)]
+}
+
+/// Other tests read the file, this one says what is in it.
+#[test]
+fn the_toy_graph_is_this_one() {
+    assert_eq!(std::fs::read("../../tests/data/onnx/toy.onnx").unwrap(), model());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! `wasi:nn`.
 
 mod heads;
+mod onnx;
 mod refusals;
 mod tensors;
 mod world;
