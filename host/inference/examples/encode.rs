@@ -5,12 +5,11 @@
 //! peak loop of the same kernel in the same run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod peak;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bulkhead_inference::encoder::{Dtype, Encoder, EncoderOptions, Scratch};
+use bulkhead_inference::kernels::peak;
 use bulkhead_inference::pooling::Pooling;
 
 /// A measurement lasts at least this long.
@@ -65,7 +64,11 @@ fn measure(folder: &Path, settings: &Settings) {
         times.push(pass.elapsed().as_secs_f64());
         busy = busy.min(processor_seconds() - used);
     }
-    let peak = peak::of(encoder.kernel(), options.dtype);
+    let peak = match options.dtype {
+        Dtype::Int8 => peak::int8(encoder.kernel()),
+        Dtype::Float32 => peak::float32(encoder.kernel()),
+    };
+    let peak = peak.unwrap_or(f64::NAN);
     times.sort_by(f64::total_cmp);
     let (best, median) = (times[0], times[times.len() / 2]);
     let operations = (encoder.work(*tokens) * *batch as u64) as f64;

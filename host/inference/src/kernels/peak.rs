@@ -1,28 +1,37 @@
-//! Loops that do nothing but a kernel's multiplications, in registers: the machine's peak, measured.
-#![allow(unsafe_code)]
+//! Loops that do nothing but a kernel's multiplications, in registers: the machine's peak, measured. For benchmarks.
+#![allow(unsafe_code, clippy::indexing_slicing)]
 
-use bulkhead_inference::encoder::Dtype;
-use bulkhead_inference::kernels::Kernel;
+use super::Kernel;
 
-/// Billions of operations (a multiplication or an addition each) a second of one thread; NaN where no loop is
-/// written.
-#[cfg(target_arch = "x86_64")]
-pub fn of(kernel: Kernel, dtype: Dtype) -> f64 {
-    match (kernel, dtype) {
-        (Kernel::Amx, Dtype::Int8) => x86::tiles(),
-        (Kernel::Avx512Vnni, Dtype::Int8) => x86::bytes_512(),
-        (Kernel::AvxVnni, Dtype::Int8) => x86::bytes_256(),
-        (Kernel::Avx2, Dtype::Int8) => x86::words_256(),
-        (Kernel::Amx | Kernel::Avx512Vnni, Dtype::Float32) => x86::floats_512(),
-        (Kernel::AvxVnni | Kernel::Avx2, Dtype::Float32) => x86::floats_256(),
-        _ => f64::NAN,
+/// Billions of operations (a multiplication or an addition each) on eight-bit numbers a second of one thread; `None`
+/// where no loop is written or the processor does not run the kernel.
+#[must_use]
+pub fn int8(kernel: Kernel) -> Option<f64> {
+    kernel.operations()?;
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Amx => Some(x86::tiles()),
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512Vnni => Some(x86::bytes_512()),
+        #[cfg(target_arch = "x86_64")]
+        Kernel::AvxVnni => Some(x86::bytes_256()),
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => Some(x86::words_256()),
+        _ => None,
     }
 }
 
-/// Billions of operations a second of one thread; NaN where no loop is written.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn of(_kernel: Kernel, _dtype: Dtype) -> f64 {
-    f64::NAN
+/// As [`int8`], on 32-bit floating point.
+#[must_use]
+pub fn float32(kernel: Kernel) -> Option<f64> {
+    kernel.operations()?;
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Amx | Kernel::Avx512Vnni => Some(x86::floats_512()),
+        #[cfg(target_arch = "x86_64")]
+        Kernel::AvxVnni | Kernel::Avx2 => Some(x86::floats_256()),
+        _ => None,
+    }
 }
 
 /// The best of 20 loops.
@@ -41,7 +50,7 @@ fn best(operations: f64, run: impl Fn(u64)) -> f64 {
 mod x86 {
     use std::arch::asm;
 
-    /// A loop of 20 independent instructions on registers 0 to 19 (12 for the 16-register encodings).
+    /// A loop of independent instructions, one a register; registers 14 and 15 are read.
     macro_rules! register_loop {
         ($name:ident, $operations:expr, $before:literal, $after:literal, $($register:literal)*) => {
             /// Billions of operations a second.
