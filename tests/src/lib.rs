@@ -5,6 +5,7 @@ pub mod guests;
 pub mod host;
 pub mod models;
 pub mod parts;
+pub mod pulled;
 pub mod servers;
 
 pub use host::TestHost;

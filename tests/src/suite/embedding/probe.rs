@@ -16,14 +16,14 @@ use bulkhead::{
     slots::Slot,
 };
 use bulkhead_inference::catalog::known;
-use bulkhead_tests::{host::eventually, parts::Parts};
+use bulkhead_tests::{host::eventually, parts::Parts, pulled::pulled};
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasmtime::Store;
 
 use self::world::{EmbedProbe, Input};
-use super::{Service, parity::pulled, second, vector};
+use super::{Service, second, vector};
 
 type Vectors = Result<Vec<Vec<f32>>, String>;
 type Called<T> = Result<Result<T, String>, CallError>;
