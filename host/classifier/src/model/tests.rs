@@ -1,0 +1,29 @@
+use bulkhead_triage::features::Row;
+
+use super::*;
+
+#[test]
+fn scores_add_up_and_the_temperature_flattens() {
+    let mut model = Model {
+        labels: vec!["a".into(), "b".into()],
+        dims: 2,
+        dense: vec![1.0, 2.0, -1.0, 0.5],
+        columns: 3,
+        sparse: vec![0.0, 3.0, 0.0, 0.0, 0.0, 4.0],
+        bias: vec![0.25, -0.25],
+        temperature: 1.0,
+    };
+    let sparse = Row { indices: vec![1, 2], values: vec![0.5, 0.25] };
+    let example = Example { dense: &[1.0, 1.0], sparse: &sparse };
+    assert_eq!(model.scores(example), [4.75, 0.25]);
+    let sharp = model.probabilities(example)[0];
+    assert!((sharp - 1.0 / (1.0 + (-4.5_f32).exp())).abs() < 1e-6);
+    model.temperature = 10.0;
+    let flat = model.probabilities(example)[0];
+    assert!((flat - 1.0 / (1.0 + (-0.45_f32).exp())).abs() < 1e-6);
+}
+
+#[test]
+fn huge_scores_stay_finite() {
+    assert_eq!(softmax(&[1e30, -1e30], 0.001), [1.0, 0.0]);
+}

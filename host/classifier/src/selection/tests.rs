@@ -1,0 +1,33 @@
+use bulkhead_triage::features::Row;
+
+use super::*;
+
+/// Two labels on a line, told apart by the embedding; the sparse column says the opposite of the label for the
+/// even examples.
+fn examples() -> Dataset {
+    let mut examples = Dataset::new(vec!["a".into(), "b".into()], 1, 2);
+    for index in 0..20_u32 {
+        let label = index % 2;
+        let sparse = Row { indices: vec![(index / 2) % 2], values: vec![1.0] };
+        examples.push(label as usize, &[label as f32 + 0.01 * index as f32], sparse).unwrap();
+    }
+    examples
+}
+
+#[test]
+fn the_way_that_is_right_most_often_comes_first() {
+    let blind = Settings { dense_scale: 1e-6, ..Settings::default() };
+    let seeing = Settings::default();
+    let tried = compare(&examples(), &[blind, seeing]).unwrap();
+    assert_eq!(tried[0].settings, seeing);
+    assert_eq!(tried[0].accuracy, 1.0);
+    assert!(tried[1].accuracy < 0.75, "{tried:?}");
+}
+
+#[test]
+fn ways_that_are_alike_keep_their_order() {
+    let one = Settings::default();
+    let tried = compare(&examples(), &[one, one]).unwrap();
+    assert_eq!(tried.len(), 2);
+    assert_eq!(tried[0], tried[1]);
+}

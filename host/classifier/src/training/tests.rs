@@ -1,0 +1,110 @@
+use bulkhead_triage::features::{FeatureSettings, Row};
+
+use super::*;
+use crate::dataset::Example;
+
+const FEATURES: FeatureSettings = FeatureSettings::words_only(10);
+const TEXTS: [(&str, usize); 9] = [
+    ("the bin was not emptied", 2),
+    ("my bin is broken", 2),
+    ("a new bin please", 2),
+    ("my dog died", 0),
+    ("a dog tag please", 0),
+    ("register the dog", 0),
+    ("my passport expired", 3),
+    ("a new passport please", 3),
+    ("the passport was stolen", 3),
+];
+
+/// Labels 1 has no examples.
+fn dataset(dims: usize) -> Dataset {
+    let labels = ["dog", "unused", "waste", "passport"].map(str::to_owned).to_vec();
+    let mut dataset = Dataset::new(labels, dims, FEATURES.columns());
+    for (index, (text, target)) in TEXTS.into_iter().enumerate() {
+        let dense: Vec<f32> =
+            (0..dims).map(|at| 5.0 + 0.1 * ((target == at) as u8 as f32) + 0.001 * index as f32).collect();
+        dataset.push(target, &dense, FEATURES.row(text)).unwrap();
+    }
+    dataset
+}
+
+#[test]
+fn learns_its_examples_and_drops_labels_without_any() {
+    let trained = train(&dataset(0), &Settings::default()).unwrap();
+    assert_eq!(trained.model.labels, ["dog", "waste", "passport"]);
+    for (text, label) in [("where is my dog", "dog"), ("the bin", "waste"), ("passport?", "passport")] {
+        let row = FEATURES.row(text);
+        let scores = trained.model.scores(Example { dense: &[], sparse: &row });
+        assert_eq!(trained.model.labels[best(&scores).unwrap()], label, "{text}");
+    }
+}
+
+#[test]
+fn every_example_is_predicted_by_a_model_that_had_not_seen_it() {
+    let mut examples = dataset(0);
+    let held_out = hold_out(&examples, &Settings::default()).unwrap();
+    assert_eq!((held_out.folds, held_out.scores.len()), (3, TEXTS.len()));
+    // An example with words of its own cannot be known from the others: its score is its label's bias.
+    examples.push(0, &[], FEATURES.row("zebra")).unwrap();
+    let trained = train(&examples, &Settings::default()).unwrap();
+    let seen = trained.model.scores(Example { dense: &[], sparse: &FEATURES.row("zebra") });
+    assert!(seen[0] > trained.held_out.scores[TEXTS.len()][0] + 0.2);
+}
+
+#[test]
+fn the_same_examples_give_the_same_model() {
+    let settings = Settings { cost: 3.0, ..Settings::default() };
+    assert_eq!(train(&dataset(4), &settings).unwrap(), train(&dataset(4), &settings).unwrap());
+}
+
+#[test]
+fn centring_and_weighting_are_folded_into_the_weights() {
+    let examples = dataset(4);
+    let settings = Settings { dense_scale: 2.0, sparse_scale: 0.5, ..Settings::default() };
+    let scaling = Scaling::of(&examples, &settings);
+    let weights = Weights {
+        dense: vec![1.0, -2.0, 0.5, 3.0],
+        sparse: (0..FEATURES.columns()).map(|column| column as f64 / 100.0).collect(),
+        bias: 0.75,
+    };
+    let model = scaling.fold(vec!["only".into()], std::slice::from_ref(&weights));
+    for example in examples.examples() {
+        let (dense, sparse) = scaling.apply(example);
+        let products = weights.dense.iter().zip(&dense).map(|(weight, value)| weight * f64::from(*value));
+        let columns = sparse.iter().map(|(at, value)| weights.sparse[at as usize] * f64::from(value));
+        let expected = products.sum::<f64>() + columns.sum::<f64>() + weights.bias;
+        assert!((f64::from(model.scores(example)[0]) - expected).abs() < 1e-2, "{expected}");
+    }
+}
+
+#[test]
+fn folds_have_every_label_and_like_sizes() {
+    let folds = folds(&with_examples(&dataset(0)).unwrap());
+    for fold in 0..3 {
+        let targets: Vec<usize> =
+            folds.iter().zip(TEXTS).filter(|(of, _)| **of == fold).map(|(_, text)| text.1).collect();
+        assert_eq!(targets, [2, 0, 3]);
+    }
+}
+
+#[test]
+fn what_cannot_be_trained_on_is_refused() {
+    let labels = vec!["a".to_owned(), "b".to_owned()];
+    assert_eq!(train(&Dataset::new(labels.clone(), 0, 0), &Settings::default()), Err(Error::Empty));
+    let mut one = Dataset::new(labels, 2, 0);
+    one.push(0, &[1.0, 2.0], Row::default()).unwrap();
+    assert_eq!(train(&one, &Settings::default()), Err(Error::Categories(1)));
+    let short = one.push(0, &[1.0], Row::default());
+    assert_eq!(short, Err(Error::Dims { example: 1, found: 1, expected: 2 }));
+    assert_eq!(one.push(0, &[1.0, f32::NAN], Row::default()), Err(Error::NotFinite(1)));
+    assert!(one.push(2, &[1.0, 1.0], Row::default()).is_err());
+}
+
+#[test]
+fn a_label_with_one_example_does_not_stop_training() {
+    let mut examples = dataset(0);
+    examples.push(1, &[], FEATURES.row("zebra")).unwrap();
+    let trained = train(&examples, &Settings::default()).unwrap();
+    assert_eq!(trained.model.labels.len(), 4);
+    assert!(trained.model.temperature.is_finite());
+}
