@@ -6,7 +6,7 @@
 
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
 

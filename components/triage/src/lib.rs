@@ -2,4 +2,5 @@
 //!
 //! Everything here is plain Rust that knows no WIT and is tested natively.
 
+pub mod clean;
 pub mod features;

@@ -163,13 +163,14 @@ fn rows(
     let mut scratch = Scratch::new();
     let options = EmbedOptions { prompt: Some(Arc::from("query: ")), ..EmbedOptions::default() };
     let row = |ticket: &Ticket| {
+        let text = bulkhead_triage::clean::clean(&ticket.text);
         let dense = model.map_or(Vec::new(), |model| {
-            let ids = model.tokenize(&ticket.text, &options).unwrap().ids;
+            let ids = model.tokenize(&text, &options).unwrap().ids;
             let mut vector = vec![0.0; model.dims()];
             model.embed(&ids, &[0, ids.len()], &mut scratch, &mut vector).unwrap();
             model.finish(&mut vector, &options).to_vec()
         });
-        (dense, features.map_or(Row::default(), |features| features.row(&ticket.text)))
+        (dense, features.map_or(Row::default(), |features| features.row(&text)))
     };
     tickets.iter().map(row).collect()
 }

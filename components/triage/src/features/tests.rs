@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use super::*;
 
 const SETTINGS: FeatureSettings = FeatureSettings::words_and_characters(18);

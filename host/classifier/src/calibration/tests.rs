@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use super::*;
 
 /// Two labels whose scores differ by 2: right in 3 of 4 cases.

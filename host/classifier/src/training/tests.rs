@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use bulkhead_triage::features::{FeatureSettings, Row};
 
 use super::*;
