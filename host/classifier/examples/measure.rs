@@ -1,12 +1,12 @@
 //! Trains and evaluates on labelled JSONL, with the features and vectors named:
 //!
-//! `cargo run --release -p bulkhead-classifier --example measure -- TRAIN TEST... [words=1] [pairs=1] [characters=1]
-//! [bits=18] [model=FOLDER] [json=FILE] [svg=FILE] [language=de]`
+//! `cargo run --release -p bulkhead-classifier --example measure -- TRAIN TEST... [words=2] [characters=5]
+//! [bits=18] [model=FOLDER] [configuration=TOML] [svg=FILE] [language=de] [costs=0.3,1] [scales=1]`
 //!
 //! Each line is `{"text": ..., "category": ...}`; a category that the training part lacks counts as none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use bulkhead_classifier::evaluation::{Prediction, evaluate};
 use bulkhead_classifier::selection::compare;
 use bulkhead_classifier::training::{Settings, train};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
+use bulkhead_triage::configuration::Configuration;
 use bulkhead_triage::features::{FeatureSettings, Row};
 
 #[derive(serde::Deserialize)]
@@ -30,6 +31,7 @@ struct Arguments {
     files: Vec<PathBuf>,
     features: Option<FeatureSettings>,
     model: Option<PathBuf>,
+    configuration: Option<PathBuf>,
     language: Option<String>,
     svg: Option<PathBuf>,
     costs: Vec<f64>,
@@ -41,7 +43,8 @@ fn main() {
     let embedder =
         arguments.model.as_deref().map(|folder| Model::load(folder, &LoadOptions::default()).unwrap());
     let [training, tests @ ..] = arguments.files.as_slice() else { panic!("a training file and test files") };
-    let tickets = read(training, &arguments);
+    let mut tickets = read(training, &arguments);
+    tickets.extend(arguments.configuration.as_deref().map(described).unwrap_or_default());
     let mut labels: Vec<String> = tickets.iter().map(|ticket| ticket.category.clone()).collect();
     labels.sort();
     labels.dedup();
@@ -106,6 +109,7 @@ fn arguments() -> Arguments {
             Some(("characters", value)) => characters = value.parse().expect("a number"),
             Some(("bits", value)) => bits = value.parse().expect("a number"),
             Some(("model", value)) => arguments.model = Some(value.into()),
+            Some(("configuration", value)) => arguments.configuration = Some(value.into()),
             Some(("language", value)) => arguments.language = Some(value.into()),
             Some(("svg", value)) => arguments.svg = Some(value.into()),
             Some(("costs", value)) => arguments.costs = numbers(value),
@@ -153,6 +157,18 @@ fn read(file: &PathBuf, arguments: &Arguments) -> Vec<Ticket> {
     tickets
         .filter(|ticket| arguments.language.as_ref().is_none_or(|language| *language == ticket.language))
         .collect()
+}
+
+/// The lines of the categories' descriptions.
+fn described(configuration: &Path) -> Vec<Ticket> {
+    let settings = toml::from_str(&std::fs::read_to_string(configuration).unwrap()).unwrap();
+    let configuration = Configuration::new(settings).unwrap();
+    let categories = configuration.categories.into_iter();
+    let lines = categories.flat_map(|category| {
+        let ticket = move |text| Ticket { text, category: category.name.clone(), language: String::new() };
+        category.examples.into_iter().map(ticket)
+    });
+    lines.collect()
 }
 
 fn rows(

@@ -1,8 +1,8 @@
-"""Writes training.jsonl and development.jsonl from templates.toml: `python3 generate.py`.
+"""Writes training.jsonl and development.jsonl from the templates: `python3 generate.py`.
 
 The same seed writes the same bytes under any Python from 3.11 on: only `random.Random.random` is used,
-whose sequence Python keeps. The test part (test-german.jsonl, test-english.jsonl) was written by hand;
-nothing here reads or makes it.
+whose sequence Python keeps. development-german.jsonl and the test part (test-german.jsonl, test-english.jsonl)
+were written by hand; nothing here reads or makes them.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 SEED = 20261128
+LANGUAGES = {"de": "german", "en": "english"}
 # Renderings of each development phrase; a training phrase is rendered once.
 DEVELOPMENT_RENDERINGS = 3
 
@@ -144,21 +145,20 @@ class Writer:
         return text
 
 
-def tickets(templates, part, renderings):
+def tickets(part, renderings):
     writer = Writer(f"{SEED} {part}")
-    for category, phrases in templates.items():
-        for language in ("de", "en"):
-            for phrase in phrases[f"{part}_{language}"]:
+    for language, name in LANGUAGES.items():
+        templates = tomllib.loads((FOLDER / f"templates-{name}.toml").read_text(encoding="utf-8"))
+        for category, phrases in templates.items():
+            for phrase in phrases[part]:
                 for _ in range(renderings):
-                    text = writer.ticket(phrase, language)
-                    yield {"text": text, "category": category, "language": language}
+                    yield {"text": writer.ticket(phrase, language), "category": category, "language": language}
 
 
 def main():
-    templates = tomllib.loads((FOLDER / "templates.toml").read_text(encoding="utf-8"))
     for part, file, renderings in (("train", "training", 1), ("develop", "development", DEVELOPMENT_RENDERINGS)):
         with open(FOLDER / f"{file}.jsonl", "w", encoding="utf-8", newline="\n") as out:
-            for ticket in tickets(templates, part, renderings):
+            for ticket in tickets(part, renderings):
                 out.write(json.dumps(ticket, ensure_ascii=False) + "\n")
 
 
