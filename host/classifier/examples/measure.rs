@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use bulkhead_classifier::dataset::Dataset;
 use bulkhead_classifier::evaluation::{Prediction, evaluate};
-use bulkhead_classifier::selection::compare;
+use bulkhead_classifier::selection::{compare, ways};
+use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
 use bulkhead_triage::configuration::Configuration;
@@ -100,7 +101,7 @@ fn main() {
 
 fn arguments() -> Arguments {
     let (mut words, mut characters, mut bits) = (0, 0, 18);
-    let mut arguments = Arguments { costs: vec![0.3, 1.0, 3.0], scales: vec![1.0], ..Arguments::default() };
+    let mut arguments = Arguments { scales: vec![1.0], ..Arguments::default() };
     let numbers = |value: &str| value.split(',').map(|number| number.parse().expect("a number")).collect();
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
@@ -130,20 +131,15 @@ fn columns(arguments: &Arguments) -> usize {
 }
 
 fn choose(examples: &Dataset, arguments: &Arguments) -> Settings {
-    let ways: Vec<Settings> = arguments
-        .costs
-        .iter()
-        .flat_map(|cost| {
-            arguments.scales.iter().map(|scale| Settings {
-                cost: *cost,
-                dense_scale: 1.0,
-                sparse_scale: *scale,
-            })
-        })
-        .collect();
-    if let [only] = ways.as_slice() {
-        return *only;
-    }
+    let ways = match arguments.costs.as_slice() {
+        [] => ways(examples),
+        costs => {
+            let scaled =
+                |cost: &f64| arguments.scales.iter().map(|scale| (*cost, *scale)).collect::<Vec<_>>();
+            let separation = |(cost, sparse_scale)| Separation { cost, dense_scale: 1.0, sparse_scale };
+            costs.iter().flat_map(scaled).map(|pair| Settings::Separation(separation(pair))).collect()
+        }
+    };
     let tried = compare(examples, &ways).unwrap();
     for candidate in &tried {
         println!("  {candidate:?}");

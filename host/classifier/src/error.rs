@@ -22,6 +22,9 @@ pub enum Error {
     /// Neither vectors nor features.
     #[error("the examples have neither vectors nor features: choose one of the two")]
     Empty,
+    /// Prototypes are embeddings.
+    #[error("the examples have no embeddings: name an embedding model, or train on features by separation")]
+    Embeddings,
     /// Predictions and labels that do not fit each other.
     #[error("{0}")]
     Predictions(String),

@@ -1,11 +1,11 @@
-//! One way to train: every label against the rest, then one temperature from held-out predictions.
+//! One way to train, and one temperature from held-out predictions.
 
 mod folds;
+pub mod prototypes;
 mod scaling;
+pub mod separation;
 #[cfg(test)]
 mod tests;
-
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,32 +13,27 @@ use crate::calibration;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::model::Model;
-use crate::solver::{Problem, Weights};
 use folds::folds;
-use scaling::Scaling;
+use prototypes::Prototypes;
+use separation::Separation;
 
-/// Examples of a label from which on calibration and selection hold out a fifth of them in turn; with fewer,
-/// every fold is still predicted by the others, but the folds are as many as the examples of the rarest label
-/// allow, at least [`FEWEST_FOLDS`].
-pub const MOST_FOLDS: usize = 5;
-/// The fewest folds.
-pub const FEWEST_FOLDS: usize = 2;
+/// Folds that are held out in turn: the more, the less worse the models that calibration sees than the final one,
+/// and the longer it takes. A label with fewer examples has its share of them in fewer folds.
+pub const FOLDS_OF_FEW: usize = 10;
+/// Folds of [`MANY`] examples and more.
+pub const FOLDS_OF_MANY: usize = 5;
+/// Examples that make a fifth of them a small loss.
+pub const MANY: usize = 2000;
 
 /// How a model is trained; recorded with it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
-    /// What an example on the wrong side costs against the penalty on the weights (liblinear's C).
-    pub cost: f64,
-    /// Root mean square length of the centred embeddings.
-    pub dense_scale: f64,
-    /// Root mean square length of the weighted sparse features.
-    pub sparse_scale: f64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { cost: 1.0, dense_scale: 1.0, sparse_scale: 1.0 }
-    }
+#[serde(tag = "method", rename_all = "snake_case")]
+pub enum Settings {
+    /// Every label is separated from the rest by the widest margin: the method for sparse features and for many
+    /// examples.
+    Separation(Separation),
+    /// Every example is a row, close to the texts that are like it: the method for few examples with embeddings.
+    Prototypes(Prototypes),
 }
 
 /// Predictions for each example by a model that had not seen it.
@@ -82,9 +77,9 @@ pub struct Trained {
 ///
 /// # Errors
 ///
-/// When fewer than two labels have examples, or the examples have neither embeddings nor features.
+/// When fewer than two labels have examples, or the examples lack what the method needs.
 pub fn train(examples: &Dataset, settings: &Settings) -> Result<Trained, Error> {
-    let examples = with_examples(examples)?;
+    let examples = with_examples(examples, settings)?;
     let held_out = predict_held_out(&examples, settings);
     let mut model = fit(&examples, settings);
     model.temperature = held_out.calibrate().0;
@@ -97,7 +92,7 @@ pub fn train(examples: &Dataset, settings: &Settings) -> Result<Trained, Error> 
 ///
 /// As [`train`].
 pub fn hold_out(examples: &Dataset, settings: &Settings) -> Result<HeldOut, Error> {
-    Ok(predict_held_out(&with_examples(examples)?, settings))
+    Ok(predict_held_out(&with_examples(examples, settings)?, settings))
 }
 
 fn predict_held_out(examples: &Dataset, settings: &Settings) -> HeldOut {
@@ -115,9 +110,10 @@ fn predict_held_out(examples: &Dataset, settings: &Settings) -> HeldOut {
 }
 
 /// The examples with only the labels that have any.
-fn with_examples(examples: &Dataset) -> Result<Dataset, Error> {
-    if examples.dims() == 0 && examples.columns() == 0 {
-        return Err(Error::Empty);
+fn with_examples(examples: &Dataset, settings: &Settings) -> Result<Dataset, Error> {
+    let prototypes = matches!(settings, Settings::Prototypes(_));
+    if examples.dims() == 0 && (prototypes || examples.columns() == 0) {
+        return Err(if prototypes { Error::Embeddings } else { Error::Empty });
     }
     let support = examples.support();
     let used: Vec<usize> =
@@ -136,37 +132,10 @@ fn with_examples(examples: &Dataset) -> Result<Dataset, Error> {
 
 /// A model without a fitted temperature.
 fn fit(examples: &Dataset, settings: &Settings) -> Model {
-    let scaling = Scaling::of(examples, settings);
-    let mut problem = Problem { dims: examples.dims(), columns: examples.columns(), ..Problem::default() };
-    for example in examples.examples() {
-        let (dense, sparse) = scaling.apply(example);
-        problem.push(&dense, sparse);
+    match settings {
+        Settings::Separation(separation) => separation::fit(examples, separation),
+        Settings::Prototypes(prototypes) => prototypes::fit(examples, prototypes),
     }
-    let weights = solve_all(&problem, examples, settings.cost);
-    scaling.fold(examples.labels().to_vec(), &weights)
-}
-
-/// Weights of every label, in order, on as many threads as there are processors.
-fn solve_all(problem: &Problem, examples: &Dataset, cost: f64) -> Vec<Weights> {
-    let solve = |label: usize| {
-        let positive: Vec<bool> = examples.targets().iter().map(|target| *target == label).collect();
-        problem.solve(&positive, cost)
-    };
-    let labels = examples.labels().len();
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(labels);
-    let share = |first: usize| -> Vec<(usize, Weights)> {
-        (first..labels).step_by(threads).map(|label| (label, solve(label))).collect()
-    };
-    let share = &share;
-    let mut solved: Vec<(usize, Weights)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || share(first))).collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, Vec<(usize, Weights)>>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().flat_map(join).collect()
-    });
-    solved.sort_by_key(|(label, _)| *label);
-    solved.into_iter().map(|(_, weights)| weights).collect()
 }
 
 /// Index of the highest score; the first of equals.

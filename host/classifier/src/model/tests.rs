@@ -8,6 +8,7 @@ use super::*;
 fn scores_add_up_and_the_temperature_flattens() {
     let mut model = Model {
         labels: vec!["a".into(), "b".into()],
+        rows: vec![0, 1],
         dims: 2,
         dense: vec![1.0, 2.0, -1.0, 0.5],
         columns: 3,
@@ -28,4 +29,21 @@ fn scores_add_up_and_the_temperature_flattens() {
 #[test]
 fn huge_scores_stay_finite() {
     assert_eq!(softmax(&[1e30, -1e30], 0.001), [1.0, 0.0]);
+}
+
+#[test]
+fn rows_of_a_label_are_joined() {
+    let model = Model {
+        labels: vec!["a".into(), "b".into()],
+        rows: vec![0, 0, 1],
+        dims: 1,
+        dense: vec![1.0, 2.0, 3.0],
+        columns: 0,
+        sparse: Vec::new(),
+        bias: vec![0.0, 0.0, -1.0],
+        temperature: 1.0,
+    };
+    let scores = model.scores(Example { dense: &[1.0], sparse: &Row::default() });
+    assert!((scores[0] - (1_f32.exp() + 2_f32.exp()).ln()).abs() < 1e-6);
+    assert_eq!(scores[1], 2.0);
 }

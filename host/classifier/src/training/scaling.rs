@@ -2,7 +2,7 @@
 
 use bulkhead_triage::features::Row;
 
-use super::Settings;
+use super::separation::Separation;
 use crate::dataset::{Dataset, Example};
 use crate::model::Model;
 use crate::solver::Weights;
@@ -18,7 +18,7 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    pub(super) fn of(examples: &Dataset, settings: &Settings) -> Self {
+    pub(super) fn of(examples: &Dataset, settings: &Separation) -> Self {
         let mean = mean(examples);
         let spread = root_mean(examples, |example| {
             example.dense.iter().zip(&mean).map(|(value, mean)| (f64::from(*value) - mean).powi(2)).sum()
@@ -49,6 +49,7 @@ impl Scaling {
     /// A model that does to raw rows what `weights` do to scaled ones; temperature 1.
     pub(super) fn fold(&self, labels: Vec<String>, weights: &[Weights]) -> Model {
         let mut model = Model {
+            rows: (0..labels.len()).collect(),
             labels,
             dims: self.mean.len(),
             dense: Vec::new(),
@@ -70,7 +71,7 @@ impl Scaling {
     }
 }
 
-fn mean(examples: &Dataset) -> Vec<f64> {
+pub(super) fn mean(examples: &Dataset) -> Vec<f64> {
     let mut mean = vec![0.0; examples.dims()];
     for example in examples.examples() {
         mean.iter_mut().zip(example.dense).for_each(|(sum, value)| *sum += f64::from(*value));
