@@ -1,6 +1,7 @@
 //! The host as one thing: everything that a configuration asks for, started and stopped.
 
 mod captcha;
+mod component;
 mod embedding;
 mod health;
 mod models;

@@ -44,7 +44,7 @@ const SELF_TEST_KEY: &str = "self-test";
 /// The captcha service.
 #[derive(Debug)]
 pub struct CaptchaService {
-    slot: Slot<Captcha>,
+    slot: Arc<Slot<Captcha>>,
     sites: BTreeMap<String, Arc<ServedSite>>,
     peppers: Peppers,
     ledger: Ledger,
@@ -79,12 +79,12 @@ impl CaptchaService {
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
         metrics.captcha.know_sites(sites.keys().map(String::as_str));
-        let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha));
+        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha)));
         Self { slot, sites, peppers, ledger, metrics }
     }
 
     /// The compartment, for loading.
-    pub const fn slot(&self) -> &Slot<Captcha> {
+    pub const fn slot(&self) -> &Arc<Slot<Captcha>> {
         &self.slot
     }
 
