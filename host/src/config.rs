@@ -5,6 +5,7 @@
 pub mod captcha;
 pub mod embedding;
 pub mod management;
+pub mod rollout;
 pub mod sandbox;
 pub mod server;
 pub mod slots;

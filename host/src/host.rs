@@ -22,6 +22,7 @@ use crate::{
         Config,
         slots::{Service, SlotName},
     },
+    deploy::{Roster, Vault},
     engine::Engine,
     http::{
         accept, actuator, empty,
@@ -42,6 +43,8 @@ use crate::{
 const SECRETS: &str = "secrets";
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
+/// Folder of pushed components and of what answers, in the data folder.
+const SLOTS: &str = "slots";
 /// Time between readiness flipping and the listeners closing.
 const NOTICE: Duration = Duration::ZERO;
 
@@ -75,16 +78,19 @@ struct Parts<'a> {
     inference: Option<Arc<Inference>>,
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
+    roster: Arc<Roster>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(config: &'a Config, health: Arc<HostHealth>) -> anyhow::Result<Self> {
+    fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
+        let roster = Arc::new(Roster::new(Arc::new(Vault::new(config.data_dir.join(SLOTS)))));
+        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
         let yard = yard(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        Ok(Self { config, yard, pow: Arc::new(pow), inference: None, metrics, health })
+        Ok(Self { config, yard, pow: Arc::new(pow), inference: None, metrics, health, roster })
     }
 
     /// A slot's backing, before its service has added to it.
@@ -129,8 +135,8 @@ impl Host {
         let config = if config.demo { captcha::with_demo_site(config) } else { config };
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
-        let health = Arc::new(HostHealth::new(lifecycle.clone()));
-        let mut parts = Parts::new(&config, Arc::clone(&health))?;
+        let mut parts = Parts::new(&config, lifecycle.clone())?;
+        let health = Arc::clone(&parts.health);
 
         let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
         let mut listeners = Listeners::default();
@@ -181,8 +187,7 @@ impl Host {
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
         config.sandbox.cache = false;
-        let health = Arc::new(HostHealth::new(Lifecycle::new()));
-        let parts = Parts::new(&config, health)?;
+        let parts = Parts::new(&config, Lifecycle::new())?;
         match slot {
             SlotName::Captcha => captcha::check(&parts, wasm).await,
             _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{forms, reader::Reader};
+use super::{forms, reader::Reader, rollout::Rollout};
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -170,6 +170,8 @@ pub struct Slot {
     /// Keep an instance for further calls instead of a fresh one each: faster, but what a call leaves
     /// in memory is there for the next.
     pub reuse: bool,
+    /// How new versions come to answer.
+    pub rollout: Rollout,
     /// What the component reads through `wasi:config/store`.
     pub config: BTreeMap<String, String>,
 }
@@ -198,6 +200,7 @@ impl Slot {
             reuse: r
                 .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")
                 .flag(false),
+            rollout: Rollout::read(r),
             config: r.strings("config", "What the component reads through `wasi:config/store`"),
         })
     }

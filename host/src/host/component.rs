@@ -7,25 +7,18 @@ use anyhow::Context as _;
 use super::Parts;
 use crate::{
     config::slots::{ComponentSource, SlotName},
+    deploy::Deployment,
     embedded, invoke,
     slots::{self, Slot, Version, World},
 };
 
-/// Puts the configured component into `slot`, or says in log and readiness why it may not answer.
+/// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
+/// answers. From then on operators may change it.
 pub(super) async fn fill<W: World>(parts: &Parts<'_>, slot: &Arc<Slot<W>>) {
-    let loaded = async {
-        let (wasm, source) = configured(slot)?;
-        let version = try_out(slot, wasm, &source).await?;
-        tracing::info!(slot = slot.name().as_str(), digest = %version.digest, source, "component active");
-        slot.activate(version);
-        anyhow::Ok(())
-    };
-    if let Err(error) = loaded.await {
-        let reason = format!("{error:#}");
-        tracing::error!(slot = slot.name().as_str(), reason, "the component may not answer");
-        slot.empty("its component was refused; the host's log and /health/ready say why");
-        parts.health.slot_empty(slot.name().as_str(), reason);
-    }
+    let deployment = Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()));
+    // The reason stays with the deployment, for readiness.
+    let _ = deployment.start(configured(slot).map_err(|error| format!("{error:#}"))).await;
+    parts.roster.add(deployment);
 }
 
 /// Every check that stands before a component's first answer.

@@ -5,6 +5,7 @@ use wasmtime::PoolConcurrencyLimitError;
 use crate::{
     capabilities::{Guest, TensorBytesExceeded},
     sandbox::CpuBudgetSpent,
+    slots::Ending,
 };
 
 /// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
@@ -46,6 +47,17 @@ impl Outcome {
             Self::ResponseTooLarge => "response-too-large",
             Self::Overloaded => "overloaded",
             Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// What the version that was called is judged by; none where it is no word on it.
+    pub(super) const fn ending(self) -> Option<Ending> {
+        match self {
+            Self::Ok => Some(Ending::Answer),
+            Self::GuestError => Some(Ending::Error),
+            Self::Trap | Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Broken),
+            Self::Deadline => Some(Ending::Late),
+            Self::Overloaded | Self::Cancelled => None,
         }
     }
 

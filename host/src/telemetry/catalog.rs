@@ -77,6 +77,12 @@ families! {
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",
         "The component version that answers.";
+    CANDIDATE_WEIGHT: Kind::Gauge, "bulkhead_candidate_weight_percent" ["slot"] "",
+        "Share of the calls that a candidate answers.";
+    CIRCUIT_REFUSED: Kind::Counter, "bulkhead_circuit_refused_total" ["slot"] "",
+        "Calls kept from a component that failed call after call.";
+    ROLLOUTS: Kind::Counter, "bulkhead_rollouts_total" ["slot", "change"] "",
+        "Changes of the versions that answer.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
         "Log lines that nobody read fast enough, not written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",
