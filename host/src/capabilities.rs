@@ -16,6 +16,7 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use self::logging::LogBudget;
+pub use self::logging::{LogLine, Recent};
 pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
 use crate::{
     config::slots::{Slot, SlotName},
@@ -64,6 +65,8 @@ pub struct Backing {
     pub tensor_bytes: usize,
     /// The slot's log budget.
     pub log: LogBudget,
+    /// The last lines of the slot's log.
+    pub recent: Recent,
     /// Where dropped log text is counted.
     pub metrics: Arc<Metrics>,
 }
@@ -80,6 +83,7 @@ impl Backing {
             models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
             tensor_bytes: settings.limits.memory_bytes,
             log: LogBudget::new(settings.limits.log_bytes_per_second),
+            recent: Recent::default(),
             metrics,
         }
     }

@@ -9,6 +9,7 @@ pub mod rollout;
 pub mod sandbox;
 pub mod server;
 pub mod slots;
+pub mod tokens;
 
 mod alias;
 mod environment;

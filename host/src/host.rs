@@ -11,11 +11,11 @@ use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sy
 
 use anyhow::Context as _;
 use axum::Router;
-use tokio::task::JoinSet;
+use tokio::{runtime::Handle, task::JoinSet};
 
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
-    admin::{self, Admin},
+    admin::{self, Admin, Operators},
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
@@ -247,6 +247,11 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
         ready: Arc::new(move || health.report()),
         metrics: Arc::new(text),
         connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
+        operators: Some(Operators {
+            roster: Arc::clone(&parts.roster),
+            runtime: Handle::current(),
+            component_bytes: parts.config.sandbox.component_bytes,
+        }),
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod accept;
 pub mod access_log;
 pub mod actuator;
-mod bearer;
+pub mod bearer;
 pub mod body;
 pub mod captcha;
 pub mod compression;
@@ -18,6 +18,7 @@ pub mod lifecycle;
 pub mod listen;
 mod metering;
 mod pulse;
+pub mod rate_limit;
 pub mod request_id;
 mod stream;
 pub mod tls;

@@ -224,8 +224,9 @@ impl<'a> Record<'a> {
         if slot.backing.log.take(detail.len().min(DETAIL_BYTES)) {
             // Function names in a backtrace are the guest's text.
             let detail = escape_guest(&detail, DETAIL_BYTES);
-            let (slot, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
-            tracing::error!(slot, version, outcome, detail, "the sandbox ended a call");
+            let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
+            tracing::error!(slot = name, version, outcome, detail, "the sandbox ended a call");
+            slot.backing.recent.add("error", version, outcome.to_owned(), detail);
         }
         Failure {
             outcome,

@@ -100,10 +100,8 @@ impl Book {
             let known = before.get(&record.id).map_or(&[][..], |known| &known.moves);
             // Steps are only added, and the oldest forgotten.
             let last = known.last();
-            let new = match record.moves.iter().rposition(|step| Some(step) == last) {
-                Some(at) if last.is_some() => record.moves.iter().skip(at + 1),
-                _ => record.moves.iter().skip(0),
-            };
+            let at = record.moves.iter().rposition(|step| Some(step) == last);
+            let new = record.moves.iter().skip(at.map_or(0, |at| at + 1));
             new.map(|step| Entry::new(slot, self.generation, record, step))
         });
         let mut entries: Vec<Entry> = steps.collect();

@@ -11,6 +11,7 @@ use super::{
     watch::Watched,
 };
 use crate::{
+    capabilities::LogLine,
     compile::ComponentDigest,
     config::slots::SlotName,
     invoke,
@@ -218,6 +219,10 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn why_empty(&self) -> Option<String> {
         self.why_empty.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn logs(&self, limit: usize) -> Vec<LogLine> {
+        self.slot.backing.recent.last(limit)
     }
 
     fn push(

@@ -6,7 +6,7 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use super::{Change, DeployError, Entry, Expected, Record, SlotView, Vault, VaultError};
-use crate::config::slots::SlotName;
+use crate::{capabilities::LogLine, config::slots::SlotName};
 
 /// A slot as operators see it, whatever its world.
 pub trait Deploy: Send + Sync + 'static {
@@ -21,6 +21,9 @@ pub trait Deploy: Send + Sync + 'static {
 
     /// Why nothing answers.
     fn why_empty(&self) -> Option<String>;
+
+    /// The last `limit` lines of its log, the oldest first.
+    fn logs(&self, limit: usize) -> Vec<LogLine>;
 
     /// Takes a component up to its trial.
     fn push(
