@@ -9,7 +9,7 @@ use std::{
 use bulkhead_inference::{
     catalog::known,
     encoder::{Dtype, Encoder, EncoderOptions},
-    engine::{Engine, EngineOptions, Request},
+    engine::{Engine, EngineOptions, Input, Request},
     kernels::{Kernel, peak},
     model::{EmbedOptions, LoadOptions, Model},
 };
@@ -128,7 +128,11 @@ fn embed(engine: &Engine, model: &Arc<Model>, batches: &[Vec<String>]) -> Vec<f3
     let mut vectors = Vec::new();
     for texts in batches {
         let deadline = Instant::now() + PATIENCE;
-        let request = Request { texts: texts.clone(), options: EmbedOptions::default(), deadline };
+        let request = Request {
+            texts: texts.iter().cloned().map(Input::Text).collect(),
+            options: EmbedOptions::default(),
+            deadline,
+        };
         vectors.extend(engine.embed(model, request).unwrap().wait().unwrap().vectors);
     }
     vectors

@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bulkhead_inference::{
     catalog::known,
-    engine::{Engine, EngineOptions, Request},
+    engine::{Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, LoadOptions, Model, Scratch},
 };
 use bulkhead_tests::pulled::{TOKENLEARN, pulled};
@@ -104,7 +104,11 @@ fn one_thread(model: &Model, texts: &[String]) -> Vec<f32> {
 
 fn over_threads(engine: &Engine, model: &Arc<Model>, texts: &[String]) -> Vec<f32> {
     let deadline = Instant::now() + PATIENCE;
-    let request = Request { texts: texts.to_vec(), options: EmbedOptions::default(), deadline };
+    let request = Request {
+        texts: texts.iter().cloned().map(Input::Text).collect(),
+        options: EmbedOptions::default(),
+        deadline,
+    };
     engine.embed(model, request).unwrap().wait().unwrap().vectors
 }
 
