@@ -9,6 +9,7 @@ pub mod rollout;
 pub mod sandbox;
 pub mod server;
 pub mod slots;
+pub mod tickets;
 pub mod tokens;
 
 mod alias;
@@ -55,6 +56,8 @@ pub struct Config {
     pub services: slots::Services,
     /// The embedding service.
     pub embedding: embedding::Embedding,
+    /// Ticket triage and answers.
+    pub tickets: tickets::Tickets,
     /// The captcha service.
     pub captcha: captcha::Captcha,
     /// The captcha service's operational endpoints, under Spring's names.

@@ -6,6 +6,7 @@ mod embedding;
 mod health;
 mod models;
 mod observe;
+mod tickets;
 
 use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
 
@@ -190,6 +191,7 @@ impl Host {
         let parts = Parts::new(&config, Lifecycle::new())?;
         match slot {
             SlotName::Captcha => captcha::check(&parts, wasm).await,
+            SlotName::Triage => tickets::check(&parts, wasm).await,
             _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),
         }
     }
@@ -263,7 +265,8 @@ async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Resul
         listeners.add(&services.embedding, "services.embedding.listen", router);
     }
     if services.tickets.enabled {
-        listeners.add(&services.tickets, "services.tickets.listen", empty::tickets());
+        let router = tickets::build(parts).await?;
+        listeners.add(&services.tickets, "services.tickets.listen", router);
     }
     if services.status.enabled {
         listeners.add(&services.status, "services.status.listen", empty::status());

@@ -21,4 +21,5 @@ mod pulse;
 pub mod rate_limit;
 pub mod request_id;
 mod stream;
+pub mod tickets;
 pub mod tls;

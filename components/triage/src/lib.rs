@@ -8,9 +8,13 @@ pub mod decision;
 pub mod evidence;
 pub mod extract;
 pub mod features;
+#[cfg(target_family = "wasm")]
+mod guest;
 pub mod language;
 pub mod preparser;
+pub mod prompts;
 pub mod reasoning;
 pub mod rules;
+pub mod self_test;
 pub mod triage;
 pub mod window;

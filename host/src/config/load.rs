@@ -17,6 +17,7 @@ use super::{
     sandbox::Sandbox,
     server::{Admin, Log, Server},
     slots::{Services, Slots},
+    tickets::Tickets,
     tree::Table,
 };
 
@@ -174,6 +175,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let slots = Slots::read(reader);
     let services = Services::read(reader);
     let embedding = Embedding::read(reader);
+    let tickets = Tickets::read(reader);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
@@ -187,6 +189,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
         slots,
         services,
         embedding,
+        tickets,
         captcha,
         management,
     };

@@ -285,7 +285,7 @@ impl Services {
     pub(super) fn read(reader: &mut Reader) -> Self {
         reader.table("services", |r| Self {
             embedding: Service::read(r, "embedding", "embedding", true),
-            tickets: Service::read(r, "tickets", "NAME", false),
+            tickets: Service::read(r, "tickets", "tickets", true),
             status: Service::read(r, "status", "NAME", false),
             captcha: Service::read(r, "captcha", "captcha", true),
         })

@@ -11,13 +11,6 @@ use serde_json::json;
 /// Seconds after which asking again may help: an operator has to act first.
 const RETRY_AFTER_SECONDS: &str = "60";
 
-/// Ticket triage and answers.
-pub fn tickets() -> Router {
-    Router::new()
-        .route("/api/v1/triage", any(|| async { unavailable("triage") }))
-        .route("/api/v1/answer", any(|| async { unavailable("answer") }))
-}
-
 /// Appointment status.
 pub fn status() -> Router {
     Router::new().route("/terminvereinbarung/api/2/status/", any(|| async { unavailable("status") }))

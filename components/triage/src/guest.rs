@@ -1,0 +1,80 @@
+//! Joins the logic to the WIT world `bulkhead:triage/triage`.
+
+mod convert;
+mod imports;
+
+use std::sync::Once;
+
+use crate::configuration::Configuration;
+use crate::{prompts, triage};
+use bindings::exports::bulkhead::triage::tickets as wit;
+use bindings::wasi::logging::logging::{Level, log};
+use imports::Imports;
+
+/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+mod bindings {
+    #![allow(unsafe_code, missing_docs)]
+    #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    #![allow(clippy::indexing_slicing, clippy::todo)]
+
+    wit_bindgen::generate!({
+        // Dependencies first.
+        path: [
+            "../../wit/deps/io",
+            "../../wit/deps/clocks",
+            "../../wit/deps/logging",
+            "../../wit/deps/nn",
+            "../../wit/triage",
+        ],
+        world: "bulkhead:triage/triage",
+        generate_all,
+    });
+
+    use super::Component;
+    export!(Component);
+}
+
+/// Context of everything that this component logs.
+const LOG_CONTEXT: &str = "triage";
+
+/// What the exports hang on.
+struct Component;
+
+impl wit::Guest for Component {
+    fn triage(settings: wit::Settings, text: String) -> Result<wit::Triage, wit::Error> {
+        report_panics();
+        let configuration = configuration(&settings)?;
+        let imports = Imports::new(settings.classifier).map_err(wit::Error::Configuration)?;
+        let decided = triage::triage(&imports, &configuration, &text).map_err(wit::Error::Internal)?;
+        Ok(decided.into())
+    }
+
+    fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
+        report_panics();
+        let head = settings.classifier.as_ref().ok().map(|classifier| classifier.head.as_str());
+        let prompts = prompts::prompts(&configuration(&settings)?, head);
+        let version =
+            |(name, text): (&str, String)| wit::PromptVersion { name: name.to_owned(), version: None, text };
+        Ok(prompts.into_iter().map(version).collect())
+    }
+}
+
+impl bindings::Guest for Component {
+    fn self_test() -> Result<(), String> {
+        report_panics();
+        crate::self_test::self_test()
+    }
+}
+
+fn configuration(settings: &wit::Settings) -> Result<Configuration, wit::Error> {
+    let configuration = Configuration::from_json(&settings.configuration);
+    configuration.map_err(|invalid| wit::Error::Configuration(invalid.to_string()))
+}
+
+/// Sends panics to the host's log: a component has no standard error.
+fn report_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
+    });
+}

@@ -1,0 +1,54 @@
+//! From plain types to WIT records.
+
+use super::wit;
+use crate::configuration::{Action, ActionType};
+use crate::decision::Candidate;
+use crate::extract::Value;
+use crate::triage::Triage;
+
+impl From<Action> for wit::Action {
+    fn from(action: Action) -> Self {
+        let Action { name, description, kind, answer } = action;
+        let kind = match kind {
+            ActionType::AIAnswer => wit::ActionKind::AiAnswer,
+            ActionType::StaticAnswer => wit::ActionKind::StaticAnswer,
+            ActionType::NoAction => wit::ActionKind::NoAction,
+        };
+        Self { name, description, kind, answer }
+    }
+}
+
+impl From<Candidate> for wit::Candidate {
+    fn from(candidate: Candidate) -> Self {
+        Self { name: candidate.name, confidence: candidate.confidence }
+    }
+}
+
+impl From<Value> for wit::Value {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Boolean(value) => Self::Boolean(value),
+            Value::Integer(value) => Self::Integer(value),
+            Value::Number(value) => Self::Number(value),
+            Value::Text(value) => Self::Text(value),
+        }
+    }
+}
+
+impl From<Triage> for wit::Triage {
+    fn from(triage: Triage) -> Self {
+        let values = triage.extracted_values.into_iter();
+        Self {
+            user_text: triage.user_text,
+            category: triage.category,
+            auto_publish: triage.auto_publish,
+            action: triage.action.into(),
+            reasoning: triage.reasoning,
+            confidence: triage.confidence,
+            extracted_values: values.map(|(name, value)| (name, value.into())).collect(),
+            alternatives: triage.alternatives.into_iter().map(Into::into).collect(),
+            language: triage.language,
+            internal_note: triage.internal_note,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Checks that the component works where it stands.
+
+use crate::configuration::Configuration;
+use crate::extract::date::Date;
+use crate::features::{FeatureSettings, Row};
+use crate::triage::{Head, Host, triage};
+
+/// Two categories and a rule.
+const CONFIGURATION: &str = r#"{
+    "categories": [{ "name": "other" }, { "name": "passport" }],
+    "no_category_name": "other",
+    "actions": [
+        { "name": "read", "description": "a clerk reads it", "type": "NoAction" },
+        { "name": "tell", "description": "the fee is told", "type": "StaticAnswer", "answer": "37.50 EUR" }
+    ],
+    "no_action_name": "read",
+    "action_rules": [{ "category_name": "passport", "action_name": "tell" }]
+}"#;
+
+/// A host whose classifier is certain.
+struct Certain;
+
+impl Host for Certain {
+    fn head(&self) -> Result<Head, String> {
+        let labels = vec!["other".to_owned(), "passport".to_owned()];
+        Ok(Head { labels, features: Some(FeatureSettings::words_only(8)) })
+    }
+
+    fn classify(&self, _text: &str, features: &Row) -> Result<Vec<f32>, String> {
+        match features.indices.is_empty() {
+            true => Err("the text has no features".to_owned()),
+            false => Ok(vec![0.1, 0.9]),
+        }
+    }
+
+    fn today(&self) -> Date {
+        Date::MIN
+    }
+}
+
+/// Decides on a ticket without the host's models; the text says what does not work.
+pub fn self_test() -> Result<(), String> {
+    let configuration = Configuration::from_json(CONFIGURATION).map_err(|invalid| invalid.to_string())?;
+    let decided = triage(&Certain, &configuration, "What does a passport cost? Write to eva@example.org")?;
+    if decided.category != "passport" || decided.action.name != "tell" {
+        return Err(format!(
+            "a certain ticket was decided as {} and {}",
+            decided.category, decided.action.name
+        ));
+    }
+    match decided.extracted_values.is_empty() {
+        true => Err("an e-mail address was not found".to_owned()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn it_passes() {
+        assert_eq!(super::self_test(), Ok(()));
+    }
+}

@@ -1,0 +1,53 @@
+//! `[tickets]`: ticket triage and answers.
+
+use std::path::PathBuf;
+
+use super::{captcha::Secret, reader::Reader};
+
+/// Shortest key that is accepted, characters: the replaced service's rule.
+const KEY_CHARS: usize = 32;
+/// A long letter with a quoted thread; held in memory.
+pub const BODY_BYTES: usize = 1 << 20;
+
+/// `[tickets]`.
+#[derive(Clone, Debug)]
+pub struct Tickets {
+    /// Categories, actions and rules; none: nothing is triaged.
+    pub triage: Option<PathBuf>,
+    /// Name of the head that classifies, one of `embedding.heads`.
+    pub head: String,
+    /// The key that callers need; none: everybody may call.
+    pub api_key: Option<Secret>,
+    /// Largest request body, bytes.
+    pub body_bytes: usize,
+}
+
+/// The head's name where none is given.
+pub const HEAD: &str = "tickets";
+
+impl Tickets {
+    pub(super) fn read(reader: &mut Reader) -> Self {
+        reader.table("tickets", |r| Self {
+            triage: r.key("triage", "Categories, actions and rules, a TOML or JSON file").path(),
+            head: r.key("head", "The classifier, one of embedding.heads").parsed(
+                "text",
+                HEAD.to_owned(),
+                |text| Ok(text.to_owned()),
+            ),
+            api_key: r
+                .key("api_key", "Bearer key of at least 32 characters; none: everybody may call")
+                .secret()
+                .and_then(|key| match key.expose().chars().count() >= KEY_CHARS {
+                    true => Some(key),
+                    false => {
+                        r.problem("api_key", "must have at least 32 characters; make a longer one");
+                        None
+                    }
+                }),
+            body_bytes: r
+                .key("body_bytes", "Largest request body")
+                .unit("bytes")
+                .integer(1024..=1 << 30, BODY_BYTES),
+        })
+    }
+}

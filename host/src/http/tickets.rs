@@ -1,0 +1,76 @@
+//! The ticket service's HTTP surface under `/api/v1`: triage and answers.
+
+mod auth;
+mod error;
+mod request;
+mod triage;
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::State,
+    middleware,
+    routing::{get, post},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    config::{server::Server, tickets::Tickets},
+    http::body::BodyLimits,
+    keys::ApiKeys,
+    services::triage::TriageService,
+};
+
+use self::error::ApiError;
+
+/// The service's name in logs.
+pub const SERVICE: &str = "tickets";
+
+/// What the routes work with.
+#[derive(Debug)]
+pub struct TicketState {
+    /// What decides.
+    pub triage: TriageService,
+    /// Who may call; empty: everybody.
+    pub keys: ApiKeys,
+    /// What a request body may cost.
+    pub body_limits: BodyLimits,
+}
+
+impl TicketState {
+    /// A state as configured.
+    pub fn new(triage: TriageService, settings: &Tickets, server: &Server) -> Self {
+        Self {
+            triage,
+            keys: ApiKeys::new(settings.api_key.iter().map(|key| key.expose())),
+            body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+        }
+    }
+}
+
+/// All routes; other paths are left to whoever merges or nests this router.
+pub fn router(state: Arc<TicketState>) -> Router {
+    let guarded = Router::new()
+        .route("/api/v1/triage", post(triage::triage))
+        .route("/api/v1/answer", post(answer))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
+    let public = Router::new()
+        .route("/api/v1/health", get(health))
+        .route("/api/v1/prompt_versions", get(triage::prompt_versions));
+    guarded
+        .merge(public)
+        .method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED)
+        .layer(middleware::from_fn(error::attribute))
+        .with_state(state)
+}
+
+/// `GET /api/v1/health`: for as long as the service runs.
+async fn health(State(_): State<Arc<TicketState>>) -> Json<Value> {
+    Json(json!({ "status": "healthy" }))
+}
+
+/// `POST /api/v1/answer`: the slot has no component of its own.
+async fn answer() -> ApiError {
+    ApiError::unavailable("AnswerServiceError", "slot answer is empty: this host carries no component for it")
+}

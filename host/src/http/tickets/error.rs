@@ -1,0 +1,183 @@
+//! The ticket service's error bodies: `{"detail": ...}` with a text, an object, or the list of what is wrong with a
+//! request.
+
+use std::borrow::Cow;
+
+use axum::{
+    Json,
+    extract::Request,
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use super::SERVICE;
+use crate::{
+    http::{access_log::Served, body::BodyError},
+    invoke::{CallError, Outcome},
+    services::triage::TriageError,
+};
+
+/// Seconds after which an empty slot or an overload is worth another try.
+const RETRY_AFTER: u32 = 5;
+
+/// One thing that is wrong with a request, as FastAPI tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// FastAPI's name of the fault: `missing`, `string_type`, `json_invalid`, ...
+    pub kind: &'static str,
+    /// Where: `["body", "text"]`.
+    pub place: Vec<Value>,
+    /// What, in words.
+    pub message: String,
+    /// What was there instead.
+    pub input: Value,
+}
+
+/// An answer that is no decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError {
+    status: StatusCode,
+    detail: Detail,
+    retry_after: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Detail {
+    Text(&'static str),
+    Typed { error: &'static str, message: Cow<'static, str>, retryable: bool },
+    Violations(Vec<Violation>),
+}
+
+impl ApiError {
+    /// 401.
+    pub const UNAUTHORIZED: Self =
+        Self { status: StatusCode::UNAUTHORIZED, detail: Detail::Text("Unauthorized"), retry_after: None };
+    /// 405.
+    pub const METHOD_NOT_ALLOWED: Self = Self {
+        status: StatusCode::METHOD_NOT_ALLOWED,
+        detail: Detail::Text("Method Not Allowed"),
+        retry_after: None,
+    };
+
+    fn typed(
+        status: StatusCode,
+        error: &'static str,
+        message: impl Into<Cow<'static, str>>,
+        retryable: bool,
+    ) -> Self {
+        Self {
+            status,
+            detail: Detail::Typed { error, message: message.into(), retryable },
+            retry_after: None,
+        }
+    }
+
+    /// 503: what is needed is not there.
+    pub fn unavailable(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let answer = Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, true);
+        Self { retry_after: Some(RETRY_AFTER), ..answer }
+    }
+
+    /// 422: the request is not what it should be.
+    pub const fn violations(violations: Vec<Violation>) -> Self {
+        Self {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            detail: Detail::Violations(violations),
+            retry_after: None,
+        }
+    }
+
+    fn internal() -> Self {
+        let message = "Unexpected server error; the log has the reason under the request id";
+        Self::typed(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, false)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let detail = match &self.detail {
+            Detail::Text(text) => json!(text),
+            Detail::Typed { error, message, retryable } => {
+                json!({ "error": error, "message": message, "retryable": retryable })
+            }
+            Detail::Violations(violations) => violations
+                .iter()
+                .map(|Violation { kind, place, message, input }| {
+                    json!({ "type": kind, "loc": place, "msg": message, "input": input })
+                })
+                .collect(),
+        };
+        let mut response = (self.status, Json(json!({ "detail": detail }))).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        let error = match self.detail {
+            Detail::Typed { error, .. } if self.status.is_server_error() => Some(error),
+            _ => None,
+        };
+        response.extensions_mut().insert(Served { service: SERVICE, error });
+        response
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        let answer = error.answer();
+        match error {
+            BodyError::TooLarge => Self::typed(answer.status, "InputTooLongError", answer.message, false),
+            BodyError::Timeout => Self::typed(answer.status, "RequestTimeoutError", answer.message, true),
+            BodyError::UnsupportedMediaType => {
+                Self::typed(answer.status, "UnsupportedMediaTypeError", answer.message, false)
+            }
+            BodyError::Gone | BodyError::Invalid => {
+                Self::typed(answer.status, "InvalidRequestError", answer.message, false)
+            }
+        }
+    }
+}
+
+impl From<TriageError> for ApiError {
+    fn from(error: TriageError) -> Self {
+        match error {
+            TriageError::Unconfigured => Self::unavailable("TriageError", error.to_string()),
+            TriageError::Guest(reason) => {
+                tracing::error!(reason, "the triage component failed");
+                Self::internal()
+            }
+            TriageError::Call(CallError::Empty(empty)) => Self::unavailable("TriageError", empty.to_string()),
+            TriageError::Call(CallError::Failed(failure)) => {
+                let answer = match failure.outcome {
+                    Outcome::Overloaded => {
+                        Self::unavailable("TriageError", "too many tickets are waiting; ask again")
+                    }
+                    Outcome::CpuBudget => {
+                        Self::unavailable("TriageError", "the ticket took too long; ask again")
+                    }
+                    Outcome::Deadline => {
+                        let message = "the ticket took longer than slots.triage.deadline_ms allows";
+                        Self::typed(StatusCode::GATEWAY_TIMEOUT, "TriageError", message, true)
+                    }
+                    _ => Self::internal(),
+                };
+                let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
+                Self { retry_after: seconds.or(answer.retry_after), ..answer }
+            }
+        }
+    }
+}
+
+/// Middleware: names the service of every answer, for the log.
+pub async fn attribute(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let extensions = response.extensions_mut();
+    if extensions.get::<Served>().is_none() {
+        extensions.insert(Served { service: SERVICE, error: None });
+    }
+    response
+}

@@ -1,0 +1,95 @@
+//! Request bodies, checked as FastAPI checks them: everything that is wrong at once.
+
+use axum::extract::{FromRequest, Request};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    TicketState,
+    error::{ApiError, Violation},
+};
+use crate::http::body;
+
+/// The members of a body, and what has been found wrong with them so far.
+pub struct Members {
+    members: Map<String, Value>,
+    violations: Vec<Violation>,
+}
+
+impl FromRequest<std::sync::Arc<TicketState>> for Members {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &std::sync::Arc<TicketState>) -> Result<Self, ApiError> {
+        let (parts, content) = request.into_parts();
+        let bytes = body::read_json(&parts.headers, content, state.body_limits).await?;
+        Self::parse(&bytes)
+    }
+}
+
+impl Members {
+    fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
+        let violation = |kind, place: Vec<Value>, message: String, input| {
+            ApiError::violations(vec![Violation { kind, place, message, input }])
+        };
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(members)) => Ok(Self { members, violations: Vec::new() }),
+            Ok(other) => {
+                let message =
+                    "Input should be a valid dictionary or object to extract fields from".to_owned();
+                Err(violation("model_attributes_type", vec![json!("body")], message, other))
+            }
+            Err(error) => {
+                let place = vec![json!("body"), json!(error.column())];
+                Err(violation("json_invalid", place, format!("JSON decode error: {error}"), json!({})))
+            }
+        }
+    }
+
+    fn violated(&mut self, name: &str, kind: &'static str, message: &str, input: Value) {
+        let place = vec![json!("body"), json!(name)];
+        self.violations.push(Violation { kind, place, message: message.to_owned(), input });
+    }
+
+    /// A text that must be there.
+    pub fn text(&mut self, name: &str) -> String {
+        match self.members.remove(name) {
+            Some(Value::String(text)) => return text,
+            Some(other) => self.violated(name, "string_type", "Input should be a valid string", other),
+            None => {
+                let input = Value::Object(self.members.clone());
+                self.violated(name, "missing", "Field required", input);
+            }
+        }
+        String::new()
+    }
+
+    /// The session: a UUID, or a new one for null, nothing and the empty text.
+    pub fn session(&mut self) -> Uuid {
+        match self.members.remove("session_id") {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.is_empty() => {}
+            Some(Value::String(text)) => match Uuid::parse_str(&text) {
+                Ok(session) => return session,
+                Err(_) => {
+                    let message = "Input should be a valid UUID";
+                    self.violated("session_id", "uuid_parsing", message, Value::String(text));
+                }
+            },
+            Some(other) => {
+                self.violated("session_id", "string_type", "Input should be a valid string", other)
+            }
+        }
+        Uuid::new_v4()
+    }
+
+    /// Whether all that was taken is as it should be.
+    ///
+    /// # Errors
+    /// 422 with everything that is not.
+    pub fn check(self) -> Result<(), ApiError> {
+        match self.violations.is_empty() {
+            true => Ok(()),
+            false => Err(ApiError::violations(self.violations)),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `POST /api/v1/triage` and `GET /api/v1/prompt_versions`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    http::{HeaderMap, HeaderName, HeaderValue},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value, json};
+
+use super::{TicketState, auth, error::ApiError, request::Members};
+use crate::services::triage::{Action, ActionKind, Triage, Value as Found};
+
+/// Echoes the session, so that a log can join a ticket's two calls.
+const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
+
+/// `POST /api/v1/triage`.
+pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
+    let (text, session) = (body.text("text"), body.session());
+    body.check()?;
+    let session = session.to_string();
+    let triage = state.triage.triage(&session, text).await?;
+    let header = HeaderValue::try_from(&session).ok().map(|value| [(X_SESSION_ID, value)]);
+    let body = Json(json!({ "triage": result(triage), "session_id": session }));
+    Ok((header.map(HeaderMap::from_iter).unwrap_or_default(), body).into_response())
+}
+
+/// The members of the replaced service, then our own.
+fn result(triage: Triage) -> Value {
+    let values = triage.extracted_values.into_iter().map(|(name, value)| (name, found(value)));
+    let values: Map<String, Value> = values.collect();
+    let alternatives = triage.alternatives.into_iter();
+    let alternatives =
+        alternatives.map(|other| json!({ "name": other.name, "confidence": number(other.confidence) }));
+    json!({
+        "user_text": triage.user_text,
+        "category": { "name": triage.category, "auto_publish": triage.auto_publish },
+        "action": action(triage.action),
+        "reasoning": triage.reasoning,
+        "confidence": number(triage.confidence),
+        "extracted_values": (!values.is_empty()).then_some(values),
+        "alternatives": alternatives.collect::<Vec<_>>(),
+        "language": triage.language,
+        "internal_note": triage.internal_note,
+    })
+}
+
+/// Four digits say all that a calibrated probability knows.
+fn number(confidence: f32) -> Value {
+    json!((f64::from(confidence) * 10_000.0).round() / 10_000.0)
+}
+
+fn found(value: Found) -> Value {
+    match value {
+        Found::Boolean(value) => json!(value),
+        Found::Integer(value) => json!(value),
+        Found::Number(value) => json!(value),
+        Found::Text(value) => json!(value),
+    }
+}
+
+fn action(action: Action) -> Value {
+    let kind = match action.kind {
+        ActionKind::AiAnswer => "AIAnswer",
+        ActionKind::StaticAnswer => "StaticAnswer",
+        ActionKind::NoAction => "NoAction",
+    };
+    json!({ "name": action.name, "description": action.description, "type": kind, "answer": action.answer })
+}
+
+/// `GET /api/v1/prompt_versions`: names and versions for everybody; `?details=1` also hashes, where the key is held.
+pub async fn prompt_versions(
+    State(state): State<Arc<TicketState>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let wanted = query.as_deref().unwrap_or_default();
+    let details =
+        form_urlencoded::parse(wanted.as_bytes()).any(|(name, value)| name == "details" && value == "1");
+    if details && !auth::is_admitted(&state, &headers) {
+        return Err(ApiError::UNAUTHORIZED);
+    }
+    let versions = state.triage.prompt_versions().await?;
+    if !details {
+        let flat: Map<String, Value> =
+            versions.into_iter().map(|prompt| (prompt.name, json!(prompt.version))).collect();
+        return Ok(Json(flat).into_response());
+    }
+    let component = state.triage.slot().active().map(|version| version.digest.to_string()).ok();
+    let detailed: Map<String, Value> = versions
+        .into_iter()
+        .map(|prompt| {
+            let about = json!({
+                "version": prompt.version,
+                "sha256": prompt.sha256,
+                "source": "configuration",
+                "component": component,
+            });
+            (prompt.name, about)
+        })
+        .collect();
+    Ok(Json(detailed).into_response())
+}

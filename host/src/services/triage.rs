@@ -1,0 +1,152 @@
+//! The triage service: what its component is told to decide by, and what it decides.
+
+mod rules;
+mod world;
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use self::world::{Classifier, Error, Settings};
+pub use self::{
+    rules::{Rules, RulesError},
+    world::{Action, ActionKind, Candidate, Triage, TriageWorld, Value},
+};
+use crate::{
+    capabilities::Backing,
+    config::slots::{Slot as SlotSettings, SlotName},
+    inference::{Inference, NamedHead},
+    invoke,
+    slots::{Slot, Yard},
+    telemetry::escape_guest,
+};
+
+/// Longest text of a guest's error that is passed on, bytes.
+const ERROR_BYTES: usize = 1000;
+
+/// Why there is no decision.
+#[derive(Debug, thiserror::Error)]
+pub enum TriageError {
+    /// The slot is empty, overloaded, or the sandbox ended the call.
+    #[error(transparent)]
+    Call(#[from] invoke::CallError),
+    /// No configuration says what tickets are about.
+    #[error("no triage configuration is loaded; set tickets.triage")]
+    Unconfigured,
+    /// The component does not follow the configuration, or failed.
+    #[error("the triage component failed: {0}")]
+    Guest(String),
+}
+
+/// One of the texts that decisions hang on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptVersion {
+    /// Its name.
+    pub name: String,
+    /// Its number, where its source counts.
+    pub version: Option<u32>,
+    /// SHA-256 of the text, hex.
+    pub sha256: String,
+}
+
+/// The triage service.
+#[derive(Debug)]
+pub struct TriageService {
+    slot: Arc<Slot<TriageWorld>>,
+    settings: Option<Settings>,
+}
+
+impl TriageService {
+    /// The service with an empty slot. `rules` is what tickets are decided by, `head` the name of what classifies.
+    pub fn new(
+        slot: &SlotSettings,
+        yard: Yard,
+        mut backing: Backing,
+        rules: Option<&Rules>,
+        inference: Option<&Inference>,
+        head: &str,
+    ) -> Self {
+        backing.config = slot.config.clone();
+        let metrics = backing.metrics.slot(SlotName::Triage);
+        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
+        let settings = rules.map(|rules| Settings {
+            configuration: rules.json().to_owned(),
+            classifier: classifier(inference, head),
+        });
+        Self { slot, settings }
+    }
+
+    /// The compartment, for loading.
+    pub const fn slot(&self) -> &Arc<Slot<TriageWorld>> {
+        &self.slot
+    }
+
+    /// Whether anything classifies; else why not, for operators.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn classifies(&self) -> Result<(), String> {
+        match &self.settings {
+            None => Err(TriageError::Unconfigured.to_string()),
+            Some(settings) => settings.classifier.as_ref().map(drop).map_err(Clone::clone),
+        }
+    }
+
+    /// Decides on a ticket. Calls with one `session` are answered by one version.
+    ///
+    /// # Errors
+    /// See [`TriageError`].
+    pub async fn triage(&self, session: &str, text: String) -> Result<Triage, TriageError> {
+        let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
+        let answer = invoke::call_for(&self.slot, Some(session), move |triage, store| {
+            Box::pin(
+                async move { triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await },
+            )
+        });
+        answer.await?.map_err(guest_error)
+    }
+
+    /// What the running component's decisions hang on.
+    ///
+    /// # Errors
+    /// See [`TriageError`].
+    pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, TriageError> {
+        let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
+        let answer = invoke::call(&self.slot, move |triage, store| {
+            Box::pin(
+                async move { triage.bulkhead_triage_tickets().call_prompt_versions(store, &settings).await },
+            )
+        });
+        let versions = answer.await?.map_err(guest_error)?;
+        let version = |found: world::PromptVersion| PromptVersion {
+            name: found.name,
+            version: found.version,
+            sha256: hex::encode(Sha256::digest(found.text)),
+        };
+        Ok(versions.into_iter().map(version).collect())
+    }
+}
+
+fn guest_error(error: Error) -> TriageError {
+    let (Error::Configuration(text) | Error::Internal(text)) = error;
+    TriageError::Guest(escape_guest(&text, ERROR_BYTES))
+}
+
+/// What classifies, or why nothing does, in words for whoever reads a ticket's reasoning.
+fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, String> {
+    let inference = inference.ok_or("no embedding model is loaded")?;
+    let head: &NamedHead = inference
+        .head(name)
+        .ok_or_else(|| format!("no classifier is loaded; embedding.heads has no `{name}`"))?;
+    let record = head.head.record();
+    if inference.by_id(&record.model_id).is_none() {
+        return Err(format!("the model `{}` of the classifier is not loaded", record.model_id));
+    }
+    Ok(Classifier {
+        model: record.model_id.clone(),
+        prompt_name: record.prompt.as_ref().map(|prompt| prompt.name.clone()),
+        head: head.name.clone(),
+        labels: record.labels.clone(),
+        features: record.sparse.as_ref().map(ToString::to_string),
+    })
+}

@@ -1,0 +1,46 @@
+//! The triage world's bindings.
+
+use wasmtime::{Store, component::InstancePre};
+
+use crate::{capabilities::Guest, slots::World};
+
+#[allow(missing_docs)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: [
+            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/logging", "../wit/deps/nn", "../wit/triage",
+        ],
+        world: "bulkhead:triage/triage",
+        exports: { default: async },
+        with: {
+            "wasi:clocks": wasmtime_wasi::p2::bindings::clocks,
+            "wasi:logging": crate::capabilities::bindings::wasi::logging,
+            "wasi:nn": crate::capabilities::nn_bindings::wasi::nn,
+        },
+    });
+}
+
+pub use self::bindings::{
+    Triage as TriageWorld, TriagePre,
+    exports::bulkhead::triage::tickets::{
+        Action, ActionKind, Candidate, Classifier, Error, PromptVersion, Settings, Triage, Value,
+    },
+};
+
+impl World for TriageWorld {
+    const NAME: &'static str = "bulkhead:triage/triage@0.1.0";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:triage/tickets@0.1.0", "self-test"];
+    type Linked = TriagePre<Guest>;
+
+    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+        TriagePre::new(linked)
+    }
+
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+        linked.instantiate_async(store).await
+    }
+
+    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+        self.call_self_test(store).await
+    }
+}

@@ -1,0 +1,85 @@
+//! What is refused, and how.
+
+use super::*;
+
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_bodies_are_told_all_at_once() {
+    let service = Service::start("").await;
+    for (body, expected) in [
+        (json!({}), vec![("missing", "text")]),
+        (json!({ "text": 5 }), vec![("string_type", "text")]),
+        (json!({ "text": null, "session_id": "x" }), vec![("string_type", "text"), ("uuid_parsing", "session_id")]),
+        (json!({ "text": "a", "session_id": 5 }), vec![("string_type", "session_id")]),
+    ] {
+        let answer = service.triage(&body).await;
+        assert_eq!(answer.status, 422, "{}", answer.text);
+        let detail = answer.json()["detail"].clone();
+        let found: Vec<_> = detail.as_array().unwrap().iter().map(|violation| {
+            assert_eq!(violation["loc"][0], "body");
+            assert!(violation["msg"].is_string() && violation.get("input").is_some(), "{violation}");
+            (violation["type"].as_str().unwrap(), violation["loc"][1].as_str().unwrap())
+        }).collect();
+        assert_eq!(found, expected);
+    }
+    for (text, kind) in [("{", "json_invalid"), ("[]", "model_attributes_type")] {
+        let request = service.host.client().post(service.host.url("/api/v1/triage"));
+        let answer = service.send(request.header("content-type", "application/json").body(text)).await;
+        assert_eq!((answer.status, &answer.json()["detail"][0]["type"]), (422, &json!(kind)));
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_guards_decisions() {
+    let service = Service::start(&format!("api_key = \"{KEY}\"")).await;
+    let call = |header: Option<String>| {
+        let request = service.host.client().post(service.host.url("/api/v1/triage")).json(&json!({ "text": "ahoy" }));
+        service.send(match header {
+            Some(value) => request.header("authorization", value),
+            None => request,
+        })
+    };
+    for refused in [None, Some("Bearer wrong".to_owned()), Some(format!("Basic {KEY}")), Some("Bearer schl\u{fc}ssel".to_owned())] {
+        let answer = call(refused.clone()).await;
+        assert_eq!((answer.status, answer.text.as_str()), (401, "{\"detail\":\"Unauthorized\"}"), "{refused:?}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    assert_eq!(call(Some(format!("bEARER {KEY}"))).await.status, 200);
+    assert_eq!(service.get("/api/v1/health").await.status, 200);
+    assert_eq!(service.get("/api/v1/prompt_versions").await.status, 200);
+    assert_eq!(service.get("/api/v1/prompt_versions?details=1").await.status, 401);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_a_typed_503() {
+    let service = Service::with("[services.embedding]\nenabled = false").await;
+    let answer = service.triage(&json!({ "text": "ahoy" })).await;
+    let detail = json!({
+        "error": "TriageError", "message": "no triage configuration is loaded; set tickets.triage", "retryable": true,
+    });
+    assert_eq!((answer.status, answer.json()), (503, json!({ "detail": detail })));
+    assert!(answer.header("retry-after").is_some());
+    let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&json!({}));
+    let answer = service.send(request).await;
+    assert_eq!((answer.status, &answer.json()["detail"]["error"]), (503, &json!("AnswerServiceError")));
+    assert_eq!(service.get("/api/v1/triage").await.json(), json!({ "detail": "Method Not Allowed" }));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
+    let folder = TempDir::new().unwrap();
+    let rules = RULES.replace("no_category_name = \"other\"", "no_category_name = \"nothing\"");
+    let rules = rules.replace("action_name = \"fees\"", "action_name = \"nothing\"");
+    let config = configured(folder.path(), &rules, "");
+    let error = TestHost::builder().config(&config).try_start().await.err().unwrap();
+    assert!(error.contains("rules.toml: invalid triage configuration:"), "{error}");
+    assert!(error.matches("\n- ").count() >= 2, "{error}");
+    let error = TestHost::builder().config("[tickets]\ntriage = \"/nowhere.toml\"").try_start().await.err().unwrap();
+    assert!(error.contains("cannot read /nowhere.toml") && error.contains("mend tickets.triage"), "{error}");
+    let error = TestHost::builder().config("[tickets]\napi_key = \"short\"").try_start().await.err().unwrap();
+    assert!(error.contains("at least 32 characters"), "{error}");
+}

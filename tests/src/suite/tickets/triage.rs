@@ -1,0 +1,94 @@
+//! Decisions, sessions, versions.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ticket_is_decided_in_the_shape_of_the_replaced_service() {
+    let service = Service::start("").await;
+    let decision = service.decision("ahoy mate port").await;
+    assert_eq!(decision["user_text"], "ahoy mate port");
+    assert_eq!(decision["category"], json!({ "name": "harbour", "auto_publish": true }));
+    let action = json!({
+        "name": "fees", "description": "the fees are told", "type": "StaticAnswer",
+        "answer": "Mooring costs 12 EUR a night.",
+    });
+    assert_eq!(decision["action"], action);
+    // Scores 34 / 3 and 8.
+    let likely = 1.0 / (1.0 + (8.0_f64 - 34.0 / 3.0).exp());
+    assert!((decision["confidence"].as_f64().unwrap() - likely).abs() < 1e-4, "{decision}");
+    assert_eq!(decision["extracted_values"], Value::Null);
+    assert!(!decision["reasoning"].as_str().unwrap().is_empty());
+    assert_eq!(decision["alternatives"][0]["name"], "greeting");
+
+    let decision = service.decision("hello world good").await;
+    assert_eq!(decision["category"], json!({ "name": "greeting", "auto_publish": false }));
+    assert_eq!((&decision["action"]["type"], &decision["action"]["answer"]), (&json!("AIAnswer"), &Value::Null));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_unsure_has_no_category() {
+    let service = Service::start("").await;
+    // Scores 8.0 and 8: as sure of the one as of the other.
+    let decision = service.decision("fair").await;
+    assert_eq!(decision["category"]["name"], "other");
+    assert_eq!(decision["action"]["type"], "NoAction");
+    assert!(decision["confidence"].as_f64().unwrap() <= 0.5001);
+    assert!(decision["internal_note"].as_str().unwrap().starts_with("other: "));
+    let empty = service.decision(" \n").await;
+    assert_eq!((&empty["category"]["name"], &empty["confidence"]), (&json!("other"), &json!(1.0)));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_are_extracted_with_their_types() {
+    let service = Service::start("").await;
+    let decision = service.decision("hello world, write to eva@example.org").await;
+    let values = decision["extracted_values"].as_object().unwrap();
+    assert!(values.values().any(|value| value == "eva@example.org"), "{values:?}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_echoed_or_made() {
+    let service = Service::start("").await;
+    let session = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
+    let answer = service.triage(&json!({ "text": "ahoy", "session_id": session, "more": 1 })).await;
+    assert_eq!(answer.json()["session_id"], session);
+    assert_eq!(answer.header("x-session-id"), Some(session));
+    let mut made = Vec::new();
+    for body in [json!({ "text": "ahoy" }), json!({ "text": "ahoy", "session_id": null }), json!({ "text": "ahoy", "session_id": "" })] {
+        let answer = service.triage(&body).await;
+        let session = answer.json()["session_id"].as_str().unwrap().to_owned();
+        assert_eq!(session.as_bytes()[14], b'4', "{session} is of version 4");
+        assert_eq!(answer.header("x-session-id"), Some(session.as_str()));
+        made.push(session);
+    }
+    made.dedup();
+    assert_eq!(made.len(), 3);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_and_versions_are_told() {
+    let service = Service::start("").await;
+    let health = service.get("/api/v1/health").await;
+    assert_eq!((health.status, health.text.as_str()), (200, "{\"status\":\"healthy\"}"));
+    let versions = service.get("/api/v1/prompt_versions").await.json();
+    assert_eq!(versions, json!({ "categories": null, "examples": null, "role": null }));
+    let detailed = service.get("/api/v1/prompt_versions?details=1").await.json();
+    let about = &detailed["categories"];
+    assert_eq!(about["sha256"].as_str().unwrap().len(), 64);
+    assert!(about["component"].as_str().unwrap().starts_with("sha256:"));
+    service.stop().await;
+}
+
+/// A ticket is still answered when nothing classifies: it goes to a clerk, and the reasoning says why.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_classifier_everything_goes_to_a_clerk() {
+    let service = Service::start("head = \"none\"").await;
+    let decision = service.decision("ahoy mate port").await;
+    assert_eq!((&decision["category"]["name"], &decision["confidence"]), (&json!("other"), &json!(0.0)));
+    assert!(decision["reasoning"].as_str().unwrap().contains("embedding.heads has no `none`"), "{decision}");
+    service.stop().await;
+}
