@@ -1,6 +1,7 @@
 //! Linear heads: classifiers over a model's vectors and, where they help, over sparse features of the text.
 //!
-//! A row's score for a class is `weights · embedding + sparse weights · features + bias`; its probability is
+//! A row of weights scores `weights · embedding + sparse weights · features + bias`. A class has one row, or several
+//! that lie together: its score is then the logarithm of the sum of their `exp`. Its probability is
 //! `link(scale * score + shift)`. Scale and shift are a class's calibration.
 
 mod file;
@@ -12,18 +13,18 @@ mod tests;
 pub use record::{Link, Mismatch, Prompt, Record};
 pub use sparse::Csr;
 
-/// The numbers of a head with `k` labels over vectors of length `d`.
+/// The numbers of a head with `r` rows for `k` classes over vectors of length `d`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coefficients {
-    /// `[k, d]`, row by row.
+    /// `[r, d]`, row by row.
     pub weights: Vec<f32>,
-    /// `[k]`, in scores before calibration.
+    /// `[r]`, in scores before calibration.
     pub bias: Vec<f32>,
     /// `[k]`: what calibration multiplies scores by; 1 without.
     pub scale: Vec<f32>,
     /// `[k]`: what calibration then adds; 0 without.
     pub shift: Vec<f32>,
-    /// `[f, k]`: the weights of feature 0 for all classes, then those of feature 1; if the head takes features.
+    /// `[f, r]`: the weights of feature 0 for all rows, then those of feature 1; if the head takes features.
     pub sparse: Option<Vec<f32>>,
 }
 
@@ -32,6 +33,15 @@ pub struct Coefficients {
 pub struct Head {
     record: Record,
     coefficients: Coefficients,
+    /// `[k]`
+    classes: Vec<Class>,
+}
+
+/// A class and how many rows it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Class {
+    label: String,
+    rows: usize,
 }
 
 /// A record and coefficients that make no head.
@@ -102,21 +112,23 @@ impl Head {
     ///
     /// When they do not fit together or a number is not finite.
     pub fn new(record: Record, coefficients: Coefficients) -> Result<Self, InvalidHead> {
-        let k = record.labels.len();
+        let rows = record.labels.len();
+        let classes = classes(&record.labels);
+        let k = classes.len();
         if k == 0 || record.link == Link::Softmax && k < 2 {
             return Err(InvalidHead::Labels(format!("{k} are too few to choose from")));
         }
-        let mut sorted: Vec<&str> = record.labels.iter().map(String::as_str).collect();
+        let mut sorted: Vec<&str> = classes.iter().map(|class| class.label.as_str()).collect();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find_map(|pair| match pair {
             [one, other] if one == other => Some(*one),
             _ => None,
         }) {
-            return Err(InvalidHead::Labels(format!("`{twice}` is there twice")));
+            return Err(InvalidHead::Labels(format!("rows of `{twice}` do not lie together")));
         }
         let Coefficients { weights, bias, scale, shift, sparse } = &coefficients;
-        let wanted = k.checked_mul(record.dims).filter(|wanted| *wanted > 0);
-        let dense = [("weights", weights, wanted), ("bias", bias, Some(k)), ("scale", scale, Some(k))];
+        let wanted = rows.checked_mul(record.dims).filter(|wanted| *wanted > 0);
+        let dense = [("weights", weights, wanted), ("bias", bias, Some(rows)), ("scale", scale, Some(k))];
         for (name, numbers, wanted) in dense.into_iter().chain([("shift", shift, Some(k))]) {
             if Some(numbers.len()) != wanted {
                 let wanted =
@@ -130,13 +142,18 @@ impl Head {
         }
         if let Some(numbers) = sparse {
             let name = "sparse_weights";
-            if numbers.is_empty() || !numbers.len().is_multiple_of(k) {
-                let wanted = format!("a multiple of {k}");
+            if numbers.is_empty() || !numbers.len().is_multiple_of(rows) {
+                let wanted = format!("a multiple of {rows}");
                 return Err(InvalidHead::Shape { name, found: numbers.len(), wanted });
             }
             finite(name, numbers)?;
         }
-        Ok(Self { record, coefficients })
+        Ok(Self { record, coefficients, classes })
+    }
+
+    /// The classes `[k]`, in the order of the probabilities.
+    pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.classes.iter().map(|class| class.label.as_str())
     }
 
     /// What it was trained on, and what it tells apart.
@@ -155,7 +172,7 @@ impl Head {
     ///
     /// When lengths do not fit, an index is out of range or a number is not finite.
     pub fn predict(&self, embeddings: &[f32], sparse: Option<Csr<'_>>) -> Result<Vec<f32>, PredictError> {
-        let (k, dims) = (self.record.labels.len(), self.record.dims);
+        let (k, dims) = (self.classes.len(), self.record.dims);
         if !embeddings.len().is_multiple_of(dims) {
             return Err(PredictError::Dims { found: embeddings.len(), dims });
         }
@@ -173,14 +190,15 @@ impl Head {
         };
         let mut probabilities = Vec::with_capacity(rows * k);
         // 64 bits, because products of finite f32 cannot leave their range.
-        let mut scores = vec![0.0; k];
+        let mut scores = vec![0.0; self.record.labels.len()];
         for (row, embedding) in embeddings.chunks_exact(dims).enumerate() {
             self.score(embedding, &mut scores);
             if let Some((features, weights)) = &sparse {
                 features.add_row(row, weights, &mut scores);
             }
-            self.link(&mut scores);
-            probabilities.extend(scores.iter().map(|probability| *probability as f32));
+            let mut joined = self.join(&scores);
+            self.link(&mut joined);
+            probabilities.extend(joined.iter().map(|probability| *probability as f32));
         }
         Ok(probabilities)
     }
@@ -192,6 +210,23 @@ impl Head {
         {
             *score = f64::from(*bias) + dot(weights, embedding);
         }
+    }
+
+    /// From scores of rows `[r]` to scores of classes `[k]`.
+    fn join(&self, scores: &[f64]) -> Vec<f64> {
+        let mut rest = scores;
+        let join = |class: &Class| {
+            let (of_class, others) = rest.split_at_checked(class.rows).unwrap_or((rest, &[]));
+            rest = others;
+            match of_class {
+                [only] => *only,
+                rows => {
+                    let most = rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    most + rows.iter().map(|score| (score - most).exp()).sum::<f64>().ln()
+                }
+            }
+        };
+        self.classes.iter().map(join).collect()
     }
 
     /// From scores to probabilities.
@@ -210,6 +245,12 @@ impl Head {
             }
         }
     }
+}
+
+/// Runs of equal labels.
+fn classes(labels: &[String]) -> Vec<Class> {
+    let runs = labels.chunk_by(|one, next| one == next);
+    runs.filter_map(|run| Some(Class { label: run.first()?.clone(), rows: run.len() })).collect()
 }
 
 /// Sums of their own for neighbours, so that the compiler may use vector instructions.

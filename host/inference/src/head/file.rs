@@ -1,5 +1,5 @@
-//! A head's file: safetensors of `weights` `[k, d]`, `bias`, `scale` and `shift` `[k]` and, where it takes sparse
-//! features, `sparse_weights` `[f, k]` (a feature's weights lie together, as a text names a few of many features),
+//! A head's file: safetensors of `weights` `[r, d]`, `bias` `[r]`, `scale` and `shift` `[k]` and, where it takes sparse
+//! features, `sparse_weights` `[f, r]` (a feature's weights lie together, as a text names a few of many features),
 //! all f32; its metadata has the format's version and the record.
 
 use std::collections::HashMap;
@@ -61,17 +61,18 @@ impl Head {
             numbers(name).map(|(_, numbers)| numbers)
         };
         let (shape, weights) = numbers(WEIGHTS)?;
-        let &[k, _] = shape else {
+        let &[rows, _] = shape else {
             return Err(malformed(format!("tensor `{WEIGHTS}` has shape {shape:?}, not [labels, dims]")));
         };
+        let k = super::classes(&record.labels).len();
         let coefficients = Coefficients {
             weights,
-            bias: shaped(BIAS, &[k])?,
+            bias: shaped(BIAS, &[rows])?,
             scale: shaped(SCALE, &[k])?,
             shift: shaped(SHIFT, &[k])?,
             sparse: match file.get(SPARSE) {
                 None => None,
-                Some(tensor) => Some(shaped(SPARSE, &[tensor.shape.first().copied().unwrap_or(0), k])?),
+                Some(tensor) => Some(shaped(SPARSE, &[tensor.shape.first().copied().unwrap_or(0), rows])?),
             },
         };
         Self::new(record, coefficients).map_err(|invalid| malformed(invalid.to_string()))
@@ -85,14 +86,14 @@ impl Head {
     pub fn write(&self, path: &Path) -> Result<(), SourceError> {
         let failed = |source| SourceError::write(path, source);
         let Coefficients { weights, bias, scale, shift, sparse } = &self.coefficients;
-        let (k, d) = (self.record.labels.len(), self.record.dims);
+        let (rows, k, d) = (self.record.labels.len(), self.classes.len(), self.record.dims);
         let mut tensors = vec![
-            (WEIGHTS, vec![k, d], weights),
-            (BIAS, vec![k], bias),
+            (WEIGHTS, vec![rows, d], weights),
+            (BIAS, vec![rows], bias),
             (SCALE, vec![k], scale),
             (SHIFT, vec![k], shift),
         ];
-        tensors.extend(sparse.as_ref().map(|sparse| (SPARSE, vec![self.features(), k], sparse)));
+        tensors.extend(sparse.as_ref().map(|sparse| (SPARSE, vec![self.features(), rows], sparse)));
         let tensors: Vec<(&str, Vec<usize>, Vec<u8>)> = tensors
             .into_iter()
             .map(|(name, shape, numbers)| {

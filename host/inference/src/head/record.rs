@@ -22,7 +22,8 @@ pub struct Record {
     pub prompt: Option<Prompt>,
     /// Length of a vector.
     pub dims: usize,
-    /// The classes, in the order of the probabilities.
+    /// The class of each row of weights `[r]`, those of one class together: classes in the order of the
+    /// probabilities.
     pub labels: Vec<String>,
     /// How scores become probabilities.
     pub link: Link,

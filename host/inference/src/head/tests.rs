@@ -68,6 +68,21 @@ fn probabilities_are_those_of_the_formula() {
 }
 
 #[test]
+fn rows_of_a_class_are_joined_before_calibration() {
+    let labels = ["waste", "waste", "parking"].map(str::to_owned).to_vec();
+    let halved = Coefficients { scale: vec![0.5; 2], shift: vec![0.0; 2], ..coefficients() };
+    let head = Head::new(Record { labels, ..record(Link::Softmax) }, halved).unwrap();
+    assert_eq!(head.labels().collect::<Vec<_>>(), ["waste", "parking"]);
+    let waste = (1.1f64.exp() + 0.8f64.exp()).ln() / 2.0;
+    let odds = (waste + 1.9 / 2.0).exp();
+    near(&head.predict(&[0.6, 0.8], None).unwrap(), &[odds / (1.0 + odds), 1.0 / (1.0 + odds)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("head.safetensors");
+    head.write(&path).unwrap();
+    assert_eq!(Head::load(&path).unwrap(), head);
+}
+
+#[test]
 fn calibration_scales_and_shifts_each_class() {
     let calibrated =
         Coefficients { scale: vec![0.5, 2.0, 1.0], shift: vec![0.1, -0.2, 0.3], ..coefficients() };
@@ -149,7 +164,7 @@ fn parts_that_do_not_fit_make_no_head() {
     let refused = |record: Record, coefficients| Head::new(record, coefficients).unwrap_err().to_string();
     let softmax = || record(Link::Softmax);
     let twice = Record { labels: ["a", "b", "a"].map(str::to_owned).to_vec(), ..softmax() };
-    assert_eq!(refused(twice, coefficients()), "labels: `a` is there twice");
+    assert_eq!(refused(twice, coefficients()), "labels: rows of `a` do not lie together");
     let one = Record { labels: vec!["a".to_owned()], ..softmax() };
     assert_eq!(refused(one, coefficients()), "labels: 1 are too few to choose from");
     let none = Record { labels: Vec::new(), ..record(Link::Sigmoid) };

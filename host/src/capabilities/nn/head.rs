@@ -39,8 +39,8 @@ pub(super) async fn compute(
         let text = format!("input \"embedding\" must have 1 to {} rows, not {rows}", gate.max_batch_size());
         return Err(NnError::invalid(text));
     }
-    let (features, labels) = (features(&mut inputs)?, record.labels.len());
-    let names = record.labels.join("\n");
+    let (features, labels) = (features(&mut inputs)?, head.head.labels().len());
+    let names = head.head.labels().collect::<Vec<_>>().join("\n");
     let head = Arc::clone(head);
     // A large head is milliseconds of work, which no async worker should do.
     let predict = gate.compute(move || {
