@@ -12,7 +12,7 @@
 //! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
 //! - `kernels`: matrix products for each instruction set
 //! - `pooling`: from token vectors to a text's vector
-//! - `folder`, `tensors`, `atomic_file`, `progress`, `error`: a model's files
+//! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
 
 mod atomic_file;
 pub mod catalog;
@@ -30,5 +30,6 @@ pub mod pooling;
 pub mod progress;
 pub mod source;
 pub mod static_model;
+pub mod tensor_shape;
 pub mod tensors;
 pub mod tokenizer;
