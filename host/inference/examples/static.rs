@@ -8,8 +8,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bulkhead_inference::static_model::{StaticModel, StaticOptions, normalize};
-use bulkhead_inference::tokenizer::TruncationSide;
+use bulkhead_inference::folder::ModelFolder;
+use bulkhead_inference::static_model::{StaticModel, normalize};
+use bulkhead_inference::tokenizer::{EncodeOptions, Tokenizer, TruncationSide};
 
 const ROUNDS: usize = 41;
 
@@ -18,13 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [folder, texts, rest @ ..] = arguments.as_slice() else {
         return Err("usage: static MODEL_FOLDER TEXTS [VECTORS]".into());
     };
-    let (model, opening) = time(|| StaticModel::open(folder, &StaticOptions::default()))?;
+    let files = ModelFolder::open(folder)?;
+    let (model, opening) = time(|| StaticModel::open(folder, Tokenizer::open(&files.tokenizer)?))?;
     println!("open, tokeniser built from tokenizer.json: {opening:?}");
     if let Some(form) = model.tokenizer().compact_bytes() {
         let compact = std::env::temp_dir().join(format!("static-{}.bin", std::process::id()));
         std::fs::write(&compact, form)?;
-        let options = StaticOptions { compact_tokenizer: Some(compact.clone()) };
-        let (_, opening) = time(|| StaticModel::open(folder, &options))?;
+        let mapped = || StaticModel::open(folder, Tokenizer::open_compact(&compact, &files.tokenizer)?);
+        let (_, opening) = time(mapped)?;
         std::fs::remove_file(compact)?;
         println!("open, tokeniser mapped ({} KiB): {opening:?}", form.len() >> 10);
     }
@@ -33,8 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     println!("{} texts, {} bytes each in the mean", texts.len(), bytes / texts.len().max(1));
 
-    let options =
-        StaticModel::encode_options(model.max_length().unwrap_or(usize::MAX), TruncationSide::Right);
+    let limit = model.max_length().unwrap_or(usize::MAX);
+    let options = EncodeOptions { limit, side: TruncationSide::Right, special_tokens: false };
     let (mut ids, mut vector) = (Vec::new(), vec![0.0; model.dims()]);
     let mut tokens = 0;
     let mut vectors = Vec::new();
@@ -52,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ids.clear();
             model.tokenizer().encode(text, options, &mut ids)?;
             model.embed(&ids, &mut vector)?;
-            if model.normalize_by_default() {
+            if files.normalize.unwrap_or(true) {
                 normalize(&mut vector);
             }
             std::hint::black_box(&mut vector);

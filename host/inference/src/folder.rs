@@ -77,7 +77,14 @@ impl ModelFolder {
                 length::encoder(&layout, &config, architecture)?,
             ),
             Family::Static => {
-                let stated = config.get("normalize").and_then(Value::as_bool);
+                let stated = match config.get("normalize") {
+                    None | Some(Value::Null) => None,
+                    Some(Value::Bool(stated)) => Some(*stated),
+                    Some(_) => {
+                        let reason = "`normalize` is neither true nor false";
+                        return Err(LoadError::malformed(&layout.config, reason));
+                    }
+                };
                 // A list of modules without `Normalize` does not count as "no" here: model2vec's loaders
                 // scale unless `config.json` forbids it.
                 let module = modules::normalize(&layout).filter(|present| *present);

@@ -169,7 +169,7 @@ impl Model {
 
     fn static_model(folder: &ModelFolder, options: &LoadOptions) -> Result<Self, LoadError> {
         let tokenizer = cache::tokenizer(&folder.tokenizer, options.cache.as_deref())?;
-        let model = StaticModel::open_with(&folder.path, tokenizer)?;
+        let model = StaticModel::open(&folder.path, tokenizer)?;
         let description = Description {
             dims: model.dims(),
             max_input_length: limit(options, model.max_length().unwrap_or(usize::MAX)),

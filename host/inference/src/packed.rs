@@ -62,8 +62,8 @@ impl Packed {
             match written {
                 Ok(map) => return Ok(Self { map, layout, digest }),
                 Err(file::WriteError::Model(fault)) => return Err(fault),
-                Err(file::WriteError::Cache(path, fault)) => {
-                    tracing::warn!("{}: packed weights are not kept: {fault}", path.display());
+                Err(file::WriteError::Cache(fault)) => {
+                    tracing::warn!("{}: packed weights are not kept: {fault}", entry.path().display());
                 }
             }
         }

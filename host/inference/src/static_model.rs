@@ -11,14 +11,14 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use safetensors::Dtype;
 
 use crate::error::LoadError;
 use crate::folder::{STATIC_TABLES, layout};
 use crate::tensors::Tensors;
-use crate::tokenizer::{EncodeOptions, Tokenizer, TruncationSide};
+use crate::tokenizer::Tokenizer;
 use config::Config;
 use rows::Rows;
 
@@ -30,16 +30,7 @@ pub struct StaticModel {
     mapping: Option<Vec<u32>>,
     /// Factor of each token id.
     weights: Option<Vec<f32>>,
-    config: Config,
-    folder: PathBuf,
-}
-
-/// How a static model is opened.
-#[derive(Debug, Clone, Default)]
-pub struct StaticOptions {
-    /// A file with the tokeniser's compact form ([`Tokenizer::compact_bytes`]); without one the form is built from
-    /// `tokenizer.json` each time.
-    pub compact_tokenizer: Option<PathBuf>,
+    max_length: Option<usize>,
 }
 
 /// Token ids that cannot be embedded.
@@ -64,27 +55,13 @@ pub enum StaticError {
 impl StaticModel {
     /// Opens a model folder of any layout that `model2vec` writes or reads: `config.json` or
     /// `config_sentence_transformers.json` beside the model, the model in `0_StaticEmbedding/`, or the
-    /// configuration in the folder above.
+    /// configuration in the folder above. `tokenizer` is the folder's.
     ///
     /// # Errors
     ///
     /// When a file is missing or is not what it should be; the message names it. Everything that a token id
     /// leads to is checked here: each id has a row inside the table and a weight.
-    pub fn open(folder: &Path, options: &StaticOptions) -> Result<Self, LoadError> {
-        let files = layout::find(folder)?;
-        let tokenizer = match &options.compact_tokenizer {
-            Some(compact) => Tokenizer::open_compact(compact, &files.tokenizer)?,
-            None => Tokenizer::open(&files.tokenizer)?,
-        };
-        Self::open_with(folder, tokenizer)
-    }
-
-    /// As [`Self::open`], with the folder's tokeniser opened by the caller.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::open`].
-    pub fn open_with(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
+    pub fn open(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
         let files = layout::find(folder)?;
         let config = Config::read(&files.config)?;
         let tensors = Tensors::open(&files.weights)?;
@@ -99,12 +76,7 @@ impl StaticModel {
         let ids = tokenizer.id_bound(false);
         let fault = check(ids, rows.count(), mapping.as_deref(), weights.as_deref());
         fault.map_err(malformed)?;
-        Ok(Self { tokenizer, rows, mapping, weights, config, folder: folder.to_path_buf() })
-    }
-
-    /// The folder that the model was opened from.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+        Ok(Self { tokenizer, rows, mapping, weights, max_length: config.max_length })
     }
 
     /// The model's tokeniser.
@@ -127,21 +99,10 @@ impl StaticModel {
         self.rows.bytes()
     }
 
-    /// Whether the model's own configuration asks for vectors of length one; true when it is silent, as in
-    /// `model2vec-rs` (Python `model2vec` takes false then).
-    pub fn normalize_by_default(&self) -> bool {
-        self.config.normalize
-    }
-
     /// The most tokens of a text that the model's configuration lets count: 512 when it is silent, `None` when it
     /// names no limit.
     pub fn max_length(&self) -> Option<usize> {
-        self.config.max_length
-    }
-
-    /// How this family encodes: without special tokens.
-    pub fn encode_options(limit: usize, side: TruncationSide) -> EncodeOptions {
-        EncodeOptions { limit, side, special_tokens: false }
+        self.max_length
     }
 
     /// Writes the vector of a text's ids (already cut to the limit) into `out` (`[dims]` f32), not normalised.

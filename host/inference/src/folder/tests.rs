@@ -225,6 +225,17 @@ fn bad_files_are_named() {
 }
 
 #[test]
+fn a_static_model_scales_or_does_not() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "tokenizer.json", "{}");
+    write(folder.path(), "model.safetensors", "");
+    write(folder.path(), "config.json", json!({ "model_type": "model2vec", "normalize": 1 }));
+    assert!(refusal(folder.path()).contains("config.json: `normalize` is neither true nor false"));
+    write(folder.path(), "config.json", json!({ "model_type": "model2vec", "normalize": null }));
+    assert_eq!(ModelFolder::open(folder.path()).unwrap().normalize, None);
+}
+
+#[test]
 fn folders_without_a_model() {
     let folder = TempDir::new().unwrap();
     assert!(refusal(folder.path()).contains("config.json, tokenizer.json, model.safetensors missing"));

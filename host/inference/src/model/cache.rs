@@ -1,9 +1,9 @@
 //! Compact tokenisers kept beside packed weights, so that the next start need not read megabytes of JSON.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
+use crate::atomic_file;
 use crate::error::LoadError;
 use crate::folder::contents;
 use crate::progress::Silent;
@@ -23,25 +23,9 @@ pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer,
     }
     let tokenizer = Tokenizer::open(path)?;
     if let Some(bytes) = tokenizer.compact_bytes()
-        && let Err(error) = keep(folder, &compact, bytes)
+        && let Err(error) = atomic_file::write(&compact, |file| file.write_all(bytes))
     {
         tracing::warn!(%error, path = %compact.display(), "a compact tokeniser cannot be kept, going on without");
     }
     Ok(tokenizer)
-}
-
-/// Written beside its name, synced, then renamed: a reader finds all of it or nothing.
-fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let beside = path.with_extension(format!("tokenizer.{}", std::process::id()));
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let kept = written.and_then(|()| fs::rename(&beside, path));
-    if kept.is_err() {
-        // What is left of it is of no use.
-        let _ = fs::remove_file(&beside);
-    }
-    kept
 }

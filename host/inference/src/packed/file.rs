@@ -10,13 +10,13 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
 use memmap2::{Mmap, MmapMut};
 use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
+use crate::atomic_file;
 use crate::error::LoadError;
 use crate::folder::contents::digest_all;
 use crate::progress::Silent;
@@ -33,7 +33,13 @@ pub(super) enum WriteError {
     /// The model's fault.
     Model(LoadError),
     /// The cache's.
-    Cache(PathBuf, io::Error),
+    Cache(io::Error),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(fault: io::Error) -> Self {
+        Self::Cache(fault)
+    }
 }
 
 /// The place of one model's packed weights in a cache folder.
@@ -133,44 +139,22 @@ impl Entry {
         digest: [u8; 32],
         fill: impl FnOnce(&mut [u8]) -> Result<(), LoadError>,
     ) -> Result<Mmap, WriteError> {
-        static WRITES: AtomicU64 = AtomicU64::new(0);
-        let unique = format!("{}-{}.part", std::process::id(), WRITES.fetch_add(1, Ordering::Relaxed));
-        let part = self.path.with_extension(unique);
-        let failed = |fault| WriteError::Cache(self.path.clone(), fault);
-        let written = self.write_part(&part, digest, fill).and_then(|map| {
-            std::fs::rename(&part, &self.path).map_err(failed)?;
-            Ok(map)
-        });
-        if written.is_err() {
-            std::fs::remove_file(&part).ok();
-        } else if let Some(folder) = self.path.parent() {
-            // The rename lasts only once the folder is on disk; if not, the file is packed again.
-            File::open(folder).and_then(|folder| folder.sync_all()).ok();
-        }
-        written
+        atomic_file::write(&self.path, |file| {
+            // Through memory, not a writable map of the file: a full disk is an error then, not a bus error.
+            let mut image = MmapMut::map_anon(HEADER + self.length)?;
+            let (header, body) = image.split_at_mut(HEADER);
+            header.copy_from_slice(&self.header(digest));
+            fill(body).map_err(WriteError::Model)?;
+            file.write_all(&image)?;
+            // SAFETY: as in `check`.
+            #[allow(unsafe_code)]
+            Ok(unsafe { Mmap::map(&*file) }?)
+        })
     }
 
-    fn write_part(
-        &self,
-        part: &Path,
-        digest: [u8; 32],
-        fill: impl FnOnce(&mut [u8]) -> Result<(), LoadError>,
-    ) -> Result<Mmap, WriteError> {
-        let failed = |fault| WriteError::Cache(self.path.clone(), fault);
-        if let Some(folder) = part.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(part).map_err(failed)?;
-        // Through memory, not a writable map of the file: a full disk is an error then, not a bus error.
-        let mut image = MmapMut::map_anon(HEADER + self.length).map_err(failed)?;
-        let (header, body) = image.split_at_mut(HEADER);
-        header.copy_from_slice(&self.header(digest));
-        fill(body).map_err(WriteError::Model)?;
-        (&file).write_all(&image).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        // SAFETY: as in `check`.
-        #[allow(unsafe_code)]
-        unsafe { Mmap::map(&file) }.map_err(failed)
+    /// Where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn header(&self, digest: [u8; 32]) -> Vec<u8> {

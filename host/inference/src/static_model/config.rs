@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::error::LoadError;
 
@@ -12,8 +12,6 @@ const MAX_LENGTH: usize = 512;
 /// What inference takes from a configuration; the rest of it tells how the model was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Config {
-    #[serde(default = "yes", deserialize_with = "yes_when_null")]
-    pub(super) normalize: bool,
     /// `null` means without limit.
     #[serde(default = "max_length")]
     pub(super) max_length: Option<usize>,
@@ -24,14 +22,6 @@ impl Config {
         let bytes = std::fs::read(path).map_err(|source| LoadError::read(path, source))?;
         serde_json::from_slice(&bytes).map_err(|fault| LoadError::malformed(path, fault.to_string()))
     }
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn yes_when_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Option::deserialize(deserializer).map(|normalize| normalize.unwrap_or(true))
 }
 
 fn max_length() -> Option<usize> {

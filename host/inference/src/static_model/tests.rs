@@ -7,7 +7,7 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
 use super::*;
-use crate::tokenizer::toys;
+use crate::tokenizer::{EncodeOptions, TruncationSide, toys};
 
 /// Rows of the toy table: token `id` has `[id, 1, -id, 0.5]`.
 fn table(ids: usize) -> Vec<f32> {
@@ -47,14 +47,18 @@ fn plain() -> Parts<'static> {
 
 fn embed(model: &StaticModel, text: &str, limit: usize) -> Vec<f32> {
     let (mut ids, mut out) = (Vec::new(), vec![9.0; model.dims()]);
-    let options = StaticModel::encode_options(limit, TruncationSide::Right);
+    let options = EncodeOptions { limit, side: TruncationSide::Right, special_tokens: false };
     model.tokenizer().encode(text, options, &mut ids).unwrap();
     model.embed(&ids, &mut out).unwrap();
     out
 }
 
 fn open(parts: &Parts, config: &str) -> Result<StaticModel, LoadError> {
-    StaticModel::open(folder(parts, config).path(), &StaticOptions::default())
+    open_folder(folder(parts, config).path())
+}
+
+fn open_folder(folder: &Path) -> Result<StaticModel, LoadError> {
+    StaticModel::open(folder, Tokenizer::open(&layout::find(folder)?.tokenizer)?)
 }
 
 #[test]
@@ -163,22 +167,19 @@ fn what_does_not_fit_is_refused_at_load() {
         let fault = open(&parts, "{}").err().unwrap().to_string();
         assert!(fault.contains("model.safetensors: "), "{fault}");
     }
-    for config in ["", "[1]", r#"{"normalize":1}"#, r#"{"max_length":-1}"#] {
+    for config in ["", "[1]", r#"{"max_length":-1}"#] {
         assert!(open(&plain(), config).err().unwrap().to_string().contains("config.json: "));
     }
-    let nowhere = StaticModel::open(Path::new("/nonexistent"), &StaticOptions::default()).err().unwrap();
+    let nowhere = open_folder(Path::new("/nonexistent")).err().unwrap();
     assert!(nowhere.to_string().contains("/nonexistent"));
 }
 
 #[test]
-fn the_configuration_decides_length_and_norm() {
-    for (config, normalize, length) in [
-        ("{}", true, Some(512)),
-        (r#"{"normalize":false,"max_length":64}"#, false, Some(64)),
-        (r#"{"normalize":null,"max_length":null,"other":[1]}"#, true, None),
-    ] {
-        let model = open(&plain(), config).unwrap();
-        assert_eq!((model.normalize_by_default(), model.max_length()), (normalize, length));
+fn the_configuration_decides_length() {
+    for (config, length) in
+        [("{}", Some(512)), (r#"{"max_length":64}"#, Some(64)), (r#"{"max_length":null,"other":[1]}"#, None)]
+    {
+        assert_eq!(open(&plain(), config).unwrap().max_length(), length);
     }
 }
 
@@ -199,7 +200,7 @@ fn all_layouts_are_found() {
         let folder = tempfile::tempdir().unwrap();
         fill(&folder.path().join(model));
         std::fs::write(folder.path().join(config), "{}").unwrap();
-        StaticModel::open(&folder.path().join(opened), &StaticOptions::default()).unwrap();
+        open_folder(&folder.path().join(opened)).unwrap();
     }
 }
 
@@ -214,13 +215,10 @@ fn ids_from_outside_are_checked() {
 #[test]
 fn the_tokeniser_may_be_mapped() {
     let folder = folder(&plain(), "{}");
-    let model = StaticModel::open(folder.path(), &StaticOptions::default()).unwrap();
+    let model = open_folder(folder.path()).unwrap();
     let compact = folder.path().join("tokenizer.bin");
     std::fs::write(&compact, model.tokenizer().compact_bytes().unwrap()).unwrap();
-    let options = StaticOptions { compact_tokenizer: Some(compact.clone()) };
-    let mapped = StaticModel::open(folder.path(), &options).unwrap();
+    let tokenizer = Tokenizer::open_compact(&compact, &folder.path().join("tokenizer.json")).unwrap();
+    let mapped = StaticModel::open(folder.path(), tokenizer).unwrap();
     assert_eq!(embed(&mapped, "hello xyz worlds", 9), embed(&model, "hello xyz worlds", 9));
-    std::fs::write(&compact, "no form").unwrap();
-    let fault = StaticModel::open(folder.path(), &options).err().unwrap().to_string();
-    assert!(fault.contains("tokenizer.bin: "), "{fault}");
 }

@@ -1,9 +1,11 @@
 //! The hub's cache folder for one model.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::HubSettings;
+use crate::atomic_file;
 use crate::error::SourceError;
 
 /// One model's part of the cache.
@@ -45,8 +47,8 @@ impl Cache {
     /// Remembers what a revision means.
     pub fn set_commit(&self, revision: &str, commit: &str) -> Result<(), SourceError> {
         let path = self.root.join("refs").join(revision);
-        write_parent(&path)?;
-        fs::write(&path, commit).map_err(|source| SourceError::write(&path, source))
+        atomic_file::write(&path, |file| file.write_all(commit.as_bytes()))
+            .map_err(|source| SourceError::write(&path, source))
     }
 
     pub fn snapshot(&self, commit: &str) -> PathBuf {
