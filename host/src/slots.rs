@@ -106,6 +106,14 @@ pub struct Empty {
     pub retry_after: Option<Duration>,
 }
 
+impl Empty {
+    /// When to ask again, whole seconds, at least one.
+    pub fn retry_after_seconds(&self) -> Option<u32> {
+        let seconds = |wait: Duration| u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX);
+        self.retry_after.map(|wait| seconds(wait).max(1))
+    }
+}
+
 impl<W: World> std::fmt::Debug for Slot<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Slot").field("name", &self.name()).finish_non_exhaustive()

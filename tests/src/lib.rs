@@ -4,6 +4,7 @@
 pub mod guests;
 pub mod host;
 pub mod models;
+pub mod operator;
 pub mod parts;
 pub mod pulled;
 pub mod servers;

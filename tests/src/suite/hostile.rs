@@ -35,7 +35,9 @@ const fn ends(status: u16, outcome: &'static str) -> Expected {
 
 /// A host that serves a component.
 fn hosting(component: Vec<u8>, settings: Settings<'_>) -> Builder {
-    let builder = TestHost::builder().config(CONFIG).component(component);
+    // Storms are to reach the sandbox.
+    let circuit = ("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__CIRCUIT_FAILURES", "0");
+    let builder = TestHost::builder().config(CONFIG).env(circuit.0, circuit.1).component(component);
     settings.iter().fold(builder, |builder, (key, value)| {
         builder.env(&format!("BULKHEAD_{}", key.to_uppercase().replace('.', "__")), value)
     })

@@ -9,6 +9,7 @@ mod conformance;
 mod embedding;
 mod hostile;
 mod ledger;
+mod operators;
 mod preflight;
 mod process;
 mod tickets;

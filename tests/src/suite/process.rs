@@ -11,8 +11,10 @@ mod listeners;
 mod logs;
 mod models;
 mod one_file;
+mod operate;
 mod secrets;
 mod shared_folder;
+mod swap_crash;
 mod tls;
 
 use serde_json::{Value, json};

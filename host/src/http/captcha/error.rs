@@ -121,7 +121,9 @@ impl From<CallError> for ApiError {
                 Self::unavailable("busy", "the service cannot answer now; ask again")
                     .retry_after(retry_after_seconds)
             }
-            CallError::Empty(reason) => Self::unavailable("slot-empty", reason),
+            CallError::Empty { reason, retry_after_seconds } => {
+                Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
+            }
             CallError::Failed(outcome) => outcome.into(),
             CallError::Internal => Self::internal(),
         }

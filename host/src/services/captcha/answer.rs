@@ -79,9 +79,14 @@ pub enum CallError {
         /// When to ask again, seconds.
         retry_after_seconds: u32,
     },
-    /// The slot has no component.
-    #[error("{0}")]
-    Empty(String),
+    /// The slot has no component, or one that only fails.
+    #[error("{reason}")]
+    Empty {
+        /// Why, in words fit for clients.
+        reason: String,
+        /// When to ask again, seconds, where that helps.
+        retry_after_seconds: Option<u32>,
+    },
     /// The sandbox ended the call, or had no room for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
@@ -127,7 +132,9 @@ pub struct Judged {
 impl From<invoke::CallError> for CallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Empty(empty) => Self::Empty(empty.to_string()),
+            invoke::CallError::Empty(empty) => {
+                Self::Empty { reason: empty.to_string(), retry_after_seconds: empty.retry_after_seconds() }
+            }
             invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
         }
     }

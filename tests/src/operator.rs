@@ -1,0 +1,107 @@
+//! An operator of a host under test.
+
+use serde_json::{Value, json};
+
+/// Tokens of tests by scope, with what the configuration needs of them.
+pub const READ: &str = "bulkhead_a-token-that-may-read";
+pub const DEPLOY: &str = "bulkhead_a-token-that-may-deploy";
+pub const ADMIN: &str = "bulkhead_a-token-that-may-everything";
+
+/// The configuration of the tokens above; operators are called as their scopes.
+pub fn tokens() -> String {
+    use sha2::{Digest as _, Sha256};
+    let token = |scope: &str, token: &str| {
+        let hash = hex::encode(Sha256::digest(token));
+        format!("[admin.tokens.{scope}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n")
+    };
+    [token("read", READ), token("deploy", DEPLOY), token("admin", ADMIN)].concat()
+}
+
+/// Asks the captcha slot's API.
+#[derive(Clone)]
+pub struct Operator {
+    client: reqwest::Client,
+    admin: String,
+    token: Option<String>,
+}
+
+impl Operator {
+    /// `admin` is the base of the operators' listener.
+    pub fn new(admin: &str, token: &str) -> Self {
+        Self { client: reqwest::Client::new(), admin: admin.to_owned(), token: Some(token.to_owned()) }
+    }
+
+    /// One without a token.
+    pub fn nobody(admin: &str) -> Self {
+        Self { token: None, ..Self::new(admin, "") }
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> reqwest::Result<(u16, Value)> {
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        let answer = request.send().await?;
+        Ok((answer.status().as_u16(), answer.json().await?))
+    }
+
+    /// A GET below the listener.
+    pub async fn get(&self, path: &str) -> (u16, Value) {
+        self.send(self.client.get(format!("{}{path}", self.admin))).await.unwrap()
+    }
+
+    /// A POST below the slot; fails where the host goes away.
+    pub async fn try_post(&self, path: &str, body: &Value) -> reqwest::Result<(u16, Value)> {
+        self.send(self.client.post(format!("{}/v1/slots/captcha{path}", self.admin)).json(body)).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.try_post(path, body).await.unwrap()
+    }
+
+    /// Pushes a component; status and answer.
+    pub async fn try_push(&self, wasm: Vec<u8>) -> (u16, Value) {
+        let url = format!("{}/v1/slots/captcha/versions?source=test.wasm", self.admin);
+        let request = self.client.post(url).header("content-type", "application/wasm").body(wasm);
+        self.send(request).await.unwrap()
+    }
+
+    /// Pushes a component that may answer; the version's id.
+    pub async fn push(&self, wasm: Vec<u8>) -> String {
+        let (status, version) = self.try_push(wasm).await;
+        assert_eq!(status, 201, "{version}");
+        version["id"].as_str().unwrap().to_owned()
+    }
+
+    /// What the slot does now.
+    pub async fn slot(&self) -> Value {
+        let (status, slot) = self.get("/v1/slots/captcha").await;
+        assert_eq!(status, 200, "{slot}");
+        slot
+    }
+
+    pub async fn generation(&self) -> u64 {
+        self.slot().await["generation"].as_u64().unwrap()
+    }
+
+    /// Makes a change in whatever generation there is; the slot as it is then.
+    pub async fn change(&self, what: &str, mut body: Value) -> Value {
+        body["generation"] = self.generation().await.into();
+        let (status, slot) = self.post(&format!("/{what}"), &body).await;
+        assert_eq!(status, 200, "{slot}");
+        slot
+    }
+
+    pub async fn swap(&self, version: &str) -> Value {
+        self.change("swap", json!({ "version": version, "reason": "test" })).await
+    }
+
+    /// Where a version stands.
+    pub async fn stage(&self, version: &str) -> String {
+        let (_, history) = self.get("/v1/slots/captcha/history").await;
+        let versions = history["versions"].as_array().unwrap();
+        let version = versions.iter().find(|known| known["id"] == version);
+        let moves = version.unwrap_or_else(|| panic!("{history}"))["moves"].as_array().unwrap();
+        moves.last().unwrap()["stage"].as_str().unwrap().to_owned()
+    }
+}

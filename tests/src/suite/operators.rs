@@ -1,0 +1,68 @@
+//! Versions come to answer, and go, without a call noticing.
+
+mod access;
+mod canary;
+mod circuit;
+mod durable;
+mod refused;
+mod swap;
+
+use bulkhead_tests::{
+    TestHost,
+    guests::Guest,
+    host::Builder,
+    operator::{self, Operator},
+};
+use serde_json::{Value, json};
+
+/// A site whose clients are told apart by the same keys at any hour.
+const SITE: &str = r#"
+    [services.embedding]
+    enabled = false
+    [captcha.sites.shop]
+    secret = "shop-secret"
+    compat = true
+    difficulty_map = [{ min_visits = 1, cost = 1 }]
+"#;
+
+/// Answers every challenge with `letter`, after `body`.
+pub fn answering(letter: char, body: &str) -> Guest {
+    Guest::call(&format!(
+        "{body} (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 3)) i32.const 0"
+    ))
+    .with_fields(&format!(r#"(data (i32.const 1024) "\"{letter}\"")"#))
+}
+
+/// Traps on every call and passes its trial.
+fn trapping() -> Guest {
+    Guest::call("unreachable")
+}
+
+/// A host whose captcha slot has the component of letter A.
+fn hosting_a() -> Builder {
+    TestHost::builder()
+        .config(&operator::tokens())
+        .config(SITE)
+        .env("CAPTCHA_HMAC_KEY", bulkhead_tests::host::HMAC_KEY)
+        .component(answering('A', "").component())
+}
+
+fn operator(host: &TestHost) -> Operator {
+    Operator::new(&host.admin_url(""), operator::DEPLOY)
+}
+
+async fn ask(host: &TestHost, client: u32) -> reqwest::Response {
+    let address = std::net::Ipv4Addr::from_bits(0x0A00_0000 + client);
+    let body =
+        json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": address.to_string() });
+    host.client().post(host.url("/api/v1/captcha/challenge")).json(&body).send().await.unwrap()
+}
+
+/// The letter that a client is answered with.
+async fn letter(host: &TestHost, client: u32) -> char {
+    let answer = ask(host, client).await;
+    let status = answer.status();
+    let body: Value = answer.json().await.unwrap();
+    assert_eq!(status, 200, "{body}");
+    body["challenge"].as_str().unwrap().chars().next().unwrap()
+}

@@ -1,0 +1,90 @@
+//! What answers is there again after a restart.
+
+use std::fs;
+
+use super::*;
+
+fn again(folder: tempfile::TempDir) -> Builder {
+    hosting_a().folder(folder)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_goes_on_with_version_candidate_and_generation() {
+    let host = hosting_a().start().await;
+    let first = operator(&host);
+    let b = first.push(answering('B', "").component()).await;
+    let c = first.push(answering('C', "").component()).await;
+    first.swap(&b).await;
+    first.change("canary", json!({ "version": c, "weight": 100 })).await;
+    let host = again(host.stop().await).start().await;
+    assert_eq!(letter(&host, 1).await, 'C');
+    let second = operator(&host);
+    assert_eq!(second.generation().await, 2);
+    second.change("rollback", json!({})).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    second.change("rollback", json!({})).await;
+    assert_eq!(letter(&host, 1).await, 'A', "the configured one is where the line begins");
+    // Back on what the configuration names, the host starts with whatever that is.
+    let host = again(host.stop().await).component(answering('D', "").component()).start().await;
+    assert_eq!(letter(&host, 1).await, 'D');
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_damaged_on_disk_gives_way_to_the_one_before() {
+    let host = hosting_a().start().await;
+    let first = operator(&host);
+    for letter in ['B', 'C'] {
+        let version = first.push(answering(letter, "").component()).await;
+        first.swap(&version).await;
+    }
+    let active = first.slot().await["active"].clone();
+    let folder = host.stop().await;
+    let digits = active["component"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
+    fs::write(folder.path().join(format!("data/slots/captcha/{digits}.wasm")), b"damaged").unwrap();
+    let host = again(folder).start().await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    let second = operator(&host);
+    assert_eq!(second.generation().await, 3, "another version answers, and the generation says so");
+    assert_eq!(second.stage(active["id"].as_str().unwrap()).await, "refused");
+    let host = again(host.stop().await).start().await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_takes_nothing_leaves_what_answers() {
+    let host = hosting_a().start().await;
+    let operator = operator(&host);
+    let version = operator.push(answering('B', "").component()).await;
+    let slots = host.folder().join("data/slots");
+    // Not even root writes into a file as if it were a folder.
+    fs::rename(&slots, host.folder().join("away")).unwrap();
+    fs::write(&slots, b"").unwrap();
+    let swap = json!({ "version": version, "generation": 0 });
+    let (status, error) = operator.post("/swap", &swap).await;
+    assert!([500, 507].contains(&status), "{status} {error}");
+    assert_eq!((letter(&host, 1).await, operator.generation().await), ('A', 0));
+    fs::remove_file(&slots).unwrap();
+    fs::rename(host.folder().join("away"), &slots).unwrap();
+    assert_eq!(operator.post("/swap", &swap).await.0, 200);
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_begins_empty_is_filled_by_a_swap() {
+    let host = hosting_a().component(b"garbage".to_vec()).start().await;
+    assert_eq!(ask(&host, 1).await.status(), 503);
+    let ready = host.admin_url("/health/ready");
+    assert_eq!(host.client().get(&ready).send().await.unwrap().status(), 503);
+    let operator = operator(&host);
+    assert!(operator.slot().await["empty"].as_str().unwrap().contains("not a WebAssembly component"));
+    let version = operator.push(answering('B', "").component()).await;
+    operator.swap(&version).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    assert_eq!(host.client().get(&ready).send().await.unwrap().status(), 200);
+    let host = again(host.stop().await).component(b"garbage".to_vec()).start().await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}

@@ -1,0 +1,83 @@
+//! What may not answer, and requests that make no sense.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_may_not_answer_changes_nothing() {
+    let host = hosting_a().env("BULKHEAD_SANDBOX__COMPONENT_BYTES", "65536").start().await;
+    let operator = operator(&host);
+    let failing = "(i32.store8 (i32.const 32) (i32.const 1)) (i32.store (i32.const 36) (i32.const 48)) \
+        (i32.store (i32.const 40) (i32.const 9)) i32.const 32";
+    let unfit = Guest::default().with_self_test(failing).with_fields(r#"(data (i32.const 48) "no spoons")"#);
+    let looping = Guest::default().with_self_test("(loop $again (br $again)) unreachable");
+    for (wasm, reason) in [
+        (b"garbage".to_vec(), "not a WebAssembly component"),
+        (wat::parse_str("(component)").unwrap(), "does not export self-test"),
+        (unfit.component(), "self-test failed: no spoons"),
+        (looping.component(), "self-test failed: the component's call ended with cpu-budget"),
+    ] {
+        let (status, error) = operator.try_push(wasm).await;
+        assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(reason), "{error}");
+        let version = error["version"].as_str().unwrap();
+        assert_eq!(operator.stage(version).await, "refused");
+        let swap = json!({ "version": version, "generation": 0 });
+        let (status, error) = operator.post("/swap", &swap).await;
+        assert_eq!((status, error["error"].as_str()), (409, Some("untried")), "{error}");
+    }
+    let (status, error) = operator.try_push(vec![0; 65537]).await;
+    assert_eq!((status, error["error"].as_str()), (413, Some("body-too-large")), "{error}");
+    assert_eq!((letter(&host, 1).await, operator.generation().await), ('A', 0));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_make_no_sense_get_a_typed_error() {
+    let host = hosting_a().start().await;
+    let operator = operator(&host);
+    let version = operator.push(answering('B', "").component()).await;
+    let active = operator.slot().await["active"]["id"].clone();
+    for (path, body, status, code) in [
+        ("/swap", json!({ "version": version }), 400, "invalid-request"),
+        ("/swap", json!({ "version": version, "generation": -1 }), 400, "invalid-request"),
+        ("/swap", json!({ "version": version, "generation": 0, "force": true }), 400, "invalid-request"),
+        ("/swap", json!({ "version": version, "generation": 7 }), 409, "conflict"),
+        ("/swap", json!({ "version": "../../etc/passwd", "generation": 0 }), 404, "unknown-version"),
+        ("/swap", json!({ "version": "", "generation": 0 }), 404, "unknown-version"),
+        ("/swap", json!({ "version": active, "generation": 0 }), 409, "answering"),
+        ("/canary", json!({ "version": active, "weight": 1, "generation": 0 }), 409, "answering"),
+        ("/canary", json!({ "weight": 1, "generation": 0 }), 409, "no-candidate"),
+        ("/promote", json!({ "generation": 0 }), 409, "no-candidate"),
+        ("/rollback", json!({ "generation": 0 }), 409, "no-predecessor"),
+    ] {
+        let (got, error) = operator.post(path, &body).await;
+        assert_eq!((got, error["error"].as_str()), (status, Some(code)), "{path} {body}: {error}");
+        assert!(error["message"].is_string());
+    }
+    for (path, status) in [
+        ("/v1/slots/none", 404),
+        ("/v1/slots/..%2Fcaptcha", 404),
+        ("/v1/slots/triage", 404),
+        ("/v1/slots/captcha/logs?limit=0", 400),
+        ("/v1/slots/captcha/logs?lines=1", 400),
+        ("/v1/nothing", 404),
+    ] {
+        let (got, error) = operator.get(path).await;
+        assert_eq!(got, status, "{path}: {error}");
+        assert!(error["error"].is_string());
+    }
+    assert_eq!((letter(&host, 1).await, operator.generation().await), ('A', 0));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
+    let host = hosting_a().component(trapping().component()).start().await;
+    assert_eq!(ask(&host, 1).await.status(), 500);
+    let (status, logs) = operator(&host).get("/v1/slots/captcha/logs?limit=5").await;
+    assert_eq!(status, 200);
+    let [line] = logs["lines"].as_array().unwrap().as_slice() else { panic!("{logs}") };
+    assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("trap")));
+    assert!(line["message"].as_str().unwrap().contains("unreachable"), "{line}");
+    host.stop().await;
+}
