@@ -64,28 +64,25 @@ impl Book {
         }
     }
 
-    /// Whether a version answers, or is what a rollback goes back to.
-    pub fn needs(&self, id: &VersionId) -> bool {
-        self.answers(id) || self.before.contains(id)
-    }
-
     /// Whether a version answers.
     pub fn answers(&self, id: &VersionId) -> bool {
         self.active.as_ref() == Some(id)
             || self.candidate.as_ref().is_some_and(|candidate| candidate.version == *id)
     }
 
-    /// Forgets all but the last `history` versions that do not answer.
+    /// Forgets all but the last `history` versions that do not answer, and the newest of all, which has just come.
     pub fn trim(&mut self, history: usize) {
         let surplus = self.before.len().saturating_sub(history);
         self.before.drain(..surplus);
-        let mut spare = self.versions.iter().filter(|record| !self.answers(&record.id)).count();
+        let newest = self.versions.last().map(|record| record.id.clone());
+        let stays = |book: &Self, id: &VersionId| book.answers(id) || newest.as_ref() == Some(id);
+        let mut spare = self.versions.iter().filter(|record| !stays(self, &record.id)).count();
         // Those that a rollback may want go last.
         for needed in [false, true] {
             let book = self.clone();
             self.versions.retain(|record| {
                 let id = &record.id;
-                let goes = spare > history && !book.answers(id) && book.needs(id) == needed;
+                let goes = spare > history && !stays(&book, id) && book.before.contains(id) == needed;
                 spare = spare.saturating_sub(usize::from(goes));
                 !goes
             });
@@ -156,11 +153,11 @@ mod tests {
         book.candidate = Some(Candidate { version: id(&book, 1), weight: 5 });
         book.before = vec![id(&book, 2)];
         book.trim(2);
-        assert_eq!(sources(&book), ["active", "candidate", "before", "y"]);
+        assert_eq!(sources(&book), ["active", "candidate", "before", "x", "y"]);
         book.trim(1);
-        assert_eq!(sources(&book), ["active", "candidate", "before"]);
+        assert_eq!(sources(&book), ["active", "candidate", "before", "y"]);
         book.trim(0);
-        assert_eq!(sources(&book), ["active", "candidate"]);
+        assert_eq!(sources(&book), ["active", "candidate", "y"], "the newest has just come");
         assert!(book.before.is_empty());
     }
 
