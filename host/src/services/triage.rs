@@ -146,7 +146,7 @@ fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, S
         model: record.model_id.clone(),
         prompt_name: record.prompt.as_ref().map(|prompt| prompt.name.clone()),
         head: head.name.clone(),
-        labels: record.labels.clone(),
+        labels: head.head.labels().map(str::to_owned).collect(),
         features: record.sparse.as_ref().map(ToString::to_string),
     })
 }

@@ -27,6 +27,17 @@ const COMPONENTS: &[(&str, &[&str])] = &[
             "wasi:nn/tensor@0.2.0-rc-2024-10-28",
         ],
     ),
+    (
+        "triage",
+        &[
+            "wasi:clocks/wall-clock@0.2.12",
+            "wasi:logging/logging@0.1.0-draft",
+            "wasi:nn/errors@0.2.0-rc-2024-10-28",
+            "wasi:nn/graph@0.2.0-rc-2024-10-28",
+            "wasi:nn/inference@0.2.0-rc-2024-10-28",
+            "wasi:nn/tensor@0.2.0-rc-2024-10-28",
+        ],
+    ),
 ];
 
 /// Packages that no component may have: files, network, processes, terminals.

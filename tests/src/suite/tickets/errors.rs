@@ -10,17 +10,25 @@ async fn wrong_bodies_are_told_all_at_once() {
     for (body, expected) in [
         (json!({}), vec![("missing", "text")]),
         (json!({ "text": 5 }), vec![("string_type", "text")]),
-        (json!({ "text": null, "session_id": "x" }), vec![("string_type", "text"), ("uuid_parsing", "session_id")]),
+        (
+            json!({ "text": null, "session_id": "x" }),
+            vec![("string_type", "text"), ("uuid_parsing", "session_id")],
+        ),
         (json!({ "text": "a", "session_id": 5 }), vec![("string_type", "session_id")]),
     ] {
         let answer = service.triage(&body).await;
         assert_eq!(answer.status, 422, "{}", answer.text);
         let detail = answer.json()["detail"].clone();
-        let found: Vec<_> = detail.as_array().unwrap().iter().map(|violation| {
-            assert_eq!(violation["loc"][0], "body");
-            assert!(violation["msg"].is_string() && violation.get("input").is_some(), "{violation}");
-            (violation["type"].as_str().unwrap(), violation["loc"][1].as_str().unwrap())
-        }).collect();
+        let found: Vec<_> = detail
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|violation| {
+                assert_eq!(violation["loc"][0], "body");
+                assert!(violation["msg"].is_string() && violation.get("input").is_some(), "{violation}");
+                (violation["type"].as_str().unwrap(), violation["loc"][1].as_str().unwrap())
+            })
+            .collect();
         assert_eq!(found, expected);
     }
     for (text, kind) in [("{", "json_invalid"), ("[]", "model_attributes_type")] {
@@ -35,15 +43,25 @@ async fn wrong_bodies_are_told_all_at_once() {
 async fn a_key_guards_decisions() {
     let service = Service::start(&format!("api_key = \"{KEY}\"")).await;
     let call = |header: Option<String>| {
-        let request = service.host.client().post(service.host.url("/api/v1/triage")).json(&json!({ "text": "ahoy" }));
+        let request =
+            service.host.client().post(service.host.url("/api/v1/triage")).json(&json!({ "text": "ahoy" }));
         service.send(match header {
             Some(value) => request.header("authorization", value),
             None => request,
         })
     };
-    for refused in [None, Some("Bearer wrong".to_owned()), Some(format!("Basic {KEY}")), Some("Bearer schl\u{fc}ssel".to_owned())] {
+    for refused in [
+        None,
+        Some("Bearer wrong".to_owned()),
+        Some(format!("Basic {KEY}")),
+        Some("Bearer schl\u{fc}ssel".to_owned()),
+    ] {
         let answer = call(refused.clone()).await;
-        assert_eq!((answer.status, answer.text.as_str()), (401, "{\"detail\":\"Unauthorized\"}"), "{refused:?}");
+        assert_eq!(
+            (answer.status, answer.text.as_str()),
+            (401, "{\"detail\":\"Unauthorized\"}"),
+            "{refused:?}"
+        );
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
     assert_eq!(call(Some(format!("bEARER {KEY}"))).await.status, 200);
@@ -78,7 +96,8 @@ async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
     let error = TestHost::builder().config(&config).try_start().await.err().unwrap();
     assert!(error.contains("rules.toml: invalid triage configuration:"), "{error}");
     assert!(error.matches("\n- ").count() >= 2, "{error}");
-    let error = TestHost::builder().config("[tickets]\ntriage = \"/nowhere.toml\"").try_start().await.err().unwrap();
+    let error =
+        TestHost::builder().config("[tickets]\ntriage = \"/nowhere.toml\"").try_start().await.err().unwrap();
     assert!(error.contains("cannot read /nowhere.toml") && error.contains("mend tickets.triage"), "{error}");
     let error = TestHost::builder().config("[tickets]\napi_key = \"short\"").try_start().await.err().unwrap();
     assert!(error.contains("at least 32 characters"), "{error}");

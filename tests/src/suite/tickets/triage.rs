@@ -22,7 +22,10 @@ async fn a_ticket_is_decided_in_the_shape_of_the_replaced_service() {
 
     let decision = service.decision("hello world good").await;
     assert_eq!(decision["category"], json!({ "name": "greeting", "auto_publish": false }));
-    assert_eq!((&decision["action"]["type"], &decision["action"]["answer"]), (&json!("AIAnswer"), &Value::Null));
+    assert_eq!(
+        (&decision["action"]["type"], &decision["action"]["answer"]),
+        (&json!("AIAnswer"), &Value::Null)
+    );
     service.stop().await;
 }
 
@@ -57,7 +60,11 @@ async fn a_session_is_echoed_or_made() {
     assert_eq!(answer.json()["session_id"], session);
     assert_eq!(answer.header("x-session-id"), Some(session));
     let mut made = Vec::new();
-    for body in [json!({ "text": "ahoy" }), json!({ "text": "ahoy", "session_id": null }), json!({ "text": "ahoy", "session_id": "" })] {
+    for body in [
+        json!({ "text": "ahoy" }),
+        json!({ "text": "ahoy", "session_id": null }),
+        json!({ "text": "ahoy", "session_id": "" }),
+    ] {
         let answer = service.triage(&body).await;
         let session = answer.json()["session_id"].as_str().unwrap().to_owned();
         assert_eq!(session.as_bytes()[14], b'4', "{session} is of version 4");
