@@ -33,6 +33,7 @@ test *ARGS: components
 lint: components && deny
     @{{ setup }} lint
     cargo fmt --all --check
+    cargo fmt --check --manifest-path tests/peers/Cargo.toml
     cargo clippy --release --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --release --workspace --no-deps --locked
 
