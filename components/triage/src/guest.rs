@@ -41,7 +41,7 @@ const LOG_CONTEXT: &str = "triage";
 struct Component;
 
 impl wit::Guest for Component {
-    fn triage(settings: wit::Settings, text: String) -> Result<wit::Triage, wit::Error> {
+    fn triage(settings: wit::Settings, text: String) -> Result<wit::Decision, wit::Error> {
         report_panics();
         let configuration = configuration(&settings)?;
         let imports = Imports::new(settings.classifier).map_err(wit::Error::Configuration)?;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use self::world::{Classifier, Error, Settings};
 pub use self::{
     rules::{Rules, RulesError},
-    world::{Action, ActionKind, Candidate, Triage, TriageWorld, Value},
+    world::{Action, ActionKind, Candidate, Decision, TriageWorld, Value},
 };
 use crate::{
     capabilities::Backing,
@@ -96,9 +96,9 @@ impl TriageService {
     ///
     /// # Errors
     /// See [`TriageError`].
-    pub async fn triage(&self, session: &str, text: String) -> Result<Triage, TriageError> {
+    pub async fn triage(&self, session: &str, text: String) -> Result<Decision, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let answer = invoke::call_for(&self.slot, Some(session), move |triage, store| {
+        let answer = invoke::call_for(&self.slot, Some(session.as_bytes()), move |triage, store| {
             Box::pin(
                 async move { triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await },
             )

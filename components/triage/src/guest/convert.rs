@@ -35,7 +35,7 @@ impl From<Value> for wit::Value {
     }
 }
 
-impl From<Triage> for wit::Triage {
+impl From<Triage> for wit::Decision {
     fn from(triage: Triage) -> Self {
         let values = triage.extracted_values.into_iter();
         Self {

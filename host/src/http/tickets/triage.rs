@@ -11,7 +11,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use super::{TicketState, auth, error::ApiError, request::Members};
-use crate::services::triage::{Action, ActionKind, Triage, Value as Found};
+use crate::services::triage::{Action, ActionKind, Decision, Value as Found};
 
 /// Echoes the session, so that a log can join a ticket's two calls.
 const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
@@ -28,7 +28,7 @@ pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) ->
 }
 
 /// The members of the replaced service, then our own.
-fn result(triage: Triage) -> Value {
+fn result(triage: Decision) -> Value {
     let values = triage.extracted_values.into_iter().map(|(name, value)| (name, found(value)));
     let values: Map<String, Value> = values.collect();
     let alternatives = triage.alternatives.into_iter();

@@ -23,7 +23,7 @@ mod bindings {
 pub use self::bindings::{
     Triage as TriageWorld, TriagePre,
     exports::bulkhead::triage::tickets::{
-        Action, ActionKind, Candidate, Classifier, Error, PromptVersion, Settings, Triage, Value,
+        Action, ActionKind, Candidate, Classifier, Decision, Error, PromptVersion, Settings, Value,
     },
 };
 
