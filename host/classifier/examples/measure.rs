@@ -13,19 +13,12 @@ use std::time::Instant;
 use bulkhead_classifier::dataset::Dataset;
 use bulkhead_classifier::evaluation::{Prediction, evaluate};
 use bulkhead_classifier::selection::{compare, ways};
+use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
 use bulkhead_triage::configuration::Configuration;
 use bulkhead_triage::features::{FeatureSettings, Row};
-
-#[derive(serde::Deserialize)]
-struct Ticket {
-    text: String,
-    category: String,
-    #[serde(default)]
-    language: String,
-}
 
 #[derive(Default)]
 struct Arguments {
@@ -148,11 +141,9 @@ fn choose(examples: &Dataset, arguments: &Arguments) -> Settings {
 }
 
 fn read(file: &PathBuf, arguments: &Arguments) -> Vec<Ticket> {
-    let text = std::fs::read_to_string(file).unwrap();
-    let tickets = text.lines().map(|line| serde_json::from_str::<Ticket>(line).unwrap());
-    tickets
-        .filter(|ticket| arguments.language.as_ref().is_none_or(|language| *language == ticket.language))
-        .collect()
+    let tickets = tickets::read(&std::fs::read_to_string(file).unwrap()).unwrap().into_iter();
+    let wanted = |ticket: &Ticket| arguments.language.is_none() || arguments.language == ticket.language;
+    tickets.filter(wanted).collect()
 }
 
 /// The lines of the categories' descriptions.
@@ -161,7 +152,7 @@ fn described(configuration: &Path) -> Vec<Ticket> {
     let configuration = Configuration::new(settings).unwrap();
     let categories = configuration.categories.into_iter();
     let lines = categories.flat_map(|category| {
-        let ticket = move |text| Ticket { text, category: category.name.clone(), language: String::new() };
+        let ticket = move |text| Ticket { text, category: category.name.clone(), language: None };
         category.examples.into_iter().map(ticket)
     });
     lines.collect()

@@ -25,6 +25,15 @@ pub enum Error {
     /// Prototypes are embeddings.
     #[error("the examples have no embeddings: name an embedding model, or train on features by separation")]
     Embeddings,
+    /// The beginning of a text, and why it cannot be embedded.
+    #[error("the text that begins {0:?} cannot be embedded: {1}")]
+    Text(String, String),
+    /// Numbers that make no head.
+    #[error("the classifier makes no head: {0}")]
+    Head(#[from] bulkhead_inference::head::InvalidHead),
+    /// A line of labelled tickets, from 1, and what is wrong with it.
+    #[error("line {0} is no labelled ticket: {1}")]
+    Line(usize, String),
     /// Predictions and labels that do not fit each other.
     #[error("{0}")]
     Predictions(String),

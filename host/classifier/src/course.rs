@@ -1,0 +1,132 @@
+//! From labelled tickets to a head, and from a head to what it is worth.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bulkhead_inference::head::{Csr, Head};
+use bulkhead_inference::model::{EmbedOptions, Model, Scratch};
+use bulkhead_triage::clean::clean;
+use bulkhead_triage::configuration::Configuration;
+use bulkhead_triage::features::{FeatureSettings, Row};
+use bulkhead_triage::window::window;
+
+use crate::artefact::{self, Origin};
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::evaluation::{Prediction, Report, evaluate};
+use crate::selection::{Candidate, compare, ways};
+use crate::tickets::Ticket;
+use crate::training::train;
+
+/// What texts are turned into rows with: the same for training, evaluation and the component.
+pub struct Course<'c> {
+    /// The embedding model.
+    pub model: &'c Model,
+    /// Its canonical id.
+    pub model_id: &'c str,
+    /// Name of its prompt that is put before each text.
+    pub prompt: Option<&'c str>,
+    /// Sparse features besides the embedding; `None` without.
+    pub features: Option<FeatureSettings>,
+    /// How texts are cut down.
+    pub configuration: &'c Configuration,
+}
+
+/// A trained head and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taught {
+    /// The head.
+    pub head: Head,
+    /// Every way that was tried, the one that was taken first, with its figures on held-out examples.
+    pub tried: Vec<Candidate>,
+    /// Examples by label.
+    pub examples: BTreeMap<String, usize>,
+}
+
+/// A text as numbers.
+struct TextRow {
+    dense: Vec<f32>,
+    sparse: Row,
+}
+
+impl Course<'_> {
+    /// Trains on `tickets` and on the examples and descriptions of the configuration. Categories that neither
+    /// names are left out; so are tickets of categories that are not configured.
+    ///
+    /// # Errors
+    ///
+    /// When fewer than two categories have examples, or a text cannot be embedded.
+    pub fn train(&self, tickets: &[Ticket]) -> Result<Taught, Error> {
+        let categories = &self.configuration.categories;
+        let labels: Vec<String> = categories.iter().map(|category| category.name.clone()).collect();
+        let configured = categories
+            .iter()
+            .enumerate()
+            .flat_map(|(target, category)| category.examples.iter().map(move |text| (target, text.as_str())));
+        let labelled = tickets.iter().filter_map(|ticket| {
+            let target = labels.iter().position(|label| *label == ticket.category)?;
+            Some((target, ticket.text.as_str()))
+        });
+        let columns = self.features.as_ref().map_or(0, FeatureSettings::columns);
+        let mut examples = Dataset::new(labels.clone(), self.model.dims(), columns);
+        let mut scratch = Scratch::new();
+        for (target, text) in labelled.chain(configured) {
+            let TextRow { dense, sparse } = self.row(text, &mut scratch)?;
+            examples.push(target, &dense, sparse)?;
+        }
+        let tried = compare(&examples, &ways(&examples))?;
+        let settings = tried.first().map(|candidate| candidate.settings).ok_or(Error::Empty)?;
+        let trained = train(&examples, &settings)?;
+        let origin = Origin {
+            model_id: self.model_id,
+            model: self.model.description(),
+            prompt: self.prompt,
+            features: self.features,
+        };
+        let support = labels.into_iter().zip(examples.support()).filter(|(_, count)| *count > 0);
+        Ok(Taught { head: artefact::head(&trained.model, &origin)?, tried, examples: support.collect() })
+    }
+
+    /// What `head` makes of labelled tickets. A ticket whose category the head does not know counts as one of no
+    /// category, which is right to be refused.
+    ///
+    /// # Errors
+    ///
+    /// When a text cannot be embedded, the head does not fit, or it knows no ticket's category.
+    pub fn evaluate(&self, head: &Head, tickets: &[Ticket]) -> Result<Report, Error> {
+        let labels: Vec<String> = head.labels().map(str::to_owned).collect();
+        let mut scratch = Scratch::new();
+        let mut predictions = Vec::with_capacity(tickets.len());
+        for ticket in tickets {
+            let TextRow { dense, sparse } = self.row(&ticket.text, &mut scratch)?;
+            let Row { indices, values } = sparse;
+            let offsets = [0, indices.len()];
+            let csr = Csr { indices: &indices, values: &values, offsets: &offsets };
+            let probabilities = head.predict(&dense, self.features.map(|_| csr));
+            let probabilities = probabilities.map_err(|error| Error::Predictions(error.to_string()))?;
+            let target = labels.iter().position(|label| *label == ticket.category);
+            predictions.push(Prediction { probabilities, target });
+        }
+        evaluate(&labels, &predictions)
+    }
+
+    /// A text as the component would have it classified.
+    fn row(&self, text: &str, scratch: &mut Scratch) -> Result<TextRow, Error> {
+        let own = clean(&self.configuration.preparser.apply(text));
+        let text = window(&own, self.configuration.max_user_text_length);
+        let prompt = self.prompt.and_then(|name| self.model.description().prompts.get(name));
+        let options =
+            EmbedOptions { prompt: prompt.map(|text| Arc::from(text.as_str())), ..EmbedOptions::default() };
+        let failed =
+            |error: &dyn std::fmt::Display| Error::Text(text.chars().take(40).collect(), error.to_string());
+        let ids = self.model.tokenize(&text, &options).map_err(|error| failed(&error))?.ids;
+        let mut vector = vec![0.0; self.model.dims()];
+        let embedded = self.model.embed(&ids, &[0, ids.len()], scratch, &mut vector);
+        embedded.map_err(|error| failed(&error))?;
+        let dense = self.model.finish(&mut vector, &options).to_vec();
+        Ok(TextRow { dense, sparse: self.features.map_or_else(Row::default, |features| features.row(&text)) })
+    }
+}

@@ -1,0 +1,22 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::*;
+
+#[test]
+fn lines_become_tickets() {
+    let tickets = read(
+        "{\"text\": \"a\\nb\", \"category\": \"waste\", \"id\": 7}\n\n{\"text\": \"\", \"label\": \"x\", \"language\": \"de\"}\n",
+    );
+    let [first, second] = &tickets.unwrap()[..] else { panic!("two tickets") };
+    assert_eq!(
+        (first.text.as_str(), first.category.as_str(), first.language.as_deref()),
+        ("a\nb", "waste", None)
+    );
+    assert_eq!(second.language.as_deref(), Some("de"));
+}
+
+#[test]
+fn a_bad_line_is_named() {
+    let error = read("{\"text\": \"a\", \"category\": \"b\"}\n{\"text\": 1}").unwrap_err().to_string();
+    assert!(error.starts_with("line 2 is no labelled ticket: "), "{error}");
+}
