@@ -3,6 +3,7 @@
 mod captcha;
 mod component;
 mod embedding;
+mod heads;
 mod health;
 mod models;
 mod observe;
@@ -35,6 +36,7 @@ use crate::{
     inference::{Gate, Inference},
     keys::MasterKey,
     pow::Pow,
+    services::triage::Rules,
     slots::Yard,
     storage::Ledger,
     telemetry::{Metrics, exposition::Format},
@@ -75,6 +77,8 @@ struct Parts<'a> {
     config: &'a Config,
     yard: Yard,
     pow: Arc<Pow>,
+    /// What tickets are decided by.
+    rules: Option<Rules>,
     /// None where nobody embeds.
     inference: Option<Arc<Inference>>,
     metrics: Arc<Metrics>,
@@ -87,11 +91,12 @@ impl<'a> Parts<'a> {
         let roster = Arc::new(Roster::new(Arc::new(Vault::new(config.data_dir.join(SLOTS)))));
         let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        let rules = tickets::rules(config)?;
         let yard = yard(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        Ok(Self { config, yard, pow: Arc::new(pow), inference: None, metrics, health, roster })
+        Ok(Self { config, yard, pow: Arc::new(pow), rules, inference: None, metrics, health, roster })
     }
 
     /// A slot's backing, before its service has added to it.

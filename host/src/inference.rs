@@ -12,6 +12,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 use bulkhead_inference::{
     engine::{Embedded, Engine, EngineOptions, Input, Request, Stats},
     error::LoadError,
+    head::Head,
     model::Model,
 };
 
@@ -157,6 +158,16 @@ impl Inference {
     /// The head with this name.
     pub fn head(&self, name: &str) -> Option<&Arc<NamedHead>> {
         self.heads.iter().find(|head| head.name == name)
+    }
+
+    /// Serves another head, under a name that nothing else has.
+    ///
+    /// # Errors
+    /// When something else has the name, or the head is another model's.
+    pub fn add_head(&mut self, name: &str, head: Head) -> Result<(), GraphError> {
+        let head = graphs::checked(name, head, &self.models)?;
+        self.heads.push(Arc::new(head));
+        Ok(())
     }
 
     /// The ONNX graph with this name.

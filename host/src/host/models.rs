@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Parts;
+use super::{Parts, heads};
 use crate::{
     config::slots::SlotName,
     inference::{Inference, models_dir},
@@ -21,8 +21,15 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
     }
     let (settings, folder) = (config.embedding.clone(), models_dir(config));
     let metrics = Arc::clone(&parts.metrics);
-    let start = move || Inference::start(&settings, &folder, metrics);
-    let inference = Arc::new(tokio::task::spawn_blocking(start).await??);
+    let (whole, rules) = (config.clone(), parts.rules.clone());
+    let start = move || {
+        let mut inference = Inference::start(&settings, &folder, metrics)?;
+        if let Some(rules) = rules.filter(|_| whole.services.tickets.enabled) {
+            heads::teach(&whole, &rules, &mut inference)?;
+        }
+        anyhow::Ok(Arc::new(inference))
+    };
+    let inference = tokio::task::spawn_blocking(start).await??;
     for model in inference.models() {
         let about = model.model.description();
         let (dims, dtype) = (about.dims, about.dtype.as_str());

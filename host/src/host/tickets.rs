@@ -7,21 +7,34 @@ use axum::Router;
 use super::{Parts, component};
 use crate::{
     compile::ComponentDigest,
-    config::slots::SlotName,
+    config::{Config, slots::SlotName},
     http::tickets::{self, TicketState},
     services::triage::{Rules, TriageService},
 };
 
+/// What `--demo` sorts tickets by.
+const DEMO: &str = include_str!("demo/tickets.toml");
+
+/// What tickets are decided by: the configured file, or the demonstration's.
+pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
+    Ok(match &config.tickets.triage {
+        _ if !config.services.tickets.enabled => None,
+        Some(file) => Some(Rules::read(file)?),
+        None if config.demo => Some(Rules::parse(DEMO)?),
+        None => None,
+    })
+}
+
 /// The service's routes, with the component in its slot.
 pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
     let settings = &parts.config.tickets;
-    let rules = settings.triage.as_deref().map(Rules::read).transpose()?;
-    let service = service(parts, rules.as_ref());
+    let rules = parts.rules.as_ref();
+    let service = service(parts, rules);
     component::fill(parts, service.slot()).await;
     if let Err(reason) = service.classifies() {
         tracing::warn!(reason, "tickets are not classified");
     }
-    for category in rules.iter().flat_map(|rules| rules.configuration().without_examples()) {
+    for category in rules.into_iter().flat_map(|rules| rules.configuration().without_examples()) {
         let category = category.name.as_str();
         tracing::warn!(category, "a category without examples or description is never chosen");
     }

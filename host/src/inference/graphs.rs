@@ -11,6 +11,9 @@ use bulkhead_inference::{
 use super::ServedModel;
 use crate::config::embedding::Embedding;
 
+/// The setting that names heads.
+const HEADS: &str = "embedding.heads";
+
 /// A head under the name of its graph.
 #[derive(Debug)]
 pub struct NamedHead {
@@ -65,21 +68,25 @@ pub(super) fn heads(
     files: &BTreeMap<String, String>,
     models: &[Arc<ServedModel>],
 ) -> Result<Vec<Arc<NamedHead>>, GraphError> {
-    let key = "embedding.heads";
     let head = |(name, file): (&String, &String)| {
-        if is_model(name, models) {
-            return Err(GraphError::Name { key, name: name.clone() });
-        }
         let head = Head::load(Path::new(file));
-        let head = head.map_err(|error| GraphError::Load { name: name.clone(), key, error })?;
-        let record = head.record();
-        if let Some(model) = models.iter().find(|model| model.id == record.model_id) {
-            let checked = record.check(&model.id, model.model.description());
-            checked.map_err(|mismatch| GraphError::Mismatch { name: name.clone(), mismatch })?;
-        }
-        Ok(Arc::new(NamedHead { name: name.clone(), head }))
+        let head = head.map_err(|error| GraphError::Load { name: name.clone(), key: HEADS, error })?;
+        checked(name, head, models).map(Arc::new)
     };
     files.iter().map(head).collect()
+}
+
+/// A head under a name that no model has, compared with its model, where that is loaded.
+pub(super) fn checked(name: &str, head: Head, models: &[Arc<ServedModel>]) -> Result<NamedHead, GraphError> {
+    if is_model(name, models) {
+        return Err(GraphError::Name { key: HEADS, name: name.to_owned() });
+    }
+    let record = head.record();
+    if let Some(model) = models.iter().find(|model| model.id == record.model_id) {
+        let checked = record.check(&model.id, model.model.description());
+        checked.map_err(|mismatch| GraphError::Mismatch { name: name.to_owned(), mismatch })?;
+    }
+    Ok(NamedHead { name: name.to_owned(), head })
 }
 
 /// Loads every ONNX model.

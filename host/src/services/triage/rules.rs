@@ -50,20 +50,24 @@ impl Rules {
     /// When it cannot be read, or with everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self, RulesError> {
         let text = fs::read_to_string(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
+        let form = |reason| RulesError::Form { path: path.into(), reason };
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let settings = match is_json {
-            true => serde_json::from_str::<Settings>(&text).map_err(|error| error.to_string()),
-            false => toml::from_str::<Settings>(&text).map_err(|error| error.to_string()),
+            true => serde_json::from_str(&text).map_err(|error| form(error.to_string()))?,
+            false => toml::from_str(&text).map_err(|error| form(error.to_string()))?,
         };
-        let settings = settings.map_err(|reason| RulesError::Form { path: path.into(), reason })?;
         Self::new(settings).map_err(|invalid| RulesError::Invalid { path: path.into(), invalid })
     }
 
-    /// Rules of settings at hand.
+    /// Reads TOML.
     ///
     /// # Errors
-    /// With everything that is wrong with them.
-    pub fn new(settings: Settings) -> Result<Self, Invalid> {
+    /// With everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        Self::new(toml::from_str(text).map_err(|error| Invalid(vec![error.to_string()]))?)
+    }
+
+    fn new(settings: Settings) -> Result<Self, Invalid> {
         let json = serde_json::to_string(&settings).map_err(|error| Invalid(vec![error.to_string()]))?;
         Ok(Self { json, configuration: Configuration::new(settings)? })
     }
