@@ -1,5 +1,6 @@
 //! What a guest may ask the host for: one file an interface, and one table of them all.
 
+mod appointments;
 mod clocks;
 mod config;
 mod keys;
@@ -15,8 +16,8 @@ use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use self::logging::LogBudget;
 use crate::{
-    config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment, storage::Ledger,
-    telemetry::Metrics,
+    appointments::Collector, config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment,
+    storage::Ledger, telemetry::Metrics,
 };
 
 /// Bindings of the interfaces that are Bulkhead's own or not in wasmtime-wasi.
@@ -49,6 +50,8 @@ pub struct Backing {
     pub pow: Arc<Pow>,
     /// What `bulkhead:host/ledger` remembers in; none where the slot's service keeps none.
     pub ledger: Option<Ledger>,
+    /// What `bulkhead:host/appointments` reads; none where the slot's service reads no appointment system.
+    pub appointments: Option<Collector>,
     /// The slot's log budget.
     pub log: LogBudget,
     /// Where dropped log text is counted.
@@ -64,6 +67,7 @@ impl Backing {
             keys: KeyRing::default(),
             pow,
             ledger: None,
+            appointments: None,
             log: LogBudget::new(log_bytes_per_second),
             metrics,
         }
@@ -147,6 +151,7 @@ pub const INTERFACES: &[&Interface] = &[
     &keys::KEYS,
     &pow::POW,
     &ledger::LEDGER,
+    &appointments::APPOINTMENTS,
 ];
 
 /// Nobody.
@@ -155,3 +160,5 @@ const NO_SLOT: &[SlotName] = &[];
 const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
 /// The captcha slot only.
 const CAPTCHA: &[SlotName] = &[SlotName::Captcha];
+/// The status slot only.
+const STATUS: &[SlotName] = &[SlotName::Status];

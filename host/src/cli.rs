@@ -3,6 +3,7 @@
 mod captcha;
 mod component;
 mod config;
+mod demo;
 mod model;
 mod output;
 mod serve;
@@ -37,6 +38,9 @@ enum Command {
     /// Look at components.
     #[command(subcommand)]
     Component(component::Command),
+    /// Make up data to try services with.
+    #[command(subcommand)]
+    Demo(demo::Command),
     /// Move to Bulkhead from a captcha service.
     #[command(subcommand)]
     Captcha(captcha::Command),
@@ -69,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Config(command) => command.run(),
         Command::Model(command) => command.run(),
         Command::Component(command) => command.run(),
+        Command::Demo(command) => command.run(),
         Command::Captcha(command) => command.run(),
     };
     match result {

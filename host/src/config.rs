@@ -8,6 +8,7 @@ pub mod management;
 pub mod sandbox;
 pub mod server;
 pub mod slots;
+pub mod status;
 
 mod alias;
 mod environment;
@@ -55,6 +56,15 @@ pub struct Config {
     pub embedding: embedding::Embedding,
     /// The captcha service.
     pub captcha: captcha::Captcha,
+    /// The status service.
+    pub status: status::Status,
     /// The captcha service's operational endpoints, under Spring's names.
     pub management: management::Management,
+}
+
+impl Config {
+    /// File of the embedded appointment database.
+    pub fn embedded_appointments(&self) -> PathBuf {
+        self.data_dir.join("appointments.sqlite")
+    }
 }

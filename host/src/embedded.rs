@@ -6,6 +6,7 @@ use crate::config::slots::SlotName;
 pub const fn component(slot: SlotName) -> Option<&'static [u8]> {
     match slot {
         SlotName::Captcha => Some(include_bytes!(env!("BULKHEAD_COMPONENT_CAPTCHA"))),
-        SlotName::Triage | SlotName::Answer | SlotName::Status => None,
+        SlotName::Status => Some(include_bytes!(env!("BULKHEAD_COMPONENT_STATUS"))),
+        SlotName::Triage | SlotName::Answer => None,
     }
 }

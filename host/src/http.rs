@@ -18,6 +18,8 @@ pub mod lifecycle;
 pub mod listen;
 mod metering;
 mod pulse;
+pub mod rate_limit;
 pub mod request_id;
+pub mod status;
 mod stream;
 pub mod tls;

@@ -12,11 +12,13 @@
 //! slots                which version answers
 //! capabilities         what a guest may ask for
 //! storage, pow         the ledger's databases; proof-of-work threads
+//! appointments         the appointment system's database
 //! sandbox, compile, engine, embedded, keys
 //! telemetry, config
 //! ```
 
 pub mod admin;
+pub mod appointments;
 pub mod capabilities;
 pub mod cli;
 pub mod compile;

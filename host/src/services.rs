@@ -2,3 +2,4 @@
 
 pub mod captcha;
 pub mod embedding;
+pub mod status;

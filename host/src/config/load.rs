@@ -17,6 +17,7 @@ use super::{
     sandbox::Sandbox,
     server::{Admin, Log, Server},
     slots::{Services, Slots},
+    status::Status,
     tree::Table,
 };
 
@@ -175,6 +176,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let services = Services::read(reader);
     let embedding = Embedding::read(reader);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
+    let status = Status::read(reader);
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
     let config = Config {
@@ -188,6 +190,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
         services,
         embedding,
         captcha,
+        status,
         management,
     };
     listeners::check(reader, &config);

@@ -261,7 +261,7 @@ impl Services {
         reader.table("services", |r| Self {
             embedding: Service::read(r, "embedding", "embedding", true),
             tickets: Service::read(r, "tickets", "NAME", false),
-            status: Service::read(r, "status", "NAME", false),
+            status: Service::read(r, "status", "status", true),
             captcha: Service::read(r, "captcha", "captcha", true),
         })
     }

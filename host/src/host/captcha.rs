@@ -5,24 +5,23 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
 
-use super::{Parts, SECRETS};
+use super::{
+    Parts, SECRETS,
+    compartment::{self, backing},
+};
 use crate::{
-    capabilities::Backing,
     compile::ComponentDigest,
     config::{
         Config,
         captcha::{Captcha, Database, Secret, Site},
-        slots::{ComponentSource, SlotName},
+        slots::SlotName,
     },
-    embedded,
     http::{
         actuator::{ActuatorState, Application},
         captcha::{self, CaptchaState, demo},
     },
-    invoke,
     keys::MasterKey,
-    services::captcha::{self as service, CaptchaService},
-    slots::{self, Version},
+    services::captcha::CaptchaService,
     storage::{self, Backend, Ledger, Options, Timing},
     telemetry::metrics::{PoolStats, Table, Times},
 };
@@ -50,10 +49,16 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
     let ledger = open_ledger(settings, config).await?;
     let slot = config.slots.get(SlotName::Captcha);
     let masters = masters(settings, config)?;
-    let service =
-        CaptchaService::new(settings, slot, parts.yard.clone(), backing(parts), &masters, ledger.clone());
+    let service = CaptchaService::new(
+        settings,
+        slot,
+        parts.yard.clone(),
+        backing(parts, SlotName::Captcha),
+        &masters,
+        ledger.clone(),
+    );
     let service = Arc::new(service);
-    fill_slot(&service, parts).await;
+    compartment::fill(service.slot(), parts).await;
     watch(parts, &ledger);
     if settings.sites.is_empty() {
         tracing::warn!(
@@ -107,37 +112,6 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
     Ok([current].into_iter().chain(previous).collect())
 }
 
-/// Puts the configured component into the slot, or says in log and readiness why it may not answer.
-async fn fill_slot(service: &CaptchaService, parts: &Parts<'_>) {
-    let slot = service.slot();
-    let loaded = async {
-        let (wasm, source) = component(&slot.settings.component, slot.yard.sandbox.component_bytes)?;
-        let version = try_component(service, wasm, &source).await?;
-        tracing::info!(slot = slot.name().as_str(), digest = %version.digest, source, "component active");
-        slot.activate(version);
-        anyhow::Ok(())
-    };
-    if let Err(error) = loaded.await {
-        let reason = format!("{error:#}");
-        tracing::error!(slot = slot.name().as_str(), reason, "the component may not answer");
-        slot.empty("its component was refused; the host's log and /health/ready say why");
-        parts.health.slot_empty(slot.name().as_str(), reason);
-    }
-}
-
-/// Every check that stands before a component's first answer.
-async fn try_component(
-    service: &CaptchaService,
-    wasm: Arc<[u8]>,
-    source: &str,
-) -> anyhow::Result<Arc<Version<service::Captcha>>> {
-    let slot = service.slot();
-    let version = slot.prepare(wasm, source).await?;
-    let trial = invoke::trial(slot, &version).await;
-    trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
-    Ok(version)
-}
-
 /// Checks a component without serving or writing anything.
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let config = parts.config;
@@ -148,27 +122,11 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
         &config.captcha,
         slot,
         parts.yard.clone(),
-        backing(parts),
+        backing(parts, SlotName::Captcha),
         &[MasterKey::new("check")],
         ledger,
     );
-    Ok(try_component(&service, wasm, "check").await?.digest)
-}
-
-fn backing(parts: &Parts<'_>) -> Backing {
-    let log = parts.config.slots.get(SlotName::Captcha).limits.log_bytes_per_second;
-    Backing::new(SlotName::Captcha, log, Arc::clone(&parts.pow), Arc::clone(&parts.metrics))
-}
-
-fn component(source: &ComponentSource, cap: usize) -> anyhow::Result<(Arc<[u8]>, String)> {
-    match source {
-        ComponentSource::Embedded => {
-            let wasm =
-                embedded::component(SlotName::Captcha).context("this binary carries no component for it")?;
-            Ok((wasm.into(), "embedded".into()))
-        }
-        ComponentSource::File(path) => Ok((slots::read_component(path, cap)?, path.display().to_string())),
-    }
+    Ok(compartment::try_component(service.slot(), wasm, "check").await?.digest)
 }
 
 /// Has health and metrics look at the ledger.

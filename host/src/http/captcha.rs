@@ -12,7 +12,6 @@ mod envelope;
 pub mod error;
 mod members;
 mod payload;
-mod rate_limit;
 mod request;
 mod siteverify;
 mod widget;
@@ -29,14 +28,11 @@ use axum::{
 };
 use thiserror::Error;
 
+pub use self::auth::{AuthError, Guard};
 use self::error::ApiError;
-pub use self::{
-    auth::{AuthError, Guard},
-    rate_limit::RateLimiter,
-};
 use crate::{
     config::{captcha::Captcha, server::Server},
-    http::{access_log::Served, body::BodyLimits},
+    http::{access_log::Served, body::BodyLimits, rate_limit::RateLimiter},
     services::captcha::{CaptchaService, RejectedRequest},
 };
 

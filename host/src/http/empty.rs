@@ -18,11 +18,6 @@ pub fn tickets() -> Router {
         .route("/api/v1/answer", any(|| async { unavailable("answer") }))
 }
 
-/// Appointment status.
-pub fn status() -> Router {
-    Router::new().route("/terminvereinbarung/api/2/status/", any(|| async { unavailable("status") }))
-}
-
 fn unavailable(slot: &str) -> Response {
     let message = format!("slot {slot} is empty: no component is configured; set slots.{slot}.component");
     let body = json!({ "error": "slot_empty", "message": message });

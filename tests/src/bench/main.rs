@@ -18,6 +18,7 @@ mod report;
 mod server;
 mod solve;
 mod start;
+mod status;
 
 use options::{Mode, Options};
 use report::Report;
@@ -29,11 +30,12 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 4] = [
+const MEASURES: [(&str, Measure); 5] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
+    ("status", status::measure),
 ];
 
 fn main() {

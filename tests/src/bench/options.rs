@@ -11,7 +11,8 @@ Measures, all when none is named:
   http     a no-op component call through HTTP beside the same route in native Rust
   calls    a no-op component call without HTTP
   captcha  challenges and verifications beside a Node server with altcha-lib
-  start    time to ready, memory and size of the real binary";
+  start    time to ready, memory and size of the real binary
+  status   a full collection beside the replaced server's statements, and answers from memory";
 
 /// What this process is.
 pub enum Mode {

@@ -5,7 +5,7 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, parts::Parts};
+use crate::{captcha, noop, parts::Parts, status};
 
 /// Serves until it is killed; the first line on standard output is the address.
 pub fn serve(kind: &str, workers: usize) {
@@ -20,6 +20,7 @@ pub fn serve(kind: &str, workers: usize) {
             "reuse" => component(true).await,
             "memory" => captcha_service("", false).await,
             "kept" => captcha_service("[slots.captcha]\nreuse = true\n", false).await,
+            "status" => status::serve().await,
             "sqlite" => captcha_service("", true).await,
             _ => panic!("no server is called {kind:?}"),
         }

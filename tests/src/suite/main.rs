@@ -11,3 +11,4 @@ mod hostile;
 mod ledger;
 mod preflight;
 mod process;
+mod status;

@@ -14,7 +14,7 @@ fn label(path: &[String]) -> String {
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", name, rest] if *name != "captcha" => format!("slots.NAME.{rest}"),
         ["embedding", "default_prompts", _] => "embedding.default_prompts.KEY".to_owned(),
-        ["services", name, rest] if !["captcha", "embedding"].contains(name) => {
+        ["services", name, rest] if !["captcha", "embedding", "status"].contains(name) => {
             format!("services.NAME.{rest}")
         }
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),

@@ -5,17 +5,20 @@ use wit_parser::decoding::{DecodedWasm, decode};
 use super::{names, root};
 
 /// Each first-party component and all that it imports.
-const COMPONENTS: &[(&str, &[&str])] = &[(
-    "captcha",
-    &[
-        "bulkhead:host/keys@0.1.0",
-        "bulkhead:host/ledger@0.1.0",
-        "bulkhead:host/pow@0.1.0",
-        "wasi:clocks/wall-clock@0.2.12",
-        "wasi:logging/logging@0.1.0-draft",
-        "wasi:random/random@0.2.12",
-    ],
-)];
+const COMPONENTS: &[(&str, &[&str])] = &[
+    (
+        "captcha",
+        &[
+            "bulkhead:host/keys@0.1.0",
+            "bulkhead:host/ledger@0.1.0",
+            "bulkhead:host/pow@0.1.0",
+            "wasi:clocks/wall-clock@0.2.12",
+            "wasi:logging/logging@0.1.0-draft",
+            "wasi:random/random@0.2.12",
+        ],
+    ),
+    ("status", &["bulkhead:host/appointments@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
+];
 
 /// Packages that no component may have: files, network, processes, terminals.
 const FORBIDDEN: &[&str] = &["wasi:filesystem/", "wasi:sockets/", "wasi:cli/", "wasi:http/"];
