@@ -1,10 +1,11 @@
-//! The operators' listener: health and metrics.
+//! The operators' listener: health, metrics, and slots under `/v1`.
 //!
 //! It runs on an operating-system thread of its own with a runtime of its own, so that it answers whatever
 //! guests do to the workers that serve requests. What it asks for its answers must not block.
 
 mod health;
 mod metrics;
+mod v1;
 
 use std::{
     io,
@@ -18,7 +19,10 @@ use axum::{Router, middleware::map_response, routing::get};
 use tokio::{runtime, sync::Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
-pub use self::health::{Failing, ReadyReport};
+pub use self::{
+    health::{Failing, ReadyReport},
+    v1::Operators,
+};
 use crate::{
     config,
     http::{
@@ -54,6 +58,8 @@ pub struct Sources {
     pub metrics: Arc<Exposition>,
     /// Counts connections.
     pub connections: Arc<dyn ConnectionObserver>,
+    /// What `/v1` operates on; without, there is none.
+    pub operators: Option<Operators>,
 }
 
 /// An operators' listener that cannot be started.
@@ -106,7 +112,10 @@ impl Admin {
         let until = lifecycle.clone();
         let (report, reported) = mpsc::channel();
         let thread = thread::Builder::new().name("admin".to_owned());
-        let thread = thread.spawn(move || serve(address, tls, sources, until, &report));
+        let connections = Arc::clone(&sources.connections);
+        let router = router(sources, settings);
+        let serve = move || serve(address, tls, router, connections, until, &report);
+        let thread = thread.spawn(serve);
         let thread = thread.map_err(AdminError::Thread)?;
         let died = || Err(AdminError::Thread(io::Error::other("it ended before it listened")));
         let (address, url) = reported.recv().unwrap_or_else(|_| died())?;
@@ -144,7 +153,8 @@ impl Drop for Admin {
 fn serve(
     address: SocketAddr,
     tls: Option<Arc<Certificates>>,
-    sources: Sources,
+    router: Router,
+    connections: Arc<dyn ConnectionObserver>,
     lifecycle: Lifecycle,
     report: &mpsc::Sender<Result<(SocketAddr, String), AdminError>>,
 ) {
@@ -159,7 +169,7 @@ fn serve(
     match started {
         Ok((runtime, bound)) => {
             let _ = report.send(Ok((bound.local_addr(), bound.url())));
-            runtime.block_on(run(bound, tls, sources, lifecycle));
+            runtime.block_on(run(bound, tls, router, connections, lifecycle));
         }
         Err(error) => {
             let _ = report.send(Err(error));
@@ -167,26 +177,34 @@ fn serve(
     }
 }
 
-async fn run(bound: Bound, tls: Option<Arc<Certificates>>, sources: Sources, lifecycle: Lifecycle) {
+async fn run(
+    bound: Bound,
+    tls: Option<Arc<Certificates>>,
+    router: Router,
+    observer: Arc<dyn ConnectionObserver>,
+    lifecycle: Lifecycle,
+) {
     let settings = Settings {
         header_timeout: HEADER_TIMEOUT,
         give_way: GIVE_WAY,
         drain: DRAIN,
         connections: Arc::new(Semaphore::new(CONNECTIONS)),
-        observer: Arc::clone(&sources.connections),
+        observer,
     };
     if let Some(certificates) = tls {
         tokio::spawn(certificates.watch(lifecycle.stopping()));
     }
-    accept::serve(bound, router(sources), settings, lifecycle.stopping()).await;
+    accept::serve(bound, router, settings, lifecycle.stopping()).await;
 }
 
-fn router(sources: Sources) -> Router {
+fn router(mut sources: Sources, settings: &config::server::Admin) -> Router {
+    let operators = sources.operators.take().map(|operators| v1::router(operators, settings));
     let router = Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::scrape))
-        .with_state(sources);
+        .with_state(sources)
+        .merge(operators.unwrap_or_default());
     error::with_fallbacks(router)
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(layers::forbid_sniffing))

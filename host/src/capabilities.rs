@@ -3,9 +3,11 @@
 mod appointments;
 mod clocks;
 mod config;
+mod embeddings;
 mod keys;
 mod ledger;
 mod logging;
+mod nn;
 mod pow;
 mod random;
 
@@ -15,9 +17,17 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use self::logging::LogBudget;
+pub use self::logging::{LogLine, Recent};
+pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
 use crate::{
-    appointments::Collector, config::slots::SlotName, keys::KeyRing, pow::Pow, sandbox::Compartment,
-    storage::Ledger, telemetry::Metrics,
+    appointments::Collector,
+    config::slots::{Slot, SlotName},
+    inference::Gate,
+    keys::KeyRing,
+    pow::Pow,
+    sandbox::Compartment,
+    storage::Ledger,
+    telemetry::Metrics,
 };
 
 /// Bindings of the interfaces that are Bulkhead's own or not in wasmtime-wasi.
@@ -30,6 +40,7 @@ pub mod bindings {
             default: trappable,
             "bulkhead:host/pow": async | trappable,
             "bulkhead:host/ledger": async | trappable,
+            "bulkhead:host/embeddings": async | trappable,
         },
     });
 }
@@ -52,15 +63,21 @@ pub struct Backing {
     pub ledger: Option<Ledger>,
     /// What `bulkhead:host/appointments` reads; none where the slot's service reads no appointment system.
     pub appointments: Option<Collector>,
+    /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
+    pub models: Gate,
+    /// Most bytes that the tensors of one call may take together.
+    pub tensor_bytes: usize,
     /// The slot's log budget.
     pub log: LogBudget,
+    /// The last lines of the slot's log.
+    pub recent: Recent,
     /// Where dropped log text is counted.
     pub metrics: Arc<Metrics>,
 }
 
 impl Backing {
-    /// A slot's backing with nothing in it yet but a log budget of `log_bytes_per_second`.
-    pub fn new(slot: SlotName, log_bytes_per_second: u32, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
+    /// A slot's backing under its `settings`, with nothing in it yet but what every slot has.
+    pub fn new(slot: SlotName, settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
         Self {
             slot,
             config: BTreeMap::new(),
@@ -68,7 +85,10 @@ impl Backing {
             pow,
             ledger: None,
             appointments: None,
-            log: LogBudget::new(log_bytes_per_second),
+            models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
+            tensor_bytes: settings.limits.memory_bytes,
+            log: LogBudget::new(settings.limits.log_bytes_per_second),
+            recent: Recent::default(),
             metrics,
         }
     }
@@ -81,6 +101,8 @@ pub struct Capabilities {
     /// First characters of the component's digest, for attribution.
     pub version: Arc<str>,
     table: ResourceTable,
+    /// Bytes of the tensors in the table.
+    tensor_bytes: usize,
     // Made when first asked for: most calls use few of them.
     clocks: Option<WasiClocksCtx>,
     random: Option<WasiRandomCtx>,
@@ -95,7 +117,7 @@ impl std::fmt::Debug for Capabilities {
 impl Capabilities {
     /// Fresh state for one call.
     pub fn new(backing: Arc<Backing>, version: Arc<str>) -> Self {
-        Self { backing, version, table: ResourceTable::new(), clocks: None, random: None }
+        Self { backing, version, table: ResourceTable::new(), tensor_bytes: 0, clocks: None, random: None }
     }
 }
 
@@ -152,12 +174,19 @@ pub const INTERFACES: &[&Interface] = &[
     &pow::POW,
     &ledger::LEDGER,
     &appointments::APPOINTMENTS,
+    &nn::ERRORS,
+    &nn::TENSOR,
+    &nn::INFERENCE,
+    &nn::GRAPH,
+    &embeddings::EMBEDDINGS,
 ];
 
 /// Nobody.
 const NO_SLOT: &[SlotName] = &[];
 /// All slots.
 const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
+/// Where tickets are read.
+const TICKETS: &[SlotName] = &[SlotName::Triage, SlotName::Answer];
 /// The captcha slot only.
 const CAPTCHA: &[SlotName] = &[SlotName::Captcha];
 /// The status slot only.

@@ -1,6 +1,8 @@
 //! The command line.
 
+mod admin;
 mod captcha;
+mod client;
 mod component;
 mod config;
 mod demo;
@@ -10,7 +12,7 @@ mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     config::{Flag, Loaded, Sources, load},
@@ -35,12 +37,24 @@ enum Command {
     /// Get embedding models and look at them.
     #[command(subcommand)]
     Model(model::Command),
-    /// Look at components.
-    #[command(subcommand)]
+    /// Check components, and change what answers on a running host.
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 the component may not answer; 4 the slot has \
+                      another generation or is in no state for this; 5 not allowed; 6 no answer from the host."
+    )]
     Component(component::Command),
     /// Make up data to try services with.
     #[command(subcommand)]
     Demo(demo::Command),
+    /// Make operators' tokens and read the audit log.
+    #[command(subcommand)]
+    Admin(admin::Command),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Move to Bulkhead from a captcha service.
     #[command(subcommand)]
     Captcha(captcha::Command),
@@ -48,6 +62,10 @@ enum Command {
 
 /// Names the configuration file.
 const CONFIG_VARIABLE: &str = "BULKHEAD_CONFIG";
+
+/// Variables that stand for flags.
+const FLAG_VARIABLES: [&str; 4] =
+    [CONFIG_VARIABLE, client::URL_VARIABLE, client::TOKEN_VARIABLE, client::TOKEN_FILE_VARIABLE];
 
 /// Where the configuration comes from.
 #[derive(Debug, clap::Args)]
@@ -60,8 +78,8 @@ struct Configuration {
 impl Configuration {
     fn load(&self, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
         let mut sources = Sources::of_process(self.config.as_deref(), flags)?;
-        // The flag's own variable, not a key.
-        sources.environment.retain(|(name, _)| name != CONFIG_VARIABLE);
+        // The flags' own variables, not keys.
+        sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
         Ok(load(sources)?)
     }
 }
@@ -74,6 +92,8 @@ pub fn main() -> ExitCode {
         Command::Model(command) => command.run(),
         Command::Component(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Admin(command) => command.run(),
+        Command::Completions { shell } => completions(shell),
         Command::Captcha(command) => command.run(),
     };
     match result {
@@ -84,7 +104,13 @@ pub fn main() -> ExitCode {
         Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
             logs::end(&format!("bulkhead: {error:#}\n"));
-            ExitCode::FAILURE
+            error.downcast_ref().map_or(ExitCode::FAILURE, client::Failure::exit_code)
         }
     }
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "bulkhead", &mut script);
+    Ok(output::text(String::from_utf8_lossy(&script))?)
 }

@@ -5,10 +5,12 @@
 pub mod captcha;
 pub mod embedding;
 pub mod management;
+pub mod rollout;
 pub mod sandbox;
 pub mod server;
 pub mod slots;
 pub mod status;
+pub mod tokens;
 
 mod alias;
 mod environment;

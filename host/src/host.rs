@@ -1,9 +1,10 @@
 //! The host as one thing: everything that a configuration asks for, started and stopped.
 
 mod captcha;
-mod compartment;
+mod component;
 mod embedding;
 mod health;
+mod models;
 mod observe;
 mod status;
 
@@ -11,17 +12,19 @@ use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sy
 
 use anyhow::Context as _;
 use axum::Router;
-use tokio::task::JoinSet;
+use tokio::{runtime::Handle, task::JoinSet};
 
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
-    admin::{self, Admin},
+    admin::{self, Admin, Operators},
     appointments::Collector,
+    capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
         Config,
         slots::{Service, SlotName},
     },
+    deploy::{Roster, Vault},
     engine::Engine,
     http::{
         accept, actuator, empty,
@@ -30,6 +33,7 @@ use crate::{
         listen,
         tls::Certificates,
     },
+    inference::{Gate, Inference},
     keys::MasterKey,
     pow::Pow,
     slots::Yard,
@@ -41,6 +45,8 @@ use crate::{
 const SECRETS: &str = "secrets";
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
+/// Folder of pushed components and of what answers, in the data folder.
+const SLOTS: &str = "slots";
 /// Time between readiness flipping and the listeners closing.
 const NOTICE: Duration = Duration::ZERO;
 
@@ -70,18 +76,33 @@ struct Parts<'a> {
     config: &'a Config,
     yard: Yard,
     pow: Arc<Pow>,
+    /// None where nobody embeds.
+    inference: Option<Arc<Inference>>,
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
+    roster: Arc<Roster>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(config: &'a Config, health: Arc<HostHealth>) -> anyhow::Result<Self> {
+    fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
+        let roster = Arc::new(Roster::new(Arc::new(Vault::new(config.data_dir.join(SLOTS)))));
+        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
         let yard = yard(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        Ok(Self { config, yard, pow: Arc::new(pow), metrics, health })
+        Ok(Self { config, yard, pow: Arc::new(pow), inference: None, metrics, health, roster })
+    }
+
+    /// A slot's backing, before its service has added to it.
+    fn backing(&self, slot: SlotName) -> Backing {
+        let settings = self.config.slots.get(slot);
+        let (pow, metrics) = (Arc::clone(&self.pow), Arc::clone(&self.metrics));
+        let figures = metrics.slot_inference(slot);
+        let mut backing = Backing::new(slot, settings, pow, metrics);
+        backing.models = Gate::new(slot, settings, self.inference.clone(), figures);
+        backing
     }
 }
 
@@ -124,12 +145,13 @@ impl Host {
             if config.demo { status::with_demo_token(captcha::with_demo_site(config)) } else { config };
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
-        let health = Arc::new(HostHealth::new(lifecycle.clone()));
-        let parts = Parts::new(&config, Arc::clone(&health))?;
+        let mut parts = Parts::new(&config, lifecycle.clone())?;
+        let health = Arc::clone(&parts.health);
 
         let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
+        parts.inference = models::load(&parts).await?;
         let opened = services(&parts, &mut listeners).await?;
 
         let layers = Layers {
@@ -175,8 +197,7 @@ impl Host {
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
         config.sandbox.cache = false;
-        let health = Arc::new(HostHealth::new(Lifecycle::new()));
-        let parts = Parts::new(&config, health)?;
+        let parts = Parts::new(&config, Lifecycle::new())?;
         match slot {
             SlotName::Captcha => captcha::check(&parts, wasm).await,
             SlotName::Status => status::check(&parts, wasm).await,
@@ -240,6 +261,11 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
         ready: Arc::new(move || health.report()),
         metrics: Arc::new(text),
         connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
+        operators: Some(Operators {
+            roster: Arc::clone(&parts.roster),
+            runtime: Handle::current(),
+            component_bytes: parts.config.sandbox.component_bytes,
+        }),
     }
 }
 
@@ -247,8 +273,8 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
 async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Opened> {
     let mut opened = Opened::default();
     let services = &parts.config.services;
-    if services.embedding.enabled {
-        let router = embedding::build(parts).await?;
+    if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
+        let router = embedding::build(parts, inference);
         listeners.add(&services.embedding, "services.embedding.listen", router);
     }
     if services.tickets.enabled {

@@ -3,7 +3,7 @@
 pub mod accept;
 pub mod access_log;
 pub mod actuator;
-mod bearer;
+pub mod bearer;
 pub mod body;
 pub mod captcha;
 pub mod compression;

@@ -12,7 +12,7 @@ pub use self::outcome::{Failure, Outcome};
 use crate::{
     capabilities::{Capabilities, Guest},
     sandbox,
-    slots::{Empty, Kept, Slot, Version, World},
+    slots::{Empty, Kept, Run, Slot, Version, World},
     telemetry::{SlotMetrics, escape_guest},
 };
 
@@ -35,11 +35,30 @@ pub enum CallError {
     Failed(#[from] Failure),
 }
 
-/// Calls the active version of `slot`: `export` calls one typed export.
+/// Calls a version of `slot` that answers: `export` calls one typed export.
 ///
 /// # Errors
 /// When the slot is empty, overloaded, or the sandbox ends the call. Details of a trap go to the log.
 pub async fn call<W, T, E, F>(slot: &Slot<W>, export: F) -> Result<Answer<T, E>, CallError>
+where
+    W: World,
+    T: Send,
+    E: Send,
+    F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
+{
+    call_for(slot, None, export).await
+}
+
+/// The same on behalf of whatever `key` stands for: its calls are all answered by one version while a candidate is
+/// tried on a share of the calls.
+///
+/// # Errors
+/// See [`call`].
+pub async fn call_for<W, T, E, F>(
+    slot: &Slot<W>,
+    key: Option<&[u8]>,
+    export: F,
+) -> Result<Answer<T, E>, CallError>
 where
     W: World,
     T: Send,
@@ -56,7 +75,7 @@ where
             );
         }
     };
-    let version = match slot.active() {
+    let version = match slot.choose(key) {
         Ok(version) => version,
         Err(empty) => {
             record.forget();
@@ -100,9 +119,9 @@ where
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
     let _running = slot.yard.engine.running();
-    let _in_flight = InFlight::new(&slot.metrics);
+    let _in_flight = InFlight::new(&slot.metrics, version.tally.run());
     let deadline = Instant::now() + slot.settings.limits.deadline;
-    let mut kept = match version.take_kept() {
+    let mut kept = match slot.take_kept(version) {
         Some(mut kept) => {
             kept.store.data_mut().renew();
             sandbox::arm(&mut kept.store);
@@ -116,10 +135,8 @@ where
     record.memory(kept.store.data());
     match called {
         Ok(Ok(answer)) => {
-            record.outcome = if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError };
-            if slot.settings.reuse {
-                version.keep(kept);
-            }
+            record.end(slot, version, if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError });
+            slot.keep(version, kept);
             Ok(answer)
         }
         Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, kept.store.data()), &error)),
@@ -149,12 +166,12 @@ async fn fresh<W: World>(
 }
 
 /// Counts a call as running for as long as it runs; one that waits for a place does not.
-struct InFlight<'a>(&'a SlotMetrics);
+struct InFlight<'a>(&'a SlotMetrics, #[allow(dead_code)] Run<'a>);
 
 impl<'a> InFlight<'a> {
-    fn new(metrics: &'a SlotMetrics) -> Self {
+    fn new(metrics: &'a SlotMetrics, run: Run<'a>) -> Self {
         metrics.in_flight.inc();
-        Self(metrics)
+        Self(metrics, run)
     }
 }
 
@@ -186,6 +203,14 @@ impl<'a> Record<'a> {
         self.metrics.memory_high_water(guest.limiter.high_water());
     }
 
+    /// Notes how the call ended, and has its version judged by it.
+    fn end<W: World>(&mut self, slot: &Slot<W>, version: &Version<W>, outcome: Outcome) {
+        self.outcome = outcome;
+        if let Some(ending) = outcome.ending().filter(|_| self.counted) {
+            slot.note(version, ending);
+        }
+    }
+
     /// Ends the call with a failure; its detail goes to the log, within the slot's log budget.
     fn fail<W: World>(
         &mut self,
@@ -194,13 +219,14 @@ impl<'a> Record<'a> {
         outcome: Outcome,
         error: &wasmtime::Error,
     ) -> Failure {
-        self.outcome = outcome;
+        self.end(slot, version, outcome);
         let detail = format!("{error:?}");
         if slot.backing.log.take(detail.len().min(DETAIL_BYTES)) {
             // Function names in a backtrace are the guest's text.
             let detail = escape_guest(&detail, DETAIL_BYTES);
-            let (slot, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
-            tracing::error!(slot, version, outcome, detail, "the sandbox ended a call");
+            let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
+            tracing::error!(slot = name, version, outcome, detail, "the sandbox ended a call");
+            slot.backing.recent.add("error", version, outcome.to_owned(), detail);
         }
         Failure {
             outcome,

@@ -7,13 +7,15 @@
 //! ```text
 //! cli, host            the command line; the host as one thing
 //! admin, http          operators and requests
-//! services             what a slot is asked, in typed WIT records; which models embed
+//! services             what a slot is asked, in typed WIT records
+//! deploy               how versions come to answer: push, swap, canary, roll back
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
+//! inference            loaded models and the threads that embed with them
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
-//! sandbox, compile, engine, embedded, keys
+//! sandbox, compile, engine, embedded, keys, files
 //! telemetry, config
 //! ```
 
@@ -23,10 +25,13 @@ pub mod capabilities;
 pub mod cli;
 pub mod compile;
 pub mod config;
+pub mod deploy;
 pub mod embedded;
 pub mod engine;
+pub mod files;
 pub mod host;
 pub mod http;
+pub mod inference;
 pub mod invoke;
 pub mod keys;
 pub mod pow;

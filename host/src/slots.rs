@@ -1,22 +1,38 @@
 //! Which version of a component answers for a service, and how it gets there.
 
 mod admission;
+mod answering;
+mod circuit;
 mod file;
+mod kept;
 mod preflight;
+mod tally;
 mod version;
 mod world;
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_swap::ArcSwap;
-use wasmtime::component::Linker;
+use tokio::sync::Notify;
+use wasmtime::component::{Component, Linker};
 
-use self::admission::Admission;
+use self::{
+    admission::Admission,
+    answering::{Answering, Division},
+    kept::KeptPool,
+};
 pub use self::{
     admission::{Overloaded, Place},
+    answering::Weight,
+    circuit::Circuit,
     file::{FileError, read_component},
+    kept::Kept,
     preflight::{Contract, Finding, Refused},
-    version::{Kept, Version},
+    tally::{Counts, Ending, Run, Tally},
+    version::Version,
     world::World,
 };
 use crate::{
@@ -60,7 +76,7 @@ pub struct Yard {
     pub sandbox: Arc<Sandbox>,
 }
 
-/// One compartment: its settings, its backing and the version that answers now.
+/// One compartment: its settings, its backing and the versions that answer now.
 pub struct Slot<W: World> {
     /// What it shares with the other slots.
     pub yard: Yard,
@@ -70,16 +86,15 @@ pub struct Slot<W: World> {
     pub backing: Arc<Backing>,
     /// Its figures.
     pub metrics: SlotMetrics,
+    /// Rings when a call has not ended with an answer.
+    pub alarm: Notify,
     admission: Admission,
-    state: ArcSwap<State<W>>,
+    answering: ArcSwap<Answering<W>>,
+    division: Division,
+    kept: KeptPool<W>,
 }
 
-enum State<W: World> {
-    Empty(&'static str),
-    Active(Arc<Version<W>>),
-}
-
-/// A slot without a version, and why.
+/// A slot that no version answers for, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("slot {slot} is empty: {reason}")]
 pub struct Empty {
@@ -87,6 +102,8 @@ pub struct Empty {
     pub slot: &'static str,
     /// Why, in words fit for clients.
     pub reason: &'static str,
+    /// When to ask again, where that helps.
+    pub retry_after: Option<Duration>,
 }
 
 impl<W: World> std::fmt::Debug for Slot<W> {
@@ -98,9 +115,17 @@ impl<W: World> std::fmt::Debug for Slot<W> {
 impl<W: World> Slot<W> {
     /// An empty slot.
     pub fn new(yard: Yard, settings: Settings, backing: Backing, metrics: SlotMetrics) -> Self {
-        let admission = Admission::new(&settings.limits);
-        let state = ArcSwap::from_pointee(State::Empty("no component has been loaded yet"));
-        Self { yard, settings, backing: Arc::new(backing), metrics, admission, state }
+        Self {
+            admission: Admission::new(&settings.limits),
+            answering: ArcSwap::from_pointee(Answering::Nobody("no component has been loaded yet")),
+            division: Division::default(),
+            kept: KeptPool::default(),
+            alarm: Notify::new(),
+            backing: Arc::new(backing),
+            yard,
+            settings,
+            metrics,
+        }
     }
 
     /// Its name.
@@ -108,15 +133,53 @@ impl<W: World> Slot<W> {
         self.backing.slot
     }
 
-    /// The version that answers now.
+    /// The version that answers now, a candidate left aside.
     ///
     /// # Errors
     /// When there is none.
     pub fn active(&self) -> Result<Arc<Version<W>>, Empty> {
-        match &**self.state.load() {
-            State::Active(version) => Ok(Arc::clone(version)),
-            State::Empty(reason) => Err(Empty { slot: self.name().as_str(), reason }),
+        match &**self.answering.load() {
+            Answering::Versions { active, .. } => Ok(Arc::clone(active)),
+            Answering::Nobody(reason) => Err(self.nobody(reason, None)),
         }
+    }
+
+    /// The candidate, and its share of the calls.
+    pub fn candidate(&self) -> Option<(Arc<Version<W>>, Weight)> {
+        match &**self.answering.load() {
+            Answering::Versions { candidate, .. } => candidate.clone(),
+            Answering::Nobody(_) => None,
+        }
+    }
+
+    /// The version that answers a call: calls with one `key` are answered by one version as long as weights stand.
+    ///
+    /// # Errors
+    /// When there is none, or the one there is has only failed of late.
+    pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, Empty> {
+        let answering = self.answering.load();
+        let (active, candidate) = match &**answering {
+            Answering::Versions { active, candidate } => (active, candidate),
+            Answering::Nobody(reason) => return Err(self.nobody(reason, None)),
+        };
+        let now = Instant::now();
+        if let Some((candidate, weight)) = candidate
+            && self.division.candidate_takes(*weight, self.name(), key)
+            && candidate.circuit.admit(now).is_ok()
+        {
+            return Ok(Arc::clone(candidate));
+        }
+        match active.circuit.admit(now) {
+            Ok(()) => Ok(Arc::clone(active)),
+            Err(wait) => {
+                self.metrics.circuit_refused();
+                Err(self.nobody("its component fails call after call and is tried again soon", Some(wait)))
+            }
+        }
+    }
+
+    fn nobody(&self, reason: &'static str, retry_after: Option<Duration>) -> Empty {
+        Empty { slot: self.name().as_str(), reason, retry_after }
     }
 
     /// Waits for a place to run.
@@ -127,15 +190,104 @@ impl<W: World> Slot<W> {
         self.admission.admit(&self.metrics).await
     }
 
+    /// An idle instance of `version`, where the slot keeps them. The caller has a place.
+    pub fn take_kept(&self, version: &Version<W>) -> Option<Kept<W>> {
+        let places = self.settings.limits.max_concurrent;
+        let room = |idle: usize| idle.saturating_add(self.admission.running(places)) <= places;
+        self.settings.reuse.then(|| self.kept.take(version, room)).flatten()
+    }
+
+    /// Keeps an instance whose call ended well, where the slot keeps them.
+    pub fn keep(&self, version: &Version<W>, kept: Kept<W>) {
+        if self.settings.reuse {
+            self.kept.keep(version, kept);
+        }
+    }
+
+    /// Hears how a call of `version` ended.
+    pub fn note(&self, version: &Version<W>, ending: Ending) {
+        version.tally.note(ending);
+        if version.circuit.note(ending, Instant::now()) {
+            let (slot, version) = (self.name().as_str(), &*version.label);
+            tracing::error!(
+                slot,
+                version,
+                "calls fail one after the other; few are let through until one does not"
+            );
+        }
+        if ending != Ending::Answer {
+            self.alarm.notify_one();
+        }
+    }
+
     /// Puts `version` in charge of every call that begins from now on.
     pub fn activate(&self, version: Arc<Version<W>>) {
-        self.metrics.version(&version.digest.to_string(), &version.source);
-        self.state.store(Arc::new(State::Active(version)));
+        self.serve(version, None);
+    }
+
+    /// Divides every call that begins from now on between `active` and a candidate. Versions that answered before
+    /// and are neither keep no instances, and are freed with their last call.
+    pub fn serve(&self, active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Weight)>) {
+        self.metrics.version(&active.digest.to_string(), &active.source);
+        self.metrics.weight(candidate.as_ref().map_or(0, |(_, weight)| weight.percent()));
+        let now = [Some(active.serial), candidate.as_ref().map(|(candidate, _)| candidate.serial)];
+        let before = self.answering.swap(Arc::new(Answering::Versions { active, candidate }));
+        if let Answering::Versions { active, candidate } = &*before {
+            for version in
+                [Some(active), candidate.as_ref().map(|(candidate, _)| candidate)].into_iter().flatten()
+            {
+                if !now.contains(&Some(version.serial)) {
+                    self.kept.retire(version);
+                }
+            }
+        }
     }
 
     /// Leaves the slot without a version, for a `reason` fit for clients.
     pub fn empty(&self, reason: &'static str) {
-        self.state.store(Arc::new(State::Empty(reason)));
+        self.answering.store(Arc::new(Answering::Nobody(reason)));
+    }
+
+    /// Checks `wasm`: size, form, exports and imports.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub async fn check(&self, wasm: Arc<[u8]>) -> Result<ComponentDigest, LoadError> {
+        let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
+        let grants = self.settings.grants.clone();
+        // Reading and hashing megabytes is not a worker's job.
+        let preflight = tokio::task::spawn_blocking(move || {
+            let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
+            contract.check(&wasm, cap).map(|()| ComponentDigest::of(&wasm))
+        });
+        Ok(preflight.await.map_err(|_| CompileError::Stopped)??)
+    }
+
+    /// Compiles and links `wasm`, which has been checked and has this digest; the version does not answer yet.
+    /// `source` says where it came from.
+    ///
+    /// # Errors
+    /// When the compiler refuses it, or its imports and exports have the right names and the wrong types.
+    pub async fn compile(
+        &self,
+        wasm: Arc<[u8]>,
+        digest: ComponentDigest,
+        source: &str,
+    ) -> Result<Arc<Version<W>>, LoadError> {
+        let component = self.yard.compiler.compile(wasm).await?;
+        let linked = self.link(&component).map_err(|error| LoadError::Types { world: W::NAME, error })?;
+        let circuit = Circuit::new(self.settings.rollout.circuit_failures);
+        Ok(Arc::new(Version::new(digest, source, linked, circuit)))
+    }
+
+    fn link(&self, component: &Component) -> wasmtime::Result<W::Linked> {
+        let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());
+        for interface in
+            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &self.settings.grants))
+        {
+            interface.add_to_linker(&mut linker)?;
+        }
+        linker.instantiate_pre(component).and_then(W::link)
     }
 
     /// Checks, compiles and links `wasm`; the version does not answer yet. `source` says where it came from.
@@ -143,24 +295,8 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// When any check fails; the text says what to mend.
     pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
-        let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
-        let (grants, checked) = (self.settings.grants.clone(), Arc::clone(&wasm));
-        // Reading and hashing megabytes is not a worker's job.
-        let preflight = tokio::task::spawn_blocking(move || {
-            let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
-            contract.check(&checked, cap).map(|()| ComponentDigest::of(&checked))
-        });
-        let digest = preflight.await.map_err(|_| CompileError::Stopped)??;
-        let component = self.yard.compiler.compile(wasm).await?;
-        let types = |error| LoadError::Types { world: W::NAME, error };
-        let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());
-        for interface in
-            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &self.settings.grants))
-        {
-            interface.add_to_linker(&mut linker).map_err(types)?;
-        }
-        let linked = linker.instantiate_pre(&component).and_then(W::link).map_err(types)?;
-        Ok(Arc::new(Version::new(digest, source, linked)))
+        let digest = self.check(Arc::clone(&wasm)).await?;
+        self.compile(wasm, digest, source).await
     }
 }
 

@@ -4,6 +4,8 @@
 pub mod guests;
 pub mod host;
 pub mod models;
+pub mod parts;
+pub mod pulled;
 pub mod servers;
 
 pub use host::TestHost;

@@ -2,8 +2,8 @@
 //! nothing else.
 //!
 //! A request is cut into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
-//! thread takes as many of one model as make a batch (or all there are: nobody waits for company while a thread is
-//! idle). A caller that leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the
+//! thread takes as many of one model as make a batch, or its share if fewer wait: nobody waits for company, and no
+//! thread is idle while another has work for two. One long text alone is embedded by all idle threads. A caller that leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the
 //! requests of its batch and nothing else.
 
 mod job;
@@ -39,11 +39,35 @@ impl Default for EngineOptions {
     }
 }
 
+/// One text, as characters or already as token ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// To be tokenised.
+    Text(String),
+    /// Taken as they are: special tokens included, prompt and truncation the caller's business.
+    Ids(Vec<u32>),
+}
+
+impl Input {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Ids(ids) => size_of_val(ids.as_slice()),
+        }
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
 /// What is to be embedded.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The texts, in the order of the vectors.
-    pub texts: Vec<String>,
+    pub texts: Vec<Input>,
     /// How.
     pub options: EmbedOptions,
     /// When nobody will wait any more.
@@ -123,11 +147,11 @@ impl Engine {
     ///
     /// When the operating system gives no thread.
     pub fn start(options: EngineOptions) -> io::Result<Self> {
-        let queue = Arc::new(Queue::new(options.queue_texts));
         let wanted = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        let queue = Arc::new(Queue::new(options.queue_texts, wanted));
         let mut engine = Self { queue, threads: Vec::with_capacity(wanted) };
         for number in 0..wanted {
             let queue = Arc::clone(&engine.queue);

@@ -41,7 +41,7 @@ pub struct ModelFolder {
     pub config_path: PathBuf,
     /// `tokenizer.json`.
     pub tokenizer: PathBuf,
-    /// `model.safetensors`.
+    /// `model.safetensors`, or `model.safetensors.index.json` where the weights are in several files.
     pub weights: PathBuf,
     /// How token vectors become one vector.
     pub pooling: Pooling,
@@ -101,8 +101,8 @@ impl ModelFolder {
         })
     }
 
-    /// SHA-256 of the weights as 64 lower-case hexadecimal digits: computed by reading the whole file once,
-    /// kept afterwards.
+    /// SHA-256 of the weights (of several files: of their bytes in the order of their names) as 64 lower-case
+    /// hexadecimal digits: computed by reading them once, kept afterwards.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl ModelFolder {
         if let Some(digest) = self.digest.get() {
             return Ok(digest);
         }
-        let digest = contents::sha256(&self.weights, progress)?;
+        let digest = contents::weights_sha256(&self.weights, progress)?;
         Ok(self.digest.get_or_init(|| digest))
     }
 

@@ -16,6 +16,7 @@ mod isa;
 mod neon;
 mod operations;
 pub mod panels;
+pub mod peak;
 mod portable;
 mod product;
 mod rows;

@@ -3,23 +3,28 @@
 //! Layers, each using only what stands below it:
 //!
 //! - `engine`: many callers, few threads
+//! - `head`: from vectors to the probabilities of classes
 //! - `model`: one loaded model of either family, from text to vectors
+//! - `onnx`: graphs of any kind, run by a runtime of their own
 //! - `encoder`, `static_model`: the two families, from token ids to vectors
 //! - `source`, `convert`, `catalog`: where models come from, and how they become folders
 //! - `tokenizer`: from text to token ids
 //! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
 //! - `kernels`: matrix products for each instruction set
 //! - `pooling`: from token vectors to a text's vector
-//! - `folder`, `tensors`, `progress`, `error`: a model's files
+//! - `folder`, `tensors`, `atomic_file`, `progress`, `error`: a model's files
 
+mod atomic_file;
 pub mod catalog;
 pub mod convert;
 pub mod encoder;
 pub mod engine;
 pub mod error;
 pub mod folder;
+pub mod head;
 pub mod kernels;
 pub mod model;
+pub mod onnx;
 mod packed;
 pub mod pooling;
 pub mod progress;
@@ -27,4 +32,3 @@ pub mod source;
 pub mod static_model;
 pub mod tensors;
 pub mod tokenizer;
-pub mod workers;

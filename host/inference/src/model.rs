@@ -19,6 +19,7 @@ use crate::tokenizer::{EncodeOptions, Token, TokenizeError, Tokenizer};
 
 pub use crate::tokenizer::TruncationSide;
 
+pub(crate) use crate::encoder::team::Team;
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
 
 /// Tokens of a text that are kept unless an operator says otherwise: the replaced server's.
@@ -82,6 +83,17 @@ pub enum TextError {
         /// The limit.
         limit: usize,
     },
+    /// One of its token ids is outside the vocabulary.
+    #[error("it has the token id {id}, the vocabulary ends before {bound}")]
+    Id {
+        /// The id.
+        id: u32,
+        /// The first that there is not.
+        bound: u32,
+    },
+    /// It has no tokens.
+    #[error("it has no tokens")]
+    Empty,
     /// It cannot be tokenised.
     #[error("it cannot be tokenised: {0}")]
     Tokenize(String),
@@ -103,7 +115,7 @@ pub struct Model {
 }
 
 enum Network {
-    Encoder(Box<Encoder>, Pooling, Box<Tokenizer>),
+    Encoder(Arc<Encoder>, Pooling, Box<Tokenizer>),
     Static(Box<StaticModel>),
     /// A static model in the batches of an encoder, which panics at one token id and fails at another.
     #[cfg(test)]
@@ -151,7 +163,7 @@ impl Model {
         };
         Ok(Self {
             description,
-            network: Network::Encoder(Box::new(encoder), folder.pooling, Box::new(tokenizer)),
+            network: Network::Encoder(Arc::new(encoder), folder.pooling, Box::new(tokenizer)),
         })
     }
 
@@ -211,6 +223,26 @@ impl Model {
         Ok(Tokenized { ids, truncated })
     }
 
+    /// Token ids of a caller's own making, special tokens included.
+    ///
+    /// # Errors
+    ///
+    /// When there are none or too many, or one is outside the vocabulary.
+    pub fn take_ids(&self, ids: &[u32]) -> Result<Tokenized, TextError> {
+        let (count, limit) = (ids.len(), self.description.max_input_length);
+        if count == 0 {
+            return Err(TextError::Empty);
+        }
+        if count > limit {
+            return Err(TextError::TooLong { count, limit });
+        }
+        let bound = self.tokenizer().id_bound(self.is_encoder());
+        match ids.iter().find(|id| **id >= bound) {
+            Some(id) => Err(TextError::Id { id: *id, bound }),
+            None => Ok(Tokenized { ids: ids.to_vec(), truncated: false }),
+        }
+    }
+
     /// A text's tokens with their places in it, uncut.
     ///
     /// # Errors
@@ -246,6 +278,17 @@ impl Model {
             #[cfg(test)]
             Network::Faulty { model, .. } => self.embed_static(model, ids, offsets, out),
             Network::Static(model) => self.embed_static(model, ids, offsets, out),
+        }
+    }
+
+    /// The embedding of one text, to be shared by several threads; `None` if there are not several, or the model
+    /// gains nothing by it.
+    pub(crate) fn team(&self, ids: &[u32], threads: usize) -> Option<Result<Team, EmbedError>> {
+        match &self.network {
+            Network::Encoder(encoder, pooling, _) if threads > 1 => {
+                Some(Team::new(encoder, ids.to_vec(), *pooling, threads))
+            }
+            _ => None,
         }
     }
 

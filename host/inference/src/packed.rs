@@ -17,8 +17,10 @@ use memmap2::Mmap;
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::error::LoadError;
+use crate::folder::contents::digest_all;
 use crate::kernels::panels::{LANES, PanelsF32, PanelsI8};
-use crate::tensors::Tensors;
+use crate::progress::Silent;
+use crate::tensors::{Tensors, shards};
 
 pub(crate) use layout::{Layer, Layout, Linear, Norm, Section};
 
@@ -31,7 +33,7 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// Opens the packed weights of a model folder: from the cache folder if a valid file lies there, else from
-    /// `model.safetensors`, leaving a file in the cache.
+    /// `model.safetensors` or the files listed in its place, leaving a file in the cache.
     ///
     /// # Errors
     ///
@@ -44,7 +46,7 @@ impl Packed {
         cache: Option<&Path>,
     ) -> Result<Self, LoadError> {
         let layout = Layout::new(config, dtype);
-        let weights = folder.join("model.safetensors");
+        let weights = shards::weights(folder);
         let entry = match cache {
             Some(cache) => Some(file::Entry::new(cache, &weights, &layout)?),
             None => None,
@@ -54,7 +56,7 @@ impl Packed {
         }
         let tensors = Tensors::open(&weights)?;
         let source = build::Source::find(&tensors, config)?;
-        let digest = file::digest(&weights)?;
+        let digest = digest_all(&shards::files(&weights)?, &mut Silent)?;
         if let Some(entry) = &entry {
             let written = entry.write(digest, |image| source.pack(&layout, image));
             match written {

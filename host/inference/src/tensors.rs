@@ -1,4 +1,8 @@
-//! A safetensors file, mapped into memory: its tensors are read where they lie.
+//! Safetensors files, mapped into memory: their tensors are read where they lie.
+
+pub(crate) mod shards;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::ops::Range;
@@ -10,13 +14,24 @@ use safetensors::tensor::{Metadata, TensorInfo};
 
 use crate::error::LoadError;
 
-/// The tensors of one file.
+/// The tensors of one file, or of the several that a list names.
 pub struct Tensors {
     path: PathBuf,
+    files: Vec<Mapped>,
+}
+
+struct Mapped {
     map: Mmap,
     metadata: Metadata,
     /// Where the tensors' bytes begin in the file.
     base: usize,
+}
+
+/// Where a tensor's bytes lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    file: usize,
+    bytes: Range<usize>,
 }
 
 /// One tensor: shape, element type and little-endian bytes in row-major order.
@@ -31,51 +46,59 @@ pub struct Tensor<'a> {
 }
 
 impl Tensors {
-    /// Maps a file and checks its header: offsets inside the file, lengths that fit the shapes.
+    /// Maps a file, or those that a `model.safetensors.index.json` lists, and checks each header: offsets inside the
+    /// file, lengths that fit the shapes.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is no safetensors file.
+    /// When a file cannot be read or is no safetensors file, or the list names a tensor that is not where it says.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
-        let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
-        // SAFETY: the map is read only. Whoever shortens a model's file in place while it is served breaks
-        // the process, as with any mapped file; models are replaced by renaming, and README says so.
-        #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file) }.map_err(|source| LoadError::read(path, source))?;
-        let (header, metadata) = SafeTensors::read_metadata(&map)
-            .map_err(|fault| LoadError::malformed(path, fault.to_string()))?;
-        let base = header + size_of::<u64>();
-        Ok(Self { path: path.to_path_buf(), map, metadata, base })
+        let paths = shards::files(path)?;
+        let files = paths.iter().map(|path| Mapped::open(path)).collect::<Result<Vec<_>, _>>()?;
+        for (tensor, name) in shards::read(path)?.iter().flatten() {
+            let file =
+                paths.iter().position(|path| path.file_name().is_some_and(|file| file == name.as_str()));
+            let found = file.and_then(|file| files.get(file)?.metadata.info(tensor));
+            if found.is_none() {
+                return Err(LoadError::malformed(path, format!("tensor `{tensor}` is not in {name}")));
+            }
+        }
+        Ok(Self { path: path.to_path_buf(), files })
     }
 
-    /// The file.
+    /// The file, or the list of files.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The names of all tensors.
     pub fn names(&self) -> Vec<String> {
-        self.metadata.offset_keys()
+        self.files.iter().flat_map(|file| file.metadata.offset_keys()).collect()
     }
 
-    /// One tensor, if the file has it.
+    /// A text of the file's metadata.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.files.iter().find_map(|file| file.metadata.metadata().as_ref()?.get(key).map(String::as_str))
+    }
+
+    /// One tensor, if the files have it.
     pub fn get(&self, name: &str) -> Option<Tensor<'_>> {
-        let TensorInfo { dtype, shape, data_offsets: (from, to) } = self.metadata.info(name)?;
-        let bytes = self.map.get(self.base.checked_add(*from)?..self.base.checked_add(*to)?)?;
-        Some(Tensor { dtype: *dtype, shape, bytes })
+        self.files.iter().find_map(|file| {
+            let TensorInfo { dtype, shape, .. } = file.metadata.info(name)?;
+            Some(Tensor { dtype: *dtype, shape, bytes: file.map.get(file.place(name)?)? })
+        })
     }
 
-    /// Where one tensor's bytes lie in the file, for [`Self::slice`]: spares the search by name where a tensor
-    /// is read for each text.
-    pub fn place(&self, name: &str) -> Option<Range<usize>> {
-        let (from, to) = self.metadata.info(name)?.data_offsets;
-        let place = self.base.checked_add(from)?..self.base.checked_add(to)?;
-        self.map.get(place.clone()).map(|_| place)
+    /// Where one tensor's bytes lie, for [`Self::slice`]: spares the search by name where a tensor is read for each
+    /// text.
+    pub fn place(&self, name: &str) -> Option<Place> {
+        let mut places = self.files.iter().enumerate();
+        places.find_map(|(file, mapped)| Some(Place { file, bytes: mapped.place(name)? }))
     }
 
-    /// The file's bytes at a place; nothing if it lies outside the file.
-    pub fn slice(&self, place: Range<usize>) -> &[u8] {
-        self.map.get(place).unwrap_or_default()
+    /// The bytes at a place; nothing if it lies outside the files.
+    pub fn slice(&self, place: &Place) -> &[u8] {
+        self.files.get(place.file).and_then(|file| file.map.get(place.bytes.clone())).unwrap_or_default()
     }
 
     /// One tensor of a known shape.
@@ -92,6 +115,27 @@ impl Tensors {
             return Err(LoadError::malformed(&self.path, reason));
         }
         Ok(tensor)
+    }
+}
+
+impl Mapped {
+    fn open(path: &Path) -> Result<Self, LoadError> {
+        let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
+        // SAFETY: the map is read only. Whoever shortens a model's file in place while it is served breaks
+        // the process, as with any mapped file; models are replaced by renaming, and README says so.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(&file) }.map_err(|source| LoadError::read(path, source))?;
+        let (header, metadata) = SafeTensors::read_metadata(&map)
+            .map_err(|fault| LoadError::malformed(path, fault.to_string()))?;
+        let base = header + size_of::<u64>();
+        Ok(Self { map, metadata, base })
+    }
+
+    /// One tensor's bytes in the file.
+    fn place(&self, name: &str) -> Option<Range<usize>> {
+        let (from, to) = self.metadata.info(name)?.data_offsets;
+        let place = self.base.checked_add(from)?..self.base.checked_add(to)?;
+        self.map.get(place.clone()).map(|_| place)
     }
 }
 

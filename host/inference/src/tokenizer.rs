@@ -1,14 +1,16 @@
 //! From text to token ids.
 //!
 //! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of
-//! our own, several times smaller and faster; it answers only where it gives what the reference gives, and the
-//! reference is not even loaded until a text needs it.
+//! our own, several times smaller and faster; it answers only where it gives what the reference gives. For all other
+//! text, and for the places of tokens, its vocabulary is put into a frame of the reference's own parts; the
+//! reference with its own vocabulary is loaded for other shapes only.
 
 mod added;
 mod characters;
 mod charsmap;
 mod compact;
 mod definition;
+mod frame;
 mod lattice;
 mod packed;
 mod reference;
@@ -44,7 +46,7 @@ pub struct Tokenizer {
     path: PathBuf,
     /// If the file's shape has one.
     compact: Option<Compact>,
-    /// Loaded when a text needs it, at once if there is no compact form.
+    /// Loaded at once if there is no compact form, else only should that be damaged.
     reference: OnceLock<Result<Reference, LoadError>>,
     special: (Vec<u32>, Vec<u32>),
     unknown_id: Option<u32>,
@@ -145,7 +147,7 @@ impl Tokenizer {
     }
 
     /// Maps a compact form that [`Self::compact_bytes`] gave. `path` is the `tokenizer.json` that it was made
-    /// from; it is read only when a text is not covered.
+    /// from; it is read only should the form prove damaged later.
     ///
     /// # Errors
     ///
@@ -237,8 +239,10 @@ impl Tokenizer {
         let mut bytes = room.saturating_mul(BYTES_PER_TOKEN).max(READ_BYTES);
         loop {
             let part = shorten(text, bytes, side);
-            if self.compact.as_ref().and_then(|compact| compact.encode(part, ids)).is_none() {
-                self.reference()?.encode(part, ids)?;
+            match &self.compact {
+                Some(compact) if compact.encode(part, ids).is_some() => {}
+                Some(compact) if let Some(frame) = compact.frame() => frame.encode(part, ids)?,
+                _ => self.reference()?.encode(part, ids)?,
             }
             let count = ids.len() - before;
             if part.len() == text.len() || count > room {
@@ -265,13 +269,16 @@ impl Tokenizer {
         self.compact.as_ref().and_then(|compact| compact.encode(text, ids)).is_some()
     }
 
-    /// All tokens of a text with their places in it. Needs the reference.
+    /// All tokens of a text with their places in it.
     ///
     /// # Errors
     ///
     /// When the reference refuses the text.
     pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
-        self.reference()?.tokens(text, special_tokens)
+        match self.compact.as_ref().and_then(Compact::frame) {
+            Some(frame) => frame.tokens(text, special_tokens),
+            None => self.reference()?.tokens(text, special_tokens),
+        }
     }
 
     /// The id that stands for text outside the vocabulary, if the model has one.

@@ -8,7 +8,8 @@ use std::{
 
 use super::*;
 
-const LOCAL: config::server::Admin = config::server::Admin { tls: None, allow_remote: false };
+const LOCAL: config::server::Admin =
+    config::server::Admin { tls: None, allow_remote: false, tokens: std::collections::BTreeMap::new() };
 
 fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
     let ready = move || {
@@ -22,6 +23,7 @@ fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
         ready: Arc::new(ready),
         metrics: Arc::new(|accept| ("text/x", format!("# {accept:?}\n"))),
         connections: Arc::new(()),
+        operators: None,
     }
 }
 

@@ -1,10 +1,12 @@
 //! `wasi:logging/logging`: guest text is data: capped, escaped, attributed, within a budget.
 
 use std::{
+    collections::VecDeque,
     sync::{Mutex, PoisonError},
-    time::Instant,
+    time::{Instant, SystemTime},
 };
 
+use serde::Serialize;
 use wasmtime::component::HasSelf;
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
     Backing, Capabilities, EVERY_SLOT, Interface,
     bindings::wasi::logging::logging::{self, Level},
 };
-use crate::telemetry::escape_guest;
+use crate::telemetry::{escape_guest, timestamp::rfc3339_millis};
 
 /// Longest message of one line, bytes; the rest is cut.
 const MESSAGE_BYTES: usize = 4096;
@@ -20,6 +22,9 @@ const MESSAGE_BYTES: usize = 4096;
 const CONTEXT_BYTES: usize = 128;
 /// What one line costs beside its text, bytes: empty lines are not free.
 const LINE_BYTES: usize = 64;
+
+/// Lines of a slot that operators can look at without the log's files; with the longest messages, a megabyte.
+const RECENT: usize = 200;
 
 /// Log lines.
 pub const LOGGING: Interface = Interface {
@@ -60,6 +65,44 @@ impl LogBudget {
     }
 }
 
+/// A line that a slot's log has: a guest's, or the host's on a call that failed. Escaped.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogLine {
+    /// When, RFC 3339.
+    pub at: String,
+    /// `trace` to `critical`.
+    pub level: &'static str,
+    /// First characters of the component's digest.
+    pub version: String,
+    /// Where in the guest, by its own word.
+    pub context: String,
+    /// The text.
+    pub message: String,
+}
+
+/// The last lines of a slot's log.
+#[derive(Debug, Default)]
+pub struct Recent(Mutex<VecDeque<LogLine>>);
+
+impl Recent {
+    /// Adds a line whose texts are escaped.
+    pub fn add(&self, level: &'static str, version: &str, context: String, message: String) {
+        let at = rfc3339_millis(SystemTime::now());
+        let line = LogLine { at, level, version: version.to_owned(), context, message };
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == RECENT {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    /// The last `limit` lines, the oldest first.
+    pub fn last(&self, limit: usize) -> Vec<LogLine> {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().skip(lines.len().saturating_sub(limit)).cloned().collect()
+    }
+}
+
 impl logging::Host for Capabilities {
     fn log(&mut self, level: Level, context: String, message: String) -> wasmtime::Result<()> {
         let Backing { slot, log, metrics, .. } = &*self.backing;
@@ -85,6 +128,7 @@ impl logging::Host for Capabilities {
             Level::Warn => line!(warn),
             Level::Error | Level::Critical => line!(error),
         }
+        self.backing.recent.add(level_name(level), version, context, message);
         Ok(())
     }
 }

@@ -1,3 +1,6 @@
+mod operate;
+mod show;
+
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
@@ -19,6 +22,8 @@ pub(super) enum Command {
         #[command(flatten)]
         configuration: Configuration,
     },
+    #[command(flatten)]
+    Operate(operate::Command),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -40,9 +45,19 @@ impl From<Slot> for SlotName {
     }
 }
 
+impl Slot {
+    /// The name in paths.
+    pub(super) fn as_str(self) -> &'static str {
+        SlotName::from(self).as_str()
+    }
+}
+
 impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let Self::Check { slot, file, configuration } = self;
+        let (slot, file, configuration) = match self {
+            Self::Check { slot, file, configuration } => (slot, file, configuration),
+            Self::Operate(command) => return command.run(),
+        };
         let config = configuration.load(Vec::new())?.config;
         let wasm = slots::read_component(&file, config.sandbox.component_bytes)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

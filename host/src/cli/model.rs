@@ -21,7 +21,7 @@ use self::bar::Bar;
 use super::{Configuration, output};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
-    services::embedding::{load_options, models_dir, packed_dir},
+    inference::{load_options, models_dir, packed_dir},
 };
 
 /// `bulkhead model`.

@@ -5,6 +5,8 @@ use std::{
     io::{self, Write as _},
 };
 
+use serde_json::Value;
+
 /// Why something could not be said.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OutputError {
@@ -32,4 +34,35 @@ pub(super) fn text(text: impl Display) -> Result<(), OutputError> {
 /// Writes a line.
 pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
+}
+
+/// Writes JSON for programs.
+pub(super) fn json(value: &Value) -> Result<(), OutputError> {
+    line(format_args!("{value:#}"))
+}
+
+/// A value for people: text as it is, nothing for nothing.
+pub(super) fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Writes a list of objects as a table of these members.
+pub(super) fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), OutputError> {
+    let rows = rows.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let cells =
+        |row: &Value| -> Vec<String> { columns.iter().map(|column| cell(row.get(*column))).collect() };
+    let head: Vec<String> = columns.iter().map(|column| column.to_uppercase()).collect();
+    let lines: Vec<Vec<String>> = [head].into_iter().chain(rows.iter().map(cells)).collect();
+    let width = |at: usize| {
+        lines.iter().filter_map(|line| line.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    lines.iter().try_for_each(|cells| {
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        line(padded.collect::<Vec<_>>().join("  ").trim_end())
+    })
 }

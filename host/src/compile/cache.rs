@@ -2,11 +2,10 @@
 mod tests;
 
 use std::{
-    fs::{self, File},
+    fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    io,
+    path::PathBuf,
 };
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -14,7 +13,7 @@ use sha2::Sha256;
 use wasmtime::component::Component;
 
 use super::{CacheSettings, ComponentDigest};
-use crate::engine::Engine;
+use crate::{engine::Engine, files};
 
 /// Files kept; the ones longest unwritten go first.
 const FILES: usize = 64;
@@ -95,7 +94,7 @@ impl Cache {
         let code = component.serialize().map_err(CacheError::Refused)?;
         let path = self.path(digest);
         let tag = self.mac(digest, &code).finalize().into_bytes();
-        replace(&path, &[tag.as_slice(), &code]).map_err(|error| CacheError::Io(path, error))?;
+        files::replace(&path, &[tag.as_slice(), &code]).map_err(|error| CacheError::Io(path, error))?;
         self.evict().map_err(|error| CacheError::Io(self.folder.clone(), error))
     }
 
@@ -110,24 +109,4 @@ impl Cache {
         let surplus = files.len().saturating_sub(FILES);
         files.iter().take(surplus).try_for_each(|(_, path)| fs::remove_file(path))
     }
-}
-
-/// Writes beside `path` and renames: readers see the old file or the whole new one.
-fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
-    let write = |file: &mut File| {
-        parts.iter().try_for_each(|part| file.write_all(part))?;
-        file.sync_all()
-    };
-    let written = File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&beside)
-        .and_then(|mut file| write(&mut file))
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }

@@ -32,6 +32,10 @@ pub struct Embedding {
     pub model_owner: String,
     /// Prompt put before texts when a caller names none, by model.
     pub default_prompts: BTreeMap<String, String>,
+    /// Files of linear heads, which classify a model's vectors, by the name of their graph.
+    pub heads: BTreeMap<String, String>,
+    /// Files of ONNX models, by the name of their graph.
+    pub graphs: BTreeMap<String, String>,
     /// Folder of pulled models; absent: `models` in the data folder.
     pub models_dir: Option<PathBuf>,
     /// What encoders calculate with.
@@ -70,6 +74,9 @@ impl Embedding {
                 |text| Ok(text.to_owned()),
             ),
             default_prompts: r.strings("default_prompts", "Prompt used when a caller names none, by model"),
+            heads: r
+                .strings("heads", "Files of linear heads, classifiers over a model's vectors, by graph name"),
+            graphs: r.strings("graphs", "Files of ONNX models that guests may use, by graph name"),
             models_dir: r
                 .key("models_dir", "Folder of pulled models")
                 .default_text("models in data_dir")

@@ -1,6 +1,7 @@
 //! `[server]`, `[admin]` and `[log]`.
 
 use std::{
+    collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
     path::PathBuf,
     time::Duration,
@@ -9,7 +10,11 @@ use std::{
 use ipnet::IpNet;
 use tracing::Level;
 
-use super::{forms, reader::Reader};
+use super::{
+    forms,
+    reader::Reader,
+    tokens::{self, Token},
+};
 
 /// Reachable from this machine only, until the operator decides otherwise.
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
@@ -126,6 +131,7 @@ impl Admin {
             allow_remote: r
                 .key("allow_remote", "Allow an admin address beyond loopback without TLS")
                 .flag(false),
+            tokens: tokens::read(r),
         })
     }
 }
@@ -149,6 +155,8 @@ pub struct Admin {
     pub tls: Option<Tls>,
     /// Allow an address that is not loopback without TLS.
     pub allow_remote: bool,
+    /// Who may operate the slots, by a name for the audit log; nobody without one.
+    pub tokens: BTreeMap<String, Token>,
 }
 
 /// How log lines are written to standard error.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{forms, reader::Reader};
+use super::{forms, reader::Reader, rollout::Rollout};
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +62,10 @@ pub struct Limits {
     pub response_bytes: usize,
     /// Log text that a slot may write, bytes a second; the rest is counted and dropped.
     pub log_bytes_per_second: u32,
+    /// Embedding calls of a slot that run at once; more wait.
+    pub inference_calls: usize,
+    /// Tokens that a slot may have embedded, a second; calls over it are refused.
+    pub inference_tokens_per_second: u32,
 }
 
 impl Limits {
@@ -85,6 +89,10 @@ impl Limits {
         response_bytes: 1 << 20,
         // Dozens of lines a second; floods are counted and dropped.
         log_bytes_per_second: 64 << 10,
+        // HTTP clients of the same models are never crowded out by one slot's backlog.
+        inference_calls: 8,
+        // More than a large machine embeds: a quota is for who shares one.
+        inference_tokens_per_second: 1_000_000,
     };
 
     /// For the captcha component, whose calls are short and many.
@@ -133,6 +141,13 @@ impl Limits {
                 .key("log_bytes_per_second", "Log text; the rest is counted and dropped")
                 .unit("bytes a second")
                 .integer(0..=1 << 30, default.log_bytes_per_second),
+            inference_calls: r
+                .key("inference_calls", "Embedding calls of the slot's guests that run at once; more wait")
+                .integer(1..=10_000, default.inference_calls),
+            inference_tokens_per_second: r
+                .key("inference_tokens_per_second", "Tokens that the slot's guests may have embedded")
+                .unit("tokens a second")
+                .integer(1..=1 << 30, default.inference_tokens_per_second),
         }
     }
 }
@@ -149,9 +164,14 @@ pub struct Slot {
     pub limits: Limits,
     /// Interfaces beyond the slot's defaults that its component may import, such as `wasi:io/poll`.
     pub grants: Vec<String>,
+    /// Models and heads that its component may use, a model with `@` and the first characters of its weights' SHA-256
+    /// where only these will do; absent: the default model and heads over it.
+    pub models: Option<Vec<String>>,
     /// Keep an instance for further calls instead of a fresh one each: faster, but what a call leaves
     /// in memory is there for the next.
     pub reuse: bool,
+    /// How new versions come to answer.
+    pub rollout: Rollout,
     /// What the component reads through `wasi:config/store`.
     pub config: BTreeMap<String, String>,
 }
@@ -173,9 +193,14 @@ impl Slot {
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
                 .list("interfaces such as wasi:io/poll", |text| Ok(text.to_owned()))
                 .unwrap_or_default(),
+            models: r
+                .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")
+                .default_text("the default model, and heads over it")
+                .list("model ids or aliases", |text| Ok(text.to_owned())),
             reuse: r
                 .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")
                 .flag(false),
+            rollout: Rollout::read(r),
             config: r.strings("config", "What the component reads through `wasi:config/store`"),
         })
     }

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
 
-use super::{
-    Parts, SECRETS,
-    compartment::{self, backing},
-};
+use super::{Parts, SECRETS, component};
 use crate::{
     compile::ComponentDigest,
     config::{
@@ -53,12 +50,12 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
         settings,
         slot,
         parts.yard.clone(),
-        backing(parts, SlotName::Captcha),
+        parts.backing(SlotName::Captcha),
         &masters,
         ledger.clone(),
     );
     let service = Arc::new(service);
-    compartment::fill(service.slot(), parts).await;
+    component::fill(parts, service.slot()).await;
     watch(parts, &ledger);
     if settings.sites.is_empty() {
         tracing::warn!(
@@ -122,11 +119,11 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
         &config.captcha,
         slot,
         parts.yard.clone(),
-        backing(parts, SlotName::Captcha),
+        parts.backing(SlotName::Captcha),
         &[MasterKey::new("check")],
         ledger,
     );
-    Ok(compartment::try_component(service.slot(), wasm, "check").await?.digest)
+    Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }
 
 /// Has health and metrics look at the ledger.

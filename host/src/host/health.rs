@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     admin::ReadyReport,
+    deploy::Roster,
     http::{
         actuator::{Component, Health, Status},
         lifecycle::{Lifecycle, Phase},
@@ -31,8 +32,8 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct HostHealth {
     lifecycle: Lifecycle,
-    /// Slots without a component, and why.
-    empty: Mutex<Vec<(&'static str, String)>>,
+    /// Tells which slots nothing answers for.
+    roster: Arc<Roster>,
     databases: Mutex<Vec<Arc<Database>>>,
     watchers: Mutex<JoinSet<()>>,
 }
@@ -69,13 +70,8 @@ impl Database {
 }
 
 impl HostHealth {
-    pub(super) fn new(lifecycle: Lifecycle) -> Self {
-        Self { lifecycle, empty: Mutex::default(), databases: Mutex::default(), watchers: Mutex::default() }
-    }
-
-    /// A slot has no component.
-    pub(super) fn slot_empty(&self, slot: &'static str, reason: String) {
-        self.empty.lock().unwrap_or_else(PoisonError::into_inner).push((slot, reason));
+    pub(super) fn new(lifecycle: Lifecycle, roster: Arc<Roster>) -> Self {
+        Self { lifecycle, roster, databases: Mutex::default(), watchers: Mutex::default() }
     }
 
     /// Looks at a database from now on.
@@ -98,8 +94,10 @@ impl HostHealth {
             Phase::Starting => report.fail("lifecycle", "the host is starting"),
             Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
         }
-        for (slot, reason) in self.empty.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            report.fail(format!("slot {slot}"), reason.as_str());
+        for slot in self.roster.each() {
+            if let Some(reason) = slot.why_empty() {
+                report.fail(format!("slot {}", slot.slot().as_str()), reason);
+            }
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             if database.lost() {

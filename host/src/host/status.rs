@@ -5,10 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::Router;
 
-use super::{
-    Parts,
-    compartment::{self, backing},
-};
+use super::{Parts, component};
 use crate::{
     appointments::{Clock, Collector, Demo, Options, Place, Section},
     compile::ComponentDigest,
@@ -44,9 +41,9 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<(Router, Collecto
     };
     let collector = collector(settings, place, clock)?;
     let slot = config.slots.get(SlotName::Status);
-    let backing = backing(parts, SlotName::Status);
+    let backing = parts.backing(SlotName::Status);
     let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector.clone());
-    compartment::fill(service.slot(), parts).await;
+    component::fill(parts, service.slot()).await;
     if settings.tokens.is_empty() {
         tracing::warn!(
             "no status token is configured, so only users who are logged in may read the status; add one to status.tokens"
@@ -63,9 +60,9 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
     let settings = &parts.config.status;
     let collector = collector(settings, place(&settings.database, parts.config), clock(settings)?)?;
     let slot = parts.config.slots.get(SlotName::Status);
-    let backing = backing(parts, SlotName::Status);
+    let backing = parts.backing(SlotName::Status);
     let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector);
-    Ok(compartment::try_component(service.slot(), wasm, "check").await?.digest)
+    Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }
 
 fn clock(settings: &Status) -> anyhow::Result<Clock> {

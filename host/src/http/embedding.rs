@@ -22,8 +22,9 @@ use axum::{
 use crate::{
     config::{embedding::Embedding, server::Server},
     http::body::BodyLimits,
+    inference::ServedModel,
     keys::ApiKeys,
-    services::embedding::{EmbeddingService, ServedModel},
+    services::embedding::EmbeddingService,
     telemetry::Metrics,
 };
 
@@ -65,9 +66,9 @@ impl EmbeddingState {
     /// # Errors
     /// 503 with what mends it when it is not loaded.
     fn default_model(&self) -> Result<&ServedModel, ApiError> {
-        self.service.default_model().ok_or_else(|| {
-            let id = self.service.default_id();
-            let missing = self.service.missing().iter().find(|model| model.id == id);
+        self.service.inference.default_model().ok_or_else(|| {
+            let id = self.service.inference.default_id();
+            let missing = self.service.inference.missing().iter().find(|model| model.id == id);
             let remedy = missing.map_or("see --default-model", |model| model.remedy.as_str());
             ApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
         })
@@ -75,7 +76,7 @@ impl EmbeddingState {
 
     /// The model of `/tei/{model_id}`.
     fn model_at(&self, segment: &str) -> Result<&ServedModel, ApiError> {
-        self.service.by_path_name(segment).ok_or_else(|| ApiError::no_such_path(segment))
+        self.service.inference.by_path_name(segment).ok_or_else(|| ApiError::no_such_path(segment))
     }
 }
 

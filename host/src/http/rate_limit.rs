@@ -1,4 +1,4 @@
-//! How often one client may do something: call a site's widget endpoints, or try a password.
+//! How often one client may do something: call a site's widget endpoints, say, or come with a wrong token or password.
 //!
 //! A generic cell rate algorithm: a client's state is one point in time, up to which its allowance is
 //! spent. Whoever has been silent for a whole window has it all back, so that two generations of
@@ -25,7 +25,7 @@ const GENERATION_CLIENTS: usize = 32_768;
 /// The part of an IPv6 address that stands for one client: whoever has an address has its /64.
 const IPV6_CLIENT_BITS: u32 = 64;
 
-/// Counts calls by site and client. Clients are kept under a MAC whose key dies with the process.
+/// Counts calls by client and what they are for, such as a site. Clients are kept under a MAC whose key dies with the process.
 pub struct RateLimiter {
     key: [u8; 32],
     started: Instant,

@@ -2,7 +2,11 @@ use std::time::Duration;
 
 use wasmtime::PoolConcurrencyLimitError;
 
-use crate::{capabilities::Guest, sandbox::CpuBudgetSpent};
+use crate::{
+    capabilities::{Guest, TensorBytesExceeded},
+    sandbox::CpuBudgetSpent,
+    slots::Ending,
+};
 
 /// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
 const HOSTCALL_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
@@ -46,12 +50,23 @@ impl Outcome {
         }
     }
 
+    /// What the version that was called is judged by; none where it is no word on it.
+    pub(super) const fn ending(self) -> Option<Ending> {
+        match self {
+            Self::Ok => Some(Ending::Answer),
+            Self::GuestError => Some(Ending::Error),
+            Self::Trap | Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Broken),
+            Self::Deadline => Some(Ending::Late),
+            Self::Overloaded | Self::Cancelled => None,
+        }
+    }
+
     /// What an error of wasmtime means for a guest in this state.
     pub(super) fn of(error: &wasmtime::Error, guest: &Guest) -> Self {
         if error.is::<CpuBudgetSpent>() {
             Self::CpuBudget
         // Before the trap, which is how a refused growth shows up.
-        } else if guest.limiter.refusal().is_some() {
+        } else if guest.limiter.refusal().is_some() || error.is::<TensorBytesExceeded>() {
             Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded

@@ -44,7 +44,7 @@ const SELF_TEST_KEY: &str = "self-test";
 /// The captcha service.
 #[derive(Debug)]
 pub struct CaptchaService {
-    slot: Slot<Captcha>,
+    slot: Arc<Slot<Captcha>>,
     sites: BTreeMap<String, Arc<ServedSite>>,
     peppers: Peppers,
     ledger: Ledger,
@@ -79,12 +79,12 @@ impl CaptchaService {
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
         metrics.captcha.know_sites(sites.keys().map(String::as_str));
-        let slot = Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha));
+        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha)));
         Self { slot, sites, peppers, ledger, metrics }
     }
 
     /// The compartment, for loading.
-    pub const fn slot(&self) -> &Slot<Captcha> {
+    pub const fn slot(&self) -> &Arc<Slot<Captcha>> {
         &self.slot
     }
 
@@ -120,7 +120,8 @@ impl CaptchaService {
         self.peppers.client(&site.config, address, now())
     }
 
-    /// Issues a challenge to the client at `address`.
+    /// Issues a challenge to the client at `address`. While a candidate is tried, a client stays with one version, and
+    /// so does a payload: one version's challenges may be judged by the other.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -134,7 +135,8 @@ impl CaptchaService {
         let allow_listed = client.allow_listed;
         let policy = Arc::clone(&site.policy);
         let action = action.map(str::to_owned);
-        let answer = invoke::call(&self.slot, move |captcha, store| {
+        let key = sticky(site, client.exact.first().map_or("", String::as_str));
+        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
             Box::pin(async move {
                 captcha
                     .bulkhead_captcha_challenges()
@@ -214,8 +216,9 @@ impl CaptchaService {
         action: Option<&str>,
     ) -> Result<(Judged, Verdict), CallError> {
         let policy = Arc::clone(&site.policy);
+        let key = sticky(site, payload);
         let (payload, action) = (payload.to_owned(), action.map(str::to_owned));
-        let answer = invoke::call(&self.slot, move |captcha, store| {
+        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
             Box::pin(async move {
                 let challenges = captcha.bulkhead_captcha_challenges();
                 challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
@@ -261,8 +264,9 @@ impl CaptchaService {
     /// See [`CallError`].
     pub async fn invalidate(&self, site: &ServedSite, payload: &str) -> Result<bool, CallError> {
         let policy = Arc::clone(&site.policy);
+        let key = sticky(site, payload);
         let payload = payload.to_owned();
-        let answer = invoke::call(&self.slot, move |captcha, store| {
+        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
             Box::pin(async move {
                 captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
             })
@@ -319,6 +323,11 @@ impl CaptchaService {
         self.metrics.captcha.request(None, false);
         self.metrics.captcha.rejected(None, reason);
     }
+}
+
+/// What one version answers for while another is tried: a client of a site, or a payload.
+fn sticky(site: &ServedSite, what: &str) -> Vec<u8> {
+    [site.key.as_bytes(), what.as_bytes()].join(&0)
 }
 
 /// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.

@@ -86,7 +86,7 @@ type Kept = Mutex<Option<(Made, Arc<Payload>)>>;
 /// The status service.
 #[derive(Debug)]
 pub struct StatusService {
-    slot: Slot<Status>,
+    slot: Arc<Slot<Status>>,
     collector: Collector,
     wire: Wire,
     version: String,
@@ -111,7 +111,7 @@ impl StatusService {
             Spelling::Legacy => Wire::Legacy,
         };
         Self {
-            slot: Slot::new(yard, slot.clone(), backing, metrics),
+            slot: Arc::new(Slot::new(yard, slot.clone(), backing, metrics)),
             collector,
             wire,
             version: settings.version.clone(),
@@ -120,7 +120,7 @@ impl StatusService {
     }
 
     /// The compartment, for loading.
-    pub const fn slot(&self) -> &Slot<Status> {
+    pub const fn slot(&self) -> &Arc<Slot<Status>> {
         &self.slot
     }
 

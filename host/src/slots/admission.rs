@@ -52,6 +52,11 @@ impl Admission {
         }
     }
 
+    /// Calls that have one of the slot's `places`.
+    pub(super) fn running(&self, places: usize) -> usize {
+        places.saturating_sub(self.running.available_permits())
+    }
+
     pub(super) async fn admit(&self, metrics: &SlotMetrics) -> Result<Place, Overloaded> {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
             return Ok(Place(permit));

@@ -1,12 +1,15 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
-use wasmtime::Store;
+use tokio::sync::oneshot;
 
-use super::World;
-use crate::{capabilities::Guest, compile::ComponentDigest};
+use super::{Circuit, Tally, World};
+use crate::compile::ComponentDigest;
 
-/// Calls that one kept instance serves before a fresh one takes over: a leak in a guest stays small.
-const CALLS_PER_KEPT_INSTANCE: u32 = 1000;
+/// Tells versions of one component apart.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// A component that has passed every check of its slot.
 pub struct Version<W: World> {
@@ -18,41 +21,52 @@ pub struct Version<W: World> {
     pub source: String,
     /// Linked once, instantiated for every call.
     pub linked: W::Linked,
-    kept: Mutex<Vec<Kept<W>>>,
-}
-
-/// An instance that has served calls and may serve more.
-pub struct Kept<W> {
-    /// Its store.
-    pub store: Store<Guest>,
-    /// Its exports.
-    pub instance: W,
-    calls: u32,
-}
-
-impl<W> Kept<W> {
-    /// A fresh instance.
-    pub const fn new(store: Store<Guest>, instance: W) -> Self {
-        Self { store, instance, calls: 0 }
-    }
+    /// How its calls ended.
+    pub tally: Tally,
+    /// Keeps calls from a version that only fails.
+    pub circuit: Circuit,
+    pub(super) serial: u64,
+    retired: AtomicBool,
+    /// Dropped with the last reference, which tells [`Version::freed`].
+    _alive: oneshot::Sender<()>,
+    freed: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 impl<W: World> Version<W> {
-    pub(super) fn new(digest: ComponentDigest, source: &str, linked: W::Linked) -> Self {
+    pub(super) fn new(digest: ComponentDigest, source: &str, linked: W::Linked, circuit: Circuit) -> Self {
         let label = digest.to_string().chars().skip("sha256:".len()).take(12).collect::<String>().into();
-        Self { digest, label, source: source.to_owned(), linked, kept: Mutex::default() }
+        let (alive, freed) = oneshot::channel();
+        Self {
+            digest,
+            label,
+            source: source.to_owned(),
+            linked,
+            tally: Tally::default(),
+            circuit,
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            retired: AtomicBool::new(false),
+            _alive: alive,
+            freed: Mutex::new(Some(freed)),
+        }
     }
 
-    /// A kept instance, where the slot keeps them and one is idle.
-    pub fn take_kept(&self) -> Option<Kept<W>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
     }
 
-    /// Keeps an instance whose call ended well, until it has served its share.
-    pub fn keep(&self, mut kept: Kept<W>) {
-        kept.calls += 1;
-        if kept.calls < CALLS_PER_KEPT_INSTANCE {
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    /// Ends once nothing refers to the version any more, and its code is freed: its last call is over. Asked for a
+    /// second time, it ends at once.
+    pub fn freed(&self) -> impl Future<Output = ()> + Send + 'static {
+        let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        async move {
+            if let Some(freed) = freed {
+                // An error is the point: the sender is gone.
+                let _ = freed.await;
+            }
         }
     }
 }

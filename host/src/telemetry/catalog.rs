@@ -17,6 +17,9 @@
 //! | `hikaricp_connections*` | the database connection pool |
 //!
 //! `jvm_info` is absent, for there is no JVM.
+//!
+//! The families of an appointment system, `zms_*`, are not the host's: its status component makes them, and they stand on a
+//! page of their own.
 
 use std::fmt::Write as _;
 
@@ -65,10 +68,24 @@ families! {
         "Calls running now.";
     QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
         "Calls waiting for a place now.";
+    INFERENCE_TOKENS: Kind::Counter, "bulkhead_inference_tokens_total" ["slot", "model"] "tokens",
+        "Tokens that a slot's guests had embedded.";
+    INFERENCE_QUEUE: Kind::Histogram(TIMES), "bulkhead_inference_queue_seconds" ["slot"] "seconds",
+        "Time that a guest's texts waited for an inference thread.";
+    INFERENCE_COMPUTE: Kind::Histogram(TIMES), "bulkhead_inference_compute_seconds" ["slot"] "seconds",
+        "Time of a guest's share of inference, tokenisation included.";
+    INFERENCE_REFUSED: Kind::Counter, "bulkhead_inference_refused_total" ["slot", "reason"] "",
+        "Embedding calls of guests that were refused.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",
         "The component version that answers.";
+    CANDIDATE_WEIGHT: Kind::Gauge, "bulkhead_candidate_weight_percent" ["slot"] "",
+        "Share of the calls that a candidate answers.";
+    CIRCUIT_REFUSED: Kind::Counter, "bulkhead_circuit_refused_total" ["slot"] "",
+        "Calls kept from a component that failed call after call.";
+    ROLLOUTS: Kind::Counter, "bulkhead_rollouts_total" ["slot", "change"] "",
+        "Changes of the versions that answer.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
         "Log lines that nobody read fast enough, not written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",

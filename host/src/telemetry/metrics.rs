@@ -3,6 +3,7 @@
 mod captcha;
 mod embedding;
 mod http;
+mod inference;
 mod pool;
 mod process;
 mod slot;
@@ -24,11 +25,12 @@ use crate::{
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use http::{Answered, Http, method_label};
+pub use inference::{RefusedInference, SlotInference};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use slot::SlotMetrics;
 
-use self::{pool::Pools, process::Process, slot::Families};
+use self::{inference::InferenceFamilies, pool::Pools, process::Process, slot::Families};
 
 /// Runs before each scrape and sets what is only read then.
 type Hook = dyn Fn(&Metrics) + Send + Sync;
@@ -70,6 +72,7 @@ pub struct Metrics {
     before_scrape: RwLock<Vec<Arc<Hook>>>,
     slots: [(SlotName, SlotMetrics); SlotName::ALL.len()],
     slot_families: Families,
+    inference: InferenceFamilies,
     pool_slots: Series<Gauge, 1>,
     compile_cache: Series<IntCounter, 1>,
     compile: Histogram,
@@ -105,6 +108,7 @@ impl Metrics {
         Ok(Self {
             slots: SlotName::ALL.map(|name| (name, slot_families.slot(name.as_str()))),
             slot_families,
+            inference: InferenceFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
             pool_slots: Series::register(&catalog::POOL_SLOTS, &registry)?,
             compile_cache,
@@ -122,6 +126,11 @@ impl Metrics {
     pub fn slot(&self, name: SlotName) -> SlotMetrics {
         let found = self.slots.iter().find(|(slot, _)| *slot == name);
         found.map_or_else(|| self.slot_families.slot(name.as_str()), |(_, slot)| slot.clone())
+    }
+
+    /// What a slot's guests use of inference.
+    pub fn slot_inference(&self, name: SlotName) -> SlotInference {
+        self.inference.slot(name.as_str())
     }
 
     /// Log text that a slot wrote beyond its rate, bytes.

@@ -6,12 +6,12 @@ use std::{
 };
 
 use bulkhead::{config::slots::SlotName, embedded};
+use bulkhead_tests::parts::Parts;
 use tokio::runtime::Runtime;
 
 use crate::{
     captcha, noop,
     options::Options,
-    parts::Parts,
     report::{Report, Target},
 };
 

@@ -9,13 +9,12 @@ use bulkhead::{
     services::captcha::CaptchaService,
     storage::{self, Backend, Ledger},
 };
-use bulkhead_tests::host::HMAC_KEY;
+use bulkhead_tests::{host::HMAC_KEY, parts::Parts};
 use serde_json::{Value, json};
 
 use crate::{
     load::{Done, Load, request},
     options::Options,
-    parts::Parts,
     process::{Server, target},
     report::{Report, Target},
     solve::solve_all,
@@ -110,7 +109,14 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
     let ledger = Ledger::open(backend, options).await.unwrap();
     let slot = parts.config.slots.get(SlotName::Captcha);
     let masters = [MasterKey::new(HMAC_KEY)];
-    let service = CaptchaService::new(settings, slot, parts.yard.clone(), parts.backing(), &masters, ledger);
+    let service = CaptchaService::new(
+        settings,
+        slot,
+        parts.yard.clone(),
+        parts.backing(SlotName::Captcha),
+        &masters,
+        ledger,
+    );
     let wasm = embedded::component(SlotName::Captcha).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);

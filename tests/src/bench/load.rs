@@ -46,9 +46,14 @@ impl Done {
 
     /// Microseconds that half of the answers took at most.
     pub fn p50(&self) -> f64 {
+        self.within(50)
+    }
+
+    /// Microseconds that so many per cent of the answers took at most.
+    pub fn within(&self, percent: usize) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort();
-        sorted[sorted.len() / 2].as_secs_f64() * 1e6
+        sorted[sorted.len() * percent / 100].as_secs_f64() * 1e6
     }
 }
 

@@ -1,18 +1,20 @@
-//! `just bench`: what a sandboxed call costs beside native code, and the captcha service beside a Node
-//! server with `altcha-lib`. Everything is a ratio of two things measured turn by turn in one run, so
+//! `just bench`: what a sandboxed call costs beside native code, the captcha service beside a Node server with
+//! `altcha-lib`, and the embedding service beside ONNX Runtime and `model2vec-rs`. Everything is a ratio of two things measured turn by turn in one run, so
 //! that a slow or busy machine slows both; figures in other units are there to be read beside them.
 //!
 //! Servers are processes of their own, and this one is their only client: it shares the machine's cores
 //! with them, one thread, on both sides of every ratio.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod binary;
 mod calls;
 mod captcha;
+mod dialog;
+mod embedding;
 mod http;
 mod load;
 mod noop;
 mod options;
-mod parts;
 mod process;
 mod report;
 mod server;
@@ -30,12 +32,16 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 5] = [
+const MEASURES: [(&str, Measure); 9] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
     ("status", status::measure),
+    ("embedding-engine", embedding::engine::measure),
+    ("embedding-http", embedding::http::measure),
+    ("embedding-static", embedding::static_models::measure),
+    ("embedding-start", embedding::start::measure),
 ];
 
 fn main() {

@@ -14,9 +14,7 @@ use bulkhead::{
     services::captcha::Captcha,
     slots::{Slot, World},
 };
-use bulkhead_tests::guests::Guest;
-
-use crate::parts::Parts;
+use bulkhead_tests::{guests::Guest, parts::Parts};
 
 /// What both routes answer.
 pub const ANSWER: &str = r#"{"ok":true}"#;
@@ -33,7 +31,7 @@ pub fn config(reuse: bool) -> String {
 pub async fn slot(parts: &Parts) -> Arc<Slot<Captcha>> {
     let settings = parts.config.slots.captcha.clone();
     let metrics = parts.metrics.slot(SlotName::Captcha);
-    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.backing(), metrics);
+    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.backing(SlotName::Captcha), metrics);
     let version = slot.prepare(Guest::default().component().into(), "bench").await.unwrap();
     slot.activate(version);
     Arc::new(slot)

@@ -8,11 +8,16 @@ Measures Bulkhead, as ratios in one run.
 Usage: bench [--quick] [MEASURE]...
 
 Measures, all when none is named:
-  http     a no-op component call through HTTP beside the same route in native Rust
-  calls    a no-op component call without HTTP
-  captcha  challenges and verifications beside a Node server with altcha-lib
-  start    time to ready, memory and size of the real binary
-  status   a full collection beside the replaced server's statements, and answers from memory";
+  http       a no-op component call through HTTP beside the same route in native Rust
+  calls      a no-op component call without HTTP
+  captcha    challenges and verifications beside a Node server with altcha-lib
+  start      time to ready, memory and size of the real binary
+  status     a full collection beside the replaced server's statements, and answers from memory
+  embedding  the embedding service, which is all of:
+    embedding-engine  an encoder in a process beside ONNX Runtime
+    embedding-http    an encoder through HTTP beside ONNX Runtime behind a minimal server
+    embedding-static  static models beside model2vec-rs, in a process and through HTTP
+    embedding-start   time to ready and memory of each model";
 
 /// What this process is.
 pub enum Mode {
@@ -43,7 +48,9 @@ impl Mode {
         for word in words {
             match word.as_str() {
                 "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),
-                name if crate::MEASURES.iter().any(|(known, _)| *known == name) => options.names.push(word),
+                name if crate::MEASURES.iter().any(|(known, _)| is_of(known, name)) => {
+                    options.names.push(word)
+                }
                 _ => return Err(HELP.to_owned()),
             }
         }
@@ -53,6 +60,11 @@ impl Mode {
 
 impl Options {
     pub fn selects(&self, name: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|wanted| wanted == name)
+        self.names.is_empty() || self.names.iter().any(|wanted| is_of(name, wanted))
     }
+}
+
+/// Whether `measure` is called `name`, or is a part of what is.
+fn is_of(measure: &str, name: &str) -> bool {
+    measure.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }

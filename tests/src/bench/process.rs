@@ -50,18 +50,15 @@ impl Server {
 pub struct Process(Child);
 
 impl Process {
+    pub fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     /// Starts it with a pipe to its standard output.
     pub fn start(command: &mut Command) -> (Self, impl BufRead + use<>) {
         let mut child = spawn(command.stdout(Stdio::piped()));
         let output = child.stdout.take().unwrap();
         (Self(child), BufReader::new(output))
-    }
-
-    /// Starts it with a pipe to its standard error.
-    pub fn start_logging(command: &mut Command) -> (Self, impl BufRead + use<>) {
-        let mut child = spawn(command.stderr(Stdio::piped()));
-        let errors = child.stderr.take().unwrap();
-        (Self(child), BufReader::new(errors))
     }
 
     /// Processor seconds that it has used, with those of the children that have ended. Grain: 10 ms.

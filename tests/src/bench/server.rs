@@ -5,7 +5,8 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, parts::Parts, status};
+use crate::{captcha, noop, status};
+use bulkhead_tests::parts::Parts;
 
 /// Serves until it is killed; the first line on standard output is the address.
 pub fn serve(kind: &str, workers: usize) {

@@ -1,20 +1,14 @@
 //! The real binary: how soon it is ready, what it takes, how large it is.
 
-use std::{
-    fs,
-    io::BufRead,
-    net::SocketAddr,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
-    load::{Load, request},
+    binary::{Host, send},
+    load::request,
     options::Options,
-    process::{Process, target},
+    process::target,
     report::{Report, Target},
 };
 
@@ -27,10 +21,11 @@ pub fn measure(options: &Options, report: &mut Report) {
     let mut memory = Vec::new();
     for _ in 0..options.rounds {
         let folder = tempfile::tempdir().unwrap();
-        cold.push(Started::new(folder.path()).millis);
-        let started = Started::new(folder.path());
-        warm.push(started.millis);
-        memory.push(started.memory());
+        let start = || Host::start(folder.path(), &["--demo"]);
+        cold.push(start().millis);
+        let host = start();
+        warm.push(host.millis);
+        memory.push(self::memory(&host));
     }
     report.figure("first start to ready, ms", &cold, Target::None);
     report.figure("later start to ready, compiled code cached, ms", &warm, Target::None);
@@ -48,52 +43,10 @@ struct Memory {
     used: [f64; 2],
 }
 
-/// A host that is ready.
-struct Started {
-    process: Process,
-    public: SocketAddr,
-    /// From the start of the process to the first `200` of `/health/ready`.
-    millis: f64,
-}
-
-impl Started {
-    fn new(folder: &Path) -> Self {
-        let mut command = Command::new(target().join("release/bulkhead"));
-        command
-            .args(["serve", "--demo", "--log-format", "json", "--listen", "127.0.0.1:0"])
-            .args(["--admin-listen", "127.0.0.1:0", "--data-dir"])
-            .arg(folder);
-        let since = Instant::now();
-        let (process, errors) = Process::start_logging(&mut command);
-        let mut lines = errors.lines();
-        let mut public = None;
-        let admin = loop {
-            let line: Value =
-                serde_json::from_str(&lines.next().expect("a host that starts").unwrap()).unwrap();
-            let url =
-                |name: &str| line[name].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
-            public = public.or(url("url"));
-            if let Some(admin) = url("admin") {
-                break admin;
-            }
-        };
-        send(admin, 1, &[request("GET", "/health/ready", "")]);
-        let millis = since.elapsed().as_secs_f64() * 1e3;
-        // Nobody may wait for a full pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { process, public: public.unwrap(), millis }
-    }
-
-    fn memory(&self) -> Memory {
-        let ready = self.process.memory();
-        let body = json!({ "siteKey": "demo", "siteSecret": "demo", "clientAddress": "192.0.2.1" });
-        let challenge = request("POST", "/api/v1/captcha/challenge", &body.to_string());
-        send(self.public, 16, &vec![challenge; 1000]);
-        Memory { ready, used: self.process.memory() }
-    }
-}
-
-fn send(address: SocketAddr, connections: usize, requests: &[Vec<u8>]) {
-    let time = Duration::from_secs(60);
-    Load { address, connections, time, requests, once: true, expected: "", keep: false }.run();
+fn memory(host: &Host) -> Memory {
+    let ready = host.process.memory();
+    let body = json!({ "siteKey": "demo", "siteSecret": "demo", "clientAddress": "192.0.2.1" });
+    let challenge = request("POST", "/api/v1/captcha/challenge", &body.to_string());
+    send(host.public, 16, &vec![challenge; 1000]);
+    Memory { ready, used: host.process.memory() }
 }

@@ -8,6 +8,7 @@ mod models;
 mod openai;
 mod operations;
 mod parity;
+mod probe;
 mod tei;
 
 use bulkhead_tests::{TestHost, models::ToyModel};

@@ -6,6 +6,9 @@
 //! second buffer, so that one wait a layer is enough. Tickets are drawn in order, so whatever one waits for is
 //! being worked on, and one thread alone gets through as well. No vector changes by a bit.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -22,6 +25,7 @@ const LOOKS: usize = 2_000;
 pub(crate) struct Team {
     encoder: Arc<Encoder>,
     ids: Vec<u32>,
+    pooling: Pooling,
     /// Tokens of each block but the last.
     height: usize,
     blocks: Vec<Mutex<Block>>,
@@ -56,7 +60,12 @@ impl Team {
     /// # Errors
     ///
     /// When the text cannot be embedded.
-    pub(crate) fn new(encoder: &Arc<Encoder>, ids: Vec<u32>, threads: usize) -> Result<Self, EmbedError> {
+    pub(crate) fn new(
+        encoder: &Arc<Encoder>,
+        ids: Vec<u32>,
+        pooling: Pooling,
+        threads: usize,
+    ) -> Result<Self, EmbedError> {
         encoder.check(&ids, &[0, ids.len()], encoder.dims())?;
         let height = ids.len().div_ceil(threads.max(1)).next_multiple_of(ROWS);
         let count = ids.len().div_ceil(height);
@@ -64,6 +73,7 @@ impl Team {
         Ok(Self {
             encoder: Arc::clone(encoder),
             ids,
+            pooling,
             height,
             blocks: (0..count).map(|_| Mutex::default()).collect(),
             qkv: [buffers(), buffers()],
@@ -93,7 +103,7 @@ impl Team {
     /// # Errors
     ///
     /// When another thread panicked, or the vector is not finite.
-    pub(crate) fn lead(&self, pooling: Pooling, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
+    pub(crate) fn lead(&self, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
         self.help(scratch);
         if !self.wait(self.tickets()) {
             return Err(EmbedError::Panicked("another thread of this text panicked".to_owned()));
@@ -104,7 +114,7 @@ impl Team {
             rows.extend_from_slice(&block.lock().unwrap_or_else(PoisonError::into_inner).hidden);
         }
         let mut out = vec![0.0; self.encoder.dims()];
-        pooling.pool(&rows, width, &mut out);
+        self.pooling.pool(&rows, width, &mut out);
         if out.iter().all(|x| x.is_finite()) { Ok(out) } else { Err(EmbedError::NotFinite { text: 0 }) }
     }
 

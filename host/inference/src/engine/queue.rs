@@ -1,15 +1,25 @@
 //! What waits for a thread, and which of it comes next.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Failure, Stats, job::Job};
-use crate::model::BATCH_TOKENS;
+use super::{Failure, Input, Stats, job::Job};
+use crate::model::{BATCH_TOKENS, Team};
 
-/// Texts of a request that one thread tokenises in one go: enough to be worth the trip, few enough that a large
-/// request is spread over the threads.
+/// Texts of a request that one thread tokenises in one go, or fewer that have so many bytes: enough to be worth the
+/// trip, few enough that a large request is spread over the threads.
 const PIECE_TEXTS: usize = 32;
+const PIECE_BYTES: usize = 4096;
+
+/// Fewer tokens are not worth a thread: to read the weights costs as much as to multiply so few rows by them.
+const SHARE_TOKENS: usize = 32;
+
+/// A lone text of at least so many tokens is worth several threads.
+const TEAM_TOKENS: usize = 64;
 
 /// How far down the queue a batch looks for more texts of its model.
 const LOOK_AHEAD: usize = 512;
@@ -25,8 +35,10 @@ pub(super) struct Ready {
 pub(super) enum Task {
     /// Turn these texts of a job into ids.
     Tokenize(Arc<Job>, Range<usize>),
-    /// Embed these texts, all of one model.
-    Embed(Vec<Ready>),
+    /// Embed these texts, all of one model; so many other threads have nothing to do.
+    Embed(Vec<Ready>, usize),
+    /// Help another thread with its text.
+    Help(Arc<Team>),
 }
 
 pub(super) struct Queue {
@@ -40,13 +52,19 @@ struct State {
     pieces: VecDeque<(Arc<Job>, Range<usize>)>,
     ready: VecDeque<Ready>,
     ready_tokens: usize,
+    teams: VecDeque<Arc<Team>>,
+    /// Threads that wait for something to do.
+    idle: usize,
+    /// Threads that do not embed: they wait, or tokenise and will come for texts soon.
+    free: usize,
     stopped: bool,
     stats: Stats,
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize) -> Self {
-        Self { capacity, state: Mutex::default(), news: Condvar::new() }
+    pub(super) fn new(capacity: usize, threads: usize) -> Self {
+        let state = State { free: threads, ..State::default() };
+        Self { capacity, state: Mutex::new(state), news: Condvar::new() }
     }
 
     pub(super) fn submit(&self, job: &Arc<Job>) -> Result<(), Failure> {
@@ -65,15 +83,11 @@ impl Queue {
             }
         }
         state.stats.waiting_texts += texts;
-        for start in (0..texts).step_by(PIECE_TEXTS) {
-            let piece = start..texts.min(start + PIECE_TEXTS);
+        for piece in pieces(&job.request.texts) {
             state.pieces.push_back((Arc::clone(job), piece));
         }
         drop(state);
-        match texts {
-            0..=PIECE_TEXTS => self.news.notify_one(),
-            _ => self.news.notify_all(),
-        }
+        self.news.notify_one();
         Ok(())
     }
 
@@ -85,24 +99,40 @@ impl Queue {
                 return None;
             }
             if let Some(task) = state.next() {
+                let more = !(state.pieces.is_empty() && state.ready.is_empty() && state.teams.is_empty());
+                if more && state.idle > 0 {
+                    // Each thread that takes something wakes the next.
+                    self.news.notify_one();
+                }
                 return Some(task);
             }
+            state.idle += 1;
             state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
-    /// Texts that have been tokenised.
+    /// Texts that have been tokenised. This thread comes for some of them itself.
     pub(super) fn ready(&self, texts: Vec<Ready>) {
         let mut state = self.lock();
         state.stats.waiting_texts += texts.len();
         state.ready_tokens += texts.iter().map(|text| text.ids.len()).sum::<usize>();
-        let more_than_one_batch = state.ready_tokens > BATCH_TOKENS;
         state.ready.extend(texts);
-        drop(state);
-        // This thread takes the next batch itself.
-        if more_than_one_batch {
-            self.news.notify_one();
+    }
+
+    /// Asks up to so many idle threads to help.
+    pub(super) fn help(&self, team: &Arc<Team>, threads: usize) {
+        let mut state = self.lock();
+        for _ in 0..threads {
+            state.teams.push_back(Arc::clone(team));
         }
+        drop(state);
+        self.news.notify_one();
+    }
+
+    /// The thread that was given texts has embedded them.
+    pub(super) fn is_free(&self) {
+        self.lock().free += 1;
     }
 
     /// Counts a batch.
@@ -121,11 +151,11 @@ impl Queue {
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopped = true;
-        let waiting = std::mem::take(&mut *state);
-        state.stopped = true;
+        let (pieces, ready) = (std::mem::take(&mut state.pieces), std::mem::take(&mut state.ready));
+        state.stats.waiting_texts = 0;
         drop(state);
-        waiting.pieces.iter().for_each(|(job, _)| job.fail(Failure::Stopped));
-        waiting.ready.iter().for_each(|text| text.job.fail(Failure::Stopped));
+        pieces.iter().for_each(|(job, _)| job.fail(Failure::Stopped));
+        ready.iter().for_each(|text| text.job.fail(Failure::Stopped));
         self.news.notify_all();
     }
 
@@ -134,16 +164,50 @@ impl Queue {
     }
 }
 
-impl State {
-    /// A full batch first, so that the threads do not tokenise far ahead of what they embed; then texts to
-    /// tokenise; then what there is.
-    fn next(&mut self) -> Option<Task> {
-        if self.ready_tokens < BATCH_TOKENS
-            && let Some((job, piece)) = self.next_piece()
-        {
-            return Some(Task::Tokenize(job, piece));
+/// A request's texts in pieces for tokenising.
+fn pieces(texts: &[Input]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, text) in texts.iter().enumerate() {
+        bytes += text.bytes();
+        if bytes >= PIECE_BYTES || index + 1 - start == PIECE_TEXTS || index + 1 == texts.len() {
+            pieces.push(start..index + 1);
+            (start, bytes) = (index + 1, 0);
         }
-        self.next_batch().map(Task::Embed)
+    }
+    pieces
+}
+
+impl State {
+    /// Help where it is waited for; a full batch before more texts to tokenise, so that the threads do not tokenise
+    /// far ahead of what they embed; then what there is.
+    fn next(&mut self) -> Option<Task> {
+        if let Some(team) = self.teams.pop_front() {
+            return Some(Task::Help(team));
+        }
+        let batch = loop {
+            if self.ready_tokens < BATCH_TOKENS
+                && let Some((job, piece)) = self.next_piece()
+            {
+                return Some(Task::Tokenize(job, piece));
+            }
+            match self.next_batch() {
+                Some(batch) => break batch,
+                // All that was looked at has been abandoned: behind it may be more, and there may be room for pieces.
+                None if self.ready.is_empty() && self.pieces.is_empty() => return None,
+                None => {}
+            }
+        };
+        self.free = self.free.saturating_sub(1);
+        let lone_and_long =
+            self.ready.is_empty() && matches!(batch.as_slice(), [text] if text.ids.len() >= TEAM_TOKENS);
+        Some(Task::Embed(batch, if lone_and_long { self.idle } else { 0 }))
+    }
+
+    /// Tokens of the next batch: equal shares for all free threads, in batches of at most [`BATCH_TOKENS`].
+    fn share(&self) -> usize {
+        let batches = self.ready_tokens.div_ceil(BATCH_TOKENS).next_multiple_of(self.free.max(1));
+        self.ready_tokens.div_ceil(batches.max(1)).max(SHARE_TOKENS)
     }
 
     fn next_piece(&mut self) -> Option<(Arc<Job>, Range<usize>)> {
@@ -156,31 +220,33 @@ impl State {
         None
     }
 
-    /// The text that has waited longest, and with it further ones of its model, up to [`BATCH_TOKENS`].
+    /// The text that has waited longest, and with it further ones of its model, up to this thread's share.
     fn next_batch(&mut self) -> Option<Vec<Ready>> {
+        let share = self.share();
         let mut batch: Vec<Ready> = Vec::new();
         let mut tokens = 0;
         let mut index = 0;
-        while index < self.ready.len().min(LOOK_AHEAD) {
+        while tokens < share && index < self.ready.len().min(LOOK_AHEAD) {
             let Some(text) = self.ready.get(index) else { break };
+            let length = text.ids.len();
             let fits = match batch.first() {
                 None => true,
+                // A text of which more than half lies beyond the share is the next thread's.
                 Some(first) => {
-                    Arc::ptr_eq(&first.job.model, &text.job.model) && tokens + text.ids.len() <= BATCH_TOKENS
+                    Arc::ptr_eq(&first.job.model, &text.job.model)
+                        && tokens + length <= BATCH_TOKENS
+                        && tokens + length / 2 <= share
                 }
             };
             if !fits {
                 index += 1;
-                if tokens >= BATCH_TOKENS {
-                    break;
-                }
                 continue;
             }
             let Some(text) = self.ready.remove(index) else { break };
             self.stats.waiting_texts -= 1;
-            self.ready_tokens -= text.ids.len();
+            self.ready_tokens -= length;
             if text.job.is_wanted() {
-                tokens += text.ids.len();
+                tokens += length;
                 batch.push(text);
             }
         }

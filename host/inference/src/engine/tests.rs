@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::model::tests::{faulty, toy};
+use crate::model::Scratch;
+use crate::model::tests::{encoder, faulty, toy};
 
 fn engine(threads: usize, queue_texts: usize) -> Engine {
     Engine::start(EngineOptions { threads, queue_texts }).unwrap()
@@ -11,7 +12,7 @@ fn engine(threads: usize, queue_texts: usize) -> Engine {
 
 fn request(texts: &[&str]) -> Request {
     Request {
-        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        texts: texts.iter().map(|text| Input::Text((*text).to_owned())).collect(),
         options: EmbedOptions::default(),
         deadline: Instant::now() + Duration::from_secs(60),
     }
@@ -30,6 +31,40 @@ fn vectors_come_in_the_order_of_the_texts() {
         assert_eq!(firsts, wanted);
         assert_eq!(engine.stats().waiting_texts, 0);
         assert_eq!((engine.stats().texts, engine.stats().tokens), (203, 203));
+    }
+}
+
+/// However a request is shared out, alone or among others: a vector is its text's alone.
+#[test]
+fn threads_and_company_change_no_bit() {
+    let model = Arc::new(encoder());
+    let words = ["hello", "worlds", "unbelievable", "und", "die", "strassenbahn", "a", "b"];
+    let text =
+        |length: usize| (0..length).map(|at| words[at * 5 % words.len()]).collect::<Vec<_>>().join(" ");
+    let texts: Vec<String> = (1..60).chain([1, 90, 2]).map(text).collect();
+    let wanted: Vec<f32> = texts
+        .iter()
+        .flat_map(|text| {
+            let options = EmbedOptions::default();
+            let ids = model.tokenize(text, &options).unwrap().ids;
+            let mut vector = vec![0.0; model.dims()];
+            model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).unwrap();
+            model.finish(&mut vector, &options).to_vec()
+        })
+        .collect();
+    for threads in [1, 2, 5] {
+        let engine = engine(threads, 10_000);
+        let embed = |texts: &[String]| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            engine.embed(&model, request(&texts)).unwrap()
+        };
+        assert!(embed(&texts).wait().unwrap().vectors == wanted, "{threads} threads");
+        let alone: Vec<_> = texts.iter().map(|text| embed(std::slice::from_ref(text))).collect();
+        let alone = alone.into_iter().flat_map(|pending| pending.wait().unwrap().vectors);
+        assert!(alone.collect::<Vec<_>>() == wanted, "{threads} threads, text by text");
+        // One after the other, so that long texts find idle threads.
+        let lone = texts.iter().flat_map(|text| embed(std::slice::from_ref(text)).wait().unwrap().vectors);
+        assert!(lone.collect::<Vec<_>>() == wanted, "{threads} threads, one after the other");
     }
 }
 
@@ -131,4 +166,28 @@ fn an_engine_that_stops_answers_what_waits() {
     drop(engine);
     let stopped = pending.into_iter().map(Pending::wait).filter(|answer| *answer == Err(Failure::Stopped));
     assert!(stopped.count() > 0);
+}
+
+/// Ids of a caller's own making stand beside texts, and are checked as texts are.
+#[test]
+fn ids_are_embedded_as_they_are() {
+    let (model, engine) = (Arc::new(encoder()), engine(1, 1000));
+    let options = EmbedOptions::default();
+    let ids = model.tokenize("hello world", &options).unwrap().ids;
+    let embed = |texts: Vec<Input>| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        engine.embed(&model, Request { texts, options: EmbedOptions::default(), deadline }).unwrap().wait()
+    };
+    let both = embed(vec![Input::Ids(ids.clone()), Input::Text("hello world".to_owned())]).unwrap();
+    let (one, other) = both.vectors.split_at(both.dims);
+    assert_eq!(one, other);
+    assert_eq!(both.tokens, 2 * ids.len());
+    for (ids, fault) in [
+        (vec![], "text 1: it has no tokens"),
+        (vec![u32::MAX], "it has the token id 4294967295, the vocabulary ends before"),
+        (vec![1; 100_000], "it has 100000 tokens, the limit is"),
+    ] {
+        let failure = embed(vec![Input::Text("hello".to_owned()), Input::Ids(ids)]).unwrap_err();
+        assert!(failure.to_string().contains(fault), "{failure}");
+    }
 }

@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Failure;
 use super::job::Job;
 use super::queue::{Queue, Ready, Task};
+use super::{Failure, Input};
+use crate::error::EmbedError;
 use crate::model::Scratch;
 
 /// Works until the engine stops.
@@ -21,7 +22,12 @@ pub(super) fn run(queue: &Queue) {
                     job.fail(failure);
                 }
             }
-            Task::Embed(texts) => embed(queue, texts, &mut scratch),
+            Task::Embed(texts, idle) => {
+                embed(queue, texts, idle, &mut scratch);
+                queue.is_free();
+            }
+            // What fails here fails the thread that asked for help too, which reports it.
+            Task::Help(team) => drop(guarded(&mut scratch, |scratch| team.help(scratch))),
         }
     }
 }
@@ -44,7 +50,11 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
     let (mut tokens, mut truncated) = (0, 0);
     for index in piece {
         let Some(text) = job.request.texts.get(index) else { return };
-        match job.model.tokenize(text, &job.request.options) {
+        let tokenized = match text {
+            Input::Text(text) => job.model.tokenize(text, &job.request.options),
+            Input::Ids(ids) => job.model.take_ids(ids),
+        };
+        match tokenized {
             Ok(tokenized) => {
                 tokens += tokenized.ids.len();
                 truncated += usize::from(tokenized.truncated);
@@ -57,14 +67,14 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
     if job.model.batches() {
         queue.ready(ready);
     } else {
-        embed(queue, ready, scratch);
+        embed(queue, ready, 0, scratch);
     }
 }
 
-/// Embeds texts of one model. Where that fails for several requests together, each is tried by itself, so that one
-/// of them cannot spoil the others.
-fn embed(queue: &Queue, texts: Vec<Ready>, scratch: &mut Scratch) {
-    let outcome = guarded(scratch, |scratch| batch(queue, &texts, scratch)).flatten();
+/// Embeds texts of one model, one alone with the help of so many idle threads. Where that fails for several requests
+/// together, each is tried by itself, so that one of them cannot spoil the others.
+fn embed(queue: &Queue, texts: Vec<Ready>, idle: usize, scratch: &mut Scratch) {
+    let outcome = guarded(scratch, |scratch| batch(queue, &texts, idle, scratch)).flatten();
     let Err(failure) = outcome else { return };
     let mut jobs: Vec<Vec<Ready>> = Vec::new();
     for text in texts {
@@ -75,11 +85,11 @@ fn embed(queue: &Queue, texts: Vec<Ready>, scratch: &mut Scratch) {
     }
     match jobs.as_slice() {
         [only] => only.iter().take(1).for_each(|text| text.job.fail(failure.clone())),
-        _ => jobs.into_iter().for_each(|job| embed(queue, job, scratch)),
+        _ => jobs.into_iter().for_each(|job| embed(queue, job, 0, scratch)),
     }
 }
 
-fn batch(queue: &Queue, texts: &[Ready], scratch: &mut Scratch) -> Result<(), Failure> {
+fn batch(queue: &Queue, texts: &[Ready], idle: usize, scratch: &mut Scratch) -> Result<(), Failure> {
     let Some(first) = texts.first() else { return Ok(()) };
     let model = &first.job.model;
     let mut offsets = Vec::with_capacity(texts.len() + 1);
@@ -91,8 +101,15 @@ fn batch(queue: &Queue, texts: &[Ready], scratch: &mut Scratch) -> Result<(), Fa
     }
     let started = Instant::now();
     let mut vectors = vec![0.0; texts.len() * model.dims()];
-    let embedded = model.embed(&ids, &offsets, scratch, &mut vectors);
-    embedded.map_err(|error| Failure::Internal(error.to_string()))?;
+    let internal = |error: EmbedError| Failure::Internal(error.to_string());
+    match model.team(&ids, idle + 1).filter(|_| texts.len() == 1) {
+        Some(team) => {
+            let team = Arc::new(team.map_err(internal)?);
+            queue.help(&team, idle);
+            vectors = team.lead(scratch).map_err(internal)?;
+        }
+        None => model.embed(&ids, &offsets, scratch, &mut vectors).map_err(internal)?,
+    }
     let per_token = started.elapsed() / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
     queue.embedded(texts.len(), ids.len());
     for (text, vector) in texts.iter().zip(vectors.chunks_exact_mut(model.dims().max(1))) {

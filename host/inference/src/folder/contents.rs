@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::LoadError;
 use crate::progress::Progress;
+use crate::tensors::shards;
 
 /// Folders nested deeper than this are no model's; also ends a walk through a loop of links.
 const DEPTH: usize = 4;
@@ -61,28 +62,48 @@ fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<ModelFile>) -
 ///
 /// When the file cannot be read.
 pub fn sha256(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
-    let total = fs::metadata(path).map_err(|source| LoadError::read(path, source))?.len();
+    whole(path, &[path.to_path_buf()], progress)
+}
+
+/// The same of a model's weights; several files are read one after the other.
+pub(super) fn weights_sha256(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
+    whole(path, &shards::files(path)?, progress)
+}
+
+fn whole(path: &Path, files: &[PathBuf], progress: &mut dyn Progress) -> Result<String, LoadError> {
+    let length = |path: &PathBuf| {
+        fs::metadata(path).map(|data| data.len()).map_err(|source| LoadError::read(path, source))
+    };
+    let total = files.iter().map(length).sum::<Result<u64, _>>()?;
     progress.start(&format!("check {}", path.file_name().unwrap_or_default().to_string_lossy()), Some(total));
-    let digest = digest(path, progress);
+    let digest = digest_all(files, progress);
     progress.finish();
-    digest
+    digest.map(hex::encode)
 }
 
 /// As [`sha256`], as a part of a longer step.
 pub(super) fn digest(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
-    let failed = |source| LoadError::read(path, source);
-    let mut file = File::open(path).map_err(failed)?;
+    digest_all(&[path.to_path_buf()], progress).map(hex::encode)
+}
+
+/// The SHA-256 of files, one after the other.
+pub(crate) fn digest_all(files: &[PathBuf], progress: &mut dyn Progress) -> Result<[u8; 32], LoadError> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; STEP];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex::encode(digest.finalize())),
-            Ok(count) => {
-                digest.update(buffer.get(..count).unwrap_or_default());
-                progress.advance(count as u64);
+    for path in files {
+        let failed = |source| LoadError::read(path, source);
+        let mut file = File::open(path).map_err(failed)?;
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    digest.update(buffer.get(..count).unwrap_or_default());
+                    progress.advance(count as u64);
+                }
+                Err(source) if source.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(failed(source)),
             }
-            Err(source) if source.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(failed(source)),
         }
     }
+    Ok(digest.finalize().into())
 }

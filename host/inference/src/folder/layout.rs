@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::modules::{self, Module};
 use crate::error::LoadError;
+use crate::tensors::shards::{self, WEIGHTS};
 
 const CONFIG: &str = "config.json";
 pub const SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 const STATIC_FOLDER: &str = "0_StaticEmbedding";
 const TOKENIZER: &str = "tokenizer.json";
-const WEIGHTS: &str = "model.safetensors";
 
 /// The files of a model.
 pub struct Layout {
@@ -19,6 +19,7 @@ pub struct Layout {
     pub base: PathBuf,
     pub config: PathBuf,
     pub tokenizer: PathBuf,
+    /// One file, or the list of several.
     pub weights: PathBuf,
     /// The entries of `modules.json`; `None` without that file.
     pub modules: Option<Vec<Module>>,
@@ -53,7 +54,7 @@ pub fn find(path: &Path) -> Result<Layout, LoadError> {
     for (root, base) in tried {
         let configs = [base.join(CONFIG), root.join(CONFIG), root.join(SENTENCE_TRANSFORMERS)];
         let config = configs.into_iter().find(|config| config.is_file());
-        let (tokenizer, weights) = (base.join(TOKENIZER), base.join(WEIGHTS));
+        let (tokenizer, weights) = (base.join(TOKENIZER), shards::weights(&base));
         if let Some(config) = config
             && tokenizer.is_file()
             && weights.is_file()
@@ -67,12 +68,11 @@ pub fn find(path: &Path) -> Result<Layout, LoadError> {
 
 /// What to say about a folder that holds no whole model.
 fn missing(path: &Path) -> String {
-    let lacking: Vec<_> =
-        [CONFIG, TOKENIZER, WEIGHTS].into_iter().filter(|name| !path.join(name).is_file()).collect();
+    let mut lacking: Vec<_> =
+        [CONFIG, TOKENIZER].into_iter().filter(|name| !path.join(name).is_file()).collect();
+    lacking.extend((!shards::weights(path).is_file()).then_some(WEIGHTS));
     let mut reason = format!("this is no model folder: {} missing", lacking.join(", "));
-    if path.join("model.safetensors.index.json").is_file() {
-        reason += "; weights in several files are not served, join them into model.safetensors";
-    } else if ["pytorch_model.bin", "model.onnx", "onnx"].iter().any(|name| path.join(name).exists()) {
+    if ["pytorch_model.bin", "model.onnx", "onnx"].iter().any(|name| path.join(name).exists()) {
         reason += "; the weights must be stored as safetensors";
     }
     reason

@@ -231,7 +231,7 @@ fn folders_without_a_model() {
     write(folder.path(), "pytorch_model.bin", "");
     assert!(refusal(folder.path()).contains("must be stored as safetensors"));
     write(folder.path(), "model.safetensors.index.json", "");
-    assert!(refusal(folder.path()).contains("several files"));
+    assert!(refusal(folder.path()).contains(": config.json, tokenizer.json missing"));
     assert!(refusal(&folder.path().join("none")).contains("none"));
     assert!(refusal(&folder.path().join("pytorch_model.bin")).contains("no folder"));
 }

@@ -8,6 +8,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::encoder::tests::toy::Toy;
+use crate::tokenizer::toys;
 
 /// Words of the toy model; each one's vector is four numbers made of its id.
 pub(crate) const WORDS: [&str; 14] = [
@@ -51,6 +53,14 @@ pub(crate) fn toy() -> Model {
 pub(crate) fn faulty() -> Model {
     let Model { description, network: Network::Static(model) } = toy() else { panic!() };
     Model { description, network: Network::Faulty { model, panics_at: 12, fails_at: 13 } }
+}
+
+/// An encoder with random weights.
+pub(crate) fn encoder() -> Model {
+    let folder = TempDir::new().unwrap();
+    Toy::default().write(folder.path());
+    std::fs::write(folder.path().join("tokenizer.json"), toys::wordpiece()).unwrap();
+    Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }
 
 fn embed(model: &Model, text: &str, options: &EmbedOptions) -> Vec<f32> {

@@ -8,7 +8,7 @@
 //! has the digest. Any other file is written anew: beside its name, synced, then renamed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
@@ -18,14 +18,15 @@ use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
 use crate::error::LoadError;
+use crate::folder::contents::digest_all;
+use crate::progress::Silent;
+use crate::tensors::shards;
 
 /// Bytes before the image: one page, so that sections keep their alignment.
 pub(super) const HEADER: usize = 4096;
 const MAGIC: [u8; 8] = *b"BHPACKED";
 /// Raised with every change of the layout's meaning or of the quantisation.
 const VERSION: u32 = 1;
-/// Bytes of a piece when a file is digested.
-const PIECE: usize = 1 << 18;
 
 /// Why a file was not written.
 pub(super) enum WriteError {
@@ -38,13 +39,13 @@ pub(super) enum WriteError {
 /// The place of one model's packed weights in a cache folder.
 pub(super) struct Entry {
     path: PathBuf,
-    weights: PathBuf,
+    weights: Vec<PathBuf>,
     fingerprint: [u8; 32],
     stamp: Stamp,
     length: usize,
 }
 
-/// What tells cheaply that a file is the one it was.
+/// What tells cheaply that files are those they were: the sums of their lengths and times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -60,46 +61,22 @@ struct Header {
     length: u64,
 }
 
-/// The sha256 of a file.
-///
-/// # Errors
-///
-/// When it cannot be read.
-pub(super) fn digest(path: &Path) -> Result<[u8; 32], LoadError> {
-    let failed = |source| LoadError::read(path, source);
-    let mut file = File::open(path).map_err(failed)?;
-    let mut hasher = Sha256::new();
-    let mut piece = vec![0; PIECE];
-    loop {
-        let read = file.read(&mut piece).map_err(failed)?;
-        if read == 0 {
-            return Ok(hasher.finalize().into());
-        }
-        hasher.update(piece.get(..read).unwrap_or_default());
-    }
-}
-
 impl Entry {
-    /// The entry for a weight file; named after its path and the element type.
+    /// The entry for a weight file or a list of such; named after its path and the element type.
     ///
     /// # Errors
     ///
-    /// When the weight file cannot be found.
+    /// When a weight file cannot be found.
     pub(super) fn new(cache: &Path, weights: &Path, layout: &Layout) -> Result<Self, LoadError> {
         let failed = |source| LoadError::read(weights, source);
         let real = weights.canonicalize().map_err(failed)?;
-        let data = real.metadata().map_err(failed)?;
-        let time = data.modified().map_err(failed)?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let stamp = Stamp {
-            length: data.len(),
-            seconds: time.as_secs(),
-            nanoseconds: u64::from(time.subsec_nanos()),
-        };
+        let weights = shards::files(weights)?;
+        let stamp = Stamp::of(&weights)?;
         let name = hex::encode(Sha256::digest(real.as_os_str().as_encoded_bytes()));
         let name = format!("{}-{}.packed", name.get(..24).unwrap_or(&name), layout.dtype.name());
         Ok(Self {
             path: cache.join(name),
-            weights: weights.to_path_buf(),
+            weights,
             fingerprint: Sha256::digest(layout.fingerprint()).into(),
             stamp,
             length: layout.length,
@@ -130,7 +107,7 @@ impl Entry {
             return Err("another layout".to_owned());
         }
         if header.stamp != self.stamp {
-            let digest = digest(&self.weights).map_err(|fault| fault.to_string())?;
+            let digest = digest_all(&self.weights, &mut Silent).map_err(|fault| fault.to_string())?;
             if digest != header.digest {
                 return Err("made from other weights".to_owned());
             }
@@ -208,6 +185,21 @@ impl Entry {
         }
         header.resize(HEADER, 0);
         header
+    }
+}
+
+impl Stamp {
+    fn of(files: &[PathBuf]) -> Result<Self, LoadError> {
+        let mut stamp = Self { length: 0, seconds: 0, nanoseconds: 0 };
+        for path in files {
+            let failed = |source| LoadError::read(path, source);
+            let data = path.metadata().map_err(failed)?;
+            let time = data.modified().map_err(failed)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            stamp.length += data.len();
+            stamp.seconds += time.as_secs();
+            stamp.nanoseconds += u64::from(time.subsec_nanos());
+        }
+        Ok(stamp)
     }
 }
 

@@ -9,6 +9,7 @@ mod client;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use std::path::PathBuf;
 
@@ -21,15 +22,17 @@ use super::lock::Lock;
 use crate::error::SourceError;
 use crate::folder::ModelFolder;
 use crate::progress::Progress;
+use crate::tensors::shards::{INDEX as WEIGHTS_INDEX, WEIGHTS};
 
 /// Branch that is meant when no revision is named.
 const MAIN: &str = "main";
 
 /// Files a model may have, in its folder or in a module's.
-const WANTED: [&str; 8] = [
+const WANTED: [&str; 9] = [
     "config.json",
     "config_sentence_transformers.json",
-    "model.safetensors",
+    WEIGHTS,
+    WEIGHTS_INDEX,
     "modules.json",
     "sentence_bert_config.json",
     "special_tokens_map.json",
@@ -127,9 +130,8 @@ pub fn download(
     if !is_commit {
         return Err(model.fault("the hub names no commit"));
     }
-    let files: Vec<_> =
-        listing.siblings.iter().map(|file| file.rfilename.as_str()).filter(|name| is_wanted(name)).collect();
-    if !files.iter().any(|name| name.ends_with("model.safetensors")) {
+    let files = wanted(listing.siblings.iter().map(|file| file.rfilename.as_str()));
+    if !files.iter().any(|name| name.ends_with(WEIGHTS) || name.ends_with(WEIGHTS_INDEX)) {
         return Err(model.fault("it has no model.safetensors; other formats are not served"));
     }
     cache.prepare()?;
@@ -146,6 +148,25 @@ pub fn download(
     Ok(Cached { id: model.id.clone(), commit: listing.sha, folder })
 }
 
+/// The files that are fetched: all that may be of use, but several weight files only where there is not one of all.
+fn wanted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let names: Vec<&str> = names.filter(|name| is_wanted(name)).collect();
+    let one = |folder: &str| names.iter().any(|name| name.strip_prefix(folder) == Some(WEIGHTS));
+    let needed = |name: &&&str| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let several = file == WEIGHTS_INDEX || is_shard(file);
+        !several || !one(name.get(..name.len() - file.len()).unwrap_or_default())
+    };
+    names.iter().filter(needed).copied().collect()
+}
+
+/// `model-00001-of-00005.safetensors`.
+fn is_shard(file: &str) -> bool {
+    let numbers = file.strip_prefix("model-").and_then(|rest| rest.strip_suffix(".safetensors"));
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.and_then(|numbers| numbers.split_once("-of-")).is_some_and(|(n, of)| number(n) && number(of))
+}
+
 /// Whether a file of the hub belongs to what is served: in the model's folder, or in a module's (`1_Pooling`).
 fn is_wanted(name: &str) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
@@ -155,5 +176,5 @@ fn is_wanted(name: &str) -> bool {
             && !class.is_empty()
             && class.bytes().all(|byte| byte.is_ascii_alphanumeric())
     });
-    (folder.is_empty() || module) && WANTED.contains(&file)
+    (folder.is_empty() || module) && (WANTED.contains(&file) || is_shard(file))
 }

@@ -11,6 +11,7 @@ use crate::folder::contents::{ModelFile, contents};
 use crate::folder::provenance::Provenance;
 use crate::folder::{Architecture, Family, ModelFolder, Prompts};
 use crate::progress::Progress;
+use crate::tensors::shards::WEIGHTS;
 
 /// A model's description, for people (by fields) and for programs (as JSON).
 #[derive(Debug, Clone, Serialize)]
@@ -71,6 +72,8 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
             .weights
             .strip_prefix(folder)
             .ok()
+            // A list's digest is not that of the weights it lists.
+            .filter(|name| name.ends_with(WEIGHTS))
             .and_then(|name| record.files.get(name.to_str()?))
             .map(|record| record.sha256.clone()),
         _ => None,

@@ -1,11 +1,9 @@
 //! A table of row vectors, read where it lies in its file, whatever its element type and alignment.
 
-use std::ops::Range;
-
 use safetensors::Dtype;
 
 use crate::error::LoadError;
-use crate::tensors::Tensors;
+use crate::tensors::{Place, Tensors};
 
 /// How many tokens ahead rows are asked from memory. A table of 30 MB is not in the cache, and a row is done
 /// with before the next one has come.
@@ -17,7 +15,7 @@ type Kernel = fn(row: &[u8], weight: f32, out: &mut [f32]);
 /// A table of `[count, dims]` elements.
 pub(super) struct Rows {
     tensors: Tensors,
-    place: Range<usize>,
+    place: Place,
     dtype: Dtype,
     count: usize,
     dims: usize,
@@ -59,7 +57,7 @@ impl Rows {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.place.len()
+        self.tensors.slice(&self.place).len()
     }
 
     /// Adds `weight` times a row to `out` (`[dims]`); `None` if there is no such row.
@@ -70,7 +68,7 @@ impl Rows {
 
     fn row(&self, row: usize) -> Option<&[u8]> {
         let from = row.checked_mul(self.stride)?;
-        self.tensors.slice(self.place.clone()).get(from..from.checked_add(self.stride)?)
+        self.tensors.slice(&self.place).get(from..from.checked_add(self.stride)?)
     }
 
     /// Asks for a row's first KiB; the rest follows by the processor's own prefetching.

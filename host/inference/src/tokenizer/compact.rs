@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 
 use super::added::{Added, Part, Pattern};
 use super::definition::Definition;
+use super::frame::{Frame, Outline};
 use super::lattice::Node;
 use super::packed::Packed;
 use super::reference::guarded;
@@ -21,13 +22,15 @@ use crate::error::LoadError;
 
 /// A tokeniser in compact form.
 pub(super) struct Compact {
-    packed: Packed,
+    packed: Arc<Packed>,
     facts: Facts,
     shape: Shape,
     /// To be found in the text as it is, and in its normalised form.
     added: (Added, Added),
     /// Told apart from other forms by this number.
     number: u32,
+    /// Built when a text needs it.
+    frame: OnceLock<Option<Frame>>,
 }
 
 /// What holds for the tokeniser as a whole, as the first section of the form (JSON).
@@ -43,7 +46,7 @@ pub(super) struct Facts {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Model {
+pub(super) enum Model {
     WordPiece(wordpiece::Parameters),
     Unigram(unigram::Parameters),
 }
@@ -62,6 +65,9 @@ pub(super) struct Scratch {
     pub(super) nodes: Vec<Node>,
     pub(super) cache: WordCache,
 }
+
+/// Number of the section that holds the [`Outline`]: both shapes have four of their own before it.
+const OUTLINE: usize = 5;
 
 /// Working memory above this many bytes of text is given back.
 const KEPT_BYTES: usize = 64 << 10;
@@ -91,6 +97,7 @@ impl Compact {
             model,
         };
         sections.insert(0, serde_json::to_vec(&facts).map_err(|fault| fault.to_string())?);
+        sections.push(serde_json::to_vec(&Outline::new(definition)).map_err(|fault| fault.to_string())?);
         let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
         Self::new(Packed::new(&sections))
     }
@@ -126,7 +133,19 @@ impl Compact {
         };
         let added = (Added::new(facts.added.0.clone()), Added::new(facts.added.1.clone()));
         static NUMBERS: AtomicU32 = AtomicU32::new(1);
-        Ok(Self { packed, facts, shape, added, number: NUMBERS.fetch_add(1, Ordering::Relaxed) })
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { packed: Arc::new(packed), facts, shape, added, number, frame: OnceLock::new() })
+    }
+
+    /// The form for what this one does not cover; `None` if it is damaged.
+    pub(super) fn frame(&self) -> Option<&Frame> {
+        let build = || {
+            let (model, packed) = (self.facts.model.clone(), Arc::clone(&self.packed));
+            Frame::new(self.packed.section(OUTLINE), model, packed, self.facts.id_bounds.0)
+                .inspect_err(|fault| tracing::warn!(fault, "a compact tokeniser does not cover all text"))
+                .ok()
+        };
+        self.frame.get_or_init(build).as_ref()
     }
 
     pub(super) fn facts(&self) -> &Facts {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use base64::Engine;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokenizers::{
@@ -24,6 +24,8 @@ pub(super) struct Definition {
     pub(super) normalizer: Value,
     /// The pre-tokeniser as written; `Null` when absent.
     pub(super) pre_tokenizer: Value,
+    /// The post-processor as written; `Null` when absent.
+    pub(super) post_processor: Value,
     /// The model.
     pub(super) model: Model,
     /// Added tokens in file order, with the ids that the reference gives them.
@@ -87,9 +89,6 @@ impl Definition {
         if file.version.is_some_and(|version| version != "1.0") {
             return Err("version is not 1.0".to_owned());
         }
-        if !charsmaps_fit(&file.normalizer) {
-            return Err("normalizer: a character map is cut off or is no text".to_owned());
-        }
         section::<NormalizerWrapper>("normalizer", &file.normalizer)?;
         section::<TruncationParams>("truncation", &file.truncation)?;
         section::<PaddingParams>("padding", &file.padding)?;
@@ -106,6 +105,7 @@ impl Definition {
         Ok(Self {
             normalizer: file.normalizer,
             pre_tokenizer: file.pre_tokenizer,
+            post_processor: file.post_processor,
             model: file.model,
             added,
             special,
@@ -189,11 +189,15 @@ fn too_many() -> String {
     "more than 2^32 pieces".to_owned()
 }
 
-fn section<T: serde::de::DeserializeOwned>(name: &str, value: &Value) -> Result<Option<T>, String> {
+/// Reads a section by the reference's own type; `None` for `Null`.
+pub(super) fn section<T: DeserializeOwned>(name: &str, value: &Value) -> Result<Option<T>, String> {
+    if !charsmaps_fit(value) {
+        return Err(format!("{name}: a character map is cut off or is no text"));
+    }
     guarded(|| serde_json::from_value(value.clone()).map_err(|fault| format!("{name}: {fault}")))
 }
 
-/// Whether each character map within a normaliser is as long as it says: the reference reserves that much memory
+/// Whether each character map within a section is as long as it says: the reference reserves that much memory
 /// before it looks.
 fn charsmaps_fit(section: &Value) -> bool {
     match section {

@@ -65,6 +65,22 @@ impl<'a> Lattice<'a> {
         }
     }
 
+    /// Hands on the id and the length in bytes of each token of a word.
+    pub(super) fn tokens(&mut self, word: &[u8], mut put: impl FnMut(u32, usize)) {
+        self.fill(word);
+        let mut tokens: Vec<(u32, usize)> = Vec::new();
+        let mut end = word.len();
+        while let Some(node) = self.nodes.get(end).filter(|node| end > 0 && node.start != NOWHERE) {
+            let len = end - node.start as usize;
+            match tokens.last_mut() {
+                Some((id, behind)) if *id == self.unknown && node.id == self.unknown => *behind += len,
+                _ => tokens.push((node.id, len)),
+            }
+            end = node.start as usize;
+        }
+        tokens.into_iter().rev().for_each(|(id, len)| put(id, len));
+    }
+
     #[inline]
     fn fill(&mut self, word: &[u8]) {
         self.nodes.clear();

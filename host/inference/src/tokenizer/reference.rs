@@ -37,15 +37,18 @@ impl Reference {
 
     /// A text's tokens with byte offsets into it.
     pub(super) fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
-        let encoding = guarded(|| self.inner.encode(text, special_tokens).map_err(|fault| fault.to_string()))
-            .map_err(TokenizeError::Reference)?;
-        let spans = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
-        let pieces = encoding.get_ids().iter().zip(encoding.get_tokens());
-        let tokens = pieces.zip(spans);
-        Ok(tokens
-            .map(|((id, piece), (span, special))| token(text, *id, piece, *span, *special == 1))
-            .collect())
+        guarded(|| self.inner.encode(text, special_tokens).map_err(|fault| fault.to_string()))
+            .map(|encoding| tokens(text, &encoding))
+            .map_err(TokenizeError::Reference)
     }
+}
+
+/// The tokens of an encoded text.
+pub(super) fn tokens(text: &str, encoding: &tokenizers::Encoding) -> Vec<Token> {
+    let spans = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
+    let pieces = encoding.get_ids().iter().zip(encoding.get_tokens());
+    let tokens = pieces.zip(spans);
+    tokens.map(|((id, piece), (span, special))| token(text, *id, piece, *span, *special == 1)).collect()
 }
 
 /// One token as text-embeddings-inference reports it: a special token has a text of its own and no place.

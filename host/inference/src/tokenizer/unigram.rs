@@ -8,6 +8,7 @@ use super::definition::{Definition, Vocabulary};
 use super::lattice::Lattice;
 use super::packed::Packed;
 use super::trie;
+use super::word_cache::WordCache;
 pub(super) use parameters::Parameters;
 use parameters::{META, Runs};
 
@@ -167,6 +168,15 @@ pub(super) fn encode(
     }
     run.end();
     Some(())
+}
+
+/// Hands on the id and the length in bytes of each token of one normalised word.
+pub(super) fn word(parameters: &Parameters, packed: &Packed, word: &str, put: impl FnMut(u32, usize)) {
+    let unknown = (parameters.unknown, f64::from_bits(parameters.unknown_score));
+    let (mut nodes, mut cache) = (Vec::new(), WordCache::default());
+    let cache = (&mut cache, 0);
+    Lattice::new(packed.u32s(TRIE), packed.u64s(SCORES), unknown, &mut nodes, cache)
+        .tokens(word.as_bytes(), put);
 }
 
 impl Run<'_> {

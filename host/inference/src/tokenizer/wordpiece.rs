@@ -197,24 +197,54 @@ impl Run<'_> {
     /// Takes the longest piece from the front of the word until nothing is left; `None` when none fits.
     #[inline]
     fn pieces(&mut self) -> Option<()> {
-        let mut word = self.words.get(self.start..)?;
-        let mut root = self.root;
-        loop {
-            let (mut unit, mut longest) = (root, None);
-            for (at, byte) in word.iter().enumerate() {
-                let Some(child) = self.trie.child(unit, *byte) else { break };
-                unit = child;
-                if Trie::ends(unit) {
-                    longest = Some((unit, at + 1));
-                }
+        pieces(self.trie, (self.root, self.continuing), self.words.get(self.start..)?, |id, _| {
+            self.ids.push(id)
+        })
+    }
+}
+
+/// Hands on each piece's id and length in bytes.
+#[inline(always)]
+fn pieces(
+    trie: Trie,
+    (mut root, continuing): (u32, Option<u32>),
+    mut word: &[u8],
+    mut put: impl FnMut(u32, usize),
+) -> Option<()> {
+    loop {
+        let (mut unit, mut longest) = (root, None);
+        for (at, byte) in word.iter().enumerate() {
+            let Some(child) = trie.child(unit, *byte) else { break };
+            unit = child;
+            if Trie::ends(unit) {
+                longest = Some((unit, at + 1));
             }
-            let (unit, len) = longest?;
-            self.ids.push(self.trie.value(unit)?);
-            word = word.get(len..)?;
-            if word.is_empty() {
-                return Some(());
-            }
-            root = self.continuing?;
         }
+        let (unit, len) = longest?;
+        put(trie.value(unit)?, len);
+        word = word.get(len..)?;
+        if word.is_empty() {
+            return Some(());
+        }
+        root = continuing?;
+    }
+}
+
+/// Hands on the id and the length in bytes of each piece of one normalised word.
+pub(super) fn word(parameters: &Parameters, packed: &Packed, word: &str, mut put: impl FnMut(u32, usize)) {
+    let trie = Trie::new(packed.u32s(TRIE));
+    let roots = (trie.root(), trie.child(trie.root(), CONTINUING));
+    let mut found = Vec::new();
+    let fits = word.chars().count() <= parameters.max_chars
+        && pieces(trie, roots, word.as_bytes(), |id, len| found.push((id, len))).is_some();
+    match fits {
+        true => found.into_iter().for_each(|(id, len)| put(id, len)),
+        false => put(parameters.unknown, word.len()),
+    }
+}
+
+impl Parameters {
+    pub(super) fn is_unknown(&self, id: u32) -> bool {
+        self.unknown == id
     }
 }

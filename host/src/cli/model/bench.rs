@@ -6,7 +6,7 @@ use std::{
 };
 
 use bulkhead_inference::{
-    engine::{Engine, EngineOptions, Request},
+    engine::{Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, Model},
 };
 
@@ -53,7 +53,11 @@ pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
             let since = Instant::now();
             while since.elapsed() < TURN {
                 let deadline = Instant::now() + PATIENCE;
-                let request = Request { texts: texts.clone(), options: EmbedOptions::default(), deadline };
+                let request = Request {
+                    texts: texts.iter().cloned().map(Input::Text).collect(),
+                    options: EmbedOptions::default(),
+                    deadline,
+                };
                 tokens += engine.embed(&model, request)?.wait()?.tokens;
                 count += batch;
             }

@@ -124,7 +124,7 @@ fn the_oldest_files_go() {
     let kept = kept();
     let component = Component::from_binary(kept.engine.wasmtime(), EMPTY).unwrap();
     let old = std::time::SystemTime::UNIX_EPOCH;
-    File::options().append(true).open(kept.path()).unwrap().set_modified(old).unwrap();
+    fs::File::options().append(true).open(kept.path()).unwrap().set_modified(old).unwrap();
     for number in 0..FILES {
         kept.cache.store(&component, ComponentDigest::of(&number.to_le_bytes())).unwrap();
     }

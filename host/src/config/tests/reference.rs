@@ -12,7 +12,8 @@ fn label(path: &[String]) -> String {
     match parts.as_slice() {
         ["slots", "captcha", "config", _] => "slots.captcha.config.KEY".to_owned(),
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
-        ["slots", name, rest] if *name != "captcha" => format!("slots.NAME.{rest}"),
+        ["slots", name, rest @ ..] if *name != "captcha" => format!("slots.NAME.{}", rest.join(".")),
+        ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
         ["embedding", "default_prompts", _] => "embedding.default_prompts.KEY".to_owned(),
         ["services", name, rest] if !["captcha", "embedding", "status"].contains(name) => {
             format!("services.NAME.{rest}")

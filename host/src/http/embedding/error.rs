@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     http::{access_log::Served, body::BodyError},
-    services::embedding::Refusal,
+    inference::Refusal,
 };
 
 /// The service's name in logs and metrics.
@@ -107,9 +107,12 @@ impl From<Refusal> for ApiError {
         match refusal {
             Refusal::Invalid(reason) => Self::invalid(reason),
             Refusal::Overloaded => {
-                let message = "too many texts are waiting; ask again";
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
                     .retry_after(RETRY_AFTER_SECONDS)
+            }
+            Refusal::Quota { retry_after } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
+                    .retry_after(retry_after)
             }
             Refusal::Deadline => {
                 Self::unavailable("the request took longer than --request-timeout-seconds allows")

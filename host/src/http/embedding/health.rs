@@ -19,7 +19,7 @@ pub async fn health(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
 
 /// 503 while the default model is missing.
 pub async fn ready(State(state): State<Arc<EmbeddingState>>) -> Response {
-    let status = match state.service.default_model() {
+    let status = match state.service.inference.default_model() {
         Some(_) => StatusCode::OK,
         None => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -27,7 +27,7 @@ pub async fn ready(State(state): State<Arc<EmbeddingState>>) -> Response {
 }
 
 fn report(state: &EmbeddingState) -> Value {
-    let service = &state.service;
+    let service = &state.service.inference;
     let is_ready = service.default_model().is_some();
     let loaded = service
         .models()

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     http::access_log::Served,
-    services::embedding::ServedModel,
+    inference::ServedModel,
     telemetry::{catalog, exposition::Format, metrics::EmbeddingCall},
 };
 

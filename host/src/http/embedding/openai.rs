@@ -16,7 +16,7 @@ use super::{
     request::{JsonObject, OpenAiBody},
     tei::with_headers,
 };
-use crate::services::embedding::{Choice, ServedModel};
+use crate::inference::{Choice, ServedModel};
 
 /// `created` of every model, as the replaced server has it: files say nothing of when a model was made.
 const CREATED: u64 = 1_686_935_002;
@@ -48,7 +48,7 @@ pub async fn embeddings(
     let encoding = checked(&state, &body)?;
     let model = match &body.model {
         None => state.default_model()?,
-        Some(id) => state.service.by_id(id).ok_or_else(|| ApiError::unknown_model(id))?,
+        Some(id) => state.service.inference.by_id(id).ok_or_else(|| ApiError::unknown_model(id))?,
     };
     answer(&state, model, body, encoding).await
 }
@@ -65,7 +65,7 @@ pub async fn embeddings_with(
 
 /// What is wrong with the texts is said before what is wrong with the rest.
 fn checked(state: &EmbeddingState, body: &OpenAiBody) -> Result<Encoding, ApiError> {
-    state.service.check_texts(&body.input.0)?;
+    state.service.inference.check_texts(&body.input.0)?;
     Encoding::of(body.encoding_format.as_deref())
 }
 
@@ -97,7 +97,7 @@ async fn answer(
 
 /// `GET /v1/models`: the default first, then in configured order.
 pub async fn models(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
-    let data: Vec<Value> = state.service.models().map(|model| record(&state, model)).collect();
+    let data: Vec<Value> = state.service.inference.models().map(|model| record(&state, model)).collect();
     Json(json!({ "object": "list", "data": data }))
 }
 
@@ -106,7 +106,7 @@ pub async fn model(
     State(state): State<Arc<EmbeddingState>>,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
-    let model = state.service.by_id(&id).ok_or_else(|| ApiError::no_such_model(&id))?;
+    let model = state.service.inference.by_id(&id).ok_or_else(|| ApiError::no_such_model(&id))?;
     Ok(Json(record(&state, model)))
 }
 

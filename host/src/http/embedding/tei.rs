@@ -22,7 +22,7 @@ use super::{
     observe::ModelLabel,
     request::{Direction, EmbedBody, JsonObject, TokenizeBody, refuse_model_parameter},
 };
-use crate::services::embedding::{Choice, ServedModel};
+use crate::inference::{Choice, ServedModel};
 
 /// How many texts were cut to the model's limit; absent when none was.
 pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
@@ -117,12 +117,12 @@ fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
         "model_type": { "embedding": { "pooling": about.pooling } },
         "served_model_name": model.path_name,
         "prompts": about.prompts,
-        "max_concurrent_requests": state.service.queue_texts(),
+        "max_concurrent_requests": state.service.inference.queue_texts(),
         "max_batch_tokens": BATCH_TOKENS,
         "max_batch_requests": null,
-        "max_client_batch_size": state.service.max_batch_size(),
+        "max_client_batch_size": state.service.inference.max_batch_size(),
         "auto_truncate": true,
-        "tokenization_workers": state.service.threads(),
+        "tokenization_workers": state.service.inference.threads(),
         "version": env!("CARGO_PKG_VERSION"),
         "sha": null,
         "docker_label": null,

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use bulkhead_inference::engine::Embedded;
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
 use super::http::method_label;
@@ -40,6 +41,20 @@ pub struct Spent {
     pub tokenizing: Duration,
     /// Time of its share of batches.
     pub inference: Duration,
+}
+
+impl Spent {
+    /// What these vectors took.
+    pub fn of(embedded: &Embedded) -> Self {
+        Self {
+            texts: embedded.vectors.len() / embedded.dims.max(1),
+            tokens: embedded.tokens,
+            truncated: embedded.truncated,
+            queued: embedded.queued,
+            tokenizing: embedded.tokenizing,
+            inference: embedded.inference,
+        }
+    }
 }
 
 /// Figures of the embedding service.

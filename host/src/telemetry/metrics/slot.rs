@@ -25,6 +25,9 @@ const OUTCOMES: [&str; 9] = [
     "cancelled",
 ];
 
+/// Changes of the versions that answer, there at zero from the start.
+const CHANGES: [&str; 5] = ["swap", "canary", "promote", "rollback", "automatic-rollback"];
+
 /// The families that have a slot label.
 pub(super) struct Families {
     calls: Series<IntCounter, 2>,
@@ -36,6 +39,9 @@ pub(super) struct Families {
     in_flight: Series<Gauge, 1>,
     queue_depth: Series<Gauge, 1>,
     versions: Series<Gauge, 3>,
+    weight: Series<Gauge, 1>,
+    circuit_refused: Series<IntCounter, 1>,
+    rollouts: Series<IntCounter, 2>,
     log_dropped: Series<IntCounter, 1>,
     log_lines: Series<IntCounter, 2>,
 }
@@ -52,6 +58,9 @@ impl Families {
             in_flight: Series::register(&catalog::IN_FLIGHT, registry)?,
             queue_depth: Series::register(&catalog::QUEUE_DEPTH, registry)?,
             versions: Series::register(&catalog::VERSION_INFO, registry)?,
+            weight: Series::register(&catalog::CANDIDATE_WEIGHT, registry)?,
+            circuit_refused: Series::register(&catalog::CIRCUIT_REFUSED, registry)?,
+            rollouts: Series::register(&catalog::ROLLOUTS, registry)?,
             log_dropped: Series::register(&catalog::GUEST_LOG_DROPPED, registry)?,
             log_lines: Series::register(&catalog::GUEST_LOG_LINES, registry)?,
         })
@@ -66,6 +75,9 @@ impl Families {
             memory: self.memory.get([slot]),
             versions: self.versions.clone(),
             answering: Arc::default(),
+            weight: self.weight.get([slot]),
+            circuit_refused: self.circuit_refused.get([slot]),
+            rollouts: CHANGES.map(|change| (change, self.rollouts.get([slot, change]))),
             instantiate: self.instantiate.get([slot]),
             guest: self.guest.get([slot]),
             queue: self.queue.get([slot]),
@@ -93,6 +105,9 @@ pub struct SlotMetrics {
     versions: Series<Gauge, 3>,
     /// Digest and source of the version that answers.
     answering: Arc<Mutex<Option<(String, String)>>>,
+    weight: Gauge,
+    circuit_refused: IntCounter,
+    rollouts: [(&'static str, IntCounter); CHANGES.len()],
     /// Time to make an instance, seconds.
     pub instantiate: Histogram,
     /// Time inside the called export, seconds.
@@ -123,6 +138,23 @@ impl SlotMetrics {
     /// Memory that a call used, bytes.
     pub fn memory_high_water(&self, bytes: usize) {
         self.memory.raise(bytes as u64);
+    }
+
+    /// A candidate's share of the calls from now on, percent.
+    pub fn weight(&self, percent: u8) {
+        self.weight.set(percent.into());
+    }
+
+    /// Counts a call that was kept from a failing component.
+    pub fn circuit_refused(&self) {
+        self.circuit_refused.inc();
+    }
+
+    /// Counts a change of the versions that answer.
+    pub fn rollout(&self, change: &str) {
+        if let Some((_, changes)) = self.rollouts.iter().find(|(name, _)| *name == change) {
+            changes.inc();
+        }
     }
 
     /// The version that answers from now on, in place of the one before.

@@ -17,6 +17,16 @@ const COMPONENTS: &[(&str, &[&str])] = &[
             "wasi:random/random@0.2.12",
         ],
     ),
+    (
+        "embed-probe",
+        &[
+            "bulkhead:host/embeddings@0.1.0",
+            "wasi:nn/errors@0.2.0-rc-2024-10-28",
+            "wasi:nn/graph@0.2.0-rc-2024-10-28",
+            "wasi:nn/inference@0.2.0-rc-2024-10-28",
+            "wasi:nn/tensor@0.2.0-rc-2024-10-28",
+        ],
+    ),
     ("status", &["bulkhead:host/appointments@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
 ];
 

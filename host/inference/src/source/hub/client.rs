@@ -1,16 +1,15 @@
 //! The few requests that a download needs.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::Path;
+use std::fs;
+use std::io::Read;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use super::cache::Cache;
+use super::unfinished::Unfinished;
 use super::{HubModel, HubSettings};
 use crate::error::SourceError;
 use crate::progress::Progress;
@@ -21,10 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const REDIRECTS: usize = 5;
 /// Largest list of files that is read, in bytes.
 const LISTING_LIMIT: u64 = 16 << 20;
-/// Largest file that is fetched, in bytes.
-const FILE_LIMIT: u64 = 8 << 30;
-/// Bytes copied at a time.
-const STEP: usize = 256 << 10;
 
 /// A connection to the hub on behalf of one model.
 pub struct Client<'a> {
@@ -37,7 +32,10 @@ pub struct Client<'a> {
 struct Answer {
     response: Response<Body>,
     etag: Option<String>,
+    /// Of the whole file.
     size: Option<u64>,
+    /// The byte of the file that the answer begins with.
+    start: u64,
 }
 
 impl<'a> Client<'a> {
@@ -69,7 +67,7 @@ impl<'a> Client<'a> {
         let HubModel { id, revision } = self.model;
         let revision = revision.replace('/', "%2F");
         let url = format!("{}/api/models/{id}/revision/{revision}", self.settings.endpoint);
-        let mut answer = self.get(&url)?;
+        let mut answer = self.get(&url, 0)?;
         let mut text = Vec::new();
         let reader = answer.response.body_mut().as_reader();
         reader
@@ -89,7 +87,7 @@ impl<'a> Client<'a> {
         progress: &mut dyn Progress,
     ) -> Result<(), SourceError> {
         let url = format!("{}/{}/resolve/{commit}/{name}", self.settings.endpoint, self.model.id);
-        let answer = self.get(&url)?;
+        let answer = self.get(&url, 0)?;
         // The entity tag names the blob: the SHA-256 of large files, git's digest of small ones.
         let is_digest = |etag: &String| {
             matches!(etag.len(), 40 | 64) && etag.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -102,67 +100,33 @@ impl<'a> Client<'a> {
         if blob.is_file() {
             return cache.link(commit, name, &blob);
         }
-        let unfinished = cache.blob(&format!("{etag}.{}.incomplete", std::process::id()));
-        progress.start(&format!("download {name}"), answer.size);
-        let copied = self.copy(answer.response, name, &unfinished, progress);
+        let digest = (etag.len() == 64).then_some(etag.as_str());
+        let (path, size) = (cache.blob(&format!("{etag}.bulkhead.incomplete")), answer.size);
+        let file = Unfinished { model: self.model, name, path, size, digest };
+        let start = file.resumable();
+        progress.start(&format!("download {name}"), size);
+        let resumed = if start > 0 { Some(self.get(&url, start)?) } else { None };
+        let fetched = match resumed.filter(|answer| answer.start == start) {
+            Some(rest) => file.append(rest.response, start, progress),
+            None => file.append(answer.response, 0, progress),
+        };
         progress.finish();
-        let checked = copied.and_then(|(size, digest)| {
-            if answer.size.is_some_and(|expected| expected != size) {
-                let reason = format!("`{name}` broke off after {size} of {} bytes", answer.size.unwrap_or(0));
-                return Err(self.model.fault(reason));
-            }
-            if etag.len() == 64 && digest != etag {
-                return Err(SourceError::Digest {
-                    path: unfinished.clone(),
-                    expected: etag.clone(),
-                    found: digest,
-                });
-            }
-            fs::rename(&unfinished, &blob).map_err(|source| SourceError::write(&blob, source))
-        });
-        if checked.is_err() {
-            // The error tells what went wrong; a file that is not there needs no removing.
-            let _ = fs::remove_file(&unfinished);
-        }
-        checked?;
+        fetched?;
+        fs::rename(&file.path, &blob).map_err(|source| SourceError::write(&blob, source))?;
         cache.link(commit, name, &blob)
     }
 
-    fn copy(
-        &self,
-        response: Response<Body>,
-        name: &str,
-        path: &Path,
-        progress: &mut dyn Progress,
-    ) -> Result<(u64, String), SourceError> {
-        let failed = |source| SourceError::write(path, source);
-        let mut out = File::create(path).map_err(failed)?;
-        let mut body = response.into_body().into_with_config().limit(FILE_LIMIT).reader();
-        let (mut size, mut digest, mut buffer) = (0, Sha256::new(), vec![0; STEP]);
-        loop {
-            let count = body.read(&mut buffer).map_err(|source| {
-                self.model.fault(format!("`{name}` broke off after {size} bytes: {source}"))
-            })?;
-            let bytes = buffer.get(..count).unwrap_or_default();
-            if bytes.is_empty() {
-                break;
-            }
-            out.write_all(bytes).map_err(failed)?;
-            digest.update(bytes);
-            size += count as u64;
-            progress.advance(count as u64);
-        }
-        out.sync_all().map_err(failed)?;
-        Ok((size, hex::encode(digest.finalize())))
-    }
-
-    fn get(&self, url: &str) -> Result<Answer, SourceError> {
+    /// Asks for a file, from a byte on if the server can.
+    fn get(&self, url: &str, start: u64) -> Result<Answer, SourceError> {
         let mut url = url.to_owned();
         let (mut etag, mut size) = (None, None);
         for _ in 0..=REDIRECTS {
             let mut request = self.agent.get(&url).header("Accept-Encoding", "identity");
             if let Some(token) = self.settings.token.as_ref().filter(|_| self.is_own(&url)) {
                 request = request.header("Authorization", format!("Bearer {token}"));
+            }
+            if start > 0 {
+                request = request.header("Range", format!("bytes={start}-"));
             }
             let response = request
                 .call()
@@ -175,7 +139,13 @@ impl<'a> Client<'a> {
             match status {
                 200 => {
                     size = size.or_else(|| header("content-length").and_then(|size| size.parse().ok()));
-                    return Ok(Answer { response, etag, size });
+                    return Ok(Answer { response, etag, size, start: 0 });
+                }
+                206 if start > 0 => {
+                    let range = header("content-range").and_then(|range| range.strip_prefix("bytes "));
+                    let first = range.and_then(|range| range.split('-').next()?.parse().ok());
+                    let start = first.ok_or_else(|| self.model.fault("a part of a file has no range"))?;
+                    return Ok(Answer { response, etag, size, start });
                 }
                 301 | 302 | 303 | 307 | 308 => {
                     let place =

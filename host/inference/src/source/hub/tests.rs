@@ -179,10 +179,42 @@ fn altered_and_cut_files_are_refused() {
         assert!(fault.contains(part), "expected {part}: {fault}");
         assert_eq!(find_cached(&toy("org/toy"), &settings), None);
         let blobs = fs::read_dir(cache.path().join("models--org--toy/blobs")).unwrap();
-        let unfinished =
-            blobs.filter(|blob| blob.as_ref().unwrap().file_name().to_string_lossy().contains("incomplete"));
-        assert_eq!(unfinished.count(), 0);
+        let mut unfinished = blobs.map(|blob| blob.unwrap().file_name().into_string().unwrap());
+        let kept = unfinished.any(|name| name.contains("incomplete"));
+        assert_eq!(kept, part == "broke off", "what is not wrong is kept for another attempt");
     }
+}
+
+#[test]
+fn a_download_goes_on_where_it_broke_off() {
+    let weights = model_files().pop().unwrap().1;
+    let path = format!("/org/toy/resolve/{COMMIT}/model.safetensors");
+    let digest = sha256(&weights);
+    let page = || Page::ok(&weights).header("ETag", &digest);
+    // The second attempt meets a server that sends parts, and one that does not.
+    for second in [page().in_parts(), page()] {
+        let (hub, _storage) = hub();
+        let cache = TempDir::new().unwrap();
+        let settings = settings(&hub, &cache);
+        hub.page(&path, page().cut(50));
+        assert!(download(&toy("org/toy"), &settings, &mut Silent).is_err());
+        hub.page(&path, second);
+        let cached = download(&toy("org/toy"), &settings, &mut Silent).unwrap();
+        assert_eq!(fs::read(cached.folder.join("model.safetensors")).unwrap(), weights);
+        let asked = hub.requests().into_iter().filter(|request| request.path == path);
+        assert_eq!(asked.filter_map(|request| request.start).collect::<Vec<_>>(), [50]);
+    }
+    // What was left is not what it should be: found out, and fetched anew the time after.
+    let (hub, _storage) = hub();
+    let cache = TempDir::new().unwrap();
+    let settings = settings(&hub, &cache);
+    hub.page(&path, page().in_parts());
+    let blobs = cache.path().join("models--org--toy/blobs");
+    fs::create_dir_all(&blobs).unwrap();
+    fs::write(blobs.join(format!("{digest}.bulkhead.incomplete")), [7; 50]).unwrap();
+    let fault = download(&toy("org/toy"), &settings, &mut Silent).unwrap_err().to_string();
+    assert!(fault.contains("not the pinned"), "{fault}");
+    assert!(download(&toy("org/toy"), &settings, &mut Silent).is_ok());
 }
 
 #[test]
@@ -237,6 +269,20 @@ fn wanted_files() {
     ] {
         assert!(!is_wanted(name), "{name}");
     }
+}
+
+#[test]
+fn weights_in_several_files_are_wanted_where_there_is_not_one() {
+    let shards = [
+        "config.json",
+        WEIGHTS_INDEX,
+        "model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors",
+    ];
+    let others = ["model-1-of.safetensors", "model-a-of-b.safetensors", "openvino_model-1-of-2.safetensors"];
+    assert_eq!(wanted(shards.into_iter().chain(others)), shards);
+    assert_eq!(wanted(shards.into_iter().chain([WEIGHTS])), ["config.json", WEIGHTS]);
+    assert_eq!(wanted(shards.into_iter().chain(["0_X/model.safetensors"])).len(), 5);
 }
 
 #[test]

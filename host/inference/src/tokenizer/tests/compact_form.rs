@@ -32,6 +32,7 @@ fn a_mapped_form_answers_as_the_built_one_and_loads_no_reference() {
             for tokenizer in parts.iter().chain([&mapped]) {
                 assert_eq!(ids(tokenizer, TEXT, options), wanted);
                 assert_eq!(tokenizer.compact_bytes(), built.compact_bytes());
+                assert_eq!(tokenizer.tokens(TEXT, true).unwrap(), built.tokens(TEXT, true).unwrap());
                 assert_eq!(tokenizer.unknown_id(), built.unknown_id());
                 assert_eq!(tokenizer.id_bound(true), built.id_bound(true));
                 assert!(!tokenizer.reference_loaded());
@@ -84,6 +85,9 @@ fn a_damaged_form_is_refused_or_harmless() {
                 Ok(tokenizer) => {
                     let mut ids = Vec::new();
                     let _ = tokenizer.encode(TEXT, ALL, &mut ids);
+                    if let Ok(tokens) = tokenizer.tokens(TEXT, true) {
+                        ids.extend(tokens.iter().filter(|token| !token.special).map(|token| token.id));
+                    }
                     assert!(ids.iter().all(|id| *id < tokenizer.id_bound(true)));
                 }
             }

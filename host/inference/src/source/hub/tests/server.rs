@@ -13,11 +13,12 @@ pub struct Page {
     headers: Vec<(String, String)>,
     body: Vec<u8>,
     sent: usize,
+    ranges: bool,
 }
 
 impl Page {
     pub fn ok(body: &[u8]) -> Self {
-        Self { status: 200, headers: Vec::new(), body: body.to_vec(), sent: body.len() }
+        Self { status: 200, headers: Vec::new(), body: body.to_vec(), sent: body.len(), ranges: false }
     }
 
     pub fn status(status: u16) -> Self {
@@ -40,11 +41,26 @@ impl Page {
     }
 }
 
+impl Page {
+    /// Sends parts of the body when asked for.
+    pub fn in_parts(self) -> Self {
+        Self { ranges: true, ..self }
+    }
+
+    fn from(&self, start: usize) -> Self {
+        let (size, body) = (self.body.len(), self.body[start..].to_vec());
+        let part = Self { status: 206, sent: body.len(), body, ..self.clone() };
+        part.header("Content-Range", &format!("bytes {start}-{}/{size}", size - 1))
+    }
+}
+
 /// A request that was received.
 #[derive(Clone)]
 pub struct Request {
     pub path: String,
     pub authorization: Option<String>,
+    /// The first byte asked for.
+    pub start: Option<usize>,
 }
 
 #[derive(Default)]
@@ -87,19 +103,24 @@ fn answer(mut stream: TcpStream, shared: &Mutex<Shared>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(first) = lines.next() else { return };
     let path = first.split(' ').nth(1).unwrap().split('?').next().unwrap().to_owned();
-    let mut authorization = None;
+    let (mut authorization, mut start) = (None, None);
     for line in lines.by_ref().take_while(|line| !line.is_empty()) {
-        if let Some((name, value)) = line.split_once(": ")
-            && name.eq_ignore_ascii_case("authorization")
-        {
-            authorization = Some(value.to_owned());
+        match line.to_ascii_lowercase().split_once(": ") {
+            Some(("authorization", _)) => {
+                authorization = line.split_once(": ").map(|(_, value)| value.to_owned())
+            }
+            Some(("range", range)) => {
+                start = range.strip_prefix("bytes=").and_then(|range| range.strip_suffix('-')?.parse().ok());
+            }
+            _ => {}
         }
     }
     let page = {
         let mut shared = shared.lock().unwrap();
-        shared.requests.push(Request { path: path.clone(), authorization });
+        shared.requests.push(Request { path: path.clone(), authorization, start });
         shared.pages.get(&path).cloned().unwrap_or_else(|| Page::status(404))
     };
+    let page = if let Some(start) = start.filter(|_| page.ranges) { page.from(start) } else { page };
     let mut head =
         format!("HTTP/1.1 {} X\r\nContent-Length: {}\r\nConnection: close\r\n", page.status, page.body.len());
     for (name, value) in &page.headers {

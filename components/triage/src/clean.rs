@@ -1,0 +1,66 @@
+//! From what a mail programme sent to what its writer said.
+//!
+//! Quoted mails, signatures, disclaimers, salutations and the header lines of forwarded mails say little about
+//! a request and a lot about somebody else's. Rules that find them are plain lists of the words that German and
+//! English mail programmes and writers use; where taking all of that out would leave nothing, the text stays.
+
+mod closing;
+mod html;
+mod quotes;
+mod salutation;
+#[cfg(test)]
+mod tests;
+
+/// A ticket's text without what its writer did not write.
+///
+/// HTML becomes plain text first; paragraphs stay apart by one empty line. A text of nothing but quotes or
+/// signatures comes back whole: better a noisy text than none.
+pub fn clean(text: &str) -> String {
+    let whole = plain(text);
+    let own = quotes::remove(&whole);
+    let own = closing::remove(&own);
+    let own = tidy(salutation::remove(&own));
+    if own.is_empty() { whole } else { own }
+}
+
+/// `text` as plain text with nothing taken out: HTML rendered, line ends and spaces made alike.
+pub fn plain(text: &str) -> String {
+    if html::is_html(text) { tidy(&html::render(text)) } else { tidy(text) }
+}
+
+/// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing.
+fn tidy(text: &str) -> String {
+    let text: String = text.replace("\r\n", "\n").chars().filter_map(visible).collect();
+    let mut tidied = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() {
+            empty += 1;
+            continue;
+        }
+        if !tidied.is_empty() {
+            tidied.push_str(if empty > 0 { "\n\n" } else { "\n" });
+        }
+        empty = 0;
+        tidied.push_str(line);
+    }
+    tidied
+}
+
+/// Spaces of all widths become one kind; soft hyphens, marks of direction and other controls vanish.
+fn visible(character: char) -> Option<char> {
+    match character {
+        '\n' => Some('\n'),
+        '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{feff}' => None,
+        space if space.is_whitespace() => Some(' '),
+        control if control.is_control() => None,
+        other => Some(other),
+    }
+}
+
+/// Whether `line` begins with `start`, letters of either case.
+fn begins(line: &str, start: &str) -> bool {
+    let mut line = line.chars().flat_map(char::to_lowercase);
+    start.chars().flat_map(char::to_lowercase).all(|letter| line.next() == Some(letter))
+}

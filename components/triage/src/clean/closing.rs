@@ -1,0 +1,125 @@
+//! The words a letter ends with, the signature below them, and disclaimers.
+
+use super::begins;
+
+/// Words that end a letter. A line that begins with them and little more ends the text.
+const CLOSINGS: [&str; 41] = [
+    "Mit freundlichen Grüßen",
+    "Mit freundlichen Grüssen",
+    "Mit freundlichem Gruß",
+    "Mit freundlichen Gruessen",
+    "Freundliche Grüße",
+    "Freundliche Grüsse",
+    "Mit besten Grüßen",
+    "Beste Grüße",
+    "Viele Grüße",
+    "Viele Grüsse",
+    "Viele liebe Grüße",
+    "Liebe Grüße",
+    "Liebe Grüsse",
+    "Schöne Grüße",
+    "Herzliche Grüße",
+    "Hochachtungsvoll",
+    "Grüße",
+    "Gruß",
+    "Grüßle",
+    "MfG",
+    "LG",
+    "VG",
+    "Danke und Gruß",
+    "Vielen Dank und",
+    "Mit bestem Dank",
+    "Vielen Dank im Voraus",
+    "Vielen Dank",
+    "Danke im Voraus",
+    "Besten Dank",
+    "Danke",
+    "Kind regards",
+    "Best regards",
+    "Warm regards",
+    "Regards",
+    "Best wishes",
+    "Yours sincerely",
+    "Yours faithfully",
+    "Sincerely",
+    "Thanks",
+    "Thank you",
+    "Cheers",
+];
+/// Beginnings of what companies and telephones add below a mail.
+const DISCLAIMERS: [&str; 15] = [
+    "Diese E-Mail enthält vertrauliche",
+    "Diese E-Mail kann vertrauliche",
+    "Diese Nachricht enthält vertrauliche",
+    "Diese Nachricht ist vertraulich",
+    "Der Inhalt dieser E-Mail",
+    "Bitte denken Sie an die Umwelt",
+    "This e-mail is confidential",
+    "This email is confidential",
+    "This message is confidential",
+    "This e-mail and any",
+    "This email and any",
+    "The information contained in this",
+    "Please consider the environment",
+    "Confidentiality notice",
+    "Vertraulichkeitshinweis",
+];
+/// Lines that telephones and mail services add.
+const ADVERTISEMENTS: [&str; 8] = [
+    "Von meinem iPhone gesendet",
+    "Von meinem iPad gesendet",
+    "Gesendet mit der",
+    "Gesendet von ",
+    "Sent from my",
+    "Diese Nachricht wurde von meinem",
+    "Get Outlook for",
+    "Outlook für",
+];
+/// What follows the closing words on their line is a name: at most as long as this, characters.
+const LONGEST_NAME: usize = 40;
+/// A signature has at most as many lines; a longer rest is text.
+const LONGEST_SIGNATURE: usize = 14;
+
+/// `text` up to the words that end it; lines that begin with "PS" stay.
+pub(super) fn remove(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    if let Some(start) =
+        lines.iter().position(|line| any_begins(&DISCLAIMERS, line)).filter(|start| *start > 0)
+    {
+        lines.truncate(start);
+    }
+    lines.retain(|line| !any_begins(&ADVERTISEMENTS, line));
+    let end = lines.iter().enumerate().position(|(at, line)| {
+        at > 0 && lines.len() - at <= LONGEST_SIGNATURE && (line.trim_end() == "--" || is_closing(line))
+    });
+    let (body, rest) = lines.split_at(end.unwrap_or(lines.len()));
+    let afterwords = rest.iter().copied().filter(|line| begins(line, "PS") || begins(line, "P.S."));
+    let mut kept: Vec<&str> = body.iter().copied().chain(afterwords).collect();
+    if end.is_none()
+        && let Some(last) = kept.last_mut()
+    {
+        *last = without_closing(last);
+    }
+    kept.join("\n")
+}
+
+fn any_begins(starts: &[&str], line: &str) -> bool {
+    starts.iter().any(|start| begins(line.trim_start(), start))
+}
+
+/// Closing words and at most a name.
+fn is_closing(line: &str) -> bool {
+    let line = line.trim();
+    let rest = |words: &&&str| line.chars().count() - words.chars().count();
+    CLOSINGS.iter().filter(|words| begins(line, words)).any(|words| {
+        let whole = !line.chars().nth(words.chars().count()).is_some_and(char::is_alphanumeric);
+        whole && rest(&words) <= LONGEST_NAME && !line.contains('?')
+    })
+}
+
+/// The last line of a letter written in one piece, without a last sentence of closing words.
+fn without_closing(line: &str) -> &str {
+    let ends = line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    let starts = ends.filter_map(|end| Some((end, line.get(end..)?)));
+    starts.into_iter().find(|(_, last)| is_closing(last)).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+}

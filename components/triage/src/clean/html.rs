@@ -1,0 +1,156 @@
+//! HTML as plain text.
+
+use html5gum::{DefaultEmitter, State, Token, Tokenizer};
+
+/// Elements that begin on a line of their own.
+const BLOCKS: &[&[u8]] = &[
+    b"address",
+    b"article",
+    b"aside",
+    b"blockquote",
+    b"center",
+    b"dd",
+    b"div",
+    b"dl",
+    b"dt",
+    b"fieldset",
+    b"figure",
+    b"footer",
+    b"form",
+    b"h1",
+    b"h2",
+    b"h3",
+    b"h4",
+    b"h5",
+    b"h6",
+    b"header",
+    b"hr",
+    b"li",
+    b"main",
+    b"nav",
+    b"ol",
+    b"p",
+    b"pre",
+    b"section",
+    b"table",
+    b"tr",
+    b"ul",
+];
+/// Blocks with an empty line before them.
+const PARAGRAPHS: &[&[u8]] =
+    &[b"blockquote", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6", b"ol", b"p", b"table", b"ul"];
+/// Elements whose text is not shown; html5gum leaves it to its user to read these up to their end tags.
+const HIDDEN: &[&[u8]] = &[b"script", b"style", b"title", b"template", b"noscript"];
+/// Tags that give an HTML body away; one of them is enough.
+const TELLING: [&str; 12] = [
+    "<html",
+    "<body",
+    "<div",
+    "<p>",
+    "<p ",
+    "<br",
+    "<span",
+    "<table",
+    "<ul",
+    "<!doctype",
+    "<blockquote",
+    "<a href",
+];
+
+/// Whether `text` is HTML rather than plain text that mentions `<` somewhere.
+pub(super) fn is_html(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    TELLING.iter().any(|tag| lower.contains(tag))
+}
+
+/// What a reader sees of `html`. Quoted mails (`blockquote`) get the `>` of plain-text mails before each line.
+pub(super) fn render(html: &str) -> String {
+    let mut page = Page::default();
+    let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
+    while let Some(Ok(token)) = tokens.next() {
+        match token {
+            Token::StartTag(tag) => {
+                if HIDDEN.contains(&tag.name.as_slice()) && !tag.self_closing {
+                    page.hidden += 1;
+                }
+                if matches!(tag.name.as_slice(), b"script" | b"style") {
+                    // Their text is no markup, whatever it looks like.
+                    tokens.set_state(State::RawText);
+                }
+                page.open(&tag.name);
+            }
+            Token::EndTag(tag) => page.close(&tag.name),
+            Token::String(text) => page.write(&String::from_utf8_lossy(&text)),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        }
+    }
+    page.text
+}
+
+/// The text so far and where it stands.
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// Elements open whose text is not shown.
+    hidden: usize,
+    /// Quotes open.
+    quotes: usize,
+}
+
+impl Page {
+    fn open(&mut self, name: &[u8]) {
+        if PARAGRAPHS.contains(&name) {
+            self.break_line();
+            self.text.push('\n');
+        }
+        match name {
+            b"blockquote" => self.quotes += 1,
+            b"br" => self.text.push('\n'),
+            b"td" | b"th" => self.text.push(' '),
+            _ if BLOCKS.contains(&name) => self.break_line(),
+            _ => {}
+        }
+        if name == b"li" {
+            self.write("- ");
+        }
+    }
+
+    fn close(&mut self, name: &[u8]) {
+        if HIDDEN.contains(&name) {
+            self.hidden = self.hidden.saturating_sub(1);
+        }
+        if name == b"blockquote" {
+            self.quotes = self.quotes.saturating_sub(1);
+        }
+        if BLOCKS.contains(&name) {
+            self.break_line();
+        }
+        if PARAGRAPHS.contains(&name) {
+            self.text.push('\n');
+        }
+    }
+
+    /// Runs of spaces and line ends are one space in HTML.
+    fn write(&mut self, text: &str) {
+        if self.hidden > 0 {
+            return;
+        }
+        for character in text.chars() {
+            let at_start = self.text.is_empty() || self.text.ends_with('\n');
+            if !character.is_whitespace() {
+                if at_start && self.quotes > 0 {
+                    self.text.push_str("> ");
+                }
+                self.text.push(character);
+            } else if !at_start && !self.text.ends_with(' ') {
+                self.text.push(' ');
+            }
+        }
+    }
+
+    fn break_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+}

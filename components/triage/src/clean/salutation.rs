@@ -1,0 +1,66 @@
+//! The words a letter begins with.
+
+use super::begins;
+
+/// Beginnings of salutations, the longer before those that begin them.
+const SALUTATIONS: [&str; 30] = [
+    "Sehr geehrte Damen und Herren",
+    "Sehr geehrte",
+    "Sehr geehrter",
+    "Guten Tag",
+    "Guten Morgen",
+    "Guten Abend",
+    "Grüß Gott",
+    "Gruess Gott",
+    "Servus",
+    "Moin",
+    "Hallöchen",
+    "Hallo",
+    "Liebes",
+    "Liebe",
+    "Lieber",
+    "Hi",
+    "Hey",
+    "Dear Sir or Madam",
+    "Dear Sirs",
+    "Dear",
+    "Good morning",
+    "Good afternoon",
+    "Good evening",
+    "Good day",
+    "Hello",
+    "To whom it may concern",
+    "Greetings",
+    "Tach",
+    "Werte",
+    "Ladies and Gentlemen",
+];
+/// A salutation with the name of whom it greets is at most as long as this, characters.
+const LONGEST: usize = 60;
+/// What ends a salutation.
+const ENDS: [char; 6] = [',', '!', '.', ':', ';', '\n'];
+
+/// `text` without the salutations it begins with.
+pub(super) fn remove(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(shorter) = without_first(rest) {
+        rest = shorter;
+    }
+    rest
+}
+
+/// A salutation counts when it ends soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße
+/// an die Kollegin, die …".
+fn without_first(text: &str) -> Option<&str> {
+    let words = SALUTATIONS.iter().find(|words| {
+        begins(text, words) && !text.chars().nth(words.chars().count()).is_some_and(char::is_alphanumeric)
+    })?;
+    let length = words.chars().count();
+    let (end, _) =
+        text.char_indices().skip(length).take(LONGEST).find(|(_, letter)| ENDS.contains(letter))?;
+    let named = text.get(..end)?.split_whitespace().count();
+    // At most "Sehr geehrte Frau Dr. von Müller" more than the words themselves.
+    let most = words.split_whitespace().count() + 4;
+    let rest = text.get(end..)?.trim_start_matches(ENDS).trim_start();
+    (named <= most && !rest.is_empty()).then_some(rest)
+}

@@ -1,0 +1,95 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::*;
+
+#[test]
+fn a_letter_keeps_what_it_asks() {
+    let letter = "Sehr geehrte Damen und Herren,\r\n\r\nunsere Tonne wurde nicht geleert.\u{a0}\r\nBirkenweg 14.\r\n\r\n\r\n\r\n\
+                  Mit freundlichen Grüßen\r\nPetra Vogel\r\nTel. 0171 2345678";
+    assert_eq!(clean(letter), "unsere Tonne wurde nicht geleert.\nBirkenweg 14.");
+    assert_eq!(
+        clean("Hallo liebes Team, der Ausweis ist weg. Danke und Gruß, Thomas Lang"),
+        "der Ausweis ist weg."
+    );
+    assert_eq!(
+        clean("Dear team,\n\nmy dog died.\n\nKind regards\nP. Novak\n\nPS: the tag is lost"),
+        "my dog died.\n\nPS: the tag is lost"
+    );
+}
+
+#[test]
+fn quoted_mails_go() {
+    let german = "Danke, aber die Tonne ist wieder voll.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n> Guten Tag,\n> wir kommen.\n";
+    assert_eq!(clean(german), "Danke, aber die Tonne ist wieder voll.");
+    let english = "Still no passport.\n\nOn Mon, 2 Mar 2026 at 09:14, Office <o@city.example> wrote:\n> We will be in touch.";
+    assert_eq!(clean(english), "Still no passport.");
+    let between = "Zu Ihrer Frage:\n> Wann war das?\nAm Montag.\n> Wo?\nIn der Lindenstraße.";
+    assert_eq!(clean(between), "Zu Ihrer Frage:\nAm Montag.\nIn der Lindenstraße.");
+    let outlook =
+        "Bitte prüfen.\n\nVon: Amt\nGesendet: Montag\nAn: mich\nBetreff: Tonne\n\nAlter Text über Hunde";
+    assert_eq!(clean(outlook), "Bitte prüfen.");
+    let original = "Neue Frage zum Pass.\n-----Original Message-----\nFrom: x\nalter Text";
+    assert_eq!(clean(original), "Neue Frage zum Pass.");
+}
+
+#[test]
+fn a_mail_forwarded_without_a_word_is_the_request() {
+    let forwarded = "---------- Forwarded message ---------\nFrom: Anna <a@b.example>\nDate: Mon\nSubject: Fwd: Re: Lost dog tag\nTo: <office@city.example>\n\n\
+                     Please send a new tag.";
+    assert_eq!(clean(forwarded), "Lost dog tag\n\nPlease send a new tag.");
+}
+
+#[test]
+fn subjects_stay_without_their_name() {
+    assert_eq!(clean("Betreff: AW: Sperrmüll\n\nWann kommt er?"), "Sperrmüll\n\nWann kommt er?");
+}
+
+#[test]
+fn disclaimers_and_telephones_go() {
+    let text = "Wo ist mein Auto?\n\nVon meinem iPhone gesendet";
+    assert_eq!(clean(text), "Wo ist mein Auto?");
+    let text = "Where is my car?\n\nThis e-mail and any attachments are confidential. If you are not\nthe recipient, delete it.";
+    assert_eq!(clean(text), "Where is my car?");
+}
+
+#[test]
+fn a_text_of_nothing_else_stays() {
+    assert_eq!(clean("Mit freundlichen Grüßen\nPetra Vogel"), "Mit freundlichen Grüßen\nPetra Vogel");
+    assert_eq!(clean("> nur ein Zitat"), "> nur ein Zitat");
+    assert_eq!(clean("Hallo!"), "Hallo!");
+    assert_eq!(clean(" \n\u{feff}"), "");
+}
+
+#[test]
+fn words_that_only_look_like_salutations_or_closings_stay() {
+    for text in [
+        "Liebe zu Hunden ist keine Steuer wert, finde ich",
+        "Danke für Ihre Antwort, aber der Bescheid, den Sie mir am Montag geschickt haben, ist falsch",
+        "Hinweis: das Schild fehlt",
+        "Von: hier bis dort ist die Straße kaputt",
+        "Datum: 3. Mai\n\nDa wurde die Tonne nicht geleert",
+    ] {
+        assert_eq!(clean(text), text);
+    }
+}
+
+#[test]
+fn html_becomes_text() {
+    let html = "<html><head><style>p { color: red } <p>x</style><title>Mail</title></head><body><p>Gr&uuml;ne&nbsp;Tonne<br>ist \
+                <b>voll</b>.</p><script>if (a < b) alert('x')</script><ul><li>eins</li><li>zwei</li></ul></body></html>";
+    assert_eq!(plain(html), "Grüne Tonne\nist voll.\n\n- eins\n- zwei");
+    let reply = "<div>Neue Frage.</div><div>Am 1.1.2026 schrieb Amt:</div><blockquote><p>Alt</p><p>Älter</p></blockquote>";
+    assert_eq!(clean(reply), "Neue Frage.");
+}
+
+#[test]
+fn plain_text_with_angle_brackets_is_no_html() {
+    assert_eq!(plain("a < b und c > d, Anna <a@b.example>"), "a < b und c > d, Anna <a@b.example>");
+}
+
+#[test]
+fn broken_html_still_gives_its_text() {
+    assert_eq!(plain("<div><p>Hallo <b>Welt"), "Hallo Welt");
+    assert_eq!(plain("<p title=\"x>nie zu Ende"), "");
+    assert_eq!(plain("<div></blockquote></div>ok &unknown; &#x110000;"), "ok &unknown; \u{fffd}");
+}

@@ -1,0 +1,78 @@
+//! What in a text speaks for a category: the labelled example that is most like it, and the words they share.
+
+#[cfg(test)]
+mod tests;
+
+use crate::features::{FeatureSettings, Row, words::words};
+
+/// Words that are told at most.
+const MOST_WORDS: usize = 4;
+/// Letters from which on a word says something; shorter ones mostly hold sentences together.
+const SHORTEST_WORD: usize = 4;
+/// Longer words that say nothing, either.
+const EMPTY_WORDS: [&str; 48] = [
+    "aber", "alle", "auch", "bitte", "brauche", "damit", "dann", "dass", "dein", "denn", "diese", "dieser",
+    "doch", "eine", "einem", "einen", "einer", "habe", "haben", "hallo", "hatte", "ihnen", "ihre", "jetzt",
+    "kann", "könnte", "mein", "meine", "meinem", "meinen", "meiner", "möchte", "muss", "nach", "nicht",
+    "noch", "oder", "sind", "unser", "unsere", "werden", "wird", "have", "need", "please", "that", "this",
+    "with",
+];
+/// How texts are compared.
+const FEATURES: FeatureSettings = FeatureSettings::words_and_characters(18);
+/// Likeness below which an example is none: two texts of one language share endings and small words anyway.
+const LEAST_LIKENESS: f32 = 0.1;
+
+/// What speaks for a category.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// The example most like the text.
+    pub example: Option<String>,
+    /// Words of the text that the category's examples have, too; in the order of the text.
+    pub words: Vec<String>,
+}
+
+/// Compares `text` with the labelled `examples` of a category.
+pub fn evidence(text: &str, examples: &[String]) -> Evidence {
+    let row = FEATURES.row(text);
+    let likeness = |example: &String| cosine(&row, &FEATURES.row(example));
+    let likest = examples.iter().map(|example| (likeness(example), example));
+    let likest = likest
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS);
+    let known: Vec<String> = examples.iter().flat_map(|example| words(example)).collect();
+    let mut shared: Vec<String> = Vec::new();
+    for word in written_words(text) {
+        let lower = word.to_lowercase();
+        let says = lower.chars().count() >= SHORTEST_WORD && !EMPTY_WORDS.contains(&lower.as_str());
+        if says && known.contains(&lower) && !shared.iter().any(|other| other.to_lowercase() == lower) {
+            shared.push(word.to_owned());
+        }
+    }
+    shared.truncate(MOST_WORDS);
+    Evidence { example: likest.map(|(_, example)| example.clone()), words: shared }
+}
+
+/// Words as they are written; those with digits may be somebody's number and are left out.
+fn written_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| word.chars().all(char::is_alphabetic))
+}
+
+/// Cosine of two rows of length 1.
+fn cosine(one: &Row, other: &Row) -> f32 {
+    let (mut ones, mut others) = (one.iter().peekable(), other.iter().peekable());
+    let mut product = 0.0;
+    while let (Some((left, value)), Some((right, with))) = (ones.peek(), others.peek()) {
+        let (left, right) = (*left, *right);
+        if left == right {
+            product += value * with;
+        }
+        if left <= right {
+            ones.next();
+        }
+        if right <= left {
+            others.next();
+        }
+    }
+    product
+}

@@ -1,0 +1,145 @@
+//! Values in a text, checked: an account number with a wrong checksum or the 31st of June is no value.
+
+mod account;
+pub mod date;
+mod email;
+mod number;
+pub mod pattern;
+mod phone;
+mod plate;
+pub mod request;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use date::Date;
+use pattern::Pattern;
+
+/// Values of one kind that are kept; the rest of a long list says no more.
+const MOST_OF_A_KIND: usize = 5;
+
+/// A typed value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Number(f64),
+    /// Text; dates as `2026-05-03`.
+    Text(String),
+}
+
+/// What is found without being configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// International bank account number, without spaces.
+    Iban,
+    /// E-mail address.
+    Email,
+    /// Date, as `2026-05-03`.
+    Date,
+    /// Number of a ticket.
+    TicketNumber,
+    /// Number under which an office files a case.
+    FileNumber,
+    /// German licence plate.
+    LicencePlate,
+    /// Telephone number: digits, and a `+` before a country's code.
+    Phone,
+}
+
+impl Kind {
+    /// Its name among the extracted values.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Iban => "iban",
+            Self::Email => "email",
+            Self::Date => "date",
+            Self::TicketNumber => "ticket_number",
+            Self::FileNumber => "file_number",
+            Self::LicencePlate => "licence_plate",
+            Self::Phone => "phone",
+        }
+    }
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: Kind,
+    /// The value in its normal form.
+    pub value: String,
+    /// Bytes of the text that it was read from.
+    pub range: Range<usize>,
+}
+
+/// Bytes of a text, and what was read from them.
+type Reading = (Range<usize>, String);
+
+/// What is found in `text` without being configured, in the order of the text. `today` completes dates without a
+/// year.
+pub fn find(text: &str, today: Date) -> Vec<Found> {
+    let mut all: Vec<Found> = Vec::new();
+    // The stricter a kind, the earlier it takes its place: an account number holds what looks like a telephone's.
+    let kinds: [(Kind, Vec<Reading>); 7] = [
+        (Kind::Iban, account::find(text)),
+        (Kind::Email, email::find(text)),
+        (
+            Kind::Date,
+            date::find(text, today).into_iter().map(|(range, date)| (range, date.to_string())).collect(),
+        ),
+        (Kind::TicketNumber, number::find_tickets(text)),
+        (Kind::FileNumber, number::find_files(text)),
+        (Kind::LicencePlate, plate::find(text)),
+        (Kind::Phone, phone::find(text)),
+    ];
+    for (kind, values) in kinds {
+        for (range, value) in values {
+            if !all.iter().any(|other| range.start < other.range.end && other.range.start < range.end) {
+                all.push(Found { kind, value, range });
+            }
+        }
+    }
+    all.sort_by_key(|found| found.range.start);
+    all
+}
+
+/// Named values: what is found anyway, then what `patterns` find; a pattern's name wins over a built-in one. The
+/// second value of a kind is called `date_2`, and so on.
+pub fn extract(text: &str, today: Date, patterns: &[Pattern]) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    let mut seen: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
+    for found in find(text, today) {
+        let of_kind = seen.entry(found.kind).or_default();
+        if of_kind.contains(&found.value) || of_kind.len() == MOST_OF_A_KIND {
+            continue;
+        }
+        of_kind.push(found.value.clone());
+        let name = match of_kind.len() {
+            1 => found.kind.name().to_owned(),
+            count => format!("{}_{count}", found.kind.name()),
+        };
+        values.insert(name, Value::Text(found.value));
+    }
+    for pattern in patterns {
+        if let Some(value) = pattern.find(text, today) {
+            values.insert(pattern.name().to_owned(), value);
+        }
+    }
+    values
+}
+
+/// Whether nothing that is part of a word stands next to `range`.
+fn stands_alone(text: &str, range: &Range<usize>) -> bool {
+    let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+    let after = text.get(range.end..).and_then(|after| after.chars().next());
+    !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+}

@@ -1,0 +1,29 @@
+//! E-mail addresses: what people write, not all that RFC 5322 allows.
+
+use super::Reading;
+
+/// Longest address (RFC 5321), bytes.
+const LONGEST: usize = 254;
+
+pub(super) fn find(text: &str) -> Vec<Reading> {
+    text.match_indices('@').filter_map(|(at, _)| around(text, at)).collect()
+}
+
+fn around(text: &str, at: usize) -> Option<Reading> {
+    let (before, after) = (text.get(..at)?, text.get(at + 1..)?);
+    let local =
+        before.chars().rev().take_while(|letter| letter.is_ascii_alphanumeric() || "._%+-".contains(*letter));
+    let length = local.count();
+    let domain =
+        after.find(|letter: char| !letter.is_alphanumeric() && !".-".contains(letter)).unwrap_or(after.len());
+    let domain = after.get(..domain)?.trim_end_matches(['.', '-']);
+    let (_, top) = domain.rsplit_once('.')?;
+    let well_formed = domain.split('.').all(|label| !label.is_empty() && !label.starts_with('-'))
+        && top.chars().count() >= 2
+        && top.chars().all(char::is_alphabetic);
+    let range = at - length..at + 1 + domain.len();
+    let local = text.get(range.start..at)?.trim_start_matches(['.', '-', '+', '%']);
+    let range = at - local.len()..range.end;
+    let address = text.get(range.clone())?;
+    (well_formed && !local.is_empty() && address.len() <= LONGEST).then(|| (range, address.to_lowercase()))
+}

@@ -1,0 +1,105 @@
+//! Patterns that an operator configures.
+
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::date::{self, Date};
+use super::{Reading, Value, account, email};
+
+/// A compiled pattern takes at most as much memory, bytes: enough for lists of hundreds of words.
+const MOST_MEMORY: usize = 256 * 1024;
+
+/// What a match is read as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternType {
+    /// As it stands.
+    #[default]
+    Text,
+    /// A whole number; German points between thousands are skipped.
+    Integer,
+    /// A number with a decimal comma or point.
+    Number,
+    /// A date in any form that is read elsewhere.
+    Date,
+    /// An account number with a right checksum.
+    Iban,
+    /// An e-mail address.
+    Email,
+}
+
+/// A pattern as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternSettings {
+    /// Name of the value.
+    pub name: String,
+    /// Regular expression (syntax of the crate `regex`); its first group is the value, without groups all of it.
+    pub pattern: String,
+    /// What the value is.
+    #[serde(default, rename = "type")]
+    pub kind: PatternType,
+}
+
+/// A pattern that compiles.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    name: String,
+    expression: Regex,
+    kind: PatternType,
+}
+
+impl Pattern {
+    /// Compiles `settings`.
+    ///
+    /// # Errors
+    ///
+    /// When the name is blank or the expression does not compile or is too large.
+    pub fn new(settings: PatternSettings) -> Result<Self, String> {
+        if settings.name.trim().is_empty() {
+            return Err("has a blank name".to_owned());
+        }
+        let built = RegexBuilder::new(&settings.pattern).size_limit(MOST_MEMORY).build();
+        let expression =
+            built.map_err(|error| format!("does not compile: {}", last_line(&error.to_string())))?;
+        Ok(Self { name: settings.name, expression, kind: settings.kind })
+    }
+
+    /// Name of the value.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first match that can be read as the type.
+    pub fn find(&self, text: &str, today: Date) -> Option<Value> {
+        let matches = self.expression.captures_iter(text);
+        matches
+            .filter_map(|captures| captures.get(1).or_else(|| captures.get(0)))
+            .find_map(|found| self.read(found.as_str(), today))
+    }
+
+    fn read(&self, text: &str, today: Date) -> Option<Value> {
+        let only = |found: Vec<Reading>| found.into_iter().next().map(|(_, value)| value);
+        match self.kind {
+            PatternType::Text => {
+                Some(text.trim().to_owned()).filter(|text| !text.is_empty()).map(Value::Text)
+            }
+            PatternType::Integer => text.trim().replace(['.', ' '], "").parse().ok().map(Value::Integer),
+            PatternType::Number => number(text.trim()).map(Value::Number),
+            PatternType::Date => date::parse(text, today).map(|date| Value::Text(date.to_string())),
+            PatternType::Iban => only(account::find(text)).map(Value::Text),
+            PatternType::Email => only(email::find(text)).map(Value::Text),
+        }
+    }
+}
+
+/// `1.234,50`, `1234,5` and `1234.5`.
+fn number(text: &str) -> Option<f64> {
+    let text = if text.contains(',') { text.replace('.', "").replace(',', ".") } else { text.to_owned() };
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// The compiler draws the expression over several lines; what is wrong stands in the last.
+fn last_line(message: &str) -> &str {
+    message.lines().last().unwrap_or_default().trim_start_matches("error: ")
+}

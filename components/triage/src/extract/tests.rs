@@ -1,0 +1,189 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use time::Month;
+
+use super::pattern::{PatternSettings, PatternType};
+use super::*;
+use crate::rules::conditions::Facts;
+
+fn today() -> Date {
+    Date::from_calendar_date(2026, Month::November, 28).unwrap()
+}
+
+fn found(text: &str) -> Vec<(&'static str, String)> {
+    find(text, today()).into_iter().map(|found| (found.kind.name(), found.value)).collect()
+}
+
+fn one(text: &str, kind: &str, value: &str) {
+    let found = found(text);
+    let found: Vec<_> = found.iter().map(|(kind, value)| (*kind, value.as_str())).collect();
+    assert_eq!(found, [(kind, value)], "{text}");
+}
+
+#[test]
+fn account_numbers_need_their_checksum() {
+    one("IBAN: DE89 3704 0044 0532 0130 00.", "iban", "DE89370400440532013000");
+    one("Konto at611904300234573201, danke", "iban", "AT611904300234573201");
+    for text in [
+        "DE89 3704 0044 0532 0130 01",
+        "XX89370400440532013000",
+        "DE8937040044053201300",
+        "DE89370400440532013000000",
+    ] {
+        assert!(!found(text).iter().any(|(kind, _)| *kind == "iban"), "{text}: {:?}", found(text));
+    }
+}
+
+#[test]
+fn addresses_are_found_where_people_put_them() {
+    one(
+        "Schreiben Sie an <Petra.Vogel+amt@Post.Beispiel-Stadt.de>.",
+        "email",
+        "petra.vogel+amt@post.beispiel-stadt.de",
+    );
+    for text in ["a@b", "@home.de", "wir treffen uns @ 5.00 Uhr", "x@y..de", "x@-y.de", "x@y.1"] {
+        assert!(found(text).iter().all(|(kind, _)| *kind != "email"), "{text}");
+    }
+}
+
+#[test]
+fn dates_are_read_in_many_forms() {
+    for (text, date) in [
+        ("am 03.05.2026", "2026-05-03"),
+        ("am 3. 5. 26", "2026-05-03"),
+        ("vom 3. Mai 2026", "2026-05-03"),
+        ("vom 3.Mai", "2027-05-03"),
+        ("seit dem 24.9. warte ich", "2026-09-24"),
+        ("seit dem 12. März", "2027-03-12"),
+        ("geboren 12.03.51", "1951-03-12"),
+        ("2026-02-28", "2026-02-28"),
+        ("on 3 May 2026", "2026-05-03"),
+        ("on May 3rd, 2026", "2026-05-03"),
+        ("the 1st of December", "2026-12-01"),
+        ("on Sept. 12", "2026-09-12"),
+        ("03/05/2026", "2026-05-03"),
+        ("29.02.2024", "2024-02-29"),
+    ] {
+        one(text, "date", date);
+    }
+}
+
+#[test]
+fn the_calendar_is_kept() {
+    for text in [
+        "31.06.2026",
+        "29.02.2026",
+        "00.01.2026",
+        "12.13.2026",
+        "Version 1.2.3.4",
+        "Mai 2026",
+        "31. April",
+        "1.500.000",
+    ] {
+        assert!(found(text).iter().all(|(kind, _)| *kind != "date"), "{text}: {:?}", found(text));
+    }
+}
+
+#[test]
+fn telephone_numbers_lose_their_decoration() {
+    one("Tel. 0176 / 555-123 45", "phone", "017655512345");
+    one("+49 (0)89 123456", "phone", "+4989123456");
+    one("(089) 12 34 56 anrufen", "phone", "089123456");
+    for text in ["2026-0917123", "ich zahle 0,50", "00", "1234567"] {
+        assert_eq!(found(text), [], "{text}");
+    }
+}
+
+#[test]
+fn plates_need_a_hyphen_or_a_word() {
+    one("mein Auto M-AB 1234 wurde", "licence_plate", "M-AB 1234");
+    one("FÜ-K318E", "licence_plate", "FÜ-K 318E");
+    one("das Kennzeichen B TR 4410 ist weg", "licence_plate", "B-TR 4410");
+    for text in ["M AB 1234", "WG-118-2026", "A-AB 0123", "Vorlage-AB 12", "KA-XY 77-12"] {
+        assert!(found(text).iter().all(|(kind, _)| *kind != "licence_plate"), "{text}: {:?}", found(text));
+    }
+}
+
+#[test]
+fn numbers_of_tickets_and_files_follow_their_words() {
+    one("Aktenzeichen 503.884211.7, bitte", "file_number", "503.884211.7");
+    one("Az. FE-2026-004711", "file_number", "FE-2026-004711");
+    one("my reference number is 2026/1184", "file_number", "2026/1184");
+    one("Ticket#20261184", "ticket_number", "20261184");
+    one("[#4711] Antwort", "ticket_number", "4711");
+    for text in ["Aktenzeichen fehlt", "das Ticket kostet 3", "Referenz", "Der Satz 12345"] {
+        assert_eq!(found(text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_place_in_the_text_is_one_value() {
+    let text = "Az. 2026-08-15 vom 15.08.2026, IBAN DE89370400440532013000, Tel. 089 123456";
+    let kinds: Vec<_> = found(text).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, ["date", "date", "iban", "phone"]);
+    for value in find(text, today()) {
+        assert!(text.get(value.range.clone()).is_some());
+    }
+}
+
+fn pattern(name: &str, expression: &str, kind: PatternType) -> Pattern {
+    Pattern::new(PatternSettings { name: name.into(), pattern: expression.into(), kind }).unwrap()
+}
+
+#[test]
+fn values_are_typed_and_numbered() {
+    let patterns = [
+        pattern("liter", "([0-9.]+) Liter", PatternType::Integer),
+        pattern("betrag", "([0-9.,]+) ?(?:€|Euro)", PatternType::Number),
+        pattern("phone", "Durchwahl ([0-9]+)", PatternType::Text),
+        pattern("termin", "Termin am ([0-9. ]+)", PatternType::Date),
+        pattern("fehlt", "nicht da", PatternType::Text),
+    ];
+    let text = "1.100 Liter für 1.234,50 €, Durchwahl 77, Termin am 31.06.2026, Termin am 01.07.2026, am 2.7.2026 und am 01.07.2026";
+    let values = extract(text, today(), &patterns);
+    assert_eq!(values["liter"], Value::Integer(1100));
+    assert_eq!(values["betrag"], Value::Number(1234.5));
+    assert_eq!(values["phone"], Value::Text("77".into()), "a configured name wins");
+    assert_eq!(values["termin"], Value::Text("2026-07-01".into()), "the first match is no date");
+    assert_eq!(values["date_2"], Value::Text("2026-07-02".into()));
+    assert_eq!(values.len(), 6, "{values:?}");
+}
+
+#[test]
+fn patterns_that_cannot_be_used_are_refused() {
+    let refused = |name: &str, pattern: &str| {
+        Pattern::new(PatternSettings { name: name.into(), pattern: pattern.into(), kind: PatternType::Text })
+            .unwrap_err()
+    };
+    assert_eq!(refused(" ", "x"), "has a blank name");
+    assert_eq!(refused("a", "("), "does not compile: unclosed group");
+    assert!(refused("a", "(?:(?:a{1000}){1000}){1000}").contains("limit"));
+}
+
+fn facts(text: &str) -> Facts {
+    request::facts(text, today())
+}
+
+#[test]
+fn days_since_the_request_come_from_its_sentence() {
+    for (text, days) in [
+        ("Ich habe am 18.11.2026 Wohngeld beantragt.", Some(10)),
+        ("Mein Antrag liegt seit elf Wochen bei Ihnen.", Some(77)),
+        ("Ich habe vor 3 Wochen alles abgegeben. Heute ist der 27.11.2026.", Some(21)),
+        ("I applied six weeks ago. Reference FE-2026-1184.", Some(42)),
+        ("I have been waiting for over two months.", Some(60)),
+        ("Am 3. November habe ich den Antrag gestellt.", Some(25)),
+        ("Der Antrag ist vor einigen Wochen raus.", None),
+        ("Ich bin am 18.11.2026 umgezogen. Wie stelle ich einen Antrag?", None),
+        ("Ich möchte zum 1.12.2026 einen Antrag stellen.", None),
+        ("", None),
+    ] {
+        assert_eq!(facts(text).days_since_request, days, "{text}");
+    }
+}
+
+#[test]
+fn the_processing_id_is_the_first_file_number() {
+    assert_eq!(facts("Vorgang 88231, früher Az. 1234").processing_id.as_deref(), Some("88231"));
+    assert_eq!(facts("Ticket#20261184").processing_id, None);
+}

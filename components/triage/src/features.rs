@@ -1,0 +1,234 @@
+//! Hashed word and character n-grams: what a linear head sees of a text besides its embedding.
+//!
+//! Trainer and component compute them with the same code and the same recorded [`FeatureSettings`]. Hashing
+//! (feature hashing, Weinberger et al. 2009) needs no vocabulary file; inverse document frequencies are
+//! folded into the head's weights, so a text's features depend on the text alone.
+
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+use serde::{Deserialize, Serialize};
+
+use words::words;
+
+/// What the features are; raised when the same settings would give other features than before.
+pub const FEATURES_VERSION: u32 = 1;
+
+/// The most columns: 2 to the power of this.
+pub const MOST_BITS: u8 = 22;
+/// The longest n-gram, in words or characters.
+pub const LONGEST_NGRAM: u8 = 8;
+
+/// How features are computed; recorded in every head trained on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeatureSettings {
+    /// [`FEATURES_VERSION`] of the code that computed them.
+    pub version: u32,
+    /// Columns are 2 to the power of this; 4 to [`MOST_BITS`].
+    pub bits: u8,
+    /// N-grams of one to this many words; 0 for none.
+    pub words: u8,
+    /// Shortest n-gram of characters inside a word and its two bounds; 0 for none.
+    pub shortest: u8,
+    /// Longest n-gram of characters; 0 for none.
+    pub longest: u8,
+}
+
+/// Settings that no features can be computed with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// Trained with another version of this code.
+    #[error(
+        "the features are of version {0}, this component computes version {FEATURES_VERSION}: train the head anew"
+    )]
+    Version(u32),
+    /// Outside of what is supported.
+    #[error("{field} is {value}, it must be {least} to {most}")]
+    Range {
+        /// Name of the setting.
+        field: &'static str,
+        /// What it is.
+        value: u8,
+        /// The least that is supported.
+        least: u8,
+        /// The most that is supported.
+        most: u8,
+    },
+}
+
+impl FeatureSettings {
+    /// Words, pairs of words and character n-grams of three to five, in `2^bits` columns.
+    pub const fn words_and_characters(bits: u8) -> Self {
+        Self { version: FEATURES_VERSION, bits, words: 2, shortest: 3, longest: 5 }
+    }
+
+    /// Words and pairs of words, in `2^bits` columns.
+    pub const fn words_only(bits: u8) -> Self {
+        Self { version: FEATURES_VERSION, bits, words: 2, shortest: 0, longest: 0 }
+    }
+
+    /// Columns of a row.
+    pub fn columns(&self) -> usize {
+        1 << self.bits.min(MOST_BITS)
+    }
+
+    /// Whether this code computes these features.
+    ///
+    /// # Errors
+    ///
+    /// When they are another version's or outside of the supported ranges.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.version != FEATURES_VERSION {
+            return Err(SettingsError::Version(self.version));
+        }
+        let shortest = if self.longest == 0 { 0 } else { 1 };
+        let ranges = [
+            ("bits", self.bits, 4, MOST_BITS),
+            ("words", self.words, 0, LONGEST_NGRAM),
+            ("longest", self.longest, 0, LONGEST_NGRAM),
+            ("shortest", self.shortest, shortest, self.longest),
+        ];
+        match ranges.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value)) {
+            Some((field, value, least, most)) => Err(SettingsError::Range { field, value, least, most }),
+            None => Ok(()),
+        }
+    }
+
+    /// The features of `text`. Each group (words, characters) has length 1 over the root of the number of
+    /// groups; a feature weighs `1 + ln(count)` before that. A text without any has an empty row.
+    pub fn row(&self, text: &str) -> Row {
+        let words = words(text);
+        let mut row = Vec::new();
+        let groups = [self.word_ngrams(&words), self.character_ngrams(&words)];
+        let used = groups.iter().filter(|group| !group.is_empty()).count() as f32;
+        for group in groups {
+            let weights = count(group);
+            let length = weights.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
+            let scale = 1.0 / (length * used.sqrt());
+            row.extend(weights.into_iter().map(|(column, weight)| (column, weight * scale)));
+        }
+        Row::from_pairs(row)
+    }
+
+    fn word_ngrams(&self, words: &[String]) -> Vec<u32> {
+        let sizes = 1..=usize::from(self.words);
+        sizes
+            .flat_map(|size| words.windows(size))
+            .map(|ngram| {
+                let mut hash = Hash::new(b'w');
+                for word in ngram {
+                    hash.write(word.as_bytes()).write(b" ");
+                }
+                hash.column(self)
+            })
+            .collect()
+    }
+
+    fn character_ngrams(&self, words: &[String]) -> Vec<u32> {
+        if self.longest == 0 {
+            return Vec::new();
+        }
+        let mut columns = Vec::new();
+        for word in words {
+            let bounded = format!(" {word} ");
+            let starts: Vec<usize> =
+                bounded.char_indices().map(|(at, _)| at).chain([bounded.len()]).collect();
+            for size in usize::from(self.shortest)..=usize::from(self.longest) {
+                let ngrams = starts.windows(size + 1).filter_map(|starts| match starts {
+                    [first, .., last] => bounded.get(*first..*last),
+                    _ => None,
+                });
+                columns.extend(ngrams.map(|ngram| Hash::new(b'c').write(ngram.as_bytes()).column(self)));
+            }
+        }
+        columns
+    }
+}
+
+/// One row of a sparse matrix: columns ascending, each once, and their values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Columns that hold anything.
+    pub indices: Vec<u32>,
+    /// What they hold; as many as `indices`.
+    pub values: Vec<f32>,
+}
+
+impl Row {
+    /// Adds up what falls on the same column.
+    fn from_pairs(mut pairs: Vec<(u32, f32)>) -> Self {
+        pairs.sort_by_key(|(column, _)| *column);
+        let mut row = Self::default();
+        for (column, value) in pairs {
+            match row.values.last_mut() {
+                Some(last) if row.indices.last() == Some(&column) => *last += value,
+                _ => {
+                    row.indices.push(column);
+                    row.values.push(value);
+                }
+            }
+        }
+        row
+    }
+
+    /// Columns with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, f32)> {
+        self.indices.iter().copied().zip(self.values.iter().copied())
+    }
+}
+
+/// Rows one after the other, as `wasi:nn` tensors carry them (compressed sparse rows).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// Columns of all rows.
+    pub indices: Vec<u32>,
+    /// Their values.
+    pub values: Vec<f32>,
+    /// `[n + 1]`: row `i` lies from `offsets[i]` to `offsets[i + 1]`.
+    pub offsets: Vec<u32>,
+}
+
+impl FromIterator<Row> for Rows {
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
+        let mut all = Self { indices: Vec::new(), values: Vec::new(), offsets: vec![0] };
+        for row in rows {
+            all.indices.extend(row.indices);
+            all.values.extend(row.values);
+            all.offsets.push(u32::try_from(all.indices.len()).unwrap_or(u32::MAX));
+        }
+        all
+    }
+}
+
+/// Columns with `1 + ln` of how often each occurs.
+fn count(mut columns: Vec<u32>) -> Vec<(u32, f32)> {
+    columns.sort_unstable();
+    let groups = columns.chunk_by(|one, next| one == next);
+    groups.filter_map(|group| Some((*group.first()?, 1.0 + (group.len() as f32).ln()))).collect()
+}
+
+/// FNV-1a, 64 bits (draft-eastlake-fnv): short inputs, the same everywhere.
+struct Hash(u64);
+
+impl Hash {
+    fn new(kind: u8) -> Self {
+        let mut hash = Self(0xcbf2_9ce4_8422_2325);
+        hash.write(&[kind]);
+        hash
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> &mut Self {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        self
+    }
+
+    /// The upper half is folded in: the lower bits of FNV alone mix worse.
+    fn column(&self, settings: &FeatureSettings) -> u32 {
+        let folded = (self.0 >> 32) ^ self.0;
+        (folded & (settings.columns() as u64 - 1)) as u32
+    }
+}

@@ -1,0 +1,33 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::*;
+
+const FORM: &str = "Formular\n\n| Feld | Wert |\n|---|:--:|\n| Anliegen | Tonne voll |\n| Name | Vogel |\n| anliegen | zwei | drei |\n\n| kein | Kopf |";
+
+fn preparser(case_sensitive: bool) -> PreparserSettings {
+    let config = TableSettings { keep_rows: vec!["Anliegen".into()], case_sensitive, value_column: 1 };
+    PreparserSettings { enabled: true, config: Some(Form::Table(config)) }
+}
+
+#[test]
+fn named_rows_become_blocks() {
+    assert_eq!(preparser(true).apply(FORM), "## Anliegen\nTonne voll");
+    assert_eq!(preparser(false).apply(FORM), "## Anliegen\nTonne voll\n\n## anliegen\nzwei | drei");
+}
+
+#[test]
+fn other_texts_stay_as_they_are() {
+    assert_eq!(PreparserSettings::default().apply(FORM), FORM);
+    for text in ["Die Tonne ist voll.", "a | b\nAnliegen | x", "| A |\n|---|\n| B |", ""] {
+        assert_eq!(preparser(false).apply(text), text);
+    }
+}
+
+#[test]
+fn settings_have_the_names_of_old_configurations() {
+    let read: PreparserSettings =
+        serde_json::from_str(r#"{"enabled": true, "config": {"type": "table", "keep_rows": ["Anliegen"]}}"#)
+            .unwrap();
+    assert_eq!(read, preparser(false));
+    assert!(serde_json::from_str::<PreparserSettings>(r#"{"config": {"type": "list"}}"#).is_err());
+}

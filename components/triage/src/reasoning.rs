@@ -1,0 +1,114 @@
+//! Why a ticket got its category, in a sentence or two for the clerk who reads it.
+//!
+//! Everything that is said was found: figures of the decision, words of the ticket, examples of the configuration.
+
+#[cfg(test)]
+mod tests;
+
+use crate::decision::{Decision, Refusal};
+use crate::evidence::Evidence;
+use crate::language::Language;
+
+/// Characters of an example that are quoted.
+const LONGEST_QUOTE: usize = 80;
+
+/// The reason for `decision`, in the language the ticket is answered in.
+pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -> String {
+    let said = match &decision.refusal {
+        None => chosen(decision, language),
+        Some(refusal) => refused(decision, refusal, language),
+    };
+    let evidence = match &decision.refusal {
+        None | Some(Refusal::Unsure { .. } | Refusal::Close { .. }) => evidenced(evidence, language),
+        Some(_) => None,
+    };
+    [Some(said), evidence].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn chosen(decision: &Decision, language: Language) -> String {
+    let Some((first, margin)) = decision.first() else { return String::new() };
+    let (name, confidence, margin) = (&first.name, percent(first.confidence), percent(margin));
+    let second = decision.candidates.get(1).map(|second| second.name.as_str());
+    match (language, second) {
+        (Language::German, Some(second)) => {
+            format!("„{name}“ mit {confidence} % Sicherheit, {margin} Prozentpunkte vor „{second}“.")
+        }
+        (Language::German, None) => format!("„{name}“ mit {confidence} % Sicherheit."),
+        (Language::English, Some(second)) => {
+            format!("“{name}” with a confidence of {confidence}%, {margin} points ahead of “{second}”.")
+        }
+        (Language::English, None) => format!("“{name}” with a confidence of {confidence}%."),
+    }
+}
+
+fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String {
+    let first = decision.candidates.first().map(|first| (first.name.as_str(), percent(first.confidence)));
+    let (name, confidence) = first.unwrap_or_default();
+    let second = decision.candidates.get(1).map_or("", |second| second.name.as_str());
+    match (refusal, language) {
+        (Refusal::Empty, Language::German) => "Eine leere Nachricht lässt sich nicht zuordnen.".to_owned(),
+        (Refusal::Empty, Language::English) => "Empty message cannot be categorized".to_owned(),
+        (Refusal::Unsure { threshold }, Language::German) => format!(
+            "Keine Kategorie ist sicher genug: „{name}“ kommt auf {confidence} %, nötig sind {} %.",
+            percent(*threshold)
+        ),
+        (Refusal::Unsure { threshold }, Language::English) => format!(
+            "No category is certain enough: “{name}” reaches {confidence}%, {}% are needed.",
+            percent(*threshold)
+        ),
+        (Refusal::Close { margin }, Language::German) => format!(
+            "„{name}“ ({confidence} %) und „{second}“ liegen näher beieinander als {} Prozentpunkte.",
+            percent(*margin)
+        ),
+        (Refusal::Close { margin }, Language::English) => {
+            format!("“{name}” ({confidence}%) and “{second}” are closer than {} points.", percent(*margin))
+        }
+        (Refusal::Outside, Language::German) => {
+            format!("Die Nachricht gehört mit {confidence} % Sicherheit zu keiner Kategorie.")
+        }
+        (Refusal::Outside, Language::English) => {
+            format!("The message belongs to no category, with a confidence of {confidence}%.")
+        }
+        (Refusal::Unavailable(reason), Language::German) => {
+            format!("Ohne Zuordnung, weil der Klassifikator nicht antworten kann: {reason}.")
+        }
+        (Refusal::Unavailable(reason), Language::English) => {
+            format!("Not categorised because the classifier cannot answer: {reason}.")
+        }
+    }
+}
+
+fn evidenced(evidence: &Evidence, language: Language) -> Option<String> {
+    let words = evidence.words.join(", ");
+    let example = evidence.example.as_deref().map(quote);
+    match (language, example, words.is_empty()) {
+        (_, None, true) => None,
+        (Language::German, None, false) => Some(format!("Dafür sprechen die Wörter: {words}.")),
+        (Language::English, None, false) => Some(format!("Words that speak for it: {words}.")),
+        (Language::German, Some(example), true) => {
+            Some(format!("Am ähnlichsten ist das Beispiel „{example}“."))
+        }
+        (Language::English, Some(example), true) => Some(format!("The most similar example is “{example}”.")),
+        (Language::German, Some(example), false) => {
+            Some(format!("Am ähnlichsten ist das Beispiel „{example}“; gemeinsame Wörter: {words}."))
+        }
+        (Language::English, Some(example), false) => {
+            Some(format!("The most similar example is “{example}”; words in common: {words}."))
+        }
+    }
+}
+
+/// One line, not too long.
+fn quote(example: &str) -> String {
+    let line = example.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_QUOTE) {
+        None => line,
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
+    }
+}
+
+/// Whole per cent; what is not certain is not rounded up to certainty.
+fn percent(share: f32) -> u32 {
+    let rounded = (share * 100.0).round() as u32;
+    if rounded == 100 && share < 1.0 { 99 } else { rounded }
+}

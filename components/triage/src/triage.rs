@@ -1,0 +1,148 @@
+//! A ticket's way through the component.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::clean::clean;
+use crate::configuration::{Action, Category, Configuration};
+use crate::decision::{Candidate, Decision, Refusal, decide};
+use crate::evidence::{Evidence, evidence};
+use crate::extract::{self, Value, date::Date, request};
+use crate::features::{FeatureSettings, Row};
+use crate::language;
+use crate::reasoning::reasoning;
+use crate::rules::action_name;
+use crate::window::window;
+
+/// A classifier over embeddings and sparse features.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// `[k]`, in the order of its probabilities.
+    pub labels: Vec<String>,
+    /// Features it was trained on; `None` for embeddings alone.
+    pub features: Option<FeatureSettings>,
+}
+
+/// What the component asks of its host.
+pub trait Host {
+    /// The classifier that is loaded.
+    ///
+    /// # Errors
+    ///
+    /// With the reason why there is none.
+    fn head(&self) -> Result<Head, String>;
+
+    /// `[k]` probabilities for a text and its features.
+    ///
+    /// # Errors
+    ///
+    /// With the reason why there are none now.
+    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String>;
+
+    /// Today, in UTC.
+    fn today(&self) -> Date;
+}
+
+/// What triage says of a ticket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Triage {
+    /// The text that the rest is about: cut down by the preparser, else as it came.
+    pub user_text: String,
+    /// Name of the category.
+    pub category: String,
+    /// Whether answers in it may be published without a clerk: as configured.
+    pub auto_publish: bool,
+    /// What happens next.
+    pub action: Action,
+    /// Why.
+    pub reasoning: String,
+    /// Calibrated probability of the best category, 0 to 1.
+    pub confidence: f32,
+    /// Typed values; none when nothing was found.
+    pub extracted_values: BTreeMap<String, Value>,
+    /// The categories behind the first.
+    pub alternatives: Vec<Candidate>,
+    /// ISO 639 code of the text's language, where it has one.
+    pub language: Option<String>,
+    /// The note for clerks, where nothing else happens.
+    pub internal_note: Option<String>,
+}
+
+/// Decides on a ticket. Whatever the classifier does, the answer is a configured category and action.
+///
+/// # Errors
+///
+/// When the configuration lacks its own category or action for none, which a checked one never does.
+pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Result<Triage, String> {
+    let user_text = configuration.preparser.apply(text);
+    let own = clean(&user_text);
+    let decision = decided(host, configuration, &own);
+    let no_category = configuration.no_category().ok_or("the configuration has no category for none")?;
+    let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
+    let category = match decision.refusal {
+        None => chosen.unwrap_or(no_category),
+        Some(_) => no_category,
+    };
+    // What speaks for the best category says as much about why it was not enough.
+    let evidence = chosen.map_or_else(Evidence::default, |chosen| evidence(&own, &chosen.examples));
+    let today = host.today();
+    let plain = crate::clean::plain(&user_text);
+    let name = action_name(configuration, &category.name, &request::facts(&plain, today));
+    let action = configuration.action(name).ok_or("the configuration has no action for none")?.clone();
+    let reasoning = reasoning(&decision, &evidence, language::german_or_english(&own));
+    Ok(Triage {
+        internal_note: note(configuration, category, &action, &reasoning),
+        category: category.name.clone(),
+        auto_publish: category.auto_publish,
+        confidence: confidence(&decision),
+        extracted_values: extract::extract(&plain, today, &category.extract),
+        alternatives: alternatives(&decision),
+        language: language::detect(&own).map(str::to_owned),
+        user_text,
+        action,
+        reasoning,
+    })
+}
+
+fn decided(host: &impl Host, configuration: &Configuration, own: &str) -> Decision {
+    if own.trim().is_empty() {
+        return Decision::refused(Refusal::Empty);
+    }
+    let text = window(own, configuration.max_user_text_length);
+    let classified = host.head().and_then(|head| {
+        let row = match &head.features {
+            None => Row::default(),
+            Some(features) => {
+                features.check().map_err(|error| error.to_string())?;
+                features.row(&text)
+            }
+        };
+        Ok((head.labels, host.classify(&text, &row)?))
+    });
+    match classified {
+        Ok((labels, probabilities)) => decide(configuration, &labels, &probabilities),
+        Err(reason) => Decision::refused(Refusal::Unavailable(reason)),
+    }
+}
+
+/// An empty message is certain to belong nowhere; without a classifier nothing is.
+fn confidence(decision: &Decision) -> f32 {
+    match (&decision.refusal, decision.candidates.first()) {
+        (Some(Refusal::Empty), _) => 1.0,
+        (_, Some(first)) => first.confidence,
+        (_, None) => 0.0,
+    }
+}
+
+/// All but the chosen category; of a refused decision the best as well.
+fn alternatives(decision: &Decision) -> Vec<Candidate> {
+    let chosen = usize::from(matches!(decision.refusal, None | Some(Refusal::Outside)));
+    decision.candidates.iter().skip(chosen).cloned().collect()
+}
+
+fn note(configuration: &Configuration, category: &Category, action: &Action, reason: &str) -> Option<String> {
+    let none = configuration.no_action().is_some_and(|none| none.name == action.name);
+    none.then(|| configuration.internal_note(&category.name, &action.name, reason)).flatten()
+}

@@ -1,0 +1,122 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::cell::RefCell;
+
+use time::Month;
+
+use super::*;
+
+/// Answers with the same probabilities every time and remembers what it was asked.
+struct Fixed {
+    probabilities: Result<Vec<f32>, String>,
+    asked: RefCell<Vec<(String, Row)>>,
+}
+
+impl Host for Fixed {
+    fn head(&self) -> Result<Head, String> {
+        let labels = ["Abfall", "Hunde"].map(str::to_owned).to_vec();
+        Ok(Head { labels, features: Some(FeatureSettings::words_only(16)) })
+    }
+
+    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String> {
+        self.asked.borrow_mut().push((text.to_owned(), features.clone()));
+        self.probabilities.clone()
+    }
+
+    fn today(&self) -> Date {
+        Date::from_calendar_date(2026, Month::November, 28).unwrap()
+    }
+}
+
+fn host(probabilities: &[f32]) -> Fixed {
+    Fixed { probabilities: Ok(probabilities.to_vec()), asked: RefCell::default() }
+}
+
+fn configuration() -> Configuration {
+    Configuration::from_json(
+        r#"{"categories": [{"name": "Sonstiges"},
+            {"name": "Abfall", "auto_publish": true, "examples": ["Die Tonne wurde nicht geleert"],
+             "extract": [{"name": "hausnummer", "pattern": "Birkenweg ([0-9]+)", "type": "integer"}]},
+            {"name": "Hunde"}],
+        "no_category_name": "Sonstiges",
+        "actions": [{"name": "Mensch", "description": "liest", "type": "NoAction"}, {"name": "KI", "description": "", "type": "AIAnswer"},
+            {"name": "Warten", "description": "", "type": "StaticAnswer", "answer": "Bitte warten."}],
+        "no_action_name": "Mensch", "no_action_internal_note": "{category}: {reason}",
+        "action_rules": [{"category_name": "Abfall", "action_name": "KI", "conditions": [
+            {"priority": 1, "field": "days_since_request", "operator": "less", "value": 14, "action_name": "Warten"}]}],
+        "max_user_text_length": 200}"#,
+    )
+    .unwrap()
+}
+
+const LETTER: &str = "Sehr geehrte Damen und Herren,\n\ndie Tonne im Birkenweg 14 wurde nicht geleert. Bestellt hatte ich die Leerung am 20.11.2026.\n\n\
+                      Mit freundlichen Grüßen\nPetra Vogel\np.vogel@post.example";
+
+#[test]
+fn a_sure_decision_leads_to_its_action() {
+    let host = host(&[0.9, 0.1]);
+    let result = triage(&host, &configuration(), LETTER).unwrap();
+    assert_eq!((result.category.as_str(), result.auto_publish, result.confidence), ("Abfall", true, 0.9));
+    assert_eq!(result.action.name, "Warten", "asked for eight days ago");
+    assert_eq!(result.user_text, LETTER);
+    assert_eq!(result.language.as_deref(), Some("de"));
+    assert_eq!(result.alternatives, [Candidate { name: "Hunde".into(), confidence: 0.1 }]);
+    assert_eq!(result.internal_note, None);
+    let values = &result.extracted_values;
+    assert_eq!(values["hausnummer"], Value::Integer(14));
+    assert_eq!(values["email"], Value::Text("p.vogel@post.example".into()), "signatures count for values");
+    assert!(
+        result.reasoning.contains("„Abfall“ mit 90 %") && result.reasoning.contains("Tonne"),
+        "{}",
+        result.reasoning
+    );
+    let (asked, features) = host.asked.borrow()[0].clone();
+    assert_eq!(
+        asked,
+        "die Tonne im Birkenweg 14 wurde nicht geleert. Bestellt hatte ich die Leerung am 20.11.2026."
+    );
+    assert_eq!(features, FeatureSettings::words_only(16).row(&asked));
+}
+
+#[test]
+fn an_unsure_one_leads_to_a_human() {
+    let result = triage(&host(&[0.4, 0.3]), &configuration(), LETTER).unwrap();
+    assert_eq!((result.category.as_str(), result.auto_publish), ("Sonstiges", false));
+    assert_eq!((result.action.name.as_str(), result.confidence), ("Mensch", 0.4));
+    assert_eq!(result.alternatives.len(), 2);
+    assert!(
+        result.internal_note.unwrap().starts_with("Sonstiges: Keine Kategorie ist sicher genug: „Abfall“")
+    );
+}
+
+#[test]
+fn a_blank_text_asks_nobody() {
+    let host = host(&[1.0, 0.0]);
+    let result = triage(&host, &configuration(), " \n\t ").unwrap();
+    assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 1.0));
+    assert_eq!(result.action.name, "Mensch");
+    assert!(
+        host.asked.borrow().is_empty() && result.extracted_values.is_empty() && result.language.is_none()
+    );
+}
+
+#[test]
+fn without_a_classifier_the_reason_is_told() {
+    let host = Fixed { probabilities: Err("the model is not loaded".into()), asked: RefCell::default() };
+    let result = triage(&host, &configuration(), "Where is my bin?").unwrap();
+    assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 0.0));
+    assert_eq!(
+        result.reasoning,
+        "Not categorised because the classifier cannot answer: the model is not loaded."
+    );
+}
+
+#[test]
+fn long_texts_are_classified_by_head_and_tail() {
+    let host = host(&[0.9, 0.1]);
+    let text = format!("Anfang {} Ende", "wort ".repeat(500));
+    let result = triage(&host, &configuration(), &text).unwrap();
+    let asked = &host.asked.borrow()[0].0;
+    assert!(asked.chars().count() <= 200 && asked.starts_with("Anfang") && asked.ends_with("Ende"));
+    assert_eq!(result.user_text, text);
+}

@@ -1,0 +1,120 @@
+//! What predictions are worth: accuracy, a table by category, calibration and coverage.
+
+pub mod categories;
+pub mod coverage;
+mod plot;
+pub mod reliability;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::training::best;
+use categories::Category;
+use coverage::Point;
+use reliability::Bin;
+
+/// A prediction and the truth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// `[k]` probabilities in the order of the labels.
+    pub probabilities: Vec<f32>,
+    /// Index of the true label; `None` when the ticket belongs to no category, so that the right answer is to
+    /// refuse.
+    pub target: Option<usize>,
+}
+
+/// What predictions are worth. Accuracy, F1, calibration and the confusion matrix count the tickets that belong
+/// to a category and take the label with the highest probability, before any threshold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Tickets that belong to a category.
+    pub tickets: usize,
+    /// Tickets that belong to none.
+    pub outside: usize,
+    /// Share of right labels, 0 to 1.
+    pub accuracy: f64,
+    /// Mean of the categories' F1, those without tickets left out.
+    pub macro_f1: f64,
+    /// Expected calibration error: mean distance between confidence and accuracy over
+    /// [`reliability::BINS`] bins of equal width, weighted by their tickets.
+    pub calibration_error: f64,
+    /// A row a category.
+    pub categories: Vec<Category>,
+    /// `[k, k]` tickets: rows are true labels, columns predicted ones.
+    pub confusion: Vec<Vec<usize>>,
+    /// Confidence against accuracy.
+    pub reliability: Vec<Bin>,
+    /// What thresholds on the confidence leave.
+    pub coverage: Vec<Point>,
+}
+
+/// The label with the highest probability, its probability, and the truth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Decided {
+    label: usize,
+    confidence: f64,
+    target: Option<usize>,
+}
+
+impl Decided {
+    fn right(&self) -> bool {
+        self.target == Some(self.label)
+    }
+}
+
+/// Evaluates predictions over `labels`.
+///
+/// # Errors
+///
+/// When there is none for a category, or one does not fit the labels.
+pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report, Error> {
+    let decided = predictions.iter().enumerate().map(|(index, prediction)| decide(labels, index, prediction));
+    let decided = decided.collect::<Result<Vec<_>, Error>>()?;
+    let (inside, outside): (Vec<Decided>, Vec<Decided>) =
+        decided.into_iter().partition(|decided| decided.target.is_some());
+    if inside.is_empty() {
+        return Err(Error::Predictions("no ticket belongs to a category of the classifier".to_owned()));
+    }
+    let confusion = categories::confusion(labels.len(), &inside);
+    let categories = categories::table(labels, &confusion);
+    let reliability = reliability::bins(&inside);
+    Ok(Report {
+        tickets: inside.len(),
+        outside: outside.len(),
+        accuracy: inside.iter().filter(|decided| decided.right()).count() as f64 / inside.len() as f64,
+        macro_f1: categories::macro_f1(&categories),
+        calibration_error: reliability::expected_error(&reliability),
+        categories,
+        confusion,
+        reliability,
+        coverage: coverage::curve(&inside, &outside),
+    })
+}
+
+fn decide(labels: &[String], index: usize, prediction: &Prediction) -> Result<Decided, Error> {
+    let fits = prediction.probabilities.len() == labels.len()
+        && prediction.target.is_none_or(|target| target < labels.len());
+    let label = best(&prediction.probabilities).filter(|_| fits);
+    let confidence = label.and_then(|label| prediction.probabilities.get(label));
+    match (label, confidence) {
+        (Some(label), Some(confidence)) if confidence.is_finite() => {
+            Ok(Decided { label, confidence: f64::from(*confidence), target: prediction.target })
+        }
+        _ => Err(Error::Predictions(format!("prediction {index} does not fit the {} labels", labels.len()))),
+    }
+}
+
+impl Report {
+    /// Figures and tables for a terminal.
+    pub fn text(&self) -> String {
+        table::text(self)
+    }
+
+    /// Two plots side by side: confidence against accuracy, and coverage against accuracy.
+    pub fn svg(&self) -> String {
+        plot::svg(self)
+    }
+}

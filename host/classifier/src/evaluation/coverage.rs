@@ -1,0 +1,39 @@
+//! What a threshold on the confidence leaves, and how right that is.
+
+use serde::Serialize;
+
+use super::Decided;
+use super::categories::share;
+
+/// Thresholds from 0 to 1 in this many steps.
+const STEPS: usize = 20;
+
+/// What one threshold does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Predictions below it are refused.
+    pub threshold: f64,
+    /// Share of the tickets of a category that are kept.
+    pub coverage: f64,
+    /// Share of those that are right; `None` when none is kept.
+    pub accuracy: Option<f64>,
+    /// Share of the tickets of no category that are kept all the same; `None` when there are none.
+    pub outside_kept: Option<f64>,
+}
+
+pub(super) fn curve(inside: &[Decided], outside: &[Decided]) -> Vec<Point> {
+    let point = |step: usize| {
+        let threshold = step as f64 / STEPS as f64;
+        let kept = |decided: &&Decided| decided.confidence >= threshold;
+        let count = inside.iter().filter(kept).count();
+        let right = inside.iter().filter(kept).filter(|decided| decided.right()).count();
+        Point {
+            threshold,
+            coverage: share(count, inside.len()),
+            accuracy: (count > 0).then(|| share(right, count)),
+            outside_kept: (!outside.is_empty())
+                .then(|| share(outside.iter().filter(kept).count(), outside.len())),
+        }
+    };
+    (0..=STEPS).map(point).collect()
+}

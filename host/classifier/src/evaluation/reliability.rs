@@ -1,0 +1,46 @@
+//! Whether confidence is the share of right answers.
+
+use serde::Serialize;
+
+use super::Decided;
+use super::categories::share;
+
+/// Bins of the reliability diagram, of equal width between 0 and 1.
+pub const BINS: usize = 10;
+
+/// Predictions of like confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bin {
+    /// Lowest confidence.
+    pub from: f64,
+    /// Highest confidence; belongs to the next bin, in the last one to this.
+    pub to: f64,
+    /// Predictions.
+    pub tickets: usize,
+    /// Their mean confidence; 0 without any.
+    pub confidence: f64,
+    /// Share of them that is right; 0 without any.
+    pub accuracy: f64,
+}
+
+pub(super) fn bins(decided: &[Decided]) -> Vec<Bin> {
+    let bin = |at: usize| {
+        let of_bin = || decided.iter().filter(move |decided| bin_of(decided.confidence) == at);
+        let tickets = of_bin().count();
+        let right = of_bin().filter(|decided| decided.right()).count();
+        let confidence = of_bin().map(|decided| decided.confidence).sum::<f64>() / tickets.max(1) as f64;
+        let [from, to] = [at, at + 1].map(|edge| edge as f64 / BINS as f64);
+        Bin { from, to, tickets, confidence, accuracy: share(right, tickets) }
+    };
+    (0..BINS).map(bin).collect()
+}
+
+fn bin_of(confidence: f64) -> usize {
+    ((confidence * BINS as f64) as usize).min(BINS - 1)
+}
+
+/// Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning".
+pub(super) fn expected_error(bins: &[Bin]) -> f64 {
+    let tickets: usize = bins.iter().map(|bin| bin.tickets).sum();
+    bins.iter().map(|bin| share(bin.tickets, tickets) * (bin.confidence - bin.accuracy).abs()).sum()
+}

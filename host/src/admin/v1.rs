@@ -1,0 +1,100 @@
+//! `/v1`: what operators do with slots and their versions. Answers are JSON, errors have one shape ([`error`]), and
+//! everything but the description asks for a bearer token.
+
+mod access;
+mod changes;
+mod error;
+mod openapi;
+mod slots;
+mod upload;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request},
+    http::{HeaderValue, header::CACHE_CONTROL},
+    middleware::{from_fn, from_fn_with_state, map_response},
+    response::Response,
+    routing::{get, post},
+};
+use tokio::{runtime::Handle, sync::Semaphore};
+
+use self::{access::Access, error::ApiError};
+use crate::{
+    config::{server::Admin as Settings, tokens::Scope},
+    deploy::{Deploy, Roster},
+    http::body::BodyLimits,
+};
+
+/// Components received at once, each held in memory.
+const UPLOADS: usize = 2;
+/// Time that a component may take to arrive.
+const UPLOAD_TIME: Duration = Duration::from_secs(300);
+/// A change's body: a version, a number and a sentence.
+const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_secs(10) };
+
+/// What operators operate on.
+#[derive(Clone, Debug)]
+pub struct Operators {
+    /// The slots.
+    pub roster: Arc<Roster>,
+    /// Where slots live: work on them must not hold up the operators' own thread.
+    pub runtime: Handle,
+    /// Largest component that is taken, bytes.
+    pub component_bytes: usize,
+}
+
+/// What handlers share.
+struct Api {
+    operators: Operators,
+    access: Access,
+    uploads: Semaphore,
+}
+
+impl Api {
+    fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, ApiError> {
+        self.operators.roster.get(name).ok_or_else(|| ApiError::unknown_slot(&self.operators.roster))
+    }
+
+    fn component(&self) -> BodyLimits {
+        BodyLimits { bytes: self.operators.component_bytes, time: UPLOAD_TIME }
+    }
+}
+
+/// The routes, each behind the scope that it asks for.
+pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
+    let access = Access::new(&settings.tokens);
+    let api = Arc::new(Api { operators, access, uploads: Semaphore::new(UPLOADS) });
+    let guarded = |scope: Scope, router: Router<Arc<Api>>| {
+        router.route_layer(from_fn_with_state((Arc::clone(&api), scope), access::admit))
+    };
+    let read = Router::new()
+        .route("/v1/slots", get(slots::list))
+        .route("/v1/slots/{slot}", get(slots::show))
+        .route("/v1/slots/{slot}/history", get(slots::history))
+        .route("/v1/slots/{slot}/logs", get(slots::logs));
+    let deploy = Router::new()
+        .route("/v1/slots/{slot}/versions", post(upload::push))
+        .route("/v1/slots/{slot}/swap", post(changes::swap))
+        .route("/v1/slots/{slot}/canary", post(changes::canary))
+        .route("/v1/slots/{slot}/promote", post(changes::promote))
+        .route("/v1/slots/{slot}/rollback", post(changes::rollback));
+    let admin = Router::new().route("/v1/audit", get(slots::audit));
+    guarded(Scope::Read, read)
+        .merge(guarded(Scope::Deploy, deploy))
+        .merge(guarded(Scope::Admin, admin))
+        .route("/v1/openapi.json", get(openapi::document))
+        .with_state(api)
+        .layer((map_response(never_kept), from_fn(access::refuse_token_in_url)))
+}
+
+async fn never_kept(mut response: Response) -> Response {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The route's pattern, for log lines: a path may hold anything.
+fn pattern(request: &Request) -> String {
+    request.extensions().get::<MatchedPath>().map_or_else(String::new, |path| path.as_str().to_owned())
+}

@@ -1,0 +1,160 @@
+//! Who asks, and whether they may.
+
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Instant};
+
+use axum::{
+    extract::{Request, State},
+    http::HeaderMap,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest as _, Sha256};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::{Api, ApiError, pattern};
+use crate::{
+    config::tokens::{Scope, Token},
+    http::{accept::PeerAddr, bearer, rate_limit::RateLimiter},
+};
+
+/// Wrong tokens that one client may come with, a minute; right ones are never held up by them.
+const WRONG_TOKENS: u32 = 10;
+/// Names of query parameters that hold tokens elsewhere.
+const TOKEN_PARAMETERS: [&str; 5] = ["token", "access_token", "api_key", "apikey", "authorization"];
+
+/// The name of the token that a request came with, for the audit log. In the extensions of every request that a
+/// handler sees.
+#[derive(Clone, Debug)]
+pub(super) struct Actor(pub(super) String);
+
+/// The tokens there are.
+pub(super) struct Access {
+    tokens: Vec<(String, Token)>,
+    limiter: Option<RateLimiter>,
+}
+
+impl Access {
+    pub(super) fn new(tokens: &BTreeMap<String, Token>) -> Self {
+        let tokens = tokens.iter().map(|(name, token)| (name.clone(), token.clone())).collect();
+        // Without random bytes there is no telling clients apart: then nobody has wrong tokens to spare.
+        Self { tokens, limiter: RateLimiter::new().ok() }
+    }
+
+    fn authorize(&self, headers: &HeaderMap, client: IpAddr, scope: Scope) -> Result<Actor, ApiError> {
+        if self.tokens.is_empty() {
+            return Err(ApiError::no_tokens());
+        }
+        let given = bearer::token(headers).ok_or_else(ApiError::unauthorized)?;
+        match self.find(given) {
+            Some((_, token)) if token.scope < scope => Err(ApiError::forbidden(token.scope, scope)),
+            Some((name, _)) => Ok(Actor(name.clone())),
+            None => {
+                let spared = self
+                    .limiter
+                    .as_ref()
+                    .map(|limiter| limiter.take("v1", client, WRONG_TOKENS, Instant::now()));
+                match spared {
+                    Some(Ok(())) => Err(ApiError::unauthorized()),
+                    Some(Err(seconds)) => Err(ApiError::too_many(seconds)),
+                    None => Err(ApiError::too_many(1)),
+                }
+            }
+        }
+    }
+
+    /// The token with this text. Every one is compared, in a time that tells nothing.
+    fn find(&self, given: &str) -> Option<&(String, Token)> {
+        let given: [u8; 32] = Sha256::digest(given).into();
+        let mut found = u64::MAX;
+        for (at, (_, token)) in (0_u64..).zip(&self.tokens) {
+            found.conditional_assign(&at, token.hash.ct_eq(&given));
+        }
+        usize::try_from(found).ok().and_then(|found| self.tokens.get(found))
+    }
+}
+
+/// Middleware: lets through who has a token of the route's scope.
+pub(super) async fn admit(
+    State((api, scope)): State<(Arc<Api>, Scope)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip().to_canonical());
+    // Every connection has a peer; one without is no one's.
+    let client = peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
+    match api.access.authorize(request.headers(), client, scope) {
+        Ok(actor) => {
+            request.extensions_mut().insert(actor);
+            next.run(request).await
+        }
+        Err(error) => {
+            tracing::warn!(%client, route = pattern(&request), code = error.code(), "an operator's call was refused");
+            error.into_response()
+        }
+    }
+}
+
+/// Middleware: a token in a URL ends up in logs and histories, so it is of no use here.
+pub(super) async fn refuse_token_in_url(request: Request, next: Next) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let named = form_urlencoded::parse(query.as_bytes())
+        .any(|(name, _)| TOKEN_PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    if named { ApiError::token_in_url().into_response() } else { next.run(request).await }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use axum::http::header::AUTHORIZATION;
+
+    use super::*;
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn access(tokens: &[(&str, Scope, &str)]) -> Access {
+        let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
+        Access::new(
+            &tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text))).collect(),
+        )
+    }
+
+    fn ask(access: &Access, given: Option<&str>, scope: Scope) -> Result<String, &'static str> {
+        let mut headers = HeaderMap::new();
+        if let Some(given) = given {
+            headers.insert(AUTHORIZATION, format!("Bearer {given}").parse().unwrap());
+        }
+        access.authorize(&headers, CLIENT, scope).map(|actor| actor.0).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn a_token_may_do_what_its_scope_and_those_before_it_say() {
+        let access =
+            access(&[("a", Scope::Read, "one"), ("b", Scope::Deploy, "two"), ("c", Scope::Admin, "three")]);
+        for (given, name, may) in [("one", "a", 1), ("two", "b", 2), ("three", "c", 3)] {
+            for (at, scope) in [Scope::Read, Scope::Deploy, Scope::Admin].into_iter().enumerate() {
+                let expected = if at < may { Ok(name.to_owned()) } else { Err("forbidden") };
+                assert_eq!(ask(&access, Some(given), scope), expected, "{given} for {scope:?}");
+            }
+        }
+        assert_eq!(ask(&access, None, Scope::Read), Err("unauthorized"));
+    }
+
+    #[test]
+    fn without_tokens_nobody_may_anything() {
+        let none = access(&[]);
+        assert_eq!(ask(&none, Some("one"), Scope::Read), Err("no-tokens"));
+        assert_eq!(ask(&none, None, Scope::Read), Err("no-tokens"));
+    }
+
+    #[test]
+    fn wrong_tokens_are_soon_not_even_refused_and_hold_up_no_right_one() {
+        let access = access(&[("a", Scope::Read, "one")]);
+        let wrong: Vec<_> =
+            (0..15).map(|guess| ask(&access, Some(&format!("guess-{guess}")), Scope::Read)).collect();
+        let (refused, unheard) = wrong.split_at(10);
+        assert!(refused.iter().all(|answer| *answer == Err("unauthorized")), "{refused:?}");
+        assert!(unheard.iter().all(|answer| *answer == Err("rate-limited")), "{unheard:?}");
+        assert_eq!(ask(&access, Some("one"), Scope::Read), Ok("a".to_owned()));
+    }
+}

@@ -1,0 +1,148 @@
+//! Errors of `/v1`: `{"error":"<code>","message":"<text>"}`, with `slot` where the present state helps and `version`
+//! where it is about one.
+
+use axum::{
+    Json,
+    http::{
+        HeaderValue, StatusCode,
+        header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    },
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use crate::{
+    config::tokens::Scope,
+    deploy::{DeployError, Roster, SlotView, VaultError},
+    http::body::BodyError,
+};
+
+/// An answer that is an error.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    slot: Option<Box<SlotView>>,
+    version: Option<String>,
+    retry_after: Option<u32>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), slot: None, version: None, retry_after: None }
+    }
+
+    pub(super) const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    pub(super) fn no_tokens() -> Self {
+        let text =
+            "no operator's token is configured, so nobody may; make one with `bulkhead admin token NAME`";
+        Self::new(StatusCode::UNAUTHORIZED, "no-tokens", text)
+    }
+
+    pub(super) fn unauthorized() -> Self {
+        let text = "an operator's token is wanted as `Authorization: Bearer`";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+    }
+
+    pub(super) fn forbidden(has: Scope, wants: Scope) -> Self {
+        let text = format!("the token's scope is {}, this takes {}", has.as_str(), wants.as_str());
+        Self::new(StatusCode::FORBIDDEN, "forbidden", text)
+    }
+
+    pub(super) fn too_many(seconds: u32) -> Self {
+        let text = "too many wrong tokens from this address";
+        Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", text) }
+    }
+
+    pub(super) fn token_in_url() -> Self {
+        let text =
+            "a token in a URL is kept in logs; take it out of use and send tokens as `Authorization: Bearer`";
+        Self::new(StatusCode::BAD_REQUEST, "token-in-url", text)
+    }
+
+    pub(super) fn invalid(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid-request", text)
+    }
+
+    pub(super) fn unknown_slot(roster: &Roster) -> Self {
+        let names: Vec<_> = roster.each().iter().map(|slot| slot.slot().as_str()).collect();
+        let text = format!("there is no such slot in use; there are: {}", names.join(", "));
+        Self::new(StatusCode::NOT_FOUND, "unknown-slot", text)
+    }
+
+    pub(super) fn busy() -> Self {
+        let text = "other components are being received";
+        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", text) }
+    }
+
+    pub(super) fn stopping() -> Self {
+        DeployError::Stopping.into()
+    }
+}
+
+impl From<DeployError> for ApiError {
+    fn from(error: DeployError) -> Self {
+        let status = match &error {
+            DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
+            DeployError::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            DeployError::Vault(VaultError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
+            DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_)) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            DeployError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            DeployError::Conflict { .. }
+            | DeployError::Vault(VaultError::Overtaken(_))
+            | DeployError::Untried(_)
+            | DeployError::Answering(_)
+            | DeployError::NoCandidate(_)
+            | DeployError::OtherCandidate(_)
+            | DeployError::NoActive(_)
+            | DeployError::NoPredecessor(_) => StatusCode::CONFLICT,
+        };
+        let answer = Self::new(status, error.code(), error.to_string());
+        match error {
+            DeployError::Conflict { slot, .. } => Self { slot: Some(slot), ..answer },
+            DeployError::Refused { version, .. }
+            | DeployError::Untried(version)
+            | DeployError::Answering(version)
+            | DeployError::OtherCandidate(version) => Self { version: Some(version.to_string()), ..answer },
+            _ => answer,
+        }
+    }
+}
+
+impl From<VaultError> for ApiError {
+    fn from(error: VaultError) -> Self {
+        DeployError::from(error).into()
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        let answer = error.answer();
+        Self::new(answer.status, answer.code, answer.message)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut body = json!({ "error": self.code, "message": self.message });
+        if let Some(members) = body.as_object_mut() {
+            members.extend(self.slot.map(|slot| ("slot".to_owned(), json!(slot))));
+            members.extend(self.version.map(|version| ("version".to_owned(), json!(version))));
+        }
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"bulkhead\""));
+        }
+        response
+    }
+}

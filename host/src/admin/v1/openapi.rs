@@ -1,0 +1,210 @@
+//! `GET /v1/openapi.json`: the description of `/v1`.
+
+use axum::Json;
+use serde_json::{Map, Value, json};
+
+/// Path, method, scope, summary, name of the body's schema, name of the answer's schema.
+type Operation = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, &'static str);
+
+/// Every operation that asks for a token.
+const OPERATIONS: [Operation; 10] = [
+    ("/v1/slots", "get", "read", "Every slot with what answers", None, "Slots"),
+    ("/v1/slots/{slot}", "get", "read", "A slot with what answers", None, "Slot"),
+    ("/v1/slots/{slot}/history", "get", "read", "The slot's versions, the oldest first", None, "Versions"),
+    ("/v1/slots/{slot}/logs", "get", "read", "The last lines of the slot's log", None, "Lines"),
+    (
+        "/v1/slots/{slot}/versions",
+        "post",
+        "deploy",
+        "Push a component, up to its trial",
+        Some("Component"),
+        "Version",
+    ),
+    ("/v1/slots/{slot}/swap", "post", "deploy", "Have a version answer every call", Some("Swap"), "Slot"),
+    (
+        "/v1/slots/{slot}/canary",
+        "post",
+        "deploy",
+        "Have a version answer a share of the calls",
+        Some("Canary"),
+        "Slot",
+    ),
+    (
+        "/v1/slots/{slot}/promote",
+        "post",
+        "deploy",
+        "Have the candidate answer every call",
+        Some("Change"),
+        "Slot",
+    ),
+    (
+        "/v1/slots/{slot}/rollback",
+        "post",
+        "deploy",
+        "Give up the candidate, or go back",
+        Some("Change"),
+        "Slot",
+    ),
+    ("/v1/audit", "get", "admin", "The last moves of versions, the oldest first", None, "Entries"),
+];
+
+/// What each status means; the body of an error is `Error`.
+const ERRORS: [(&str, &str); 9] = [
+    ("400", "Not understood, or a token in the URL"),
+    ("401", "No token, or a wrong one"),
+    ("403", "The token's scope does not include this"),
+    ("404", "No such slot or version"),
+    ("409", "The slot has another generation, which is in `slot`, or is in no state for this"),
+    ("413", "The component is larger than sandbox.component_bytes"),
+    ("422", "The component may not answer; the message says everything that is wrong"),
+    ("429", "Too many wrong tokens; see Retry-After"),
+    ("507", "The data folder takes nothing; nothing has changed"),
+];
+
+pub(super) async fn document() -> Json<Value> {
+    Json(describe())
+}
+
+fn describe() -> Value {
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        let item = paths.entry(operation.0).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(operation.1.to_owned(), describe_operation(operation));
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Bulkhead for operators", "version": env!("CARGO_PKG_VERSION") },
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas(),
+        },
+    })
+}
+
+fn describe_operation((path, method, scope, summary, body, answer): Operation) -> Value {
+    let reference = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let json_of = |name: &str| json!({ "application/json": { "schema": reference(name) } });
+    let status = if answer == "Version" { "201" } else { "200" };
+    let mut responses =
+        Map::from_iter([(status.to_owned(), json!({ "description": summary, "content": json_of(answer) }))]);
+    for (status, meaning) in ERRORS {
+        responses.insert(status.to_owned(), json!({ "description": meaning, "content": json_of("Error") }));
+    }
+    let parameter = |name: &str, place: &str| json!({ "name": name, "in": place, "required": place == "path", "schema": { "type": "string" } });
+    let mut parameters = Vec::new();
+    if path.contains("{slot}") {
+        parameters.push(parameter("slot", "path"));
+    }
+    let query: &[&str] = match path {
+        "/v1/audit" => &["slot", "limit"],
+        "/v1/slots/{slot}/logs" => &["limit"],
+        "/v1/slots/{slot}/versions" => &["source"],
+        _ => &[],
+    };
+    parameters.extend(query.iter().map(|name| parameter(name, "query")));
+    let mut operation = json!({
+        "operationId": format!("{method} {path}"),
+        "summary": summary,
+        "description": format!("Takes a token of scope {scope}."),
+        "security": [{ "token": [] }],
+        "parameters": parameters,
+        "responses": responses,
+    });
+    if let (Some(body), Some(members)) = (body, operation.as_object_mut()) {
+        let content = match body {
+            "Component" => {
+                json!({ "application/wasm": { "schema": { "type": "string", "format": "binary" } } })
+            }
+            name => json_of(name),
+        };
+        members.insert("requestBody".to_owned(), json!({ "required": true, "content": content }));
+    }
+    operation
+}
+
+fn schemas() -> Value {
+    let text = || json!({ "type": "string" });
+    let whole = || json!({ "type": "integer", "minimum": 0 });
+    let object = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "properties": properties });
+    let list =
+        |name: &str| json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{name}") } });
+    let reason = || json!({ "type": "string", "maxLength": 500 });
+    json!({
+        "Error": object(&["error", "message"], json!({
+            "error": text(), "message": text(), "version": text(), "slot": { "$ref": "#/components/schemas/Slot" } })),
+        "Swap": object(&["version", "generation"], json!({
+            "version": text(), "generation": whole(), "reason": reason() })),
+        "Canary": object(&["weight", "generation"], json!({
+            "version": text(), "weight": { "type": "integer", "minimum": 0, "maximum": 100 },
+            "generation": whole(), "reason": reason() })),
+        "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
+        "Slots": object(&["slots"], json!({ "slots": list("Slot") })),
+        "Slot": object(&["slot", "world", "generation"], json!({
+            "slot": text(), "world": text(), "generation": whole(), "revision": text(),
+            "active": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
+            "candidate": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
+            "predecessor": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
+            "empty": { "type": ["string", "null"] } })),
+        "Versions": object(&["versions"], json!({ "versions": list("Version") })),
+        "Version": object(&["id", "component", "moves"], json!({
+            "id": text(), "component": text(), "revision": text(), "bytes": whole(), "source": text(),
+            "grants": { "type": "array", "items": text() }, "memory_bytes": whole(), "cpu_ms": whole(),
+            "configured": { "type": "boolean" }, "moves": list("Move"), "weight": whole(), "calls": whole(),
+            "failures": whole(), "errors": whole(), "in_flight": whole(), "circuit_open": { "type": "boolean" } })),
+        "Move": object(&["stage", "at", "actor", "reason"], json!({
+            "stage": { "enum": ["received", "checked", "compiled", "trialled", "candidate", "active", "draining",
+                "retired", "refused"] },
+            "at": text(), "actor": text(), "reason": text() })),
+        "Lines": object(&["lines"], json!({ "lines": { "type": "array", "items": object(
+            &["at", "level", "version", "context", "message"],
+            json!({ "at": text(), "level": text(), "version": text(), "context": text(), "message": text() })) } })),
+        "Entries": object(&["entries"], json!({ "entries": { "type": "array", "items": object(
+            &["at", "slot", "generation", "version", "component", "stage", "actor", "reason"],
+            json!({ "at": text(), "slot": text(), "generation": whole(), "version": text(), "component": text(),
+                "stage": text(), "actor": text(), "reason": text() })) } })),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                members.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let (document, mut found) = (describe(), Vec::new());
+        references(&document, &mut found);
+        assert!(!found.is_empty());
+        for reference in found {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn every_operation_asks_for_a_token_and_says_its_scope() {
+        let document = describe();
+        let paths = document["paths"].as_object().unwrap();
+        let operations: Vec<_> = paths.values().flat_map(|item| item.as_object().unwrap().values()).collect();
+        assert_eq!(operations.len(), OPERATIONS.len());
+        for operation in operations {
+            assert_eq!(operation["security"][0]["token"], json!([]));
+            assert!(operation["description"].as_str().unwrap().contains("scope"), "{operation}");
+        }
+    }
+}

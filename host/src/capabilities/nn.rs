@@ -1,0 +1,237 @@
+//! `wasi:nn`: the loaded models as named graphs. What a graph takes and gives stands in the WIT of
+//! `bulkhead:host/embeddings`; everything else of the interface is the standard's.
+
+mod head;
+mod model;
+mod onnx;
+mod tensor;
+
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Resource};
+
+use self::bindings::wasi::nn::{
+    errors::{self, ErrorCode},
+    graph, inference, tensor as wit,
+};
+pub use self::tensor::{Tensor, TensorBytesExceeded};
+use super::{Access::Read, Capabilities, Interface, TICKETS};
+use crate::inference::{self as models, Denied, Refusal};
+
+/// Bindings of the standard's interfaces.
+#[allow(missing_docs)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../wit/deps/nn",
+        world: "wasi:nn/ml",
+        imports: {
+            default: trappable,
+            "wasi:nn/inference.[method]graph-execution-context.compute": async | trappable,
+        },
+        with: {
+            "wasi:nn/errors.error": super::NnError,
+            "wasi:nn/tensor.tensor": super::Tensor,
+            "wasi:nn/graph.graph": super::Graph,
+            "wasi:nn/inference.graph-execution-context": super::Context,
+        },
+    });
+}
+
+/// The version of all four interfaces.
+const VERSION: &str = "0.2.0-rc-2024-10-28";
+
+/// Errors and what they say.
+pub const ERRORS: Interface = Interface {
+    name: "wasi:nn/errors",
+    version: VERSION,
+    granted_to: TICKETS,
+    functions: &[("[method]error.code", Read), ("[method]error.data", Read)],
+    add_to_linker: |linker| {
+        errors::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// Tensors.
+pub const TENSOR: Interface = Interface {
+    name: "wasi:nn/tensor",
+    version: VERSION,
+    granted_to: TICKETS,
+    functions: &[
+        ("[constructor]tensor", Read),
+        ("[method]tensor.dimensions", Read),
+        ("[method]tensor.ty", Read),
+        ("[method]tensor.data", Read),
+    ],
+    add_to_linker: |linker| {
+        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// Computing.
+pub const INFERENCE: Interface = Interface {
+    name: "wasi:nn/inference",
+    version: VERSION,
+    granted_to: TICKETS,
+    functions: &[("[method]graph-execution-context.compute", Read)],
+    add_to_linker: |linker| {
+        inference::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// Finding a graph.
+pub const GRAPH: Interface = Interface {
+    name: "wasi:nn/graph",
+    version: VERSION,
+    granted_to: TICKETS,
+    functions: &[("[method]graph.init-execution-context", Read), ("load", Read), ("load-by-name", Read)],
+    add_to_linker: |linker| {
+        graph::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// A graph that a guest has found.
+#[derive(Clone, Debug)]
+pub struct Graph(models::Graph);
+
+/// What a guest computes with: its graph, for calls keep nothing.
+#[derive(Debug)]
+pub struct Context(Graph);
+
+/// An error that a guest can ask about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NnError {
+    code: ErrorCode,
+    text: String,
+}
+
+impl NnError {
+    fn new(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// What the guest handed over is not what the graph takes.
+    fn invalid(text: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidArgument, text)
+    }
+}
+
+impl From<Denied> for NnError {
+    fn from(denied: Denied) -> Self {
+        let code = match denied {
+            Denied::NotAllowed { .. } => ErrorCode::Security,
+            Denied::NotLoaded { .. } => ErrorCode::NotFound,
+        };
+        Self::new(code, denied.to_string())
+    }
+}
+
+impl From<Refusal> for NnError {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal {
+            Refusal::Invalid(_) => ErrorCode::InvalidArgument,
+            Refusal::Deadline => ErrorCode::Timeout,
+            Refusal::Overloaded | Refusal::Quota { .. } | Refusal::Stopped | Refusal::Internal => {
+                ErrorCode::RuntimeError
+            }
+        };
+        Self::new(code, refusal.to_string())
+    }
+}
+
+/// What a graph gives, by name.
+type Outputs = Vec<(String, Tensor)>;
+
+/// A result as the guest sees it: an error becomes a resource.
+type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
+
+impl Capabilities {
+    fn answer<T: Send + 'static>(&mut self, result: Result<T, NnError>) -> Answer<T> {
+        Ok(match result {
+            Ok(value) => Ok(self.table.push(value)?),
+            Err(error) => Err(self.table.push(error)?),
+        })
+    }
+}
+
+impl errors::Host for Capabilities {}
+
+impl errors::HostError for Capabilities {
+    fn code(&mut self, error: Resource<NnError>) -> wasmtime::Result<ErrorCode> {
+        Ok(self.table.get(&error)?.code)
+    }
+
+    fn data(&mut self, error: Resource<NnError>) -> wasmtime::Result<String> {
+        Ok(self.table.get(&error)?.text.clone())
+    }
+
+    fn drop(&mut self, error: Resource<NnError>) -> wasmtime::Result<()> {
+        self.table.delete(error)?;
+        Ok(())
+    }
+}
+
+impl graph::Host for Capabilities {
+    fn load(
+        &mut self,
+        _builder: Vec<graph::GraphBuilder>,
+        _encoding: graph::GraphEncoding,
+        _target: graph::ExecutionTarget,
+    ) -> Answer<Graph> {
+        let text = "graphs are not loaded from bytes; use load-by-name";
+        self.answer(Err(NnError::new(ErrorCode::UnsupportedOperation, text)))
+    }
+
+    fn load_by_name(&mut self, name: String) -> Answer<Graph> {
+        let found = self.backing.models.graph(&name);
+        self.answer(found.map(Graph).map_err(NnError::from))
+    }
+}
+
+impl graph::HostGraph for Capabilities {
+    fn init_execution_context(&mut self, graph: Resource<Graph>) -> Answer<Context> {
+        let graph = self.table.get(&graph)?.clone();
+        self.answer(Ok(Context(graph)))
+    }
+
+    fn drop(&mut self, graph: Resource<Graph>) -> wasmtime::Result<()> {
+        self.table.delete(graph)?;
+        Ok(())
+    }
+}
+
+impl inference::Host for Capabilities {}
+
+impl inference::HostGraphExecutionContext for Capabilities {
+    async fn compute(
+        &mut self,
+        context: Resource<Context>,
+        inputs: Vec<inference::NamedTensor>,
+    ) -> wasmtime::Result<Result<Vec<inference::NamedTensor>, Resource<NnError>>> {
+        let Context(graph) = self.table.get(&context)?;
+        let graph = graph.clone();
+        let mut named = Vec::with_capacity(inputs.len());
+        for (name, tensor) in inputs {
+            named.push((name, self.take_tensor(tensor)?));
+        }
+        let backing = Arc::clone(&self.backing);
+        let computed = match &graph.0 {
+            models::Graph::Model(model) => model::compute(&backing.models, model, named).await,
+            models::Graph::Head(head) => head::compute(&backing.models, head, named).await,
+            models::Graph::Onnx(graph) => onnx::compute(&backing.models, graph, named).await,
+        };
+        let outputs = match computed {
+            Ok(outputs) => outputs,
+            Err(error) => return Ok(Err(self.table.push(error)?)),
+        };
+        let mut given = Vec::with_capacity(outputs.len());
+        for (name, tensor) in outputs {
+            given.push((name, self.add_tensor(tensor)?));
+        }
+        Ok(Ok(given))
+    }
+
+    fn drop(&mut self, context: Resource<Context>) -> wasmtime::Result<()> {
+        self.table.delete(context)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+use clap::{Subcommand, ValueEnum};
+
+use super::{client::Remote, component, output};
+use crate::telemetry::logs;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use sha2::{Digest as _, Sha256};
+
+/// Random bytes of a token: beyond guessing.
+const TOKEN_BYTES: usize = 32;
+/// Marks tokens, for those who look for leaked ones.
+const TOKEN_PREFIX: &str = "bulkhead_";
+
+/// `bulkhead admin`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a token for operators: the token itself goes to standard error, once, and what the configuration needs
+    /// of it to standard output.
+    Token {
+        /// Its name in the audit log.
+        name: String,
+        /// What it may do; each scope includes those before it.
+        #[arg(long, default_value = "deploy")]
+        scope: Scope,
+    },
+    /// Show who moved which version, and why. Takes a token of scope admin.
+    Audit {
+        /// Of one slot only.
+        #[arg(long)]
+        slot: Option<component::Slot>,
+        /// How many of the last moves.
+        #[arg(long, default_value_t = 100)]
+        lines: usize,
+        #[command(flatten)]
+        remote: Remote,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Scope {
+    /// Look at slots, versions and logs.
+    Read,
+    /// Change what answers.
+    Deploy,
+    /// See who did what.
+    Admin,
+}
+
+impl Scope {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Deploy => "deploy",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl Command {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Token { name, scope } => token(&name, scope),
+            Self::Audit { slot, lines, remote } => audit(slot, lines, &remote),
+        }
+    }
+}
+
+fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)),
+        "a token's name has letters, digits, - and _ only"
+    );
+    let mut secret = [0; TOKEN_BYTES];
+    getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
+    let token = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
+    let (hash, scope) = (hex::encode(Sha256::digest(&token)), scope.as_str());
+    output::text(format_args!("[admin.tokens.{name}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n"))?;
+    logs::end(&format!("the token, which is not shown again: {token}\n"));
+    Ok(())
+}
+
+fn audit(slot: Option<component::Slot>, lines: usize, remote: &Remote) -> anyhow::Result<()> {
+    let slot = slot.map_or_else(String::new, |slot| format!("&slot={}", slot.as_str()));
+    let answer = remote.get(&format!("/v1/audit?limit={lines}{slot}"))?;
+    if remote.json {
+        return Ok(output::json(&answer)?);
+    }
+    let columns = ["at", "slot", "generation", "version", "stage", "actor", "reason"];
+    Ok(output::table(&columns, answer.get("entries"))?)
+}

@@ -1,0 +1,196 @@
+//! Commands to a running host.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{Slot, show};
+use crate::{
+    cli::{client::Remote, output},
+    telemetry::logs,
+};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Command {
+    /// List the slots of a running host and what answers.
+    List {
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Show what answers for a slot.
+    Show {
+        slot: Slot,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Push a component up to its trial, so that it can be swapped in.
+    Push {
+        slot: Slot,
+        /// The component.
+        file: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Have a version answer every call; a candidate is given up.
+    Swap {
+        slot: Slot,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Have a version, or the candidate that there is, answer a share of the calls.
+    Canary {
+        slot: Slot,
+        /// Its share, percent.
+        #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
+        weight: u8,
+        #[command(flatten)]
+        which: MaybeWhich,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Have the candidate answer every call.
+    Promote {
+        slot: Slot,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Give up the candidate, or else go back to the version that answered before.
+    Rollback {
+        slot: Slot,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Show the versions of a slot and what became of them.
+    History {
+        slot: Slot,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Show the last lines of a slot's log.
+    Logs {
+        slot: Slot,
+        /// How many.
+        #[arg(long, default_value_t = 100)]
+        lines: usize,
+        #[command(flatten)]
+        remote: Remote,
+    },
+}
+
+/// A version: one that the host knows, or a component to push.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(in crate::cli) struct Which {
+    /// The first 8 or more digits of a version's id or of its component's digest.
+    version: Option<String>,
+    /// A component, which is pushed first.
+    #[arg(long)]
+    file: Option<PathBuf>,
+}
+
+/// The same, or nothing.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(in crate::cli) struct MaybeWhich {
+    /// The first 8 or more digits of a version's id or of its component's digest.
+    version: Option<String>,
+    /// A component, which is pushed first.
+    #[arg(long)]
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Change {
+    /// Why, for the audit log.
+    #[arg(long, default_value = "")]
+    reason: String,
+    /// Only if the slot has this generation [default: the one that it has when the command starts].
+    #[arg(long)]
+    generation: Option<u64>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Command {
+    pub(in crate::cli) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::List { remote } => shown(&remote, &remote.get("/v1/slots")?, show::slots),
+            Self::Show { slot, remote } => shown(&remote, &remote.get(&path(slot, ""))?, show::slot),
+            Self::History { slot, remote } => {
+                shown(&remote, &remote.get(&path(slot, "/history"))?, show::versions)
+            }
+            Self::Logs { slot, lines, remote } => {
+                let lines = format!("/logs?limit={lines}");
+                shown(&remote, &remote.get(&path(slot, &lines))?, show::lines)
+            }
+            Self::Push { slot, file, remote } => shown(&remote, &push(&remote, slot, &file)?, show::version),
+            Self::Swap { slot, which: Which { version, file }, change } => {
+                change.make(slot, "swap", json!({}), version, file)
+            }
+            Self::Canary { slot, weight, which: MaybeWhich { version, file }, change } => {
+                change.make(slot, "canary", json!({ "weight": weight }), version, file)
+            }
+            Self::Promote { slot, change } => change.make(slot, "promote", json!({}), None, None),
+            Self::Rollback { slot, change } => change.make(slot, "rollback", json!({}), None, None),
+        }
+    }
+}
+
+impl Change {
+    fn make(
+        &self,
+        slot: Slot,
+        what: &str,
+        mut body: Value,
+        version: Option<String>,
+        file: Option<PathBuf>,
+    ) -> anyhow::Result<()> {
+        // Before the component is pushed: whoever changes the slot meanwhile wins.
+        let generation = match self.generation {
+            Some(generation) => generation,
+            None => seen(&self.remote, slot)?,
+        };
+        let pushed = file.map(|file| push(&self.remote, slot, &file)).transpose()?;
+        let pushed = pushed.as_ref().and_then(|version| version.get("id")).and_then(Value::as_str);
+        if let Some(members) = body.as_object_mut() {
+            members.insert("generation".into(), generation.into());
+            members.insert("reason".into(), self.reason.as_str().into());
+            let version = pushed.map(str::to_owned).or(version);
+            members.extend(version.map(|version| ("version".to_owned(), version.into())));
+        }
+        let answer = self.remote.post(&path(slot, &format!("/{what}")), &body)?;
+        shown(&self.remote, &answer, show::slot)
+    }
+}
+
+fn seen(remote: &Remote, slot: Slot) -> anyhow::Result<u64> {
+    let answer = remote.get(&path(slot, ""))?;
+    answer.get("generation").and_then(Value::as_u64).context("the host's answer has no generation")
+}
+
+fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
+    let name = file.display().to_string();
+    let wasm = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+    logs::end(&format!("pushing {name}, {} bytes: check, compile, trial\n", wasm.len()));
+    let version = remote.upload(&path(slot, "/versions"), &name, wasm)?;
+    let id = version.get("id").and_then(Value::as_str).unwrap_or_default();
+    logs::end(&format!("version {id} has passed its trial\n"));
+    Ok(version)
+}
+
+fn path(slot: Slot, rest: &str) -> String {
+    format!("/v1/slots/{}{rest}", slot.as_str())
+}
+
+fn shown(
+    remote: &Remote,
+    answer: &Value,
+    human: impl FnOnce(&Value) -> Result<(), output::OutputError>,
+) -> anyhow::Result<()> {
+    let printed = if remote.json { output::json(answer) } else { human(answer) };
+    Ok(printed?)
+}

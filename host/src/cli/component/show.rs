@@ -1,0 +1,108 @@
+//! The host's answers for people.
+
+use serde_json::{Value, json};
+
+use crate::cli::output::{self, OutputError, cell};
+
+/// Digits of a version's id that tell it apart.
+const DIGITS: usize = 16;
+
+pub(super) fn slots(answer: &Value) -> Result<(), OutputError> {
+    let slots = answer.get("slots").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let row = |slot: &Value| {
+        json!({
+            "slot": slot.get("slot"),
+            "generation": slot.get("generation"),
+            "active": slot.pointer("/active/id").map_or_else(|| json!("none"), |id| json!(cut(&cell(Some(id))))),
+            "source": slot.pointer("/active/source"),
+            "since": slot.get("active").and_then(last).and_then(|step| step.get("at")),
+            "candidate": slot.pointer("/candidate/id"),
+            "weight": slot.pointer("/candidate/weight"),
+            "empty": slot.get("empty").and_then(Value::as_str).and_then(|why| why.lines().next()),
+        })
+    };
+    let rows = Value::Array(slots.iter().map(row).collect());
+    let columns = ["slot", "generation", "active", "source", "since", "candidate", "weight", "empty"];
+    output::table(&columns, Some(&rows))
+}
+
+pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
+    let text = |name: &str| cell(slot.get(name));
+    output::line(format_args!("slot         {} ({})", text("slot"), text("world")))?;
+    output::line(format_args!("generation   {}", text("generation")))?;
+    for which in ["active", "candidate", "predecessor"] {
+        if let Some(version) = slot.get(which).filter(|version| !version.is_null()) {
+            output::line(format_args!("{which:12} {}", summary(version)))?;
+            output::line(format_args!("             {}", step(last(version))))?;
+        }
+        if let Some(version) = slot.get(which).filter(|version| version.get("calls").is_some()) {
+            let figure = |name: &str| cell(version.get(name));
+            output::line(format_args!(
+                "             {} % of the calls; {} calls, {} failures, {} errors, {} running{}",
+                figure("weight"),
+                figure("calls"),
+                figure("failures"),
+                figure("errors"),
+                figure("in_flight"),
+                if version.get("circuit_open") == Some(&json!(true)) { "; circuit open" } else { "" },
+            ))?;
+        }
+    }
+    match slot.get("empty").and_then(Value::as_str) {
+        Some(why) => output::line(format_args!("empty        {}", why.replace('\n', "\n             "))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn version(version: &Value) -> Result<(), OutputError> {
+    output::line(summary(version))?;
+    let steps = version.get("moves").and_then(Value::as_array);
+    steps.into_iter().flatten().try_for_each(|one| output::line(format_args!("  {}", step(Some(one)))))
+}
+
+pub(super) fn versions(answer: &Value) -> Result<(), OutputError> {
+    let versions = answer.get("versions").and_then(Value::as_array);
+    versions.into_iter().flatten().try_for_each(version)
+}
+
+pub(super) fn lines(answer: &Value) -> Result<(), OutputError> {
+    let lines = answer.get("lines").and_then(Value::as_array);
+    lines.into_iter().flatten().try_for_each(|line| {
+        let text = |name: &str| cell(line.get(name));
+        output::line(format_args!(
+            "{} {:8} {} {} {}",
+            text("at"),
+            text("level"),
+            text("version"),
+            text("context"),
+            text("message")
+        ))
+    })
+}
+
+fn summary(version: &Value) -> String {
+    let text = |name: &str| cell(version.get(name));
+    format!(
+        "{} {}, {} bytes from {}, settings {}",
+        cut(&text("id")),
+        text("component"),
+        text("bytes"),
+        text("source"),
+        text("revision")
+    )
+}
+
+fn step(step: Option<&Value>) -> String {
+    let text = |name: &str| cell(step.and_then(|step| step.get(name)));
+    let reason = text("reason");
+    let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+    format!("{} {} by {}{reason}", text("at"), text("stage"), text("actor"))
+}
+
+fn last(version: &Value) -> Option<&Value> {
+    version.get("moves").and_then(Value::as_array).and_then(|moves| moves.last())
+}
+
+fn cut(id: &str) -> String {
+    id.chars().take(DIGITS).collect()
+}

@@ -1,0 +1,36 @@
+//! How versions come to answer: pushed, swapped in, tried on a share of the calls, promoted, rolled back.
+//!
+//! A version is a component under the settings of its slot. What answers, what answered before and why is a slot's
+//! [`Book`]; it is kept in the data folder and replaced whole, before the calls are switched, so that a host that is
+//! killed comes back with the old versions or the new ones. Every move stands in an append-only audit log first.
+
+mod audit;
+mod book;
+mod changes;
+mod deployment;
+mod error;
+mod record;
+mod restore;
+mod roster;
+mod vault;
+mod verdict;
+mod view;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    audit::Entry,
+    book::{Book, Candidate},
+    changes::{Change, Expected},
+    deployment::Deployment,
+    error::DeployError,
+    record::{Move, Record, Stage, VersionId},
+    roster::{Deploy, Roster},
+    vault::{Vault, VaultError},
+    view::{SlotView, VersionView},
+};
+
+/// Who makes automatic moves.
+const HOST: &str = "host";

@@ -1,0 +1,142 @@
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Move, Record, Stage, VersionId};
+use crate::config::slots::SlotName;
+
+/// Bytes from the end that are read for the last lines: thousands of moves.
+const TAIL_BYTES: u64 = 4 << 20;
+
+/// One line of the audit log: a move of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, RFC 3339.
+    pub at: String,
+    /// Which slot.
+    pub slot: String,
+    /// The slot's generation with this move.
+    pub generation: u64,
+    /// Which version.
+    pub version: VersionId,
+    /// Its component's digest.
+    pub component: String,
+    /// Where it went.
+    pub stage: Stage,
+    /// Who moved it.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Entry {
+    pub(super) fn new(slot: SlotName, generation: u64, record: &Record, step: &Move) -> Self {
+        Self {
+            at: step.at.clone(),
+            slot: slot.as_str().to_owned(),
+            generation,
+            version: record.id.clone(),
+            component: record.component.clone(),
+            stage: step.stage,
+            actor: step.actor.clone(),
+            reason: step.reason.clone(),
+        }
+    }
+}
+
+/// Adds lines that stay whatever happens next.
+pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut file = File::options().create(true).append(true).read(true).mode(0o600).open(path)?;
+    let mut lines = String::new();
+    if ends_torn(&mut file)? {
+        lines.push('\n');
+    }
+    for entry in entries {
+        lines.push_str(&serde_json::to_string(entry)?);
+        lines.push('\n');
+    }
+    file.write_all(lines.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whether a host was killed in the middle of a line.
+fn ends_torn(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// The last `limit` moves that `wanted` picks, the oldest first. Lines that a crash has torn are passed over.
+pub(super) fn read(path: &Path, limit: usize, wanted: impl Fn(&Entry) -> bool) -> io::Result<Vec<Entry>> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut tail)?;
+    let lines = tail.split(|byte| *byte == b'\n');
+    let mut entries: Vec<Entry> =
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(wanted).collect();
+    let surplus = entries.len().saturating_sub(limit);
+    entries.drain(..surplus);
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+
+    use super::*;
+    use crate::{compile::ComponentDigest, deploy::tests::settings};
+
+    fn entry(generation: u64) -> Entry {
+        let record = Record::new(ComponentDigest::of(b"a"), 1, "a\nb", &settings());
+        Entry::new(SlotName::Captcha, generation, &record, &Move::now(Stage::Active, "ops", "line\nbreak"))
+    }
+
+    fn generations(path: &Path, limit: usize) -> Vec<u64> {
+        read(path, limit, |_| true).unwrap().iter().map(|entry| entry.generation).collect()
+    }
+
+    #[test]
+    fn lines_are_added_and_the_last_ones_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        assert!(generations(&path, 9).is_empty());
+        append(&path, &[entry(1), entry(2)]).unwrap();
+        append(&path, &[]).unwrap();
+        append(&path, &[entry(3)]).unwrap();
+        assert_eq!(generations(&path, 9), [1, 2, 3]);
+        assert_eq!(generations(&path, 2), [2, 3]);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3, "a line each");
+        assert_eq!(read(&path, 9, |entry| entry.generation == 2).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_torn_line_costs_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        append(&path, &[entry(1), entry(2)]).unwrap();
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, whole.get(..whole.len() - 20).unwrap()).unwrap();
+        append(&path, &[entry(3)]).unwrap();
+        assert_eq!(generations(&path, 9), [1, 3]);
+    }
+}

@@ -1,0 +1,196 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Move, Record, Stage, VersionId, audit::Entry};
+use crate::config::slots::SlotName;
+
+/// Which versions of a slot answer, and which did: everything that a host needs to go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Book {
+    /// Grows with every change of what answers; whoever changes it says which one they saw.
+    pub generation: u64,
+    /// Grows with every change of the book.
+    pub edition: u64,
+    /// The version that answers.
+    pub active: Option<VersionId>,
+    /// The version that is tried on a share of the calls.
+    pub candidate: Option<Candidate>,
+    /// Those that a rollback goes back to, the next one last.
+    pub before: Vec<VersionId>,
+    /// Every version that is remembered, the oldest first.
+    pub versions: Vec<Record>,
+}
+
+/// A version under trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Which one.
+    pub version: VersionId,
+    /// Its share of the calls, percent.
+    pub weight: u8,
+}
+
+impl Book {
+    /// A version by its id.
+    pub fn get(&self, id: &VersionId) -> Option<&Record> {
+        self.versions.iter().find(|record| record.id == *id)
+    }
+
+    /// The version that answers.
+    pub fn active(&self) -> Option<&Record> {
+        self.active.as_ref().and_then(|id| self.get(id))
+    }
+
+    /// The latest version that goes by `name`.
+    pub fn find(&self, name: &str) -> Option<&Record> {
+        self.versions.iter().rev().find(|record| record.is_called(name))
+    }
+
+    /// Adds a version, or takes up again one that is known.
+    pub fn receive(&mut self, record: Record) {
+        match self.versions.iter().position(|known| known.id == record.id) {
+            Some(known) => {
+                let mut known = self.versions.remove(known);
+                record.moves.into_iter().for_each(|step| known.step(step));
+                self.versions.push(Record { source: record.source, configured: record.configured, ..known });
+            }
+            None => self.versions.push(record),
+        }
+    }
+
+    /// Moves a version.
+    pub fn step(&mut self, id: &VersionId, stage: Stage, actor: &str, reason: &str) {
+        if let Some(record) = self.versions.iter_mut().find(|record| record.id == *id) {
+            record.step(Move::now(stage, actor, reason));
+        }
+    }
+
+    /// Whether a version answers, or is what a rollback goes back to.
+    pub fn needs(&self, id: &VersionId) -> bool {
+        self.answers(id) || self.before.contains(id)
+    }
+
+    /// Whether a version answers.
+    pub fn answers(&self, id: &VersionId) -> bool {
+        self.active.as_ref() == Some(id)
+            || self.candidate.as_ref().is_some_and(|candidate| candidate.version == *id)
+    }
+
+    /// Forgets all but the last `history` versions that do not answer.
+    pub fn trim(&mut self, history: usize) {
+        let surplus = self.before.len().saturating_sub(history);
+        self.before.drain(..surplus);
+        let mut spare = self.versions.iter().filter(|record| !self.answers(&record.id)).count();
+        // Those that a rollback may want go last.
+        for needed in [false, true] {
+            let book = self.clone();
+            self.versions.retain(|record| {
+                let id = &record.id;
+                let goes = spare > history && !book.answers(id) && book.needs(id) == needed;
+                spare = spare.saturating_sub(usize::from(goes));
+                !goes
+            });
+        }
+        let known = &self.versions;
+        self.before.retain(|id| known.iter().any(|record| record.id == *id));
+    }
+
+    /// The audit log's lines of every step that this book has and `before` has not.
+    pub(super) fn entries(&self, slot: SlotName, before: &Self) -> Vec<Entry> {
+        let steps = self.versions.iter().flat_map(|record| {
+            let known = before.get(&record.id).map_or(&[][..], |known| &known.moves);
+            // Steps are only added, and the oldest forgotten.
+            let last = known.last();
+            let at = record.moves.iter().rposition(|step| Some(step) == last);
+            let new = record.moves.iter().skip(at.map_or(0, |at| at + 1));
+            new.map(|step| Entry::new(slot, self.generation, record, step))
+        });
+        let mut entries: Vec<Entry> = steps.collect();
+        // Times of one form sort as text.
+        entries.sort_by(|one, other| one.at.cmp(&other.at));
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{compile::ComponentDigest, deploy::tests::settings};
+
+    fn record(name: &str) -> Record {
+        let mut record = Record::new(ComponentDigest::of(name.as_bytes()), 1, name, &settings());
+        record.step(Move::now(Stage::Trialled, "ops", ""));
+        record
+    }
+
+    fn book(names: &[&str]) -> Book {
+        let mut book = Book::default();
+        names.iter().for_each(|name| book.receive(record(name)));
+        book
+    }
+
+    fn sources(book: &Book) -> Vec<&str> {
+        book.versions.iter().map(|record| record.source.as_str()).collect()
+    }
+
+    #[test]
+    fn versions_are_found_by_the_first_digits_of_id_and_component() {
+        let book = book(&["a", "b"]);
+        let record = &book.versions[0];
+        for name in
+            [record.id.as_str(), &record.component, &record.component[7..15], &record.id.as_str()[..8]]
+        {
+            assert_eq!(book.find(name).map(|found| found.source.as_str()), Some("a"), "{name}");
+        }
+        for name in ["", "sha256:", &record.id.as_str()[..7], "ffffffffffffffff"] {
+            assert_eq!(book.find(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_answers_is_never_forgotten_and_what_a_rollback_wants_last() {
+        let mut book = book(&["active", "candidate", "before", "x", "y"]);
+        let id = |book: &Book, at: usize| book.versions[at].id.clone();
+        book.active = Some(id(&book, 0));
+        book.candidate = Some(Candidate { version: id(&book, 1), weight: 5 });
+        book.before = vec![id(&book, 2)];
+        book.trim(2);
+        assert_eq!(sources(&book), ["active", "candidate", "before", "y"]);
+        book.trim(1);
+        assert_eq!(sources(&book), ["active", "candidate", "before"]);
+        book.trim(0);
+        assert_eq!(sources(&book), ["active", "candidate"]);
+        assert!(book.before.is_empty());
+    }
+
+    #[test]
+    fn a_component_that_comes_again_goes_on_with_its_steps() {
+        let mut book = book(&["a", "b"]);
+        book.receive(record("a"));
+        assert_eq!(sources(&book), ["b", "a"]);
+        assert_eq!(book.versions[1].moves.len(), 2);
+    }
+
+    #[test]
+    fn every_new_step_is_a_line_of_the_audit_log() {
+        let before = book(&["a"]);
+        let mut after = before.clone();
+        after.generation = 1;
+        after.step(&before.versions[0].id, Stage::Active, "ops", "swap");
+        after.receive(record("b"));
+        let entries = after.entries(SlotName::Captcha, &before);
+        let lines: Vec<_> = entries.iter().map(|entry| (entry.stage, entry.generation)).collect();
+        assert_eq!(lines, [(Stage::Active, 1), (Stage::Trialled, 1)]);
+        assert_eq!(after.entries(SlotName::Captcha, &after).len(), 0);
+    }
+
+    /// What one host writes, a later one reads.
+    #[test]
+    fn it_is_kept_as_json() {
+        let mut book = book(&["a"]);
+        book.active = Some(book.versions[0].id.clone());
+        let text = serde_json::to_string(&book).unwrap();
+        assert_eq!(serde_json::from_str::<Book>(&text).unwrap(), book);
+    }
+}

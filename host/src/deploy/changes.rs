@@ -1,0 +1,252 @@
+use std::sync::{Arc, PoisonError};
+
+use super::{
+    Book, Candidate, Deploy as _, DeployError, Deployment, Record, Stage, VersionId, watch::Watched,
+};
+use crate::slots::{Version, Weight, World};
+
+/// What an operator wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// This version answers every call; a candidate is given up.
+    Swap(String),
+    /// This version, or without a name the candidate that there is, answers a share of the calls.
+    Canary(Option<String>, Weight),
+    /// The candidate answers every call.
+    Promote,
+    /// The candidate is given up; without one, the version that answered before answers again.
+    Rollback,
+}
+
+impl Change {
+    /// The name in paths, metrics and logs.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Swap(_) => "swap",
+            Self::Canary(..) => "canary",
+            Self::Promote => "promote",
+            Self::Rollback => "rollback",
+        }
+    }
+}
+
+/// What whoever changes a slot has seen, who they are, and why they do it.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The generation that they have seen.
+    pub generation: u64,
+    /// The name of their token, or the host itself.
+    pub actor: String,
+    /// Their reason.
+    pub reason: String,
+}
+
+/// The versions that answer after a change.
+struct Next<W: World> {
+    active: (VersionId, Arc<Version<W>>),
+    candidate: Option<(VersionId, Arc<Version<W>>, Weight)>,
+}
+
+impl<W: World> Deployment<W> {
+    pub(super) async fn apply(&self, change: &Change, expected: &Expected) -> Result<(), DeployError> {
+        self.compare(expected)?;
+        match change {
+            Change::Swap(name) => self.swap(name, expected).await,
+            Change::Canary(name, weight) => self.canary(name.as_deref(), *weight, expected).await,
+            Change::Promote => self.promote(expected).await,
+            Change::Rollback => self.roll_back(expected).await,
+        }
+    }
+
+    fn compare(&self, expected: &Expected) -> Result<(), DeployError> {
+        let expected = expected.generation;
+        if self.book().generation == expected {
+            return Ok(());
+        }
+        Err(DeployError::Conflict { expected, slot: Box::new(self.view()) })
+    }
+
+    /// A version that has passed its trial once.
+    fn tried(&self, name: &str) -> Result<Record, DeployError> {
+        let unknown =
+            || DeployError::UnknownVersion { slot: self.slot.name().as_str(), name: name.to_owned() };
+        let record = self.book().find(name).cloned().ok_or_else(unknown)?;
+        match record.stage() {
+            Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => {
+                Err(DeployError::Untried(record.id))
+            }
+            Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => {
+                Ok(record)
+            }
+        }
+    }
+
+    async fn swap(&self, name: &str, expected: &Expected) -> Result<(), DeployError> {
+        let record = self.tried(name)?;
+        let book = self.book();
+        if book.active.as_ref() == Some(&record.id) && book.candidate.is_none() {
+            return Err(DeployError::Answering(record.id));
+        }
+        if book.candidate.as_ref().is_some_and(|candidate| candidate.version == record.id) {
+            return self.promote(expected).await;
+        }
+        let version = self.revive(&record).await?;
+        let next = Next { active: (record.id, version), candidate: None };
+        self.switch(next, expected, push_down).await
+    }
+
+    async fn canary(
+        &self,
+        name: Option<&str>,
+        weight: Weight,
+        expected: &Expected,
+    ) -> Result<(), DeployError> {
+        let (slot, book) = (self.slot.name().as_str(), self.book());
+        let active = book.active.clone().zip(self.slot.active().ok()).ok_or(DeployError::NoActive(slot))?;
+        let tried = book.candidate.as_ref().map(|candidate| &candidate.version);
+        let wanted = name.map(|name| self.tried(name)).transpose()?;
+        let (id, version) = match (tried, wanted) {
+            (Some(tried), wanted) if wanted.as_ref().is_none_or(|wanted| wanted.id == *tried) => {
+                let (version, _) = self.slot.candidate().ok_or(DeployError::NoCandidate(slot))?;
+                (tried.clone(), version)
+            }
+            (Some(tried), _) => return Err(DeployError::OtherCandidate(tried.clone())),
+            (None, None) => return Err(DeployError::NoCandidate(slot)),
+            (None, Some(wanted)) if wanted.id == active.0 => return Err(DeployError::Answering(wanted.id)),
+            (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
+        };
+        let next = Next { active, candidate: Some((id, version, weight)) };
+        self.switch(next, expected, |_, _| {}).await
+    }
+
+    async fn promote(&self, expected: &Expected) -> Result<(), DeployError> {
+        let none = DeployError::NoCandidate(self.slot.name().as_str());
+        let candidate = self.book().candidate.clone().zip(self.slot.candidate());
+        let (candidate, (version, _)) = candidate.ok_or(none)?;
+        let next = Next { active: (candidate.version, version), candidate: None };
+        self.switch(next, expected, push_down).await
+    }
+
+    async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
+        let book = self.book();
+        if let Some(active) = book.active.clone().zip(self.slot.active().ok())
+            && book.candidate.is_some()
+        {
+            return self.switch(Next { active, candidate: None }, expected, |_, _| {}).await;
+        }
+        let before = book.before.last().and_then(|id| book.get(id));
+        let before = before.ok_or(DeployError::NoPredecessor(self.slot.name().as_str()))?;
+        let version = self.revive(before).await?;
+        let next = Next { active: (before.id.clone(), version), candidate: None };
+        let pop = |book: &mut Book, _| drop(book.before.pop());
+        self.switch(next, expected, pop).await
+    }
+
+    /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
+    /// goes back to, given the version that answered.
+    async fn switch(
+        &self,
+        next: Next<W>,
+        expected: &Expected,
+        line: impl FnOnce(&mut Book, Option<VersionId>),
+    ) -> Result<(), DeployError> {
+        let turn = self.turn().await;
+        self.compare(expected)?;
+        let before = self.book();
+        let old = self.answering(&before);
+        self.commit(&turn, None, |book| {
+            line(book, before.active.clone());
+            note(book, &next, expected);
+        })
+        .await?;
+        self.watch_over(&next.active, next.candidate.as_ref().map(|(_, version, _)| version), &old);
+        let Next { active: (_, active), candidate } = next;
+        self.slot.serve(active, candidate.map(|(_, version, weight)| (version, weight)));
+        *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let book = self.book();
+        for (id, version) in old {
+            if !book.answers(&id) {
+                self.drain(version, id);
+            }
+        }
+        let (slot, generation) = (self.slot.name().as_str(), book.generation);
+        let active = book.active.as_ref().map(VersionId::as_str);
+        let candidate = book.candidate.as_ref().map(|candidate| candidate.version.as_str());
+        let (actor, reason) = (&expected.actor, &expected.reason);
+        tracing::info!(
+            slot,
+            generation,
+            active,
+            candidate,
+            actor,
+            reason,
+            "the versions that answer have changed"
+        );
+        drop(turn);
+        Ok(())
+    }
+
+    /// The versions that answer, by the book and by the slot.
+    fn answering(&self, book: &Book) -> Vec<(VersionId, Arc<Version<W>>)> {
+        let active = book.active.clone().zip(self.slot.active().ok());
+        let candidate = book.candidate.clone().zip(self.slot.candidate());
+        let candidate = candidate.map(|(candidate, (version, _))| (candidate.version, version));
+        active.into_iter().chain(candidate).collect()
+    }
+
+    /// Watches a candidate, or a version that has just come to answer every call.
+    fn watch_over(
+        &self,
+        (_, active): &(VersionId, Arc<Version<W>>),
+        candidate: Option<&Arc<Version<W>>>,
+        old: &[(VersionId, Arc<Version<W>>)],
+    ) {
+        let stable = old.first().map(|(_, version)| version);
+        let watched = match (candidate, stable) {
+            (Some(candidate), _) => Some(Watched::candidate(candidate, active)),
+            (None, Some(stable)) if !Arc::ptr_eq(stable, active) => {
+                Some(Watched::fresh(active, stable, self.slot.settings.rollout.watch))
+            }
+            (None, _) => None,
+        };
+        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another weight, or the end of a trial, does not begin anew.
+        let goes_on = watched.as_ref().zip(watching.as_ref()).is_some_and(|(new, old)| new.continues(old));
+        if !goes_on {
+            *watching = watched;
+        }
+    }
+}
+
+/// What answered until now is what a rollback goes back to.
+fn push_down(book: &mut Book, active: Option<VersionId>) {
+    book.before.extend(active);
+}
+
+/// Writes the versions that answer, and every step that leads there, into the book.
+fn note<W: World>(book: &mut Book, next: &Next<W>, expected: &Expected) {
+    let before = book.clone();
+    let Expected { actor, reason, .. } = expected;
+    let (active, _) = &next.active;
+    book.generation += 1;
+    book.active = Some(active.clone());
+    book.candidate = next
+        .candidate
+        .as_ref()
+        .map(|(id, _, weight)| Candidate { version: id.clone(), weight: weight.percent() });
+    // What answers is not what a rollback goes back to.
+    book.before.retain(|id| id != active);
+    let was = [before.active.clone(), before.candidate.as_ref().map(|candidate| candidate.version.clone())];
+    for id in was.into_iter().flatten() {
+        if !book.answers(&id) {
+            book.step(&id, Stage::Draining, actor, reason);
+        }
+    }
+    if before.active.as_ref() != Some(active) {
+        book.step(active, Stage::Active, actor, reason);
+    }
+    if let Some((id, _, weight)) = &next.candidate {
+        let reason = format!("{} % of the calls: {reason}", weight.percent());
+        book.step(id, Stage::Candidate, actor, reason.trim_end_matches(": "));
+    }
+}

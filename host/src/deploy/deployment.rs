@@ -1,0 +1,248 @@
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use futures_util::future::BoxFuture;
+use tokio::{
+    sync::{Mutex as Turns, MutexGuard},
+    task::JoinSet,
+};
+
+use super::{
+    Book, Change, Deploy, DeployError, Expected, HOST, Move, Record, SlotView, Stage, Vault, VersionId,
+    watch::Watched,
+};
+use crate::{
+    capabilities::LogLine,
+    compile::ComponentDigest,
+    config::slots::SlotName,
+    invoke,
+    slots::{Slot, Version, World},
+};
+
+/// Where a component's bytes came from last, until the vault has them.
+pub(super) type Unkept = (String, Arc<[u8]>);
+
+/// One slot and what its operators may do with it.
+pub struct Deployment<W: World> {
+    pub(super) slot: Arc<Slot<W>>,
+    pub(super) vault: Arc<Vault>,
+    /// Whoever changes the book holds it.
+    turns: Turns<()>,
+    book: Mutex<Arc<Book>>,
+    pub(super) why_empty: Mutex<Option<String>>,
+    pub(super) watched: Mutex<Option<Watched<W>>>,
+    /// The configured component, which the vault gets with the first change.
+    pub(super) unkept: Mutex<Option<Unkept>>,
+    tasks: Mutex<JoinSet<()>>,
+    own: Weak<Self>,
+}
+
+impl<W: World> std::fmt::Debug for Deployment<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deployment").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl<W: World> Deployment<W> {
+    /// A slot that nothing answers for yet.
+    pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>) -> Arc<Self> {
+        Arc::new_cyclic(|own| Self {
+            slot,
+            vault,
+            turns: Turns::default(),
+            book: Mutex::default(),
+            why_empty: Mutex::default(),
+            watched: Mutex::default(),
+            unkept: Mutex::default(),
+            tasks: Mutex::default(),
+            own: Weak::clone(own),
+        })
+    }
+
+    pub(super) fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.book.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_book(&self, book: Book) {
+        *self.book.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(book);
+    }
+
+    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turns.lock().await
+    }
+
+    /// Runs `task` until it ends or the deployment is gone.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    pub(super) fn weak(&self) -> Weak<Self> {
+        Weak::clone(&self.own)
+    }
+
+    /// Changes the book, on disk first.
+    pub(super) async fn commit(
+        &self,
+        _turn: &MutexGuard<'_, ()>,
+        component: Option<Unkept>,
+        change: impl FnOnce(&mut Book),
+    ) -> Result<(), DeployError> {
+        let before = self.book();
+        let mut after = (*before).clone();
+        change(&mut after);
+        after.edition += 1;
+        after.trim(self.slot.settings.rollout.history);
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let components: Vec<Unkept> = component.into_iter().chain(unkept).collect();
+        let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
+        let write = move || vault.keep(slot, &before, &kept, &components);
+        tokio::task::spawn_blocking(write).await.map_err(|_| DeployError::Stopping)??;
+        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set_book(after);
+        Ok(())
+    }
+
+    /// Checks, compiles, links and tries a component, and says of each step that it has passed it.
+    pub(super) async fn prepare(
+        &self,
+        wasm: Arc<[u8]>,
+        source: &str,
+        mut passed: impl FnMut(Stage),
+    ) -> Result<Arc<Version<W>>, String> {
+        let refused = |error| format!("{error:#}");
+        let digest = self.slot.check(Arc::clone(&wasm)).await.map_err(|error| refused(error.into()))?;
+        passed(Stage::Checked);
+        let compiled = self.slot.compile(wasm, digest, source).await;
+        let version =
+            compiled.map_err(|error: crate::slots::LoadError| refused(anyhow::Error::from(error)))?;
+        passed(Stage::Compiled);
+        let trial = invoke::trial(&self.slot, &version).await;
+        trial.map_err(|word| format!("the component's self-test failed: {word}"))?;
+        passed(Stage::Trialled);
+        Ok(version)
+    }
+
+    /// A version that is remembered, made ready to answer again.
+    pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let wasm = match unkept.filter(|(component, _)| *component == record.component) {
+            Some((_, wasm)) => wasm,
+            None => self.kept(record).await?,
+        };
+        self.prepare(wasm, &record.source, |_| {})
+            .await
+            .map_err(|reason| DeployError::Refused { version: record.id.clone(), reason })
+    }
+
+    async fn kept(&self, record: &Record) -> Result<Arc<[u8]>, DeployError> {
+        let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
+        let cap = self.slot.yard.sandbox.component_bytes;
+        let read = move || vault.component(slot, &component, cap);
+        Ok(tokio::task::spawn_blocking(read).await.map_err(|_| DeployError::Stopping)??)
+    }
+
+    /// Waits in the background for the last call of a version that answers no more, and notes it as retired.
+    pub(super) fn drain(&self, version: Arc<Version<W>>, id: VersionId) {
+        let freed = version.freed();
+        drop(version);
+        let deployment = self.weak();
+        self.spawn(async move {
+            freed.await;
+            if let Some(deployment) = deployment.upgrade() {
+                deployment.retire(&id).await;
+            }
+        });
+    }
+
+    async fn retire(&self, id: &VersionId) {
+        let turn = self.turn().await;
+        if self.book().get(id).is_none_or(|record| record.stage() != Stage::Draining) {
+            return;
+        }
+        let retire = |book: &mut Book| {
+            book.step(id, Stage::Retired, HOST, "its last call has ended, its code is freed")
+        };
+        if let Err(error) = self.commit(&turn, None, retire).await {
+            tracing::warn!(slot = self.slot.name().as_str(), version = id.as_str(), %error, "not noted as retired");
+        }
+    }
+
+    async fn take_up(&self, wasm: Arc<[u8]>, source: &str, actor: &str) -> Result<Record, DeployError> {
+        let (bytes, hashed) = (wasm.len(), Arc::clone(&wasm));
+        let digest = tokio::task::spawn_blocking(move || ComponentDigest::of(&hashed)).await;
+        let digest = digest.map_err(|_| DeployError::Stopping)?;
+        let mut record = Record::new(digest, bytes, source, &self.slot.settings);
+        let id = record.id.clone();
+        if self.book().answers(&id) {
+            return Err(DeployError::Answering(id));
+        }
+        record.step(Move::now(Stage::Received, actor, ""));
+        let component = (record.component.clone(), Arc::clone(&wasm));
+        let received = |book: &mut Book| book.receive(record);
+        self.commit(&self.turn().await, Some(component), received).await?;
+
+        let mut steps = Vec::new();
+        let tried = self.prepare(wasm, source, |stage| steps.push(Move::now(stage, actor, ""))).await;
+        if let Err(reason) = &tried {
+            steps.push(Move::now(Stage::Refused, actor, reason));
+        }
+        let step = |book: &mut Book| {
+            if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
+                steps.into_iter().for_each(|step| record.step(step));
+            }
+        };
+        self.commit(&self.turn().await, None, step).await?;
+        match tried {
+            Ok(_) => {
+                let unknown =
+                    || DeployError::UnknownVersion { slot: self.slot.name().as_str(), name: id.to_string() };
+                self.book().get(&id).cloned().ok_or_else(unknown)
+            }
+            Err(reason) => Err(DeployError::Refused { version: id, reason }),
+        }
+    }
+}
+
+impl<W: World> Deploy for Deployment<W> {
+    fn slot(&self) -> SlotName {
+        self.slot.name()
+    }
+
+    fn view(&self) -> SlotView {
+        SlotView::new(&self.slot, &self.book(), self.why_empty())
+    }
+
+    fn history(&self) -> Vec<Record> {
+        self.book().versions.clone()
+    }
+
+    fn why_empty(&self) -> Option<String> {
+        self.why_empty.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn logs(&self, limit: usize) -> Vec<LogLine> {
+        self.slot.backing.recent.last(limit)
+    }
+
+    fn push(
+        self: Arc<Self>,
+        wasm: Arc<[u8]>,
+        source: String,
+        actor: String,
+    ) -> BoxFuture<'static, Result<Record, DeployError>> {
+        Box::pin(async move { self.take_up(wasm, &source, &actor).await })
+    }
+
+    fn change(
+        self: Arc<Self>,
+        change: Change,
+        expected: Expected,
+    ) -> BoxFuture<'static, Result<SlotView, DeployError>> {
+        Box::pin(async move {
+            self.apply(&change, &expected).await?;
+            self.slot.metrics.rollout(change.as_str());
+            Ok(self.view())
+        })
+    }
+}

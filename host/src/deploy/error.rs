@@ -1,0 +1,73 @@
+use super::{SlotView, VaultError, VersionId};
+
+/// Why a change was not made. What answers is then what answered before.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// Somebody else has changed the slot since the caller looked.
+    #[error("the slot has generation {} and not {expected}; look again and decide anew", slot.generation)]
+    Conflict {
+        /// What the caller had seen.
+        expected: u64,
+        /// What there is.
+        slot: Box<SlotView>,
+    },
+    /// No version goes by this name.
+    #[error("slot {slot} knows no version {name}; push it, or see the slot's history for what there is")]
+    UnknownVersion {
+        /// The slot.
+        slot: &'static str,
+        /// As it was asked for.
+        name: String,
+    },
+    /// The component may not answer.
+    #[error("{reason}")]
+    Refused {
+        /// Which version.
+        version: VersionId,
+        /// Everything that is wrong, and what mends it.
+        reason: String,
+    },
+    /// The version has not passed its trial.
+    #[error("version {0} has not passed its trial; push it again and see what is wrong with it")]
+    Untried(VersionId),
+    /// There is nothing to do.
+    #[error("version {0} answers already")]
+    Answering(VersionId),
+    /// A candidate is wanted.
+    #[error("slot {0} has no candidate; begin a canary first")]
+    NoCandidate(&'static str),
+    /// Another version is being tried.
+    #[error("version {0} is under trial; promote it or roll it back first")]
+    OtherCandidate(VersionId),
+    /// Nothing answers beside which a candidate could be tried.
+    #[error("slot {0} has no active version; swap one in first")]
+    NoActive(&'static str),
+    /// There is nothing to go back to.
+    #[error("slot {0} has neither a candidate nor a version that answered before")]
+    NoPredecessor(&'static str),
+    /// Nothing could be kept on disk.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The host stops.
+    #[error("the host is stopping")]
+    Stopping,
+}
+
+impl DeployError {
+    /// A word for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Conflict { .. } | Self::Vault(VaultError::Overtaken(_)) => "conflict",
+            Self::UnknownVersion { .. } => "unknown-version",
+            Self::Refused { .. } => "refused",
+            Self::Untried(_) => "untried",
+            Self::Answering(_) => "answering",
+            Self::NoCandidate(_) => "no-candidate",
+            Self::OtherCandidate(_) => "other-candidate",
+            Self::NoActive(_) => "no-active",
+            Self::NoPredecessor(_) => "no-predecessor",
+            Self::Vault(_) => "storage",
+            Self::Stopping => "stopping",
+        }
+    }
+}

@@ -1,0 +1,182 @@
+use std::sync::{Arc, PoisonError};
+
+use super::{Book, Candidate, Deployment, Entry, HOST, Move, Record, Stage, VersionId, watch::Watched};
+use crate::{
+    compile::ComponentDigest,
+    slots::{Version, Weight, World},
+};
+
+/// The component that the configuration names, and where it comes from; or why it cannot be had.
+pub type Configured = Result<(Arc<[u8]>, String), String>;
+
+impl<W: World> Deployment<W> {
+    /// Puts into the slot what answered last, or else the last version that still may; where nothing has ever been
+    /// pushed, what the configuration names.
+    ///
+    /// # Errors
+    /// Why nothing answers.
+    pub async fn start(self: &Arc<Self>, configured: Configured) -> Result<(), String> {
+        let started = self.restore(configured).await;
+        *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = started.as_ref().err().cloned();
+        self.watch();
+        started
+    }
+
+    async fn restore(&self, configured: Configured) -> Result<(), String> {
+        let slot = self.slot.name();
+        let book = self.vault.book(slot).unwrap_or_else(|error| {
+            tracing::error!(slot = slot.as_str(), %error, "what answered last is not known");
+            None
+        });
+        let mut book = book.unwrap_or_default();
+        self.reconcile(&book);
+        let line: Vec<VersionId> = book.active.iter().chain(book.before.iter().rev()).cloned().collect();
+        let mut configured = Some(configured);
+        let mut first = None;
+        // The configuration's own stands at the end of the line, or it is all there is.
+        for id in line.iter().map(Some).chain([None]) {
+            let record = id.and_then(|id| book.get(id)).filter(|record| !record.configured).cloned();
+            let found = match record {
+                Some(record) => self.again(record).await,
+                None => match configured.take() {
+                    Some(configured) => self.configured(configured).await,
+                    None => continue,
+                },
+            };
+            match found {
+                Ok((record, version)) => {
+                    self.settle(book, record, version, first.as_deref()).await;
+                    return Ok(());
+                }
+                Err(reason) => {
+                    tracing::error!(slot = slot.as_str(), reason, "the component may not answer");
+                    if let Some(id) = id {
+                        book.step(id, Stage::Refused, HOST, &reason);
+                    }
+                    first = first.or(Some(reason));
+                }
+            }
+        }
+        self.slot.empty("its component was refused; the host's log and /health/ready say why");
+        self.set_book(Book { active: None, candidate: None, ..book });
+        Err(first.unwrap_or_default())
+    }
+
+    /// A pushed version, under the settings as they are now.
+    async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), String> {
+        let version = self.revive(&record).await.map_err(|error| error.to_string())?;
+        let now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings);
+        if now.id == record.id {
+            return Ok((record, version));
+        }
+        Ok((now, version))
+    }
+
+    /// The configuration's own.
+    async fn configured(&self, configured: Configured) -> Result<(Record, Arc<Version<W>>), String> {
+        let (wasm, source) = configured?;
+        let mut record = Record::new(ComponentDigest::of(&wasm), wasm.len(), &source, &self.slot.settings);
+        record.configured = true;
+        let version = self.prepare(Arc::clone(&wasm), &source, |_| {}).await?;
+        let unkept = (record.component.clone(), wasm);
+        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
+        Ok((record, version))
+    }
+
+    /// Has `record` answer, and the candidate that there was. The book changes on disk only if something else answers
+    /// than what it says.
+    async fn settle(&self, book: Book, record: Record, version: Arc<Version<W>>, failed: Option<&str>) {
+        let (kept, id) = (book.clone(), record.id.clone());
+        let mut book = book;
+        if book.active.as_ref() != Some(&id) {
+            let reason = match failed {
+                Some(_) => "the version that answered last does not start",
+                None if record.configured => "the configuration names it",
+                None => "the slot's settings have changed",
+            };
+            let mut record = record.clone();
+            record.step(Move::now(Stage::Active, HOST, reason));
+            if let Some(last) = book
+                .active
+                .take()
+                .filter(|last| book.get(last).is_some_and(|last| last.stage() == Stage::Active))
+            {
+                book.step(&last, Stage::Retired, HOST, reason);
+            }
+            book.receive(record);
+            if let Some(at) = book.before.iter().position(|before| *before == id) {
+                book.before.truncate(at);
+            }
+            book.active = Some(id);
+        }
+        let candidate = self.candidate(&mut book).await;
+        if let Some((candidate, _)) = &candidate {
+            let watched = Watched::candidate(candidate, &version);
+            *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
+        }
+        let (slot, digest, source) = (self.slot.name().as_str(), version.digest, record.source);
+        tracing::info!(slot, %digest, source, "component active");
+        self.slot.serve(version, candidate);
+        let pushed = kept.active.is_some() && kept != book;
+        self.set_book(Book { generation: kept.generation, edition: kept.edition, ..kept });
+        if !pushed {
+            self.set_book(book);
+            return;
+        }
+        let turn = self.turn().await;
+        book.generation += 1;
+        let after = book.clone();
+        if let Err(error) = self.commit(&turn, None, |kept| *kept = after).await {
+            tracing::warn!(slot, %error, "what answers now is not kept");
+            self.set_book(book);
+        }
+    }
+
+    /// The candidate that there was; given up when it may not answer any more.
+    async fn candidate(&self, book: &mut Book) -> Option<(Arc<Version<W>>, Weight)> {
+        let Candidate { version: id, weight } = book.candidate.take()?;
+        let record = book.get(&id)?.clone();
+        let revived = self.revive(&record).await.map_err(|error| error.to_string());
+        match revived
+            .and_then(|version| Ok((version, Weight::new(weight).ok_or("its weight is no percentage")?)))
+        {
+            Ok(candidate) => {
+                book.candidate = Some(Candidate { version: id, weight });
+                Some(candidate)
+            }
+            Err(reason) => {
+                tracing::error!(slot = self.slot.name().as_str(), reason, "the candidate may not answer");
+                book.step(&id, Stage::Refused, HOST, &reason);
+                None
+            }
+        }
+    }
+
+    /// A host that was killed between the audit log and the book has logged a move that it did not make: the log
+    /// says so.
+    fn reconcile(&self, book: &Book) {
+        let slot = self.slot.name();
+        let last = self.vault.audit(Some(slot), 1).ok().and_then(|entries| entries.into_iter().next());
+        let Some(last) = last.filter(|last| last.generation > book.generation) else { return };
+        let reason = format!(
+            "generation {} was logged and not reached, for the host ended; generation {} stands",
+            last.generation, book.generation
+        );
+        let stands = book.active();
+        let Move { stage, at, actor, reason } =
+            Move::now(stands.map_or(Stage::Retired, Record::stage), HOST, &reason);
+        let entry = Entry {
+            at,
+            slot: slot.as_str().to_owned(),
+            generation: book.generation,
+            version: stands.map_or(last.version, |record| record.id.clone()),
+            component: stands.map_or(last.component, |record| record.component.clone()),
+            stage,
+            actor,
+            reason,
+        };
+        if let Err(error) = self.vault.note(slot, entry) {
+            tracing::warn!(slot = slot.as_str(), %error, "the audit log cannot be written");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use futures_util::future::BoxFuture;
+
+use super::{Change, DeployError, Entry, Expected, Record, SlotView, Vault, VaultError};
+use crate::{capabilities::LogLine, config::slots::SlotName};
+
+/// A slot as operators see it, whatever its world.
+pub trait Deploy: Send + Sync + 'static {
+    /// Which slot.
+    fn slot(&self) -> SlotName;
+
+    /// What it does now.
+    fn view(&self) -> SlotView;
+
+    /// Every version that is remembered, the oldest first.
+    fn history(&self) -> Vec<Record>;
+
+    /// Why nothing answers.
+    fn why_empty(&self) -> Option<String>;
+
+    /// The last `limit` lines of its log, the oldest first.
+    fn logs(&self, limit: usize) -> Vec<LogLine>;
+
+    /// Takes a component up to its trial.
+    fn push(
+        self: Arc<Self>,
+        wasm: Arc<[u8]>,
+        source: String,
+        actor: String,
+    ) -> BoxFuture<'static, Result<Record, DeployError>>;
+
+    /// Changes what answers.
+    fn change(
+        self: Arc<Self>,
+        change: Change,
+        expected: Expected,
+    ) -> BoxFuture<'static, Result<SlotView, DeployError>>;
+}
+
+/// The slots of a host, for its operators.
+pub struct Roster {
+    vault: Arc<Vault>,
+    slots: RwLock<BTreeMap<SlotName, Arc<dyn Deploy>>>,
+}
+
+impl std::fmt::Debug for Roster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Roster").field("vault", &self.vault).finish_non_exhaustive()
+    }
+}
+
+impl Roster {
+    /// No slots yet, over a vault.
+    pub fn new(vault: Arc<Vault>) -> Self {
+        Self { vault, slots: RwLock::default() }
+    }
+
+    /// Where components and books are kept.
+    pub const fn vault(&self) -> &Arc<Vault> {
+        &self.vault
+    }
+
+    /// Adds a slot.
+    pub fn add(&self, slot: Arc<dyn Deploy>) {
+        self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(slot.slot(), slot);
+    }
+
+    /// A slot by its name.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Deploy>> {
+        self.each().into_iter().find(|slot| slot.slot().as_str() == name)
+    }
+
+    /// Every slot.
+    pub fn each(&self) -> Vec<Arc<dyn Deploy>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// The last `limit` moves, of one slot or of all.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn audit(&self, slot: Option<SlotName>, limit: usize) -> Result<Vec<Entry>, VaultError> {
+        self.vault.audit(slot, limit)
+    }
+}

@@ -1,0 +1,90 @@
+use std::{
+    sync::{Arc, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use super::{Change, Deployment, Expected, HOST, verdict::verdict};
+use crate::slots::{Counts, Version, World};
+
+/// A version whose calls are compared with those of another.
+pub(super) struct Watched<W: World> {
+    version: Weak<Version<W>>,
+    /// Its figures when the watch began.
+    since: Counts,
+    beside: Beside<W>,
+}
+
+/// What a version is compared with.
+enum Beside<W: World> {
+    /// The one that answers the other calls, from these figures on.
+    Now(Weak<Version<W>>, Counts),
+    /// The one that answered before, which ended with these figures; until then.
+    Before(Counts, Instant),
+}
+
+impl<W: World> Watched<W> {
+    pub(super) fn candidate(candidate: &Arc<Version<W>>, active: &Arc<Version<W>>) -> Self {
+        let beside = Beside::Now(Arc::downgrade(active), active.tally.counts());
+        Self { version: Arc::downgrade(candidate), since: candidate.tally.counts(), beside }
+    }
+
+    pub(super) fn fresh(fresh: &Arc<Version<W>>, before: &Arc<Version<W>>, window: Duration) -> Self {
+        let beside = Beside::Before(before.tally.counts(), Instant::now() + window);
+        Self { version: Arc::downgrade(fresh), since: fresh.tally.counts(), beside }
+    }
+
+    /// Whether this is the watch that is on already.
+    pub(super) fn continues(&self, other: &Self) -> bool {
+        Weak::ptr_eq(&self.version, &other.version)
+            && matches!((&self.beside, &other.beside), (Beside::Now(..), Beside::Now(..)))
+    }
+}
+
+impl<W: World> Deployment<W> {
+    /// Takes back versions that do worse, for as long as the deployment lives.
+    pub(super) fn watch(&self) {
+        let (deployment, slot) = (self.weak(), Arc::clone(&self.slot));
+        self.spawn(async move {
+            loop {
+                slot.alarm.notified().await;
+                let Some(deployment) = deployment.upgrade() else { return };
+                deployment.judge().await;
+            }
+        });
+    }
+
+    async fn judge(&self) {
+        let Some((generation, reason)) = self.worse() else { return };
+        let slot = self.slot.name().as_str();
+        tracing::warn!(slot, reason, "the version does worse than the other and is rolled back");
+        let reason = format!("automatic rollback: {reason}");
+        let expected = Expected { generation, actor: HOST.to_owned(), reason };
+        match self.apply(&Change::Rollback, &expected).await {
+            Ok(()) => self.slot.metrics.rollout("automatic-rollback"),
+            // An operator was faster, or there is nothing to go back to.
+            Err(error) => tracing::error!(slot, %error, "the rollback was not made"),
+        }
+    }
+
+    /// Why the watched version must go, and in which generation that was so. A watch that has ended is forgotten.
+    fn worse(&self) -> Option<(u64, String)> {
+        let generation = self.book().generation;
+        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = watching.as_ref()?;
+        let fresh = watched.version.upgrade().map(|version| version.tally.counts().since(watched.since));
+        let stable = match &watched.beside {
+            Beside::Now(version, since) => {
+                version.upgrade().map(|version| version.tally.counts().since(*since))
+            }
+            Beside::Before(counts, until) => (Instant::now() < *until).then_some(*counts),
+        };
+        let Some((fresh, stable)) = fresh.zip(stable) else {
+            *watching = None;
+            return None;
+        };
+        let reason = verdict(fresh, stable, &self.slot.settings.rollout)?;
+        // Whatever comes of it, it is tried once.
+        *watching = None;
+        Some((generation, reason))
+    }
+}

@@ -1,0 +1,48 @@
+//! Puts a component into its slot, or says why it may not answer.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use super::Parts;
+use crate::{
+    config::slots::{ComponentSource, SlotName},
+    deploy::Deployment,
+    embedded, invoke,
+    slots::{self, Slot, Version, World},
+};
+
+/// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
+/// answers. From then on operators may change it.
+pub(super) async fn fill<W: World>(parts: &Parts<'_>, slot: &Arc<Slot<W>>) {
+    let deployment = Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()));
+    // The reason stays with the deployment, for readiness.
+    let _ = deployment.start(configured(slot).map_err(|error| format!("{error:#}"))).await;
+    parts.roster.add(deployment);
+}
+
+/// Every check that stands before a component's first answer.
+pub(super) async fn try_out<W: World>(
+    slot: &Slot<W>,
+    wasm: Arc<[u8]>,
+    source: &str,
+) -> anyhow::Result<Arc<Version<W>>> {
+    let version = slot.prepare(wasm, source).await?;
+    let trial = invoke::trial(slot, &version).await;
+    trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
+    Ok(version)
+}
+
+/// The bytes of the component that the configuration names, and where they come from.
+fn configured<W: World>(slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String)> {
+    match &slot.settings.component {
+        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into())),
+        ComponentSource::File(path) => {
+            Ok((slots::read_component(path, slot.yard.sandbox.component_bytes)?, path.display().to_string()))
+        }
+    }
+}
+
+fn built_in(slot: SlotName) -> anyhow::Result<&'static [u8]> {
+    embedded::component(slot).context("this binary carries no component for it")
+}

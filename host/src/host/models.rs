@@ -1,0 +1,40 @@
+//! Loads the models that the embedding service or a slot uses.
+
+use std::sync::Arc;
+
+use super::Parts;
+use crate::{
+    config::slots::SlotName,
+    inference::{Inference, models_dir},
+};
+
+/// The models and their threads; none where the embedding service is off and no slot that is in use wants one.
+pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inference>>> {
+    let config = parts.config;
+    let wants_models = |slot: &SlotName| {
+        let reads_tickets = matches!(slot, SlotName::Triage | SlotName::Answer);
+        let names = config.slots.get(*slot).models.as_ref();
+        config.services.uses(*slot) && names.map_or(reads_tickets, |names| !names.is_empty())
+    };
+    if !config.services.embedding.enabled && !SlotName::ALL.iter().any(wants_models) {
+        return Ok(None);
+    }
+    let (settings, folder) = (config.embedding.clone(), models_dir(config));
+    let metrics = Arc::clone(&parts.metrics);
+    let start = move || Inference::start(&settings, &folder, metrics);
+    let inference = Arc::new(tokio::task::spawn_blocking(start).await??);
+    for model in inference.models() {
+        let about = model.model.description();
+        let (dims, dtype) = (about.dims, about.dtype.as_str());
+        tracing::info!(model = model.id, path = model.path_name, dims, dtype, "model ready");
+    }
+    for missing in inference.missing() {
+        tracing::warn!(model = missing.id, remedy = missing.remedy, "model not loaded");
+    }
+    let waiting = Arc::downgrade(&inference);
+    parts.metrics.before_scrape(move |metrics| {
+        let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
+        metrics.embedding.waiting.set(texts as f64);
+    });
+    Ok(Some(inference))
+}

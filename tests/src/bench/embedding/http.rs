@@ -1,0 +1,99 @@
+//! An encoder through HTTP beside ONNX Runtime behind a minimal server.
+
+use bulkhead_inference::{catalog::known, encoder::Dtype};
+use bulkhead_tests::pulled::pulled;
+use serde_json::json;
+
+use super::{assert_same, onnx, texts};
+use crate::{
+    binary::Host,
+    load::{Done, Load, request},
+    options::Options,
+    process::Process,
+    report::{Report, Target, median},
+};
+
+const MODEL: &str = "multilingual-e5-small";
+const DIMS: usize = 384;
+const CONNECTIONS: [usize; 3] = [1, 8, 32];
+
+pub fn measure(options: &Options, report: &mut Report) {
+    report.section(&format!("{MODEL} through HTTP, int8, a sentence a request"), "ONNX", "Bulkhead");
+    let folder = pulled(known(MODEL).unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let host = Host::start(data.path(), &["--model", folder.to_str().unwrap()]);
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    let together = onnx::server(&folder, Dtype::Int8, cores, 1);
+    let apart = onnx::server(&folder, Dtype::Int8, 1, cores);
+    let servers = [
+        (together.address(), together.process()),
+        (apart.address(), apart.process()),
+        (host.public, &host.process),
+    ];
+    let sentences = texts::sentences();
+    let requests: Vec<_> = sentences
+        .iter()
+        .map(|text| request("POST", "/embed", &json!({ "inputs": [text] }).to_string()))
+        .collect();
+    let ask = |address, connections, once| {
+        let load = Load {
+            address,
+            connections,
+            time: options.turn,
+            requests: &requests,
+            once,
+            expected: "[[",
+            keep: once,
+        };
+        load.run()
+    };
+    let [theirs, _, ours] = servers.map(|(address, _)| vectors(&ask(address, 1, true)));
+    let both = theirs.len().min(ours.len());
+    assert_same(MODEL, DIMS, &theirs[..both], &ours[..both], 0.97);
+
+    for connections in CONNECTIONS {
+        let mut done = [const { Vec::new() }; 3];
+        // The first turn warms up and does not count.
+        for round in 0..=options.rounds {
+            for ((address, process), done) in servers.into_iter().zip(&mut done) {
+                let before = process.cpu_seconds();
+                let turn = ask(address, connections, false);
+                if round > 0 {
+                    done.push((turn, process.cpu_seconds() - before));
+                }
+            }
+        }
+        let [together, apart, ours] = &done;
+        compare(report, connections, [together, apart], ours);
+    }
+    let memory = |process: &Process| process.memory()[0];
+    report.ratio("resident after, MiB", &[memory(apart.process())], &[memory(&host.process)], Target::None);
+    report.note("ONNX: onnxruntime int8 behind uvicorn (uvloop, httptools), starlette and orjson, tokens by `tokenizers`,");
+    report.note("no access lines; of one request at a time over all cores, and one a core, what is quicker.");
+}
+
+/// What came of a turn, and the processor seconds of the server.
+type Turn = (Done, f64);
+
+/// Rows for the quicker of their two ways.
+fn compare(report: &mut Report, connections: usize, theirs: [&[Turn]; 2], ours: &[Turn]) {
+    let rates = |turns: &[Turn]| turns.iter().map(|(done, _)| done.rate()).collect::<Vec<_>>();
+    let [together, apart] = theirs.map(|turns| median(&rates(turns)));
+    let (theirs, way) =
+        if together > apart { (theirs[0], "over all cores") } else { (theirs[1], "one a core") };
+    let name = format!("texts/s, {connections} connections, ONNX {way}");
+    report.ratio(&name, &rates(theirs), &rates(ours), Target::AtLeast(4.0));
+    let mut row = |name: &str, figure: &dyn Fn(&Turn) -> f64| {
+        let [theirs, ours] = [theirs, ours].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
+        report.ratio(name, &theirs, &ours, Target::None);
+    };
+    row("    p50, ms", &|(done, _)| done.within(50) / 1e3);
+    row("    p99, ms", &|(done, _)| done.within(99) / 1e3);
+    row("    processor ms a text", &|(done, seconds)| seconds * 1e3 / done.latencies.len() as f64);
+}
+
+/// Of answers that came in the order of their requests.
+fn vectors(done: &Done) -> Vec<f32> {
+    let vectors = done.bodies.iter().map(|body| serde_json::from_slice::<[Vec<f32>; 1]>(body).unwrap());
+    vectors.flatten().flatten().collect()
+}

@@ -1,0 +1,66 @@
+//! The host's parts, put together as the host itself does, with what a bench or a test leaves out: no admin listener, no
+//! compiled-code cache.
+
+use std::sync::Arc;
+
+use crate::host::load;
+use bulkhead::{
+    capabilities::Backing,
+    compile::Compiler,
+    config::{Config, slots::SlotName},
+    engine::Engine,
+    http::{
+        accept::{self, Settings},
+        layers::{self, Layers},
+        lifecycle::Lifecycle,
+        listen,
+    },
+    pow::Pow,
+    slots::Yard,
+    telemetry::Metrics,
+};
+use tempfile::TempDir;
+
+/// What a service is built from.
+pub struct Parts {
+    pub config: Config,
+    pub metrics: Arc<Metrics>,
+    pub yard: Yard,
+    pub folder: TempDir,
+    pow: Arc<Pow>,
+}
+
+impl Parts {
+    pub fn new(config: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
+        let config = load(config, Vec::new(), flags).unwrap();
+        let metrics = Arc::new(Metrics::new(config.data_dir.clone()).unwrap());
+        let limits = SlotName::ALL.iter().map(|slot| &config.slots.get(*slot).limits);
+        let engine = Arc::new(Engine::new(&config.sandbox, limits).unwrap());
+        let compiler = Compiler::new(Arc::clone(&engine), 1, None, Arc::clone(&metrics));
+        let sandbox = Arc::new(config.sandbox.clone());
+        let pow = Arc::new(Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).unwrap());
+        Self { metrics, yard: Yard { engine, compiler: Arc::new(compiler), sandbox }, folder, pow, config }
+    }
+
+    pub fn backing(&self, slot: SlotName) -> Backing {
+        Backing::new(slot, self.config.slots.get(slot), Arc::clone(&self.pow), Arc::clone(&self.metrics))
+    }
+
+    /// Serves `router` behind the host's own layers and accept loop, for ever; says where first.
+    pub async fn serve(&self, router: axum::Router) {
+        let server = &self.config.server;
+        let layers = Layers {
+            compression: server.compression,
+            trusted_proxies: server.trusted_proxies.clone().into(),
+            observer: self.metrics.clone(),
+        };
+        let router = layers::around(router, layers);
+        let bound = listen::bind("server.listen", ([127, 0, 0, 1], 0).into(), None).unwrap();
+        println!("{}", bound.local_addr());
+        let settings = Settings::new(server, self.metrics.clone());
+        let lifecycle = Lifecycle::new();
+        accept::serve(bound, router, settings, lifecycle.stopping()).await;
+    }
+}
