@@ -1,5 +1,6 @@
 //! What a guest may ask the host for: one file an interface, and one table of them all.
 
+mod appointments;
 mod clocks;
 mod config;
 mod embeddings;
@@ -19,6 +20,7 @@ use self::logging::LogBudget;
 pub use self::logging::{LogLine, Recent};
 pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
 use crate::{
+    appointments::Collector,
     config::slots::{Slot, SlotName},
     inference::Gate,
     keys::KeyRing,
@@ -59,6 +61,8 @@ pub struct Backing {
     pub pow: Arc<Pow>,
     /// What `bulkhead:host/ledger` remembers in; none where the slot's service keeps none.
     pub ledger: Option<Ledger>,
+    /// What `bulkhead:host/appointments` reads; none where the slot's service reads no appointment system.
+    pub appointments: Option<Collector>,
     /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
     pub models: Gate,
     /// Most bytes that the tensors of one call may take together.
@@ -80,6 +84,7 @@ impl Backing {
             keys: KeyRing::default(),
             pow,
             ledger: None,
+            appointments: None,
             models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
             tensor_bytes: settings.limits.memory_bytes,
             log: LogBudget::new(settings.limits.log_bytes_per_second),
@@ -168,6 +173,7 @@ pub const INTERFACES: &[&Interface] = &[
     &keys::KEYS,
     &pow::POW,
     &ledger::LEDGER,
+    &appointments::APPOINTMENTS,
     &nn::ERRORS,
     &nn::TENSOR,
     &nn::INFERENCE,
@@ -183,3 +189,5 @@ const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
 const TICKETS: &[SlotName] = &[SlotName::Triage, SlotName::Answer];
 /// The captcha slot only.
 const CAPTCHA: &[SlotName] = &[SlotName::Captcha];
+/// The status slot only.
+const STATUS: &[SlotName] = &[SlotName::Status];

@@ -5,6 +5,7 @@ mod captcha;
 mod client;
 mod component;
 mod config;
+mod demo;
 mod model;
 mod output;
 mod serve;
@@ -43,6 +44,9 @@ enum Command {
                       another generation or is in no state for this; 5 not allowed; 6 no answer from the host."
     )]
     Component(component::Command),
+    /// Make up data to try services with.
+    #[command(subcommand)]
+    Demo(demo::Command),
     /// Make operators' tokens and read the audit log.
     #[command(subcommand)]
     Admin(admin::Command),
@@ -87,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Config(command) => command.run(),
         Command::Model(command) => command.run(),
         Command::Component(command) => command.run(),
+        Command::Demo(command) => command.run(),
         Command::Admin(command) => command.run(),
         Command::Completions { shell } => completions(shell),
         Command::Captcha(command) => command.run(),

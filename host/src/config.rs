@@ -9,6 +9,7 @@ pub mod rollout;
 pub mod sandbox;
 pub mod server;
 pub mod slots;
+pub mod status;
 pub mod tickets;
 pub mod tokens;
 
@@ -60,6 +61,15 @@ pub struct Config {
     pub tickets: tickets::Tickets,
     /// The captcha service.
     pub captcha: captcha::Captcha,
+    /// The status service.
+    pub status: status::Status,
     /// The captcha service's operational endpoints, under Spring's names.
     pub management: management::Management,
+}
+
+impl Config {
+    /// File of the embedded appointment database.
+    pub fn embedded_appointments(&self) -> PathBuf {
+        self.data_dir.join("appointments.sqlite")
+    }
 }

@@ -7,6 +7,7 @@ pub const fn component(slot: SlotName) -> Option<&'static [u8]> {
     match slot {
         SlotName::Captcha => Some(include_bytes!(env!("BULKHEAD_COMPONENT_CAPTCHA"))),
         SlotName::Triage => Some(include_bytes!(env!("BULKHEAD_COMPONENT_TRIAGE"))),
-        SlotName::Answer | SlotName::Status => None,
+        SlotName::Status => Some(include_bytes!(env!("BULKHEAD_COMPONENT_STATUS"))),
+        SlotName::Answer => None,
     }
 }

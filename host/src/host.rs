@@ -7,6 +7,7 @@ mod heads;
 mod health;
 mod models;
 mod observe;
+mod status;
 mod tickets;
 
 use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
@@ -18,6 +19,7 @@ use tokio::{runtime::Handle, task::JoinSet};
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin, Operators},
+    appointments::Collector,
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
@@ -27,7 +29,7 @@ use crate::{
     deploy::{Roster, Vault},
     engine::Engine,
     http::{
-        accept, actuator, empty,
+        accept, actuator,
         layers::{self, Layers},
         lifecycle::Lifecycle,
         listen,
@@ -66,7 +68,7 @@ pub struct Host {
     addresses: Addresses,
     lifecycle: Lifecycle,
     servers: JoinSet<()>,
-    ledgers: Vec<Ledger>,
+    opened: Opened,
     health: Arc<HostHealth>,
     // Last, so that operators see a host drain.
     admin: Admin,
@@ -110,6 +112,13 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// What is closed at the end.
+#[derive(Debug, Default)]
+struct Opened {
+    ledger: Option<Ledger>,
+    appointments: Option<Collector>,
+}
+
 /// Routers by the address they are served at; none is the shared listener.
 #[derive(Default)]
 struct Listeners(Vec<(Option<SocketAddr>, &'static str, Router)>);
@@ -138,7 +147,8 @@ impl Host {
     /// # Errors
     /// What stands in the way, and which key or flag mends it.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
-        let config = if config.demo { captcha::with_demo_site(config) } else { config };
+        let config =
+            if config.demo { status::with_demo_token(captcha::with_demo_site(config)) } else { config };
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let mut parts = Parts::new(&config, lifecycle.clone())?;
@@ -148,7 +158,7 @@ impl Host {
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
         parts.inference = models::load(&parts).await?;
-        let ledgers = services(&parts, &mut listeners).await?;
+        let opened = services(&parts, &mut listeners).await?;
 
         let layers = Layers {
             compression: config.server.compression,
@@ -179,7 +189,7 @@ impl Host {
         } else {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
-        Ok(Self { addresses, lifecycle, servers, ledgers, health, admin })
+        Ok(Self { addresses, lifecycle, servers, opened, health, admin })
     }
 
     /// Checks a component as [`Host::start`] would before it may answer: size, form, exports, imports,
@@ -197,6 +207,7 @@ impl Host {
         match slot {
             SlotName::Captcha => captcha::check(&parts, wasm).await,
             SlotName::Triage => tickets::check(&parts, wasm).await,
+            SlotName::Status => status::check(&parts, wasm).await,
             _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),
         }
     }
@@ -211,10 +222,13 @@ impl Host {
         self.lifecycle.shut_down(NOTICE).await;
         while self.servers.join_next().await.is_some() {}
         self.health.stop();
-        for ledger in &self.ledgers {
-            if let Err(error) = ledger.close().await {
-                tracing::error!(%error, "the ledger did not close cleanly");
-            }
+        if let Some(ledger) = &self.opened.ledger
+            && let Err(error) = ledger.close().await
+        {
+            tracing::error!(%error, "the ledger did not close cleanly");
+        }
+        if let Some(appointments) = &self.opened.appointments {
+            appointments.close().await;
         }
         tracing::info!("stopped");
         // Joins the admin thread, which a worker must not wait for.
@@ -262,8 +276,9 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
     }
 }
 
-/// Builds every service that is on, and gives back the ledgers to close.
-async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Vec<Ledger>> {
+/// Builds every service that is on, and gives back what is to be closed.
+async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Opened> {
+    let mut opened = Opened::default();
     let services = &parts.config.services;
     if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
         let router = embedding::build(parts, inference);
@@ -274,10 +289,12 @@ async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Resul
         listeners.add(&services.tickets, "services.tickets.listen", router);
     }
     if services.status.enabled {
-        listeners.add(&services.status, "services.status.listen", empty::status());
+        let (router, appointments) = status::build(parts).await?;
+        listeners.add(&services.status, "services.status.listen", router);
+        opened.appointments = Some(appointments);
     }
     if !services.captcha.enabled {
-        return Ok(Vec::new());
+        return Ok(opened);
     }
     let CaptchaParts { router, actuator, ledger } = captcha::build(parts).await?;
     listeners.add(&services.captcha, "services.captcha.listen", router);
@@ -285,5 +302,6 @@ async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Resul
         None => listeners.add(&services.captcha, "services.captcha.listen", actuator::router(actuator)),
         own => listeners.merge(own, "management.server.port", actuator::router(actuator)),
     }
-    Ok(vec![ledger])
+    opened.ledger = Some(ledger);
+    Ok(opened)
 }

@@ -41,10 +41,20 @@ pub enum SecretFileError {
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeys(Vec<[u8; 32]>);
 
+/// What of a key is kept: its SHA-256.
+pub fn token_hash(key: &str) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
 impl ApiKeys {
     /// A set of keys.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
-        Self(keys.into_iter().map(|key| Sha256::digest(key).into()).collect())
+        Self(keys.into_iter().map(token_hash).collect())
+    }
+
+    /// A set of keys of which only the SHA-256 is known.
+    pub fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        Self(hashes.into_iter().collect())
     }
 
     /// Whether there is none.
@@ -54,7 +64,7 @@ impl ApiKeys {
 
     /// Whether `token` is one of them, in the same time whichever it is.
     pub fn holds(&self, token: &str) -> bool {
-        let token: [u8; 32] = Sha256::digest(token).into();
+        let token = token_hash(token);
         self.0.iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
     }
 }

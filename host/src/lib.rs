@@ -14,11 +14,13 @@
 //! capabilities         what a guest may ask for
 //! inference            loaded models and the threads that embed with them
 //! storage, pow         the ledger's databases; proof-of-work threads
+//! appointments         the appointment system's database
 //! sandbox, compile, engine, embedded, keys, files
 //! telemetry, config
 //! ```
 
 pub mod admin;
+pub mod appointments;
 pub mod capabilities;
 pub mod cli;
 pub mod compile;

@@ -122,7 +122,14 @@ impl Pow {
         self.shared.lock().jobs.len()
     }
 
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, PowError> {
+    /// Any work of that kind, such as comparing a password with its hash.
+    ///
+    /// # Errors
+    /// When all places are taken.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PowError> {
         let (answer, waiting) = oneshot::channel();
         {
             let mut state = self.shared.lock();

@@ -2,4 +2,5 @@
 
 pub mod captcha;
 pub mod embedding;
+pub mod status;
 pub mod triage;

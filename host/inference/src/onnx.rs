@@ -5,6 +5,7 @@
 #[cfg(feature = "onnx")]
 mod runtime;
 #[cfg(all(test, feature = "onnx"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 
 use std::path::Path;

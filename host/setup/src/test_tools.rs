@@ -1,4 +1,4 @@
-//! What the test suite drives beside the host: a browser, a database server, npm and Python packages.
+//! What the test suite drives beside the host: a browser, servers, npm and Python packages.
 
 mod python;
 
@@ -34,17 +34,28 @@ fn system_packages() -> Outcome {
     if !has_postgresql() {
         wanted.push("postgresql");
     }
+    if !has("mariadbd") {
+        wanted.push("mariadb-server");
+    }
+    if !has("prometheus") || !has("promtool") {
+        wanted.push("prometheus");
+    }
     if !python::is_here() {
         wanted.push("python3-venv");
     }
     if wanted.is_empty() {
-        println!("test tools: Chromium, PostgreSQL and Python are here");
+        println!("test tools: Chromium, PostgreSQL, MariaDB, Prometheus and Python are here");
         return Ok(());
     }
     if !apt::is_here() {
         return Err(format!("install with your package manager: {}", wanted.join(" ")));
     }
     apt::install("test tools", &wanted)
+}
+
+/// True when a program is in `PATH`, or where Debian keeps servers, which an ordinary user's `PATH` leaves out.
+fn has(name: &str) -> bool {
+    find(name).is_some() || Path::new("/usr/sbin").join(name).is_file()
 }
 
 /// True when the server's programs are here; Debian keeps them out of `PATH`, a folder a version.

@@ -1,5 +1,6 @@
 //! The layer of names from the replaced services: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*` and
-//! `SERVER_PORT` of the captcha service, `MODEL*`, `API_KEY` and the like of the embedding service.
+//! `SERVER_PORT` of the captcha service, `MODEL*`, `API_KEY` and the like of the embedding service, `ZMS_*` of the
+//! appointment system.
 
 use std::net::SocketAddr;
 
@@ -10,8 +11,12 @@ use super::{
     tree::{self, Node, Table, Value},
 };
 
-/// Variables of the embedding service that set one key each.
-const EMBEDDING: [(&str, &str); 9] = [
+/// Variables that hold one secret of a list.
+const SECRETS: [(&str, [&str; 2]); 2] =
+    [("API_KEY", ["embedding", "api_keys"]), ("ZMS_CONFIG_SECURE_TOKEN", ["status", "tokens"])];
+
+/// Variables of the embedding service, and of the appointment system, that set one key each.
+const PLAIN: [(&str, &str); 10] = [
     ("MODEL", "embedding.models"),
     ("DEFAULT_MODEL", "embedding.default_model"),
     ("MODEL_ALIAS", "embedding.aliases"),
@@ -21,6 +26,7 @@ const EMBEDDING: [(&str, &str); 9] = [
     ("REQUEST_TIMEOUT_SECONDS", "embedding.request_timeout_seconds"),
     ("TLS_CERT", "server.tls.cert"),
     ("TLS_KEY", "server.tls.key"),
+    ("ZMS_IDENTIFIER", "status.identifier"),
 ];
 
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
@@ -42,10 +48,10 @@ pub(super) fn apply(
         } else if name == "HOST" {
             // Shells set it to the machine's name: only an address can be meant for a listener.
             let _ = set_listen_part(tree, origin, "host", text);
-        } else if name == "API_KEY" {
+        } else if let Some((_, path)) = SECRETS.iter().find(|(known, _)| known == name) {
             let key = Node { origin: origin.clone(), value: Value::String(text.clone()) };
             let keys = Node { origin, value: Value::List(vec![key]) };
-            tree::set(tree, &["embedding", "api_keys"].map(str::to_owned), keys);
+            tree::set(tree, &path.map(str::to_owned), keys);
         } else if name == "LOG_LEVEL" {
             let names = server::LEVELS.map(|(name, _)| name);
             match names.contains(&text.trim().to_ascii_lowercase().as_str()) {
@@ -55,7 +61,7 @@ pub(super) fn apply(
                     warnings.push(Problem::new(origin, "log.level", text));
                 }
             }
-        } else if let Some((_, path)) = EMBEDDING.iter().find(|(known, _)| known == name) {
+        } else if let Some((_, path)) = PLAIN.iter().find(|(known, _)| known == name) {
             set(tree, path, origin, text.clone());
         } else if let Some(field) = name.strip_prefix(DATASOURCE) {
             if let Some(field) = datasource.field(field) {

@@ -17,6 +17,7 @@ use super::{
     sandbox::Sandbox,
     server::{Admin, Log, Server},
     slots::{Services, Slots},
+    status::Status,
     tickets::Tickets,
     tree::Table,
 };
@@ -177,6 +178,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let embedding = Embedding::read(reader);
     let tickets = Tickets::read(reader);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
+    let status = Status::read(reader);
     let public = services.captcha.listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
     let config = Config {
@@ -191,6 +193,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
         embedding,
         tickets,
         captcha,
+        status,
         management,
     };
     listeners::check(reader, &config);

@@ -286,7 +286,7 @@ impl Services {
         reader.table("services", |r| Self {
             embedding: Service::read(r, "embedding", "embedding", true),
             tickets: Service::read(r, "tickets", "tickets", true),
-            status: Service::read(r, "status", "NAME", false),
+            status: Service::read(r, "status", "status", true),
             captcha: Service::read(r, "captcha", "captcha", true),
         })
     }

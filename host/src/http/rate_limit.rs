@@ -1,4 +1,4 @@
-//! How often one client may do something: call a site's widget endpoints, say, or come with a wrong token.
+//! How often one client may do something: call a site's widget endpoints, say, or come with a wrong token or password.
 //!
 //! A generic cell rate algorithm: a client's state is one point in time, up to which its allowance is
 //! spent. Whoever has been silent for a whole window has it all back, so that two generations of
@@ -68,6 +68,19 @@ impl RateLimiter {
         }
     }
 
+    /// The seconds after which one more call fits, when none does now; takes nothing.
+    pub fn wait(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) -> Option<u32> {
+        let now = now.saturating_duration_since(self.started);
+        let client = self.fingerprint(site, client);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.turn(now);
+        let Some(step) = WINDOW.checked_div(per_minute) else {
+            return Some(seconds(WINDOW));
+        };
+        let spent_until = tables.spent_until(client)?.max(now) + step;
+        spent_until.checked_sub(now + WINDOW).filter(|wait| !wait.is_zero()).map(seconds)
+    }
+
     fn fingerprint(&self, site: &str, client: IpAddr) -> u128 {
         let network = match client {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -123,6 +136,9 @@ mod tests {
             assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
         }
         assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
+        assert_eq!(limiter.wait("s", A, 3, at(0)), Some(20));
+        assert_eq!(limiter.wait("s", A, 3, at(20_000)), None);
+        assert_eq!(limiter.wait("s", B, 3, at(0)), None);
         assert_eq!(limiter.take("s", A, 3, at(19_001)), Err(1));
         assert_eq!(limiter.take("s", A, 3, at(20_000)), Ok(()));
         assert_eq!(limiter.take("s", A, 3, at(20_000)), Err(20));

@@ -17,6 +17,9 @@
 //! | `hikaricp_connections*` | the database connection pool |
 //!
 //! `jvm_info` is absent, for there is no JVM.
+//!
+//! The families of an appointment system, `zms_*`, are not the host's: its status component makes them, and they stand on a
+//! page of their own.
 
 use std::fmt::Write as _;
 

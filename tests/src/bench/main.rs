@@ -20,6 +20,7 @@ mod report;
 mod server;
 mod solve;
 mod start;
+mod status;
 
 use options::{Mode, Options};
 use report::Report;
@@ -31,11 +32,12 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 8] = [
+const MEASURES: [(&str, Measure); 9] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
+    ("status", status::measure),
     ("embedding-engine", embedding::engine::measure),
     ("embedding-http", embedding::http::measure),
     ("embedding-static", embedding::static_models::measure),

@@ -12,6 +12,7 @@ Measures, all when none is named:
   calls      a no-op component call without HTTP
   captcha    challenges and verifications beside a Node server with altcha-lib
   start      time to ready, memory and size of the real binary
+  status     a full collection beside the replaced server's statements, and answers from memory
   embedding  the embedding service, which is all of:
     embedding-engine  an encoder in a process beside ONNX Runtime
     embedding-http    an encoder through HTTP beside ONNX Runtime behind a minimal server

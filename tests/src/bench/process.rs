@@ -17,8 +17,15 @@ pub struct Server {
 impl Server {
     /// Starts this program as a server of `kind` with `workers` threads, 0 for one a core.
     pub fn ours(kind: &str, workers: usize) -> Self {
+        Self::ours_with(kind, workers, &[])
+    }
+
+    /// The same with environment variables.
+    pub fn ours_with(kind: &str, workers: usize, environment: &[(&str, &str)]) -> Self {
         let this = std::env::current_exe().unwrap();
-        Self::start(Command::new(this).args(["--serve", kind, &workers.to_string()]))
+        let mut command = Command::new(this);
+        command.args(["--serve", kind, &workers.to_string()]).envs(environment.iter().copied());
+        Self::start(&mut command)
     }
 
     /// The first line of a server's standard output is its address.

@@ -12,4 +12,5 @@ mod ledger;
 mod operators;
 mod preflight;
 mod process;
+mod status;
 mod tickets;

@@ -26,6 +26,8 @@ use crate::captcha_http::solver;
 const SITE: &str = r#"
     [services.embedding]
     enabled = false
+    [services.status]
+    enabled = false
     [captcha.sites.shop]
     secret = "shop-secret"
     algorithm = "SHA-256"

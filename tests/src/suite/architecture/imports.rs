@@ -27,6 +27,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
             "wasi:nn/tensor@0.2.0-rc-2024-10-28",
         ],
     ),
+    ("status", &["bulkhead:host/appointments@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
     (
         "triage",
         &[

@@ -1,0 +1,12 @@
+//! Why there is no answer.
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// No figures are known, or all are too old.
+    #[error("{0}")]
+    Unknown(String),
+    /// The host refused or failed.
+    #[error("{0}")]
+    Internal(String),
+}

@@ -1,0 +1,257 @@
+//! Raw figures, as the host collected them. `None` for a section: not known, not asked for, or too old.
+
+/// A group of figures that is collected at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Section {
+    Database,
+    Processes,
+    Slots,
+    Mail,
+    Sources,
+    Sessions,
+}
+
+impl Section {
+    /// The name in metrics and findings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Database => "database",
+            Self::Processes => "processes",
+            Self::Slots => "slots",
+            Self::Mail => "mail",
+            Self::Sources => "sources",
+            Self::Sessions => "sessions",
+        }
+    }
+}
+
+/// How the collection of one section stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collection {
+    /// Which section.
+    pub section: Section,
+    /// Unix seconds of the last success.
+    pub succeeded_at: Option<f64>,
+    /// Seconds that the last attempt took.
+    pub duration_seconds: Option<f64>,
+    /// What kept the last attempt from succeeding.
+    pub error: Option<String>,
+    /// Attempts that succeeded.
+    pub successes: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+}
+
+/// A point in time as the clocks of the configured time zone show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// `2026-08-21 14:05:00`, or what the database holds when that is no time.
+    pub text: String,
+    /// `None` when the text is no time.
+    pub unix_seconds: Option<i64>,
+}
+
+/// The database server, seen from one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Database {
+    /// Open connections.
+    pub connections: u64,
+    /// Most connections there may be.
+    pub connection_limit: Option<u64>,
+    /// Locks that somebody waits for.
+    pub lock_waits: u64,
+    /// Whether the node is ready in a cluster; `None` where the server knows no clusters.
+    pub cluster_ready: Option<bool>,
+    /// Whether the server writes a log that a replica could follow.
+    pub replication_log: bool,
+    /// Settings whose value is a size in bytes.
+    pub size_settings: Vec<(String, u64)>,
+}
+
+impl Database {
+    /// Share of the connections in use, 0 to 1, rounded to two decimals; 0 without a limit.
+    pub fn connection_ratio(&self) -> f64 {
+        match self.connection_limit {
+            None | Some(0) => 0.0,
+            Some(limit) => (self.connections as f64 / limit as f64 * 100.0).round() / 100.0,
+        }
+    }
+
+    /// What is wrong with the settings, joined by `; `.
+    pub fn problems(&self) -> String {
+        self.too_small().map(|name| format!("{name} should be at least 32MB")).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Settings that are too small for the system's queries.
+    pub fn too_small(&self) -> impl Iterator<Item = &'static str> {
+        ["tmp_table_size", "max_heap_table_size"].into_iter().filter(|wanted| {
+            self.size_settings.iter().any(|(name, bytes)| name == wanted && *bytes < TABLE_BYTES)
+        })
+    }
+}
+
+/// Least size of temporary tables in memory, bytes.
+const TABLE_BYTES: u64 = 32_000_000;
+
+/// Appointments; one that takes several slots counts once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Processes {
+    pub total: u64,
+    pub blocked: u64,
+    pub called: u64,
+    pub confirmed: u64,
+    pub deleted: u64,
+    pub missed: u64,
+    pub parked: u64,
+    pub pending: u64,
+    pub reserved: u64,
+    pub preconfirmed: u64,
+    pub queued: u64,
+    pub processing: u64,
+    pub with_external_user_id: u64,
+    pub confirmed_with_external_user_id: u64,
+    pub since_midnight: u64,
+    pub last_seven_days: u64,
+    pub last_insert: Option<Moment>,
+}
+
+impl Processes {
+    /// The statuses that the wire has always counted, with their names and in its order.
+    pub const fn counted(&self) -> [(&'static str, u64); 8] {
+        [
+            ("blocked", self.blocked),
+            ("called", self.called),
+            ("confirmed", self.confirmed),
+            ("pending", self.pending),
+            ("deleted", self.deleted),
+            ("missed", self.missed),
+            ("parked", self.parked),
+            ("reserved", self.reserved),
+        ]
+    }
+
+    /// The others, so that all together are the total.
+    pub fn uncounted(&self) -> [(&'static str, u64); 4] {
+        let named = self.preconfirmed + self.queued + self.processing;
+        let counted: u64 = self.counted().iter().map(|(_, count)| count).sum();
+        [
+            ("preconfirmed", self.preconfirmed),
+            ("queued", self.queued),
+            ("processing", self.processing),
+            ("other", self.total.saturating_sub(counted + named)),
+        ]
+    }
+}
+
+/// Bookable times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// Slots that a calculation would change.
+    pub outdated: u64,
+    /// The oldest change that they lack.
+    pub outdated_oldest: Option<Moment>,
+    /// Capacity of free slots; `None` without a free slot.
+    pub free: Option<u64>,
+}
+
+/// Mails that wait to be sent; ages at the time of collection, negative for the future.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// How many.
+    pub queued: u64,
+    /// Seconds.
+    pub oldest_seconds: Option<i64>,
+    /// Seconds.
+    pub newest_seconds: Option<i64>,
+}
+
+/// When other parts of the system last did their work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The last import of services and places.
+    pub last_import: Option<Moment>,
+    /// The last calculation of slots.
+    pub last_calculation: Option<Moment>,
+}
+
+/// A place of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Its key.
+    pub id: u64,
+    /// What it is called.
+    pub name: Option<String>,
+    /// Who is logged in there.
+    pub active_sessions: u64,
+}
+
+/// A department.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Department {
+    /// Its key.
+    pub id: u64,
+    /// What it is called.
+    pub name: Option<String>,
+    /// Its places of work.
+    pub scopes: Vec<Scope>,
+}
+
+impl Department {
+    /// Who is logged in at its places of work.
+    pub fn active_sessions(&self) -> u64 {
+        self.scopes.iter().map(|scope| scope.active_sessions).sum()
+    }
+}
+
+/// Who is logged in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sessions {
+    /// Everybody, whether at a place of work or not.
+    pub active: u64,
+    /// By department.
+    pub departments: Vec<Department>,
+}
+
+/// Everything that is known.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Figures {
+    pub now: Moment,
+    pub database: Option<Database>,
+    pub processes: Option<Processes>,
+    pub slots: Option<Slots>,
+    pub mail: Option<Mail>,
+    pub sources: Option<Sources>,
+    pub sessions: Option<Sessions>,
+    /// Every section.
+    pub collections: Vec<Collection>,
+}
+
+impl Figures {
+    /// The sections that are known.
+    pub fn known(&self) -> impl Iterator<Item = Section> {
+        let known = [
+            (Section::Database, self.database.is_some()),
+            (Section::Processes, self.processes.is_some()),
+            (Section::Slots, self.slots.is_some()),
+            (Section::Mail, self.mail.is_some()),
+            (Section::Sources, self.sources.is_some()),
+            (Section::Sessions, self.sessions.is_some()),
+        ];
+        known.into_iter().filter(|(_, known)| *known).map(|(section, _)| section)
+    }
+
+    /// Unix seconds at which the oldest of the known sections was collected; `None` when none is known.
+    pub fn collected_at(&self) -> Option<f64> {
+        let known: Vec<Section> = self.known().collect();
+        let known = self.collections.iter().filter(|collection| known.contains(&collection.section));
+        known.filter_map(|collection| collection.succeeded_at).min_by(f64::total_cmp)
+    }
+
+    /// Seconds from `moment` to now; negative for the future.
+    pub fn age(&self, moment: &Moment) -> Option<i64> {
+        Some(self.now.unix_seconds? - moment.unix_seconds?)
+    }
+}

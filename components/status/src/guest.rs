@@ -1,0 +1,77 @@
+//! Joins the logic to the WIT world `bulkhead:status/status`.
+
+mod convert;
+
+use std::sync::Once;
+
+use crate::error::Error;
+use crate::figures::Figures;
+use crate::{health, metrics, payload, self_test};
+use bindings::bulkhead::host::appointments;
+use bindings::exports::bulkhead::status::reports as wit;
+use bindings::wasi::logging::logging::{Level, log};
+
+/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+mod bindings {
+    #![allow(unsafe_code, missing_docs)]
+    #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    #![allow(clippy::indexing_slicing, clippy::todo)]
+
+    wit_bindgen::generate!({
+        // Dependencies first.
+        path: ["../../wit/deps/logging", "../../wit/deps/config", "../../wit/host", "../../wit/status"],
+        world: "bulkhead:status/status",
+        generate_all,
+    });
+
+    use super::Component;
+    export!(Component);
+}
+
+/// Context of everything that this component logs.
+const LOG_CONTEXT: &str = "status";
+
+/// What the exports hang on.
+struct Component;
+
+impl wit::Guest for Component {
+    fn status(options: wit::Options) -> Result<wit::Report, wit::Error> {
+        report_panics();
+        let figures = read(options.statistics)?;
+        let (data, collected_at) = payload::payload(&figures, options.wire.into(), &options.version)?;
+        Ok(wit::Report { data, collected_at })
+    }
+
+    fn health() -> Result<wit::Verdict, wit::Error> {
+        report_panics();
+        Ok(health::health(&read(false)?).into())
+    }
+
+    fn metrics(version: String) -> Result<Vec<wit::Family>, wit::Error> {
+        report_panics();
+        let families = metrics::families(&read(true)?, &version);
+        Ok(families.into_iter().map(wit::Family::from).collect())
+    }
+}
+
+impl bindings::Guest for Component {
+    fn self_test() -> Result<(), String> {
+        report_panics();
+        self_test::self_test()
+    }
+}
+
+fn read(statistics: bool) -> Result<Figures, Error> {
+    match appointments::read(statistics) {
+        Ok(figures) => Ok(figures.into()),
+        Err(appointments::Error::Unavailable(text)) => Err(Error::Internal(text)),
+    }
+}
+
+/// Sends panics to the host's log: a component has no standard error.
+fn report_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
+    });
+}

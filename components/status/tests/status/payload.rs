@@ -1,0 +1,64 @@
+//! What is there when not everything is known.
+
+use bulkhead_status::{
+    error::Error,
+    figures::{Figures, Section, Sessions, Sources},
+    payload::{Wire, payload},
+};
+
+use super::{NOW, clean, collection, golden, unknown};
+
+#[test]
+fn without_statistics_only_the_last_calculation_is_left() {
+    let figures = Figures { processes: None, slots: None, ..golden() };
+    let (typed, _) = payload(&figures, Wire::Typed, "1.0.0").unwrap();
+    let expected = concat!(
+        r#""processes":{"lastCalculate":"2016-04-01 00:00:00","#,
+        r#""lastCalculateSlot":"2016-04-01 00:00:00"},"#,
+    );
+    assert!(typed.contains(expected), "{typed}");
+    let (legacy, _) = payload(&figures, Wire::Legacy, "1.0.0").unwrap();
+    assert!(legacy.contains(r#""processes":{"lastCalculate":"2016-04-01 00:00:00"},"#), "{legacy}");
+}
+
+#[test]
+fn what_is_not_known_is_absent() {
+    let figures =
+        Figures { mail: clean().mail, collections: vec![collection(Section::Mail, 5.0)], ..unknown() };
+    let (typed, collected_at) = payload(&figures, Wire::Typed, "1.0.0").unwrap();
+    for member in ["database", "processes", "sources", "useraccounts"] {
+        assert!(!typed.contains(member), "{member} is in {typed}");
+    }
+    assert!(typed.contains("queueCount"), "{typed}");
+    assert_eq!(collected_at, 5.0);
+    assert!(matches!(payload(&unknown(), Wire::Typed, "1.0.0"), Err(Error::Unknown(_))));
+}
+
+#[test]
+fn rows_that_are_missing_leave_their_members_out() {
+    let figures = Figures {
+        sources: Some(Sources::default()),
+        processes: None,
+        slots: None,
+        sessions: Some(Sessions::default()),
+        ..clean()
+    };
+    let (legacy, _) = payload(&figures, Wire::Legacy, "1.0.0").unwrap();
+    assert!(!legacy.contains("sources") && !legacy.contains("processes"), "{legacy}");
+    assert!(legacy.contains(r#""useraccounts":{"activeSessions":0}"#), "{legacy}");
+}
+
+#[test]
+fn the_age_is_that_of_the_oldest_section_that_is_shown() {
+    let mut figures = golden();
+    for collection in &mut figures.collections {
+        collection.succeeded_at = Some(match collection.section {
+            Section::Processes => 10.0,
+            Section::Mail => 20.0,
+            _ => NOW as f64,
+        });
+    }
+    assert_eq!(payload(&figures, Wire::Typed, "1.0.0").unwrap().1, 10.0);
+    figures.processes = None;
+    assert_eq!(payload(&figures, Wire::Typed, "1.0.0").unwrap().1, 20.0);
+}

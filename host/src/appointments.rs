@@ -1,0 +1,35 @@
+//! The appointment system's database, read and never written: MariaDB, PostgreSQL, or SQLite.
+//!
+//! * A section of figures is collected when somebody asks and what is known is older than its time to live. Whoever
+//!   asks gets what is known at once; only when nothing is known, or it is too old to be shown, is the collection
+//!   waited for. However many ask, a section is collected once at a time, and one section after the other.
+//! * There are two connections at most: one collects, the other looks up accounts. Each is read-only, and
+//!   the server ends a statement that runs too long.
+//! * Now and midnights are those of the configured time zone and are bound as parameters, so that neither the
+//!   server's clock nor its time zone matters.
+
+mod accounts;
+mod clock;
+mod collector;
+mod connection;
+mod demo;
+mod dialect;
+mod error;
+mod figures;
+mod queries;
+mod section;
+mod server;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
+
+pub use accounts::Accounts;
+pub use clock::{Clock, Moment};
+pub use collector::{Collection, Collector, Options, Snapshot};
+pub use connection::Place;
+pub use demo::{Demo, DemoError};
+pub use error::CollectError;
+pub use figures::{
+    Database, Department, Figures, Mail, Processes, Scope, Section, Sessions, SizeSetting, Slots, Sources,
+};

@@ -1,0 +1,54 @@
+//! Who is logged in to the appointment system, and who could be.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Clock, CollectError,
+    connection::{
+        Column::{Integer, Text},
+        Connections, Parameter,
+    },
+};
+
+/// A session's row holds the SHA-256 of its key, in lower-case hexadecimal.
+const SESSION: &str = "SELECT COUNT(*) FROM nutzer WHERE SessionID = ? AND sessionExpiry > {local}";
+const PASSWORD: &str = "SELECT Passworthash FROM nutzer WHERE Name = ?";
+
+/// Looks accounts up.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    connections: Arc<Connections>,
+    clock: Clock,
+}
+
+impl Accounts {
+    pub(super) fn new(connections: Arc<Connections>, clock: Clock) -> Self {
+        Self { connections, clock }
+    }
+
+    /// Whether `key` belongs to a session that has not expired.
+    ///
+    /// # Errors
+    /// When the database gives no answer.
+    pub async fn has_session(&self, key: &str) -> Result<bool, CollectError> {
+        let id = hex::encode(Sha256::digest(key));
+        let parameters = [Parameter::Text(id), Parameter::Text(self.clock.text(Clock::now()))];
+        let mut rows = self.connections.rows(SESSION, &parameters, &[Integer]).await?;
+        Ok(rows.pop().is_some_and(|mut row| row.count() > 0))
+    }
+
+    /// The password's hash of the user called `name`; `None` when there is no such user, or several.
+    ///
+    /// # Errors
+    /// When the database gives no answer.
+    pub async fn password_hash(&self, name: &str) -> Result<Option<String>, CollectError> {
+        let name = [Parameter::Text(name.to_owned())];
+        let mut rows = self.connections.rows(PASSWORD, &name, &[Text]).await?;
+        match rows.len() {
+            1 => Ok(rows.pop().and_then(|mut row| row.text())),
+            _ => Ok(None),
+        }
+    }
+}

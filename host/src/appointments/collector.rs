@@ -1,0 +1,213 @@
+//! Collects sections when they are asked for, each at most once at a time and one after the other.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Semaphore;
+
+use super::{
+    Accounts, Clock, CollectError, Database, Figures, Mail, Moment, Place, Processes, Section, Sessions,
+    Slots, Sources,
+    connection::Connections,
+    queries,
+    section::{Cell, Due, Known, Turn},
+};
+
+/// What is waited for beyond the time of a statement: a connection, and a turn.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What a collector is made of.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the database is.
+    pub place: Place,
+    /// The appointment system's clocks.
+    pub clock: Clock,
+    /// Longest time of a statement.
+    pub statement_timeout: Duration,
+    /// How long what is known may be shown.
+    pub max_age: Duration,
+}
+
+/// Reads the appointment system's figures. A clone is another handle on the same.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    connections: Arc<Connections>,
+    clock: Clock,
+    cells: [Arc<Cell>; Section::ALL.len()],
+    /// One section at a time, so that the other connection is free for accounts.
+    turns: Semaphore,
+    patience: Duration,
+}
+
+/// How the collection of one section stands.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Which section.
+    pub section: Section,
+    /// Unix seconds of the last success.
+    pub succeeded_at: Option<f64>,
+    /// Time that the last attempt took.
+    pub took: Option<Duration>,
+    /// What kept the last attempt from succeeding, in a word.
+    pub error: Option<&'static str>,
+    /// Attempts that succeeded.
+    pub successes: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+}
+
+/// What is known at one time.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The time.
+    pub now: Moment,
+    known: Vec<(Section, Known)>,
+}
+
+impl Snapshot {
+    /// Tells snapshots of different figures apart.
+    pub fn serials(&self) -> Vec<(Section, u64)> {
+        self.known.iter().map(|(section, known)| (*section, known.serial)).collect()
+    }
+
+    fn find<T>(&self, pick: impl Fn(&Figures) -> Option<&T>) -> Option<&T> {
+        self.known.iter().find_map(|(_, known)| pick(&known.figures))
+    }
+
+    /// The section, if it is known.
+    pub fn database(&self) -> Option<&Database> {
+        self.find(|figures| if let Figures::Database(section) = figures { Some(section) } else { None })
+    }
+
+    /// The section, if it is known.
+    pub fn processes(&self) -> Option<&Processes> {
+        self.find(|figures| if let Figures::Processes(section) = figures { Some(section) } else { None })
+    }
+
+    /// The section, if it is known.
+    pub fn slots(&self) -> Option<&Slots> {
+        self.find(|figures| if let Figures::Slots(section) = figures { Some(section) } else { None })
+    }
+
+    /// The section, if it is known.
+    pub fn mail(&self) -> Option<&Mail> {
+        self.find(|figures| if let Figures::Mail(section) = figures { Some(section) } else { None })
+    }
+
+    /// The section, if it is known.
+    pub fn sources(&self) -> Option<&Sources> {
+        self.find(|figures| if let Figures::Sources(section) = figures { Some(section) } else { None })
+    }
+
+    /// The section, if it is known.
+    pub fn sessions(&self) -> Option<&Sessions> {
+        self.find(|figures| if let Figures::Sessions(section) = figures { Some(section) } else { None })
+    }
+}
+
+impl Collector {
+    /// A collector that has not collected anything yet; `time_to_live` says how long a section is good.
+    ///
+    /// # Errors
+    /// When the database's URL is none.
+    pub fn new(options: Options, time_to_live: impl Fn(Section) -> Duration) -> Result<Self, CollectError> {
+        let Options { place, clock, statement_timeout, max_age } = options;
+        let connections = Arc::new(Connections::new(&place, statement_timeout)?);
+        let cells = Section::ALL.map(|section| Cell::new(section, time_to_live(section), max_age));
+        let shared = Shared {
+            connections,
+            clock,
+            cells,
+            turns: Semaphore::new(1),
+            patience: statement_timeout + GRACE,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Looks accounts up in the same database.
+    pub fn accounts(&self) -> Accounts {
+        Accounts::new(Arc::clone(&self.shared.connections), self.shared.clock.clone())
+    }
+
+    /// The appointment system's clocks.
+    pub fn clock(&self) -> &Clock {
+        &self.shared.clock
+    }
+
+    /// Has collected what is asked for and too old, and waits for what cannot be shown otherwise; not for ever, for
+    /// what can be shown is better than nothing.
+    pub async fn refresh(&self, statistics: bool) {
+        let now = Instant::now();
+        let mut awaited = Vec::new();
+        for cell in self.wanted(statistics) {
+            match cell.due(now) {
+                Due::Nothing => {}
+                Due::Refresh(turn) => self.start(turn),
+                Due::Await(turn) => {
+                    awaited.push(turn.ended());
+                    self.start(turn);
+                }
+                Due::Join(ended) => awaited.push(ended),
+            }
+        }
+        let all = async {
+            for mut ended in awaited {
+                // Fails when the collector is gone, and then nobody shows anything.
+                let _ = ended.changed().await;
+            }
+        };
+        // Late is no error: the collection goes on, and its section is absent until then.
+        let _ = tokio::time::timeout(self.shared.patience, all).await;
+    }
+
+    /// What is known, from memory.
+    pub fn snapshot(&self, statistics: bool) -> Snapshot {
+        let now = Instant::now();
+        let known = self.wanted(statistics).filter_map(|cell| Some((cell.section, cell.known(now)?)));
+        Snapshot { now: self.shared.clock.moment(Clock::now()), known: known.collect() }
+    }
+
+    /// How the collection of every section stands.
+    pub fn collections(&self) -> Vec<Collection> {
+        let standing = |cell: &Arc<Cell>| {
+            let standing = cell.standing();
+            Collection {
+                section: cell.section,
+                succeeded_at: standing.known.map(|known| known.at),
+                took: standing.attempt.as_ref().map(|attempt| attempt.took),
+                error: standing.attempt.and_then(|attempt| Some(attempt.error?.as_str())),
+                successes: standing.successes,
+                failures: standing.failures,
+            }
+        };
+        self.shared.cells.iter().map(standing).collect()
+    }
+
+    /// Closes the connections once they are free.
+    pub async fn close(&self) {
+        self.shared.connections.close().await;
+    }
+
+    fn wanted(&self, statistics: bool) -> impl Iterator<Item = &Arc<Cell>> {
+        self.shared.cells.iter().filter(move |cell| statistics || !cell.section.is_statistics())
+    }
+
+    /// Collects in the background, so that whoever asked may leave.
+    fn start(&self, turn: Turn) {
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            let Ok(_place) = shared.turns.acquire().await else { return };
+            let (since, now) = (Instant::now(), Clock::now());
+            let collected = queries::collect(turn.section(), &shared.connections, &shared.clock, now).await;
+            turn.end(collected, since.elapsed());
+        });
+    }
+}

@@ -1,0 +1,282 @@
+//! Connections to one of three databases, and rows as plain values.
+
+use std::{path::PathBuf, str::FromStr as _, time::Duration};
+
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Executor as _, Pool, Row as _,
+    mysql::{MySqlConnectOptions, MySqlConnection},
+    pool::{PoolConnection, PoolOptions},
+    postgres::{PgConnectOptions, PgConnection},
+    sqlite::SqliteConnectOptions,
+};
+
+use super::{CollectError, dialect::Dialect};
+
+/// One to collect with, one to look up accounts with.
+const CONNECTIONS: u32 = 2;
+/// How long a connection is waited for.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// What a server adds to the time of a statement before it is given up from here.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Where the database is. Prints without its URL, which may hold a password.
+#[derive(Clone)]
+#[allow(missing_docs)]
+pub enum Place {
+    MariaDb(String),
+    Postgres(String),
+    Sqlite(PathBuf),
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::MariaDb(_) => "MariaDb",
+            Self::Postgres(_) => "Postgres",
+            Self::Sqlite(_) => "Sqlite",
+        })
+    }
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub(super) enum Parameter {
+    Integer(i64),
+    Text(String),
+}
+
+/// A column's type.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Column {
+    Integer,
+    Text,
+}
+
+/// A column's value.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Integer(Option<i64>),
+    Text(Option<String>),
+}
+
+/// A row, read from the left.
+#[derive(Debug)]
+pub(super) struct Row(std::vec::IntoIter<Value>);
+
+impl Row {
+    /// The next column's number.
+    pub(super) fn integer(&mut self) -> Option<i64> {
+        match self.0.next() {
+            Some(Value::Integer(number)) => number,
+            _ => None,
+        }
+    }
+
+    /// The next column's number of things.
+    pub(super) fn count(&mut self) -> u64 {
+        self.integer().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+    }
+
+    /// The next column's text.
+    pub(super) fn text(&mut self) -> Option<String> {
+        match self.0.next() {
+            Some(Value::Text(text)) => text,
+            _ => None,
+        }
+    }
+}
+
+/// The database's connections.
+#[derive(Debug)]
+pub(super) struct Connections {
+    pool: AnyPool,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+enum AnyPool {
+    MariaDb(Pool<sqlx::MySql>),
+    Postgres(Pool<sqlx::Postgres>),
+    Sqlite(Pool<sqlx::Sqlite>),
+}
+
+fn pool<DB: sqlx::Database>() -> PoolOptions<DB> {
+    PoolOptions::new().max_connections(CONNECTIONS).min_connections(0).acquire_timeout(ACQUIRE_TIMEOUT)
+}
+
+impl Connections {
+    /// Connects when first needed; a statement may take `timeout`.
+    ///
+    /// # Errors
+    /// When the URL is none.
+    pub(super) fn new(place: &Place, timeout: Duration) -> Result<Self, CollectError> {
+        let pool = match place {
+            Place::MariaDb(url) => {
+                let url = url.replacen("mariadb://", "mysql://", 1);
+                // The server's own time zone and SQL mode stay as they are.
+                let options = MySqlConnectOptions::from_str(&url)
+                    .map_err(|_| wrong_url())?
+                    .timezone(None)
+                    .pipes_as_concat(false)
+                    .no_engine_substitution(false)
+                    .disable_statement_logging();
+                let pool =
+                    pool().after_connect(move |connection, _| Box::pin(limit_mariadb(connection, timeout)));
+                AnyPool::MariaDb(pool.connect_lazy_with(options))
+            }
+            Place::Postgres(url) => {
+                let options = PgConnectOptions::from_str(url)
+                    .map_err(|_| wrong_url())?
+                    .application_name("bulkhead")
+                    .disable_statement_logging();
+                let pool =
+                    pool().after_connect(move |connection, _| Box::pin(limit_postgres(connection, timeout)));
+                AnyPool::Postgres(pool.connect_lazy_with(options))
+            }
+            Place::Sqlite(path) => {
+                let options = SqliteConnectOptions::new()
+                    .filename(path)
+                    .read_only(true)
+                    .busy_timeout(timeout)
+                    .disable_statement_logging();
+                AnyPool::Sqlite(pool().connect_lazy_with(options))
+            }
+        };
+        Ok(Self { pool, timeout })
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        match self.pool {
+            AnyPool::MariaDb(_) => Dialect::MariaDb,
+            AnyPool::Postgres(_) => Dialect::Postgres,
+            AnyPool::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Runs a query whose placeholders are [`Dialect`]'s on a connection of its own, in bounded time.
+    pub(super) async fn rows(
+        &self,
+        template: &str,
+        parameters: &[Parameter],
+        columns: &[Column],
+    ) -> Result<Vec<Row>, CollectError> {
+        let sql = self.dialect().sql(template);
+        let limit = self.timeout + GRACE + ACQUIRE_TIMEOUT;
+        // Moved to the heap at once: a driver's future is kilobytes large.
+        let answer = Box::pin(self.fetch(sql, parameters, columns));
+        match tokio::time::timeout(limit, answer).await {
+            Ok(rows) => rows.map_err(|error| self.judge(error)),
+            Err(_) => Err(CollectError::Timeout(self.timeout.as_secs())),
+        }
+    }
+
+    async fn fetch(
+        &self,
+        sql: String,
+        parameters: &[Parameter],
+        columns: &[Column],
+    ) -> Result<Vec<Row>, sqlx::Error> {
+        macro_rules! fetch {
+            ($pool:expr) => {{
+                let mut connection = Abandoned::new($pool.acquire().await?);
+                let mut query = sqlx::query(AssertSqlSafe(sql));
+                for parameter in parameters {
+                    query = match parameter {
+                        Parameter::Integer(number) => query.bind(*number),
+                        Parameter::Text(text) => query.bind(text.clone()),
+                    };
+                }
+                let rows = query.fetch_all(connection.get()).await?;
+                connection.keep();
+                rows.iter()
+                    .map(|row| {
+                        let columns = columns.iter().enumerate();
+                        let values = columns.map(|(index, column)| match column {
+                            Column::Integer => row.try_get(index).map(Value::Integer),
+                            Column::Text => row.try_get(index).map(Value::Text),
+                        });
+                        values.collect::<Result<Vec<_>, _>>().map(|values| Row(values.into_iter()))
+                    })
+                    .collect()
+            }};
+        }
+        match &self.pool {
+            AnyPool::MariaDb(pool) => fetch!(pool),
+            AnyPool::Postgres(pool) => fetch!(pool),
+            AnyPool::Sqlite(pool) => fetch!(pool),
+        }
+    }
+
+    /// Which of a server's errors mean that it ended a statement on our order.
+    fn judge(&self, error: sqlx::Error) -> CollectError {
+        let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
+        let number = error
+            .as_database_error()
+            .and_then(|error| error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>())
+            .map(|error| error.number());
+        // MariaDB's and MySQL's "statement too long", lock wait, PostgreSQL's "cancelled", SQLite's "busy".
+        let late =
+            matches!(number, Some(1969 | 3024 | 1205)) || matches!(code.as_deref(), Some("57014" | "5"));
+        if late { CollectError::Timeout(self.timeout.as_secs()) } else { error.into() }
+    }
+
+    pub(super) async fn close(&self) {
+        match &self.pool {
+            AnyPool::MariaDb(pool) => pool.close().await,
+            AnyPool::Postgres(pool) => pool.close().await,
+            AnyPool::Sqlite(pool) => pool.close().await,
+        }
+    }
+}
+
+/// A connection that is closed unless it is kept: one that failed, or whose caller left in the middle, may never
+/// answer again.
+struct Abandoned<DB: sqlx::Database> {
+    connection: PoolConnection<DB>,
+    sound: bool,
+}
+
+impl<DB: sqlx::Database> Abandoned<DB> {
+    fn new(connection: PoolConnection<DB>) -> Self {
+        Self { connection, sound: false }
+    }
+
+    fn get(&mut self) -> &mut DB::Connection {
+        &mut self.connection
+    }
+
+    fn keep(&mut self) {
+        self.sound = true;
+    }
+}
+
+impl<DB: sqlx::Database> Drop for Abandoned<DB> {
+    fn drop(&mut self) {
+        if !self.sound {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+fn wrong_url() -> CollectError {
+    CollectError::Unreachable("the URL must be mysql://user:password@host/name or postgres://...".into())
+}
+
+async fn limit_mariadb(connection: &mut MySqlConnection, timeout: Duration) -> Result<(), sqlx::Error> {
+    let seconds = timeout.as_secs().max(1);
+    let mariadb = format!("SET SESSION max_statement_time = {seconds}");
+    if connection.execute(AssertSqlSafe(mariadb)).await.is_err() {
+        let mysql = format!("SET SESSION max_execution_time = {}", timeout.as_millis());
+        connection.execute(AssertSqlSafe(mysql)).await?;
+    }
+    connection.execute(AssertSqlSafe(format!("SET SESSION lock_wait_timeout = {seconds}"))).await?;
+    connection.execute("SET SESSION TRANSACTION READ ONLY").await?;
+    Ok(())
+}
+
+async fn limit_postgres(connection: &mut PgConnection, timeout: Duration) -> Result<(), sqlx::Error> {
+    let limit = format!("SET statement_timeout = {}", timeout.as_millis());
+    connection.execute(AssertSqlSafe(limit)).await?;
+    connection.execute("SET default_transaction_read_only = on").await?;
+    Ok(())
+}

@@ -1,0 +1,243 @@
+use sqlx::SqliteConnection;
+
+use super::{Demo, dice::Dice};
+
+/// Places of work, by department.
+const DEPARTMENTS: [(&str, &[&str]); 4] = [
+    ("Bürgerbüro", &["Ruppertstraße", "Leonrodstraße", "Orleansplatz", "Pasing"]),
+    ("Kfz-Zulassungsstelle", &["Eichstätter Straße", "Führerscheinstelle"]),
+    ("Standesamt", &["Mandlstraße", "Pasing"]),
+    ("Gewerbeamt", &["Implerstraße"]),
+];
+
+/// Statuses and how many of a hundred appointments have them.
+const STATUSES: [(&str, i64); 12] = [
+    ("confirmed", 74),
+    ("deleted", 7),
+    ("preconfirmed", 4),
+    ("reserved", 3),
+    ("missed", 3),
+    ("queued", 2),
+    ("pending", 2),
+    ("called", 1),
+    ("processing", 1),
+    ("parked", 1),
+    ("blocked", 1),
+    ("finished", 1),
+];
+
+const DAY: i64 = 86_400;
+/// How far back bookings go, and how far ahead appointments lie.
+const WEEKS: i64 = 8;
+/// A cancelled appointment occupies its time for so long.
+const KEPT_SECONDS: i64 = 900;
+const SLOTS_A_DAY: i64 = 24;
+const USERS: i64 = 30;
+
+/// Builds the rows.
+pub(super) struct City<'a> {
+    demo: &'a Demo,
+    dice: Dice,
+    next_process: i64,
+}
+
+macro_rules! insert {
+    ($connection:expr, $sql:literal, $($value:expr),+ $(,)?) => {
+        sqlx::query($sql)$(.bind($value))+.execute(&mut *$connection).await?
+    };
+}
+
+impl<'a> City<'a> {
+    pub(super) const fn new(demo: &'a Demo) -> Self {
+        Self { demo, dice: Dice::new(demo.seed), next_process: 1 }
+    }
+
+    pub(super) async fn build(mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        let scopes = self.places(connection).await?;
+        for _ in 0..self.demo.rows {
+            self.appointment(connection, &scopes).await?;
+        }
+        self.slots(connection, &scopes).await?;
+        self.mails(connection).await?;
+        self.users(connection, &scopes).await?;
+        self.notes(connection).await
+    }
+
+    async fn places(&mut self, connection: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
+        let mut scopes = Vec::new();
+        for (department, (name, offices)) in (1_i64..).zip(DEPARTMENTS) {
+            insert!(connection, "INSERT INTO behoerde (BehoerdenID, Name) VALUES (?, ?)", department, name);
+            for office in offices {
+                let scope = 100 + i64::try_from(scopes.len()).unwrap_or(0);
+                let sql = "INSERT INTO standort (StandortID, BehoerdenID, Bezeichnung) VALUES (?, ?, ?)";
+                let office = format!("{name} {office}");
+                sqlx::query(sql).bind(scope).bind(department).bind(office).execute(&mut *connection).await?;
+                scopes.push(scope);
+            }
+        }
+        Ok(scopes)
+    }
+
+    fn pick(&mut self, from: &[i64]) -> i64 {
+        let index = self.dice.below(i64::try_from(from.len()).unwrap_or(0));
+        usize::try_from(index).ok().and_then(|index| from.get(index)).copied().unwrap_or_default()
+    }
+
+    fn status(&mut self) -> &'static str {
+        let mut throw = self.dice.below(100);
+        for (status, share) in STATUSES {
+            if throw < share {
+                return status;
+            }
+            throw -= share;
+        }
+        "confirmed"
+    }
+
+    /// An appointment, and in one of eight cases the further slots that it takes.
+    async fn appointment(
+        &mut self,
+        connection: &mut SqliteConnection,
+        scopes: &[i64],
+    ) -> Result<(), sqlx::Error> {
+        let (now, process, status) = (self.demo.now, self.next_process, self.status());
+        let scope = if status == "blocked" { 0 } else { self.pick(scopes) };
+        // More bookings lately than long ago.
+        let ago = self.dice.below(WEEKS * 7 * DAY).min(self.dice.below(WEEKS * 7 * DAY));
+        let booked = match status {
+            "blocked" => 0,
+            "deleted" => now - self.dice.below(KEPT_SECONDS) + KEPT_SECONDS,
+            _ => now - ago,
+        };
+        let quarter = 8 * 3600 + self.dice.below(36) * 900;
+        let at = self.demo.clock.midnight(now, 0) + self.dice.below(WEEKS * 7) * DAY + quarter;
+        let local = self.demo.clock.text(at);
+        let (date, time) = local.split_once(' ').unwrap_or((&local, ""));
+        let citizen = self.dice.chance(35).then(|| format!("citizen-{}", self.dice.below(1 << 40)));
+        let follow_ups = if self.dice.chance(12) { 1 + self.dice.below(3) } else { 0 };
+        for part in 0..=follow_ups {
+            let name = match (part, status) {
+                (0, "deleted") => "(abgesagt)".to_owned(),
+                (0, "blocked") => "dereferenced".to_owned(),
+                (0, _) => format!("Person {process}"),
+                _ => "(Folgetermin)".to_owned(),
+            };
+            insert!(
+                connection,
+                "INSERT INTO buerger (BuergerID, StandortID, Datum, Uhrzeit, Name, IPTimeStamp, Abholer,
+                    AbholortID, vorlaeufigeBuchung, istFolgeterminvon, bestaetigt, status, external_user_id)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                process + part,
+                scope,
+                date,
+                time,
+                name,
+                booked,
+                i64::from(status == "pending"),
+                if status == "pending" { scope } else { 0 },
+                i64::from(matches!(status, "reserved" | "deleted")),
+                (part > 0).then_some(process),
+                i64::from(status == "confirmed"),
+                status,
+                citizen.clone(),
+            );
+        }
+        self.next_process += 1 + follow_ups;
+        Ok(())
+    }
+
+    /// Four weeks of bookable times; the calculation lags behind the opening hours of one place.
+    async fn slots(&mut self, connection: &mut SqliteConnection, scopes: &[i64]) -> Result<(), sqlx::Error> {
+        let now = self.demo.now;
+        for (availability, scope) in (1_i64..).zip(scopes) {
+            let late = availability == 1;
+            let changed = self.demo.clock.text(if late { now - 90 } else { now - 3 * DAY });
+            insert!(
+                connection,
+                "INSERT INTO oeffnungszeit (OeffnungszeitID, scope_id, updated_at) VALUES (?, ?, ?)",
+                availability,
+                scope,
+                changed,
+            );
+            for index in 0..28 * SLOTS_A_DAY {
+                let start = 8 * 3600 + index % SLOTS_A_DAY * 1200;
+                let local = self
+                    .demo
+                    .clock
+                    .text(self.demo.clock.midnight(now, 0) + (index / SLOTS_A_DAY) * DAY + start);
+                let number = |part: Option<&str>| part.and_then(|part| part.parse::<i64>().ok());
+                let mut parts = local.split([' ', '-']);
+                let (year, month, day) = (number(parts.next()), number(parts.next()), number(parts.next()));
+                let updated = if late && index < 40 { now - 600 } else { now - 30 };
+                let status = if self.dice.chance(55) { "full" } else { "free" };
+                insert!(
+                    connection,
+                    "INSERT INTO slot (scopeID, year, month, day, time, availabilityID, public, intern, status,
+                        updateTimestamp)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    scope,
+                    year,
+                    month,
+                    day,
+                    parts.next().unwrap_or_default(),
+                    availability,
+                    1 + self.dice.below(3),
+                    1 + self.dice.below(5),
+                    status,
+                    self.demo.clock.text(updated),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    async fn mails(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        for _ in 0..14 {
+            let created = self.demo.now - self.dice.below(240);
+            insert!(
+                connection,
+                "INSERT INTO mailqueue (processID, departmentID, createTimestamp, subject) VALUES (?, 1, ?, ?)",
+                1 + self.dice.below(self.next_process),
+                created,
+                "Terminbestätigung",
+            );
+        }
+        Ok(())
+    }
+
+    /// A third is logged in, some of them without having picked a place; some sessions have expired.
+    async fn users(&mut self, connection: &mut SqliteConnection, scopes: &[i64]) -> Result<(), sqlx::Error> {
+        let now = self.demo.now;
+        for user in 1..=USERS {
+            let expiry = match user % 3 {
+                0 => Some(now + 3600 + self.dice.below(8 * 3600)),
+                1 => Some(now - 3600 - self.dice.below(30 * DAY)),
+                _ => None,
+            };
+            // Hexadecimal like a real one, but the hash of no key.
+            let session = expiry.map_or_else(String::new, |_| format!("{:064x}", self.dice.below(1 << 60)));
+            let scope = if expiry.is_some() && self.dice.chance(85) { self.pick(scopes) } else { 0 };
+            insert!(
+                connection,
+                "INSERT INTO nutzer (Name, SessionID, StandortID, sessionExpiry) VALUES (?, ?, ?, ?)",
+                format!("user-{user}"),
+                session,
+                scope,
+                expiry.map(|expiry| self.demo.clock.text(expiry)),
+            );
+        }
+        Ok(())
+    }
+
+    async fn notes(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        let (clock, now) = (&self.demo.clock, self.demo.now);
+        for (name, value) in [
+            ("sources_dldb_last", clock.iso(now - 1500)),
+            ("status__calculateSlotsLastRun", clock.text(now - 40)),
+            ("status__calculateSlotsLastStart", clock.text(now - 55)),
+        ] {
+            insert!(connection, "INSERT INTO config (name, value) VALUES (?, ?)", name, value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! What the three databases spell differently. Queries are written once, with placeholders:
+//!
+//! | placeholder | MariaDB | PostgreSQL | SQLite |
+//! | --- | --- | --- | --- |
+//! | `?` | `?` | `$1`, `$2`, ... | `?` |
+//! | `{int}`, a cast's 64-bit type | `SIGNED` | `BIGINT` | `INTEGER` |
+//! | `{local}`, a parameter that is a local time | `CAST(? AS DATETIME)` | `CAST(? AS TIMESTAMP)` | `?` |
+//! | `{status}`, a status that compares without case | `status` | `LOWER(RTRIM(status))` | the same |
+//! | `{oldest}`, the least change of opening hours as text | Unix seconds | the time itself | the same |
+
+/// A database's way of writing SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    MariaDb,
+    Postgres,
+    Sqlite,
+}
+
+impl Dialect {
+    /// Fills in the placeholders.
+    pub(super) fn sql(self, template: &str) -> String {
+        let (int, local, status, oldest) = match self {
+            Self::MariaDb => (
+                "SIGNED",
+                "CAST(? AS DATETIME)",
+                // The column's collation compares without case, and does it faster.
+                "status",
+                "CAST(CAST(UNIX_TIMESTAMP(MIN(o.updated_at)) AS SIGNED) AS CHAR)",
+            ),
+            Self::Postgres => {
+                ("BIGINT", "CAST(? AS TIMESTAMP)", "LOWER(RTRIM(status))", "CAST(MIN(o.updated_at) AS TEXT)")
+            }
+            Self::Sqlite => ("INTEGER", "?", "LOWER(RTRIM(status))", "CAST(MIN(o.updated_at) AS TEXT)"),
+        };
+        let sql = template.replace("{int}", int).replace("{local}", local);
+        let sql = sql.replace("{status}", status).replace("{oldest}", oldest);
+        if self == Self::Postgres { numbered(&sql) } else { sql }
+    }
+}
+
+fn numbered(sql: &str) -> String {
+    let mut parts = sql.split('?');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for (index, part) in parts.enumerate() {
+        out.push_str(&format!("${}", index + 1));
+        out.push_str(part);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_in() {
+        let template = "SELECT CAST(a AS {int}) FROM t WHERE b = ? AND c > {local}";
+        assert_eq!(
+            Dialect::Postgres.sql(template),
+            "SELECT CAST(a AS BIGINT) FROM t WHERE b = $1 AND c > CAST($2 AS TIMESTAMP)"
+        );
+        assert_eq!(
+            Dialect::MariaDb.sql(template),
+            "SELECT CAST(a AS SIGNED) FROM t WHERE b = ? AND c > CAST(? AS DATETIME)"
+        );
+        assert_eq!(Dialect::Sqlite.sql(template), "SELECT CAST(a AS INTEGER) FROM t WHERE b = ? AND c > ?");
+    }
+}

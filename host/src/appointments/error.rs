@@ -1,0 +1,64 @@
+//! What keeps figures from being collected, told without the URL of the database.
+
+/// Why there are no figures.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CollectError {
+    /// There is no connection.
+    #[error("the database cannot be reached: {0}; check status.database")]
+    Unreachable(String),
+    /// It takes too long.
+    #[error("the database did not answer within {0} s; see status.statement_timeout_seconds")]
+    Timeout(u64),
+    /// A table or a column is missing.
+    #[error("the database lacks what is asked for: {0}; migrate it")]
+    Schema(String),
+    /// The user may not read.
+    #[error("the database refuses: {0}; grant the user SELECT")]
+    Denied(String),
+    /// Anything else.
+    #[error("the database fails: {0}")]
+    Failed(String),
+}
+
+impl CollectError {
+    /// One word for metrics.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Timeout(_) => "timeout",
+            Self::Schema(_) => "schema",
+            Self::Denied(_) => "denied",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+impl From<sqlx::Error> for CollectError {
+    fn from(error: sqlx::Error) -> Self {
+        let text = error.to_string();
+        match &error {
+            sqlx::Error::Database(refused) => {
+                // MariaDB's SQLSTATE; PostgreSQL's; SQLite has texts only.
+                let state = refused.code().unwrap_or_default();
+                match &*state {
+                    "42S02" | "42S22" | "42P01" | "42703" => Self::Schema(text),
+                    _ if text.contains("no such table") || text.contains("no such column") => {
+                        Self::Schema(text)
+                    }
+                    "28000" | "42000" | "28P01" | "42501" => Self::Denied(text),
+                    // SQLite: the file cannot be opened, or is none.
+                    "14" | "26" => Self::Unreachable(text),
+                    _ => Self::Failed(text),
+                }
+            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => Self::Unreachable(text),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => Self::Schema(text),
+            _ => Self::Failed(text),
+        }
+    }
+}

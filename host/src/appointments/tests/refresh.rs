@@ -1,0 +1,87 @@
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use sqlx::{Connection as _, Executor as _};
+use tempfile::TempDir;
+
+use super::{NOW, berlin, collector, fill, open};
+use crate::appointments::{Demo, Section};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn attempts(collector: &crate::appointments::Collector, section: Section) -> (u64, u64) {
+    let collections = collector.collections();
+    let found = collections.iter().find(|collection| collection.section == section).unwrap();
+    (found.successes, found.failures)
+}
+
+#[tokio::test]
+async fn a_hundred_callers_collect_once() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("appointments.sqlite");
+    fill(&file, "").await;
+    let collector = collector(&file, HOUR, HOUR);
+    join_all((0..100).map(|_| collector.refresh(true))).await;
+    for section in Section::ALL {
+        assert_eq!(attempts(&collector, section), (1, 0), "{}", section.as_str());
+    }
+    assert_eq!(collector.snapshot(true).serials().len(), Section::ALL.len());
+    assert_eq!(collector.snapshot(false).serials().len(), 4);
+}
+
+#[tokio::test]
+async fn without_statistics_no_large_table_is_read() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("appointments.sqlite");
+    fill(&file, "").await;
+    let collector = collector(&file, HOUR, HOUR);
+    collector.refresh(false).await;
+    assert_eq!(attempts(&collector, Section::Mail), (1, 0));
+    assert_eq!(attempts(&collector, Section::Processes), (0, 0));
+    assert!(collector.snapshot(true).processes().is_none());
+}
+
+#[tokio::test]
+async fn what_is_known_is_shown_while_the_database_fails_and_then_no_longer() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("appointments.sqlite");
+    fill(&file, "").await;
+    let (time_to_live, max_age) = (Duration::from_millis(1), Duration::from_millis(1500));
+    let collector = collector(&file, time_to_live, max_age);
+    collector.refresh(true).await;
+    let mut connection = open(&file).await;
+    connection.execute("ALTER TABLE mailqueue RENAME TO elsewhere").await.unwrap();
+    connection.close().await.unwrap();
+    while attempts(&collector, Section::Mail).1 == 0 {
+        collector.refresh(false).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(collector.snapshot(false).mail().is_some(), "the last good value is gone");
+    tokio::time::sleep(max_age).await;
+    assert!(collector.snapshot(false).mail().is_none(), "a value is shown for ever");
+}
+
+#[tokio::test]
+async fn a_demonstration_is_whole_and_the_same_for_the_same_seed() {
+    let folder = TempDir::new().unwrap();
+    let mut figures = Vec::new();
+    for (name, seed) in [("a", 1), ("b", 1), ("c", 2)] {
+        let file = folder.path().join(name);
+        let demo = Demo { rows: 400, seed, now: NOW, clock: berlin() };
+        demo.create(&file).await.unwrap();
+        assert!(demo.create(&file).await.is_err(), "an existing file is overwritten");
+        let collector = collector(&file, HOUR, HOUR);
+        collector.refresh(true).await;
+        let snapshot = collector.snapshot(true);
+        let processes = snapshot.processes().unwrap().clone();
+        assert_eq!(processes.total, 400);
+        assert!(processes.confirmed > 200 && processes.deleted > 0, "{processes:?}");
+        let slots = snapshot.slots().unwrap().clone();
+        assert!(slots.outdated > 0 && slots.free.unwrap() > 100, "{slots:?}");
+        assert_eq!(snapshot.mail().unwrap().queued, 14);
+        figures.push((processes, slots));
+        collector.close().await;
+    }
+    assert_eq!(figures[0], figures[1]);
+    assert_ne!(figures[0], figures[2]);
+}

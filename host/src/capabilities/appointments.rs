@@ -1,0 +1,145 @@
+//! `bulkhead:host/appointments`: raw figures of the appointment system, from memory.
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::Read,
+    Capabilities, Interface, STATUS,
+    bindings::bulkhead::host::appointments::{self as wit, Error},
+};
+use crate::appointments::{self, Collector};
+
+/// What is known of the appointment system.
+pub const APPOINTMENTS: Interface = Interface {
+    name: "bulkhead:host/appointments",
+    version: "0.1.0",
+    granted_to: STATUS,
+    functions: &[("read", Read)],
+    add_to_linker: |linker| {
+        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+impl wit::Host for Capabilities {
+    fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
+        let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
+        Ok(self
+            .backing
+            .appointments
+            .as_ref()
+            .map(|collector| figures(collector, statistics))
+            .ok_or_else(unavailable))
+    }
+}
+
+fn figures(collector: &Collector, statistics: bool) -> wit::Figures {
+    let snapshot = collector.snapshot(statistics);
+    wit::Figures {
+        now: moment(&snapshot.now),
+        database: snapshot.database().map(database),
+        processes: snapshot.processes().map(processes),
+        slots: snapshot.slots().map(slots),
+        mail: snapshot.mail().map(mail),
+        sources: snapshot.sources().map(sources),
+        sessions: snapshot.sessions().map(sessions),
+        collections: collector.collections().into_iter().map(collection).collect(),
+    }
+}
+
+fn moment(moment: &appointments::Moment) -> wit::Moment {
+    wit::Moment { text: moment.text.clone(), unix_seconds: moment.unix_seconds }
+}
+
+fn collection(collection: appointments::Collection) -> wit::Collection {
+    let section = match collection.section {
+        appointments::Section::Database => wit::Section::Database,
+        appointments::Section::Processes => wit::Section::Processes,
+        appointments::Section::Slots => wit::Section::Slots,
+        appointments::Section::Mail => wit::Section::Mail,
+        appointments::Section::Sources => wit::Section::Sources,
+        appointments::Section::Sessions => wit::Section::Sessions,
+    };
+    wit::Collection {
+        section,
+        succeeded_at: collection.succeeded_at,
+        duration_seconds: collection.took.map(|took| took.as_secs_f64()),
+        error: collection.error.map(str::to_owned),
+        successes: collection.successes,
+        failures: collection.failures,
+    }
+}
+
+fn database(section: &appointments::Database) -> wit::Database {
+    let sizes = section.size_settings.iter();
+    let size = |setting: &appointments::SizeSetting| wit::SizeSetting {
+        name: setting.name.clone(),
+        bytes: setting.bytes,
+    };
+    wit::Database {
+        connections: section.connections,
+        connection_limit: section.connection_limit,
+        lock_waits: section.lock_waits,
+        cluster_ready: section.cluster_ready,
+        replication_log: section.replication_log,
+        size_settings: sizes.map(size).collect(),
+    }
+}
+
+fn processes(section: &appointments::Processes) -> wit::Processes {
+    wit::Processes {
+        total: section.total,
+        blocked: section.blocked,
+        called: section.called,
+        confirmed: section.confirmed,
+        deleted: section.deleted,
+        missed: section.missed,
+        parked: section.parked,
+        pending: section.pending,
+        reserved: section.reserved,
+        preconfirmed: section.preconfirmed,
+        queued: section.queued,
+        processing: section.processing,
+        with_external_user_id: section.with_external_user_id,
+        confirmed_with_external_user_id: section.confirmed_with_external_user_id,
+        since_midnight: section.since_midnight,
+        last_seven_days: section.last_seven_days,
+        last_insert: section.last_insert.as_ref().map(moment),
+    }
+}
+
+fn slots(section: &appointments::Slots) -> wit::Slots {
+    wit::Slots {
+        outdated: section.outdated,
+        outdated_oldest: section.outdated_oldest.as_ref().map(moment),
+        free: section.free,
+    }
+}
+
+fn mail(section: &appointments::Mail) -> wit::Mail {
+    let appointments::Mail { queued, oldest_seconds, newest_seconds } = *section;
+    wit::Mail { queued, oldest_seconds, newest_seconds }
+}
+
+fn sources(section: &appointments::Sources) -> wit::Sources {
+    wit::Sources {
+        last_import: section.last_import.as_ref().map(moment),
+        last_calculation: section.last_calculation.as_ref().map(moment),
+    }
+}
+
+fn sessions(section: &appointments::Sessions) -> wit::Sessions {
+    let scope = |scope: &appointments::Scope| wit::Scope {
+        id: scope.id,
+        name: scope.name.clone(),
+        active_sessions: scope.active_sessions,
+    };
+    let department = |department: &appointments::Department| wit::Department {
+        id: department.id,
+        name: department.name.clone(),
+        scopes: department.scopes.iter().map(scope).collect(),
+    };
+    wit::Sessions {
+        active: section.active,
+        departments: section.departments.iter().map(department).collect(),
+    }
+}

@@ -1,0 +1,60 @@
+//! `compress=N` and `X-JsonCompressLevel: N`: members that equal the replaced server's defaults are left out, and so are
+//! objects that nothing is left of. For clients that know the defaults; a scraper must not ask for it.
+
+use serde_json::value::RawValue;
+
+use super::members::Members;
+
+/// Members of a section and their defaults, as JSON text.
+const DEFAULTS: [(&str, &[(&str, &str)]); 3] = [
+    ("database", &[("nodeConnections", "0"), ("clusterStatus", r#""OFF""#), ("logbin", r#""OFF""#)]),
+    (
+        "processes",
+        &[
+            ("blocked", "0"),
+            ("called", "0"),
+            ("confirmed", "0"),
+            ("preconfirmed", "0"),
+            ("deleted", "0"),
+            ("missed", "0"),
+            ("parked", "0"),
+            ("reserved", "0"),
+            ("withExternalUserId", "0"),
+            ("confirmedWithExternalUserId", "0"),
+            ("lastInsert", "0"),
+        ],
+    ),
+    ("mail", &[("queueCount", "0"), ("oldestSeconds", "0"), ("newestSeconds", "0")]),
+];
+
+/// The payload without defaults; `None` when it is no object.
+pub fn compress(payload: &RawValue) -> Option<Box<RawValue>> {
+    let Members(sections) = Members::of(payload)?;
+    let sections = sections.into_iter().filter_map(|(name, section)| {
+        let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);
+        let Some((_, defaults)) = defaults else { return Some((name, section)) };
+        let Members(mut members) = Members::of(&section)?;
+        members.retain(|(member, value)| !defaults.contains(&(member.as_str(), value.get())));
+        let left = !members.is_empty();
+        left.then(|| Members(members).object()).flatten().map(|object| (name, object))
+    });
+    Members(sections.collect()).object()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn defaults_vanish_and_text_stays() {
+        let payload = r#"{"$schema":"s","database":{"nodeConnections":0.01,"clusterStatus":"OFF","locks":"0"},
+            "processes":{"blocked":"0","called":0},"mail":{"queueCount":0},"version":{"major":"2"}}"#;
+        let payload = RawValue::from_string(payload.into()).unwrap();
+        assert_eq!(
+            compress(&payload).unwrap().get(),
+            r#"{"$schema":"s","database":{"nodeConnections":0.01,"locks":"0"},"processes":{"blocked":"0"},"version":{"major":"2"}}"#
+        );
+    }
+}

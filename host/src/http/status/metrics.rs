@@ -1,0 +1,31 @@
+//! `GET status/metrics`: everything that is known, for a scraper.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderMap, StatusCode, header::ACCEPT},
+    response::Response,
+};
+
+use super::{StatusState, error::ApiError, typed};
+use crate::{http::forwarded::Client, telemetry::exposition::Format};
+
+/// Prometheus' text or OpenMetrics, by `Accept`.
+pub async fn metrics(
+    State(state): State<Arc<StatusState>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    state.guard.admit(&headers, client.address).await?;
+    let wishes: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let wishes = (!wishes.is_empty()).then(|| wishes.join(","));
+    let format = Format::negotiate(wishes.as_deref()).unwrap_or(Format::Text);
+    let families = state.service.families().await?;
+    let text = format.encode(&families).map_err(|error| {
+        tracing::error!(%error, "the status metrics could not be written");
+        ApiError::internal()
+    })?;
+    Ok(typed(StatusCode::OK, format.content_type(), text))
+}

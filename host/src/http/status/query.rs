@@ -1,0 +1,93 @@
+//! What a request asks for.
+
+use axum::{
+    extract::Query,
+    http::{HeaderMap, Uri},
+};
+
+use super::{error::ApiError, gql::Selection};
+
+const COMPRESS: &str = "x-jsoncompresslevel";
+
+/// A request's wishes. Parameters that mean nothing here are passed over, as is `resolveReferences`.
+#[derive(Debug)]
+pub struct Wishes {
+    /// `includeProcessStats`.
+    pub statistics: bool,
+    /// `gql`, and its text.
+    pub selection: Option<(Selection, String)>,
+    /// `compress`, or the header that wins over it.
+    pub compress: bool,
+}
+
+impl Wishes {
+    /// Reads query and headers; of a parameter that stands twice the last one counts.
+    pub fn read(uri: &Uri, headers: &HeaderMap) -> Result<Self, ApiError> {
+        let Query(pairs) =
+            Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| ApiError::bad_query())?;
+        let last = |name: &str| {
+            let found = pairs.iter().rev().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.chars().filter(|c| !c.is_control()).collect::<String>())
+        };
+        let statistics = match last("includeProcessStats").as_deref().map(str::trim) {
+            None | Some("1") => true,
+            Some("0") => false,
+            Some(_) => return Err(ApiError::bad_statistics()),
+        };
+        let selection = match last("gql") {
+            None => None,
+            Some(text) => Some((Selection::parse(&text)?, text)),
+        };
+        let level = |text: &str| text.trim().parse::<u32>().unwrap_or(0);
+        let header = headers.get(COMPRESS).and_then(|value| value.to_str().ok()).map_or(0, level);
+        let compress = header >= 1 || last("compress").is_some_and(|text| level(&text) >= 1);
+        Ok(Self { statistics, selection, compress })
+    }
+
+    /// Tells wishes apart that give different answers.
+    pub fn text(&self) -> String {
+        let selection = self.selection.as_ref().map_or("", |(_, text)| text);
+        format!("{} {} {selection}", self.statistics, self.compress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read(query: &str) -> Result<Wishes, ApiError> {
+        Wishes::read(&format!("/status/?{query}").parse().unwrap(), &HeaderMap::new())
+    }
+
+    #[test]
+    fn statistics_are_asked_for_with_1_and_0_only() {
+        for query in [
+            "",
+            "includeProcessStats=1",
+            "includeProcessStats=+1%20",
+            "includeProcessStats=0&includeProcessStats=1",
+            "resolveReferences=2",
+        ] {
+            assert!(read(query).unwrap().statistics, "{query}");
+        }
+        assert!(!read("includeProcessStats=0").unwrap().statistics);
+        for value in ["", "2", "-1", "%2B1", "abc", "false", "true", "no", "01", "0.0"] {
+            let error = read(&format!("includeProcessStats={value}")).unwrap_err();
+            assert_eq!(error, ApiError::bad_statistics(), "{value}");
+        }
+        // PHP's way to write an array, which is another name.
+        assert!(read("includeProcessStats[]=0").unwrap().statistics);
+    }
+
+    #[test]
+    fn the_header_wins() {
+        let with = |query: &str, header: &str| {
+            let headers = HeaderMap::from_iter([(COMPRESS.parse().unwrap(), header.parse().unwrap())]);
+            Wishes::read(&format!("/?{query}").parse().unwrap(), &headers).unwrap().compress
+        };
+        assert!(with("", "1") && with("compress=0", "3") && with("compress=1", "0"));
+        assert!(!with("compress=0", "0") && !with("compress=x", "y"));
+    }
+}

@@ -1,0 +1,197 @@
+//! The status service: has figures collected, and asks its component what they say.
+
+mod families;
+mod world;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus::proto::MetricFamily;
+use serde_json::value::RawValue;
+
+use self::world::{Error, Options, Wire};
+pub use self::world::{Level, Status, Verdict};
+use crate::{
+    appointments::{Collector, Section},
+    capabilities::Backing,
+    compile::ComponentDigest,
+    config::{
+        slots::{Slot as SlotSettings, SlotName},
+        status::{Status as Settings, Wire as Spelling},
+    },
+    invoke::{self, Outcome},
+    slots::{Slot, Yard},
+    telemetry::escape_guest,
+};
+
+/// Longest text of a guest that is passed on, bytes.
+const TEXT_BYTES: usize = 2000;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The appointment system's figures are not known, or are too old.
+    #[error("the appointment system's figures are not known; the log says why")]
+    Unknown,
+    /// The slot has no component.
+    #[error("{0}")]
+    Empty(String),
+    /// The sandbox ended the call, or had no room for it.
+    #[error("the call ended with {}", .0.as_str())]
+    Failed(Outcome),
+    /// The guest gave up, or its answer is not to be used.
+    #[error("the component failed")]
+    Internal,
+}
+
+impl From<invoke::CallError> for CallError {
+    fn from(error: invoke::CallError) -> Self {
+        match error {
+            invoke::CallError::Empty(empty) => Self::Empty(empty.to_string()),
+            invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
+        }
+    }
+}
+
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unknown(_) => Self::Unknown,
+            Error::Internal(text) => {
+                tracing::error!(text = escape_guest(&text, TEXT_BYTES), "the status component failed");
+                Self::Internal
+            }
+        }
+    }
+}
+
+/// The payload.
+#[derive(Debug)]
+pub struct Payload {
+    /// JSON text of an object.
+    pub data: Box<RawValue>,
+    /// Unix seconds at which the oldest of its figures were collected.
+    pub collected_at: f64,
+}
+
+/// What a payload was made of: the figures, and who made it.
+#[derive(Debug, PartialEq)]
+struct Made {
+    figures: Vec<(Section, u64)>,
+    digest: ComponentDigest,
+}
+
+/// The last payload; none when nothing is kept.
+type Kept = Mutex<Option<(Made, Arc<Payload>)>>;
+
+/// The status service.
+#[derive(Debug)]
+pub struct StatusService {
+    slot: Arc<Slot<Status>>,
+    collector: Collector,
+    wire: Wire,
+    version: String,
+    /// With and without statistics: the same figures make the same payload, so it is made once.
+    kept: [Kept; 2],
+}
+
+impl StatusService {
+    /// The service with an empty slot.
+    pub fn new(
+        settings: &Settings,
+        slot: &SlotSettings,
+        yard: Yard,
+        mut backing: Backing,
+        collector: Collector,
+    ) -> Self {
+        backing.config = slot.config.clone();
+        backing.appointments = Some(collector.clone());
+        let metrics = backing.metrics.slot(SlotName::Status);
+        let wire = match settings.wire {
+            Spelling::Typed => Wire::Typed,
+            Spelling::Legacy => Wire::Legacy,
+        };
+        Self {
+            slot: Arc::new(Slot::new(yard, slot.clone(), backing, metrics)),
+            collector,
+            wire,
+            version: settings.version.clone(),
+            kept: Default::default(),
+        }
+    }
+
+    /// The compartment, for loading.
+    pub const fn slot(&self) -> &Arc<Slot<Status>> {
+        &self.slot
+    }
+
+    /// Where figures come from.
+    pub const fn collector(&self) -> &Collector {
+        &self.collector
+    }
+
+    /// The status payload.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn payload(&self, statistics: bool) -> Result<Arc<Payload>, CallError> {
+        self.collector.refresh(statistics).await;
+        let version = self.slot.active().map_err(invoke::CallError::from)?;
+        let figures = self.collector.snapshot(statistics).serials();
+        let made = Made { figures, digest: version.digest };
+        let [without, with] = &self.kept;
+        let kept = if statistics { with } else { without };
+        if let Some((known, payload)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
+            && *known == made
+        {
+            return Ok(Arc::clone(payload));
+        }
+        let payload = Arc::new(self.make(statistics).await?);
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((made, Arc::clone(&payload)));
+        Ok(payload)
+    }
+
+    async fn make(&self, statistics: bool) -> Result<Payload, CallError> {
+        let options = Options { statistics, wire: self.wire, version: self.version.clone() };
+        let answer = invoke::call(&self.slot, move |status, store| {
+            Box::pin(async move { status.bulkhead_status_reports().call_status(store, &options).await })
+        });
+        let report = answer.await??;
+        let data = RawValue::from_string(report.data)
+            .ok()
+            .filter(|data| data.get().starts_with('{') && report.collected_at.is_finite());
+        let Some(data) = data else {
+            tracing::error!("the status component answered with something else than a JSON object");
+            return Err(CallError::Internal);
+        };
+        Ok(Payload { data, collected_at: report.collected_at })
+    }
+
+    /// What is to be said of the system's health, in one line.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn health(&self) -> Result<Verdict, CallError> {
+        self.collector.refresh(false).await;
+        let answer = invoke::call(&self.slot, |status, store| {
+            Box::pin(async move { status.bulkhead_status_reports().call_health(store).await })
+        });
+        let verdict = answer.await??;
+        Ok(Verdict { text: escape_guest(&verdict.text, TEXT_BYTES), ..verdict })
+    }
+
+    /// Everything that is known, as metrics.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn families(&self) -> Result<Vec<MetricFamily>, CallError> {
+        self.collector.refresh(true).await;
+        let version = self.version.clone();
+        let answer = invoke::call(&self.slot, move |status, store| {
+            Box::pin(async move { status.bulkhead_status_reports().call_metrics(store, &version).await })
+        });
+        families::checked(answer.await??).ok_or_else(|| {
+            tracing::error!("the status component answered with metrics that are none");
+            CallError::Internal
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! A MariaDB server.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+/// The database, and the user who may only read it.
+const DATABASE: &str = "zms";
+const READER: &str = "reader";
+
+/// That user's password: a text that must never turn up in a log or an answer.
+const PASSWORD: &str = "do-not-print-me";
+
+/// How long the server may take to start or to stop.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server with one empty database. Dropping it kills the server and removes its folder.
+pub struct MariaDb {
+    folder: TempDir,
+    port: u16,
+    server: Option<Child>,
+}
+
+impl MariaDb {
+    /// Starts a server with a fresh data folder.
+    ///
+    /// # Panics
+    /// When MariaDB is not installed or does not start; the text holds its log.
+    #[must_use]
+    pub fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("bulkhead-mariadb-").tempdir().expect("a folder");
+        let mut mariadb = Self { folder, port: 0, server: None };
+        mariadb.initialise();
+        // Another process may take the port between the choice and the start.
+        for _ in 0..5 {
+            mariadb.port = free_port();
+            if mariadb.launch().is_ok() {
+                mariadb.sql_in(
+                    "",
+                    &format!(
+                        "CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4;
+                        CREATE USER {READER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';
+                        GRANT SELECT ON {DATABASE}.* TO {READER}@'127.0.0.1'"
+                    ),
+                );
+                return mariadb;
+            }
+        }
+        panic!("MariaDB does not start:\n{}", mariadb.log());
+    }
+
+    /// The reader's URL, password included.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_at(self.port)
+    }
+
+    /// The same behind another port.
+    #[must_use]
+    pub fn url_at(&self, port: u16) -> String {
+        format!("mysql://{READER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?ssl-mode=DISABLED")
+    }
+
+    /// The password in the URL.
+    #[must_use]
+    pub fn password(&self) -> &'static str {
+        PASSWORD
+    }
+
+    /// The server's TCP port on 127.0.0.1; it stays the same across restarts.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs SQL as the owner; the rows as text, a line a row, columns separated by tabs.
+    ///
+    /// # Panics
+    /// When the server refuses it.
+    pub fn sql(&self, script: &str) -> String {
+        self.sql_in(DATABASE, script)
+    }
+
+    /// Runs a statement as the owner and keeps its session until the guard is dropped.
+    ///
+    /// # Panics
+    /// When the client does not start.
+    #[must_use]
+    pub fn hold(&self, statement: &str) -> Held {
+        let mut client = self.client(DATABASE);
+        client.args(["--execute", &format!("{statement}; SELECT 'held'; SELECT SLEEP(600)")]);
+        let child = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("mariadb runs");
+        Held(child)
+    }
+
+    /// Stops the server: open connections are closed, committed data is kept.
+    pub fn stop(&mut self) {
+        let Some(mut server) = self.server.take() else { return };
+        let _ = Command::new("kill").args(["-s", "TERM", &server.id().to_string()]).status();
+        let until = Instant::now() + PATIENCE;
+        while matches!(server.try_wait(), Ok(None)) {
+            if Instant::now() > until {
+                let _ = server.kill();
+                let _ = server.wait();
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts a stopped server again, on the same port.
+    ///
+    /// # Panics
+    /// When it does not start; the text holds its log.
+    pub fn restart(&mut self) {
+        self.stop();
+        if let Err(reason) = self.launch() {
+            panic!("MariaDB does not start again: {reason}\n{}", self.log());
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// The owner is whoever runs the tests, known by the socket.
+    fn initialise(&self) {
+        let output = Command::new(program("mariadb-install-db"))
+            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
+            .arg(format!("--datadir={}", self.data().display()))
+            .args(user())
+            .stdin(Stdio::null())
+            .output()
+            .expect("MariaDB is installed: apt-get install mariadb-server");
+        assert!(output.status.success(), "mariadb-install-db: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn launch(&mut self) -> Result<(), String> {
+        let log = fs::File::create(self.folder.path().join("log")).map_err(|error| error.to_string())?;
+        let server = Command::new(program("mariadbd"))
+            .args(["--no-defaults", "--bind-address=127.0.0.1", "--innodb-flush-log-at-trx-commit=0"])
+            .args(["--innodb-buffer-pool-size=64M", "--skip-name-resolve"])
+            .args([format!("--datadir={}", self.data().display()), format!("--port={}", self.port)])
+            .arg(format!("--socket={}", self.socket().display()))
+            .arg(format!("--pid-file={}", self.folder.path().join("pid").display()))
+            .args(user())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        self.server = Some(server);
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            let ended = self.server.as_mut().and_then(|server| server.try_wait().ok().flatten());
+            if let Some(status) = ended {
+                self.server = None;
+                return Err(format!("it ended with {status}"));
+            }
+            let asked = self.client("").args(["--execute", "SELECT 1"]).output();
+            if asked.is_ok_and(|output| output.status.success()) {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Err("it does not answer".into())
+    }
+
+    fn sql_in(&self, database: &str, script: &str) -> String {
+        let output = self.client(database).args(["--execute", script]).output().expect("mariadb runs");
+        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    fn client(&self, database: &str) -> Command {
+        let mut command = Command::new(program("mariadb"));
+        command
+            .args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"])
+            .arg(format!("--socket={}", self.socket().display()))
+            .stdin(Stdio::null());
+        if !database.is_empty() {
+            command.arg(database);
+        }
+        command
+    }
+}
+
+impl Drop for MariaDb {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+/// A session that stays open until this is dropped.
+pub struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// As root the server must be told to run as root.
+fn user() -> Option<&'static str> {
+    rustix::process::geteuid().is_root().then_some("--user=root")
+}
+
+/// Debian keeps the server out of an ordinary user's `PATH`.
+fn program(name: &str) -> PathBuf {
+    let folders = ["/usr/sbin", "/usr/bin"].map(Path::new);
+    let found = folders.into_iter().map(|folder| folder.join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{name} is missing: apt-get install mariadb-server"))
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("the listener's address").port()
+}

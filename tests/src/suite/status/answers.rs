@@ -1,0 +1,79 @@
+//! What the payload promises, against its schema.
+
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Rows, Service, golden, sqlite};
+
+/// Fails with the reason when `data` does not fit the schema.
+pub fn assert_valid(data: &Value) {
+    let schema = include_str!("../../../../components/status/schema/status.json");
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("status.json", serde_json::from_str(schema).unwrap()).unwrap();
+    let index = compiler.compile("status.json", &mut schemas).unwrap();
+    let valid = schemas.validate(data, index);
+    assert!(valid.is_ok(), "{data:#}\n{:#}", valid.unwrap_err());
+}
+
+#[tokio::test]
+async fn every_answer_fits_the_schema() {
+    let folder = TempDir::new().unwrap();
+    let service = golden(folder.path(), "version = \"2.25.00-muc47\"").await;
+    for query in ["", "?includeProcessStats=1", "?includeProcessStats=0", "?resolveReferences=2"] {
+        assert_valid(&service.data(query).await);
+    }
+    assert_eq!(service.data("").await["version"], json!({ "major": 2, "minor": 25, "patch": "00-muc47" }));
+    service.stop().await;
+
+    let empty = Service::start(&sqlite(TempDir::new().unwrap().path(), "").await, "").await;
+    // Its folder is gone with the database in it, so nothing is known.
+    empty.get("/status/").await.assert_refusal(503, Some(r"BO\Zmsbackend\Exception\Pdo\PDOFailed"));
+    empty.stop().await;
+}
+
+#[tokio::test]
+async fn a_schema_that_is_broken_is_seen() {
+    let mut data = json!({
+        "$schema": "https://schema.berlin.de/queuemanagement/status.json",
+        "version": { "major": 1, "minor": 0, "patch": 0 },
+        "mail": { "queueCount": 0, "oldestSeconds": 0, "newestSeconds": 0 },
+    });
+    assert_valid(&data);
+    data["mail"]["queueCount"] = json!("0");
+    assert!(std::panic::catch_unwind(|| assert_valid(&data)).is_err());
+}
+
+#[tokio::test]
+async fn without_statistics_no_large_table_is_read() {
+    let folder = TempDir::new().unwrap();
+    let service = golden(folder.path(), "").await;
+    let data = service.data("?includeProcessStats=0").await;
+    let last = "2016-04-01 00:00:00";
+    assert_eq!(data["processes"], json!({ "lastCalculate": last, "lastCalculateSlot": last }));
+    assert!(data["database"].is_object() && data["mail"].is_object() && data["useraccounts"].is_object());
+    for value in ["", "2", "-1", "abc", "false", "true", "01", "0.0"] {
+        let answer = service.get(&format!("/status/?includeProcessStats={value}")).await;
+        let meta = answer.assert_refusal(400, Some(r"BO\Zmsbackend\Exception\BadRequest"));
+        assert_eq!(meta["message"], "includeProcessStats must be 1 (the default) or 0", "{value}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_row_that_is_missing_is_absent_and_warned_of() {
+    let folder = TempDir::new().unwrap();
+    let rows = Rows::now();
+    let sql = rows.sql(&|_, text| format!("'{text}'"));
+    let database = sqlite(folder.path(), &format!("{sql} DELETE FROM config;")).await;
+    let service = Service::start(&database, "").await;
+    let data = service.data("").await;
+    assert!(data.get("sources").is_none() && data["processes"].get("lastCalculate").is_none(), "{data}");
+    assert_valid(&data);
+    let health = service.send("/healthcheck/", &[]).await;
+    assert_eq!(health.status, 200);
+    for text in ["WARN - no DLDB import is recorded", "WARN - no slot calculation is recorded"] {
+        assert!(health.text.contains(text), "{}", health.text);
+    }
+    service.stop().await;
+}
