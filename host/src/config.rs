@@ -31,7 +31,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub use import::{ImportError, Imported, import_application_yml};
+pub use import::{ImportError, Imported, import_application_yml, import_triage_yml};
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
 pub use reference::{KeyDoc, reference};

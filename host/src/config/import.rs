@@ -1,7 +1,10 @@
-//! Converts the Java service's `application.yml`.
+//! Converts the configurations of replaced services.
 
 mod convert;
+mod triage;
 mod yaml;
+
+pub use triage::import_triage_yml;
 
 use convert::Conversion;
 
