@@ -9,6 +9,7 @@ mod demo;
 mod model;
 mod output;
 mod serve;
+mod triage;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -58,6 +59,9 @@ enum Command {
     /// Move to Bulkhead from a captcha service.
     #[command(subcommand)]
     Captcha(captcha::Command),
+    /// Train and judge ticket classifiers, or move to Bulkhead from zammad-ai.
+    #[command(subcommand)]
+    Triage(triage::Command),
 }
 
 /// Names the configuration file.
@@ -95,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Admin(command) => command.run(),
         Command::Completions { shell } => completions(shell),
         Command::Captcha(command) => command.run(),
+        Command::Triage(command) => command.run(),
     };
     match result {
         Ok(()) => {

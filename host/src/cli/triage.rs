@@ -1,0 +1,102 @@
+//! `bulkhead triage`: making classifiers and looking at what they are worth.
+
+mod evaluate;
+mod import;
+mod train;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use bulkhead_classifier::tickets::{self, Ticket};
+use bulkhead_inference::{model::Model, source};
+use bulkhead_triage::configuration::{self, Settings};
+use clap::Subcommand;
+
+use super::Configuration;
+use crate::{
+    config::{Config, Flag, embedding::MODELS},
+    inference::{load_options, models_dir},
+};
+
+/// `bulkhead triage`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Train a classifier on labelled tickets and on the examples and descriptions of the triage configuration.
+    Train(train::Train),
+    /// Say what a classifier is worth on labelled tickets.
+    Evaluate(evaluate::Evaluate),
+    /// Turn zammad-ai's YAML into a triage configuration on standard output; what cannot be carried over goes to
+    /// standard error.
+    Import {
+        /// The YAML file.
+        file: PathBuf,
+    },
+}
+
+/// What texts are turned into rows with.
+#[derive(Debug, clap::Args)]
+struct Place {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Folder with the folders `models` and `heads`.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+    /// Categories, actions and rules, as TOML or (with the ending `.json`) JSON.
+    #[arg(long, value_name = "FILE")]
+    triage: PathBuf,
+    /// The embedding model: its name or id, or its folder [default: the first that is configured].
+    #[arg(long)]
+    model: Option<String>,
+}
+
+/// All that a course is held with, loaded.
+struct Loaded {
+    config: Config,
+    categories: configuration::Configuration,
+    model_id: String,
+    model: Model,
+}
+
+impl Place {
+    fn load(&self) -> anyhow::Result<Loaded> {
+        let flag = self.data_dir.as_ref().map(|folder| Flag {
+            name: "--data-dir".into(),
+            path: "data_dir".into(),
+            value: folder.display().to_string(),
+        });
+        let config = self.configuration.load(flag.into_iter().collect())?.config;
+        let text = read(&self.triage)?;
+        let settings: Settings = match self.triage.extension().is_some_and(|ending| ending == "json") {
+            true => serde_json::from_str(&text)?,
+            false => toml::from_str(&text)?,
+        };
+        let models = models_dir(&config);
+        let [default, ..] = MODELS;
+        let wanted = self.model.as_deref().or(config.embedding.models.first().map(String::as_str));
+        let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
+        let model = Model::load(&resolved.folder, &load_options(&config.embedding, &models))?;
+        let categories = configuration::Configuration::new(settings)?;
+        Ok(Loaded { config, categories, model_id: resolved.id, model })
+    }
+}
+
+impl Command {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Train(train) => train.run(),
+            Self::Evaluate(evaluate) => evaluate.run(),
+            Self::Import { file } => import::run(&file),
+        }
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn read_tickets(file: &Path) -> anyhow::Result<Vec<Ticket>> {
+    tickets::read(&read(file)?).with_context(|| format!("cannot use {}", file.display()))
+}

@@ -1,0 +1,61 @@
+//! `bulkhead triage evaluate`
+
+use std::{fs, path::PathBuf};
+
+use anyhow::Context as _;
+use bulkhead_classifier::course::Course;
+use bulkhead_inference::head::Head;
+use bulkhead_triage::features::FeatureSettings;
+
+use super::{Loaded, Place, read_tickets};
+use crate::cli::output;
+
+/// Evaluates a head.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Evaluate {
+    #[command(flatten)]
+    place: Place,
+    /// Labelled tickets: a line each, `{"text": ..., "category": ...}`.
+    data: PathBuf,
+    /// The head's file.
+    #[arg(long, value_name = "FILE")]
+    head: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Draw calibration and coverage into this file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Fail when the accuracy is lower, 0 to 1.
+    #[arg(long, value_name = "ACCURACY")]
+    fail_under: Option<f64>,
+}
+
+impl Evaluate {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let tickets = read_tickets(&self.data)?;
+        let Loaded { categories, model_id, model, .. } = self.place.load()?;
+        let head = Head::load(&self.head)?;
+        head.record().check(&model_id, model.description())?;
+        let features: Option<FeatureSettings> =
+            head.record().sparse.clone().map(serde_json::from_value).transpose()?;
+        let prompt = head.record().prompt.as_ref().map(|prompt| prompt.name.as_str());
+        let course =
+            Course { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
+        let report = course.evaluate(&head, &tickets)?;
+        if let Some(file) = &self.svg {
+            fs::write(file, report.svg()).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        if self.json {
+            output::json(&serde_json::to_value(&report)?)?;
+        } else {
+            output::text(report.text())?;
+        }
+        match self.fail_under {
+            Some(least) if report.accuracy < least => {
+                anyhow::bail!("the accuracy is {:.4}, it must be at least {least}", report.accuracy)
+            }
+            _ => Ok(()),
+        }
+    }
+}

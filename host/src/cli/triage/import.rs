@@ -1,0 +1,15 @@
+//! `bulkhead triage import`
+
+use std::path::Path;
+
+use super::read;
+use crate::{cli::output, config::import_triage_yml, telemetry::logs};
+
+/// Prints the converted configuration; notes go to standard error.
+pub(super) fn run(file: &Path) -> anyhow::Result<()> {
+    let imported = import_triage_yml(&read(file)?)?;
+    for note in &imported.notes {
+        logs::end(&format!("{note}\n"));
+    }
+    Ok(output::text(imported.toml)?)
+}
