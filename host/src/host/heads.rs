@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Instant};
 use anyhow::Context as _;
 use bulkhead_classifier::course::Course;
 use bulkhead_inference::head::Head;
-use bulkhead_triage::{configuration::Category, features::FeatureSettings};
+use bulkhead_triage::configuration::Category;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -19,8 +19,6 @@ use crate::{
 const HEADS: &str = "heads";
 /// The prompt that tickets are embedded with, where the model has it.
 const PROMPT: &str = "query";
-/// Columns of the sparse features, as a power of two: few enough that a head stays small.
-const FEATURE_BITS: u8 = 14;
 /// Fewer categories are nothing to tell apart.
 const LEAST_CATEGORIES: usize = 2;
 
@@ -76,7 +74,7 @@ fn train(rules: &Rules, model: &ServedModel) -> Result<Head, bulkhead_classifier
         model: &model.model,
         model_id: &model.id,
         prompt: prompts.contains_key(PROMPT).then_some(PROMPT),
-        features: Some(FeatureSettings::words_and_characters(FEATURE_BITS)),
+        features: None,
         configuration: rules.configuration(),
     };
     let taught = course.train(&[])?;
