@@ -99,3 +99,31 @@ async fn without_a_classifier_everything_goes_to_a_clerk() {
     assert!(decision["reasoning"].as_str().unwrap().contains("embedding.heads has no `none`"), "{decision}");
     service.stop().await;
 }
+
+/// Examples in the configuration are enough: the head is trained at the first start and kept for the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_head_one_is_trained_from_the_examples() {
+    let folder = TempDir::new().unwrap();
+    let model = ToyModel { normalize: Some(false), ..ToyModel::default() }.write(folder.path(), "toy");
+    let rules = RULES
+        .replace(
+            "[\"ahoy mate, fair wind to the port\"]",
+            "[\"ahoy mate port\", \"fair wind\", \"port wind\", \"ahoy\", \"mate fair\"]",
+        )
+        .replace(
+            "[\"hello world, good day\"]",
+            "[\"hello world\", \"good day\", \"hello\", \"world\", \"good world\"]",
+        );
+    let rules_file = folder.path().join("rules.toml");
+    std::fs::write(&rules_file, rules).unwrap();
+    let config = format!(
+        "[embedding]\nmodels = [{model:?}]\n[tickets]\ntriage = {rules_file:?}\n[services.captcha]\nenabled = false"
+    );
+    let service = Service::with(&config).await;
+    let decision = service.decision("ahoy port").await;
+    assert_eq!(decision["category"]["name"], "harbour", "{decision}");
+    assert_eq!(service.decision("hello good world").await["category"]["name"], "greeting");
+    let kept = service.host.folder().join("data/heads");
+    assert_eq!(std::fs::read_dir(kept).unwrap().count(), 1);
+    service.stop().await;
+}
