@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::error::LoadError;
 
@@ -20,7 +21,10 @@ pub(super) struct Config {
 impl Config {
     pub(super) fn read(path: &Path) -> Result<Self, LoadError> {
         let bytes = std::fs::read(path).map_err(|source| LoadError::read(path, source))?;
-        serde_json::from_slice(&bytes).map_err(|fault| LoadError::malformed(path, fault.to_string()))
+        let malformed = |fault: serde_json::Error| LoadError::malformed(path, fault.to_string());
+        // A list would do for a structure of one member.
+        let members: Map<String, Value> = serde_json::from_slice(&bytes).map_err(malformed)?;
+        Self::deserialize(Value::Object(members)).map_err(malformed)
     }
 }
 
