@@ -1,4 +1,4 @@
-//! Every fuzz target over its seeds and thousands of altered ones, the same in every run.
+//! Every fuzz target over its samples and thousands of altered ones, the same in every run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../../../tests/fuzz/src/lib.rs"]
@@ -7,7 +7,7 @@ mod fuzz;
 use std::fs;
 use std::path::Path;
 
-/// Altered files of each seed.
+/// Altered files of each sample.
 const ROUNDS: usize = 1500;
 
 /// A generator of numbers (xorshift).
@@ -22,7 +22,7 @@ impl Numbers {
     }
 
     /// A file with one to four changes, most of them near the front, where the structure is.
-    fn alter(&mut self, seed: &[u8], other: &[u8]) -> Vec<u8> {
+    fn alter(&mut self, sample: &[u8], other: &[u8]) -> Vec<u8> {
         const WORDS: [&[u8]; 12] = [
             b"0",
             b"-1",
@@ -37,7 +37,7 @@ impl Numbers {
             b"\\ud800",
             b"\xff\xff\xff\xff\xff\xff\xff\x7f",
         ];
-        let mut bytes = seed.to_vec();
+        let mut bytes = sample.to_vec();
         for _ in 0..=self.below(4) {
             let reach = if self.below(3) > 0 { bytes.len().min(600) } else { bytes.len() };
             let at = self.below(reach);
@@ -69,17 +69,17 @@ impl Numbers {
 
 fn run(name: &str, rounds: usize) {
     let body = fuzz::TARGETS.iter().find(|(target, _)| *target == name).unwrap().1;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/samples").join(name);
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-    assert!(!seeds.is_empty());
+    let samples: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert!(!samples.is_empty());
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    for seed in &seeds {
-        body(seed);
+    for sample in &samples {
+        body(sample);
         for _ in 0..rounds {
-            let other = &seeds[numbers.below(seeds.len())];
-            body(&numbers.alter(seed, other));
+            let other = &samples[numbers.below(samples.len())];
+            body(&numbers.alter(sample, other));
         }
     }
 }
@@ -109,15 +109,15 @@ fn tensor_shape() {
     run("tensor_shape", ROUNDS);
 }
 
-/// The seeds are what the targets are meant to take, not refused at the door.
+/// The samples are what the targets are meant to take, not refused at the door.
 #[test]
-fn every_seed_is_taken() {
+fn every_sample_is_taken() {
     use bulkhead_inference::{head::Head, tensors::Tensors, tokenizer::Tokenizer};
-    let seeds = |name: &str| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(name);
+    let samples = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/samples").join(name);
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
     };
-    assert!(seeds("tokenizer_json").iter().all(|path| Tokenizer::open(path).is_ok()));
-    assert!(seeds("safetensors").iter().any(|path| Tensors::open(path).is_ok()));
-    assert!(seeds("linear_head").iter().all(|path| Head::load(path).is_ok()));
+    assert!(samples("tokenizer_json").iter().all(|path| Tokenizer::open(path).is_ok()));
+    assert!(samples("safetensors").iter().any(|path| Tensors::open(path).is_ok()));
+    assert!(samples("linear_head").iter().all(|path| Head::load(path).is_ok()));
 }

@@ -96,7 +96,7 @@ pub fn safetensors(data: &[u8]) {
     let list = data.first() == Some(&b'{');
     let path = match list {
         true => {
-            file("model-00001-of-00001.safetensors", include_bytes!("../seeds/safetensors/tensors"));
+            file("model-00001-of-00001.safetensors", include_bytes!("../samples/safetensors/tensors"));
             file("model.safetensors.index.json", data)
         }
         false => file("model.safetensors", data),
@@ -121,7 +121,7 @@ pub fn model2vec_folder(data: &[u8]) {
     let (config, weights) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     file("model/config.json", config);
     file("model/model.safetensors", weights);
-    file("model/tokenizer.json", include_bytes!("../seeds/tokenizer_json/unigram.json"));
+    file("model/tokenizer.json", include_bytes!("../samples/tokenizer_json/unigram.json"));
     let Some(model) = taken(&folder, Model::load(&folder, &LoadOptions::default())) else { return };
     for text in TEXTS {
         let options = EmbedOptions::default();
