@@ -1,6 +1,6 @@
 //! A host on ephemeral ports with a data folder of its own.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use bulkhead::{
     Host,
@@ -55,6 +55,7 @@ impl Builder {
 
     pub async fn try_start(self) -> Result<TestHost, String> {
         let folder = self.folder.unwrap_or_else(|| TempDir::new().unwrap());
+        share_compiled_code(&folder.path().join("data"));
         let mut flags = vec![
             ("server.listen".to_owned(), "127.0.0.1:0".to_owned()),
             ("server.admin_listen".to_owned(), "127.0.0.1:0".to_owned()),
@@ -76,6 +77,28 @@ impl Builder {
     pub async fn start(self) -> TestHost {
         self.try_start().await.unwrap_or_else(|error| panic!("the host does not start: {error}"))
     }
+}
+
+/// One cache of compiled code for the hosts of all tests: compiling every component anew for each of them takes
+/// longer than all else. The key that authenticates it is the tests' own.
+fn share_compiled_code(data: &Path) {
+    let (secrets, shared) = (data.join("secrets"), tools().join("compiled"));
+    if data.exists() {
+        return;
+    }
+    for folder in [&secrets, &shared] {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let key = secrets.join("host.key");
+    std::fs::write(&key, "a key of the tests, which guards nothing: 0123456789").unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink(shared, data.join("compiled")).unwrap();
+}
+
+/// What the set-up keeps for tests.
+fn tools() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools")
 }
 
 /// Reads configuration text as `bulkhead serve` does.

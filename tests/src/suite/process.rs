@@ -28,6 +28,8 @@ const SITE: &str = r#"
     enabled = false
     [services.status]
     enabled = false
+    [services.tickets]
+    enabled = false
     [captcha.sites.shop]
     secret = "shop-secret"
     algorithm = "SHA-256"

@@ -18,7 +18,7 @@ fn listeners_may_not_clash() {
         ),
     ]);
     loaded("[server]\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'", &[]);
-    loaded("[services.tickets]\nlisten = '127.0.0.1:8080'", &[]);
+    loaded("[services.status]\nenabled = false\nlisten = '127.0.0.1:8080'", &[]);
 }
 
 #[test]

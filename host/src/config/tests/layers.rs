@@ -16,7 +16,7 @@ fn nothing_written_gives_the_defaults() {
     assert_eq!(config.slots.captcha.limits, Limits::CAPTCHA);
     assert_eq!(config.slots.triage.limits, Limits::DEFAULT);
     assert_eq!(config.slots.triage.component, ComponentSource::Embedded);
-    assert!(config.services.captcha.enabled && !config.services.tickets.enabled);
+    assert!(config.services.captcha.enabled && config.services.tickets.enabled);
     assert_eq!(config.captcha.captcha_timeout, captcha::CAPTCHA_TIMEOUT);
     assert_eq!(config.management.base_path, "/actuator");
     assert_eq!(config.management.exposed.len(), 5);

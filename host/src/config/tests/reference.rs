@@ -15,7 +15,7 @@ fn label(path: &[String]) -> String {
         ["slots", name, rest @ ..] if *name != "captcha" => format!("slots.NAME.{}", rest.join(".")),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
         ["embedding", "default_prompts", _] => "embedding.default_prompts.KEY".to_owned(),
-        ["services", name, rest] if !["captcha", "embedding", "status"].contains(name) => {
+        ["services", name, rest] if !["captcha", "embedding", "status", "tickets"].contains(name) => {
             format!("services.NAME.{rest}")
         }
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),
