@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Move, Record, Stage, VersionId, audit::Entry};
+use super::{HOST, Move, Record, Stage, VersionId, audit::Entry};
 use crate::config::slots::SlotName;
 
 /// Which versions of a slot answer, and which did: everything that a host needs to go on.
@@ -61,6 +61,13 @@ impl Book {
     pub fn step(&mut self, id: &VersionId, stage: Stage, actor: &str, reason: &str) {
         if let Some(record) = self.versions.iter_mut().find(|record| record.id == *id) {
             record.step(Move::now(stage, actor, reason));
+        }
+    }
+
+    /// Retires the versions whose last calls ended with the host that had them.
+    pub(super) fn end_drains(&mut self) {
+        for record in self.versions.iter_mut().filter(|record| record.stage() == Stage::Draining) {
+            record.step(Move::now(Stage::Retired, HOST, "the host that had its last calls has ended"));
         }
     }
 
@@ -159,6 +166,16 @@ mod tests {
         book.trim(0);
         assert_eq!(sources(&book), ["active", "candidate", "y"], "the newest has just come");
         assert!(book.before.is_empty());
+    }
+
+    #[test]
+    fn what_was_draining_when_the_host_ended_is_retired() {
+        let mut book = book(&["a", "b"]);
+        let id = book.versions[0].id.clone();
+        book.step(&id, Stage::Draining, "ops", "swap");
+        book.end_drains();
+        let stages: Vec<_> = book.versions.iter().map(Record::stage).collect();
+        assert_eq!(stages, [Stage::Retired, Stage::Trialled]);
     }
 
     #[test]

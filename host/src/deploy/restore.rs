@@ -30,6 +30,7 @@ impl<W: World> Deployment<W> {
         });
         let mut book = book.unwrap_or_default();
         self.reconcile(&book);
+        book.end_drains();
         let line: Vec<VersionId> = book.active.iter().chain(book.before.iter().rev()).cloned().collect();
         let mut configured = Some(configured);
         let mut first = None;
