@@ -98,15 +98,18 @@ impl Cache {
         self.evict().map_err(|error| CacheError::Io(self.folder.clone(), error))
     }
 
+    /// Removes the oldest files beyond [`FILES`]. Another host that shares the folder may be faster.
     fn evict(&self) -> io::Result<()> {
-        let mut files = fs::read_dir(&self.folder)?
-            .map(|entry| {
-                let entry = entry?;
-                Ok((entry.metadata()?.modified()?, entry.path()))
-            })
-            .collect::<io::Result<Vec<_>>>()?;
+        let aged = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry.ok()?;
+            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        };
+        let mut files: Vec<_> = fs::read_dir(&self.folder)?.filter_map(aged).collect();
         files.sort();
         let surplus = files.len().saturating_sub(FILES);
-        files.iter().take(surplus).try_for_each(|(_, path)| fs::remove_file(path))
+        files.iter().take(surplus).try_for_each(|(_, path)| match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        })
     }
 }
