@@ -8,6 +8,7 @@ pub mod management;
 pub mod rollout;
 pub mod sandbox;
 pub mod server;
+pub mod signatures;
 pub mod slots;
 pub mod status;
 pub mod tickets;

@@ -12,6 +12,7 @@ mod error;
 mod record;
 mod restore;
 mod roster;
+mod signature;
 mod vault;
 mod verdict;
 mod view;
@@ -28,6 +29,7 @@ pub use self::{
     error::DeployError,
     record::{Move, Record, Stage, VersionId},
     roster::{Deploy, Roster},
+    signature::Proof,
     vault::{Vault, VaultError},
     view::{SlotView, VersionView},
 };

@@ -66,6 +66,14 @@ impl Operator {
         self.send(request).await.unwrap()
     }
 
+    /// The same with the text of a `.minisig` file.
+    pub async fn try_push_signed(&self, wasm: Vec<u8>, signature: &str) -> (u16, Value) {
+        use base64::{Engine as _, prelude::BASE64_STANDARD};
+        let url = format!("{}/v1/slots/captcha/versions", self.admin);
+        let request = self.client.post(url).header("content-type", "application/wasm").body(wasm);
+        self.send(request.header("x-minisign-signature", BASE64_STANDARD.encode(signature))).await.unwrap()
+    }
+
     /// Pushes a component that may answer; the version's id.
     pub async fn push(&self, wasm: Vec<u8>) -> String {
         let (status, version) = self.try_push(wasm).await;

@@ -3,6 +3,7 @@
 use std::{env, fs, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 
@@ -83,11 +84,21 @@ impl Remote {
         self.ask(Method::POST, path, |request| request.json(body))
     }
 
-    /// The answer to a POST with a component, and where it comes from.
-    pub(super) fn upload(&self, path: &str, source: &str, wasm: Vec<u8>) -> anyhow::Result<Value> {
+    /// The answer to a POST with a component, where it comes from, and the text of its `.minisig` file.
+    pub(super) fn upload(
+        &self,
+        path: &str,
+        source: &str,
+        wasm: Vec<u8>,
+        signature: Option<&str>,
+    ) -> anyhow::Result<Value> {
         let query: String =
             form_urlencoded::Serializer::new(String::new()).append_pair("source", source).finish();
         self.ask(Method::POST, &format!("{path}?{query}"), |request| {
+            let request = match signature {
+                Some(text) => request.header("x-minisign-signature", BASE64_STANDARD.encode(text)),
+                None => request,
+            };
             request.header("content-type", "application/wasm").body(wasm)
         })
     }

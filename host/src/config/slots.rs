@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{forms, reader::Reader, rollout::Rollout};
+use super::{forms, reader::Reader, rollout::Rollout, signatures::Signatures};
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -172,6 +172,8 @@ pub struct Slot {
     pub reuse: bool,
     /// How new versions come to answer.
     pub rollout: Rollout,
+    /// Whose components it takes.
+    pub signatures: Signatures,
     /// What the component reads through `wasi:config/store`.
     pub config: BTreeMap<String, String>,
 }
@@ -201,6 +203,7 @@ impl Slot {
                 .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")
                 .flag(false),
             rollout: Rollout::read(r),
+            signatures: Signatures::read(r),
             config: r.strings("config", "What the component reads through `wasi:config/store`"),
         })
     }

@@ -50,8 +50,11 @@ impl Book {
         match self.versions.iter().position(|known| known.id == record.id) {
             Some(known) => {
                 let mut known = self.versions.remove(known);
-                record.moves.into_iter().for_each(|step| known.step(step));
-                self.versions.push(Record { source: record.source, configured: record.configured, ..known });
+                record.moves.iter().cloned().for_each(|step| known.step(step));
+                let Record { source, signed_by, configured, .. } = record;
+                // What it has been signed with once it is signed with still.
+                let signed_by = signed_by.or(known.signed_by.clone());
+                self.versions.push(Record { source, signed_by, configured, ..known });
             }
             None => self.versions.push(record),
         }

@@ -7,8 +7,8 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, HOST, Move, Record, SlotView, Stage, Vault, VersionId,
-    watch::Watched,
+    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, SlotView, Stage, Vault,
+    VersionId, signature, watch::Watched,
 };
 use crate::{
     capabilities::LogLine,
@@ -125,6 +125,8 @@ impl<W: World> Deployment<W> {
 
     /// A version that is remembered, made ready to answer again.
     pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
+        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
+        signature::still(&self.slot.settings.signatures, record.signed_by.as_deref()).map_err(refused)?;
         let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let wasm = match unkept.filter(|(component, _)| *component == record.component) {
             Some((_, wasm)) => wasm,
@@ -168,11 +170,31 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    async fn take_up(&self, wasm: Arc<[u8]>, source: &str, actor: &str) -> Result<Record, DeployError> {
-        let (bytes, hashed) = (wasm.len(), Arc::clone(&wasm));
-        let digest = tokio::task::spawn_blocking(move || ComponentDigest::of(&hashed)).await;
-        let digest = digest.map_err(|_| DeployError::Stopping)?;
+    /// A component's record, and whether its signature lets it answer.
+    pub(super) async fn identify(
+        &self,
+        wasm: Arc<[u8]>,
+        source: &str,
+        proof: Proof,
+    ) -> Result<(Record, Result<(), String>), DeployError> {
+        let signatures = self.slot.settings.signatures.clone();
+        let (bytes, hashed) = (wasm.len(), wasm);
+        let look = move || (ComponentDigest::of(&hashed), signature::signer(&signatures, &hashed, &proof));
+        let looked = tokio::task::spawn_blocking(look).await;
+        let (digest, signer) = looked.map_err(|_| DeployError::Stopping)?;
         let mut record = Record::new(digest, bytes, source, &self.slot.settings);
+        record.signed_by = signer.clone().ok().flatten();
+        Ok((record, signer.map(drop)))
+    }
+
+    async fn take_up(
+        &self,
+        wasm: Arc<[u8]>,
+        source: &str,
+        proof: Proof,
+        actor: &str,
+    ) -> Result<Record, DeployError> {
+        let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
         let id = record.id.clone();
         if self.book().answers(&id) {
             return Err(DeployError::Answering(id));
@@ -183,7 +205,10 @@ impl<W: World> Deployment<W> {
         self.commit(&self.turn().await, Some(component), received).await?;
 
         let mut steps = Vec::new();
-        let tried = self.prepare(wasm, source, |stage| steps.push(Move::now(stage, actor, ""))).await;
+        let tried = match signer {
+            Ok(()) => self.prepare(wasm, source, |stage| steps.push(Move::now(stage, actor, ""))).await,
+            Err(reason) => Err(reason),
+        };
         if let Err(reason) = &tried {
             steps.push(Move::now(Stage::Refused, actor, reason));
         }
@@ -229,9 +254,10 @@ impl<W: World> Deploy for Deployment<W> {
         self: Arc<Self>,
         wasm: Arc<[u8]>,
         source: String,
+        proof: Proof,
         actor: String,
     ) -> BoxFuture<'static, Result<Record, DeployError>> {
-        Box::pin(async move { self.take_up(wasm, &source, &actor).await })
+        Box::pin(async move { self.take_up(wasm, &source, proof, &actor).await })
     }
 
     fn change(

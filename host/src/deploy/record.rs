@@ -38,7 +38,8 @@ impl std::fmt::Display for VersionId {
 
 /// The revision of a slot's settings: hex digits of a SHA-256 over everything that its component is given.
 pub(super) fn revision(settings: &Settings) -> String {
-    let Settings { limits, grants, models, reuse, config, component: _, rollout: _ } = settings;
+    let Settings { limits, grants, models, reuse, config, component: _, rollout: _, signatures: _ } =
+        settings;
     // The debug forms name every field, so that no two settings share one.
     let text = format!("{limits:?}\n{grants:?}\n{models:?}\n{reuse:?}\n{config:?}");
     hex::encode(Sha256::digest(text)).chars().take(ID_DIGITS).collect()
@@ -125,6 +126,9 @@ pub struct Record {
     pub bytes: usize,
     /// Where its component came from.
     pub source: String,
+    /// The key that signed it, or `built in`.
+    #[serde(default)]
+    pub signed_by: Option<String>,
     /// It is the one that the configuration names: the host starts with whatever that is then.
     pub configured: bool,
     /// Its steps, the last one last.
@@ -144,6 +148,7 @@ impl Record {
             cpu_ms: settings.limits.cpu_ms,
             bytes,
             source: source.to_owned(),
+            signed_by: None,
             configured: false,
             moves: Vec::new(),
         }

@@ -1,13 +1,12 @@
 use std::sync::{Arc, PoisonError};
 
-use super::{Book, Candidate, Deployment, Entry, HOST, Move, Record, Stage, VersionId, watch::Watched};
-use crate::{
-    compile::ComponentDigest,
-    slots::{Version, Weight, World},
+use super::{
+    Book, Candidate, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, watch::Watched,
 };
+use crate::slots::{Version, Weight, World};
 
-/// The component that the configuration names, and where it comes from; or why it cannot be had.
-pub type Configured = Result<(Arc<[u8]>, String), String>;
+/// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
+pub type Configured = Result<(Arc<[u8]>, String, Proof), String>;
 
 impl<W: World> Deployment<W> {
     /// Puts into the slot what answered last, or else the last version that still may; where nothing has ever been
@@ -66,7 +65,8 @@ impl<W: World> Deployment<W> {
     /// A pushed version, under the settings as they are now.
     async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), String> {
         let version = self.revive(&record).await.map_err(|error| error.to_string())?;
-        let now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings);
+        let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings);
+        now.signed_by.clone_from(&record.signed_by);
         if now.id == record.id {
             return Ok((record, version));
         }
@@ -75,8 +75,10 @@ impl<W: World> Deployment<W> {
 
     /// The configuration's own.
     async fn configured(&self, configured: Configured) -> Result<(Record, Arc<Version<W>>), String> {
-        let (wasm, source) = configured?;
-        let mut record = Record::new(ComponentDigest::of(&wasm), wasm.len(), &source, &self.slot.settings);
+        let (wasm, source, proof) = configured?;
+        let identified = self.identify(Arc::clone(&wasm), &source, proof).await;
+        let (mut record, signer) = identified.map_err(|error| error.to_string())?;
+        signer?;
         record.configured = true;
         let version = self.prepare(Arc::clone(&wasm), &source, |_| {}).await?;
         let unkept = (record.component.clone(), wasm);

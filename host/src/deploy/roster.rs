@@ -5,7 +5,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 
-use super::{Change, DeployError, Entry, Expected, Record, SlotView, Vault, VaultError};
+use super::{Change, DeployError, Entry, Expected, Proof, Record, SlotView, Vault, VaultError};
 use crate::{capabilities::LogLine, config::slots::SlotName};
 
 /// A slot as operators see it, whatever its world.
@@ -30,6 +30,7 @@ pub trait Deploy: Send + Sync + 'static {
         self: Arc<Self>,
         wasm: Arc<[u8]>,
         source: String,
+        proof: Proof,
         actor: String,
     ) -> BoxFuture<'static, Result<Record, DeployError>>;
 

@@ -1,5 +1,6 @@
 use crate::config::{
     rollout::Rollout,
+    signatures::Signatures,
     slots::{ComponentSource, Limits, Slot},
 };
 
@@ -12,6 +13,7 @@ pub(super) fn settings() -> Slot {
         models: None,
         reuse: false,
         rollout: Rollout::DEFAULT,
+        signatures: Signatures::DEFAULT,
         config: std::collections::BTreeMap::new(),
     }
 }

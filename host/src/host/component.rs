@@ -1,13 +1,13 @@
 //! Puts a component into its slot, or says why it may not answer.
 
-use std::sync::Arc;
+use std::{fs, io, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 
 use super::Parts;
 use crate::{
     config::slots::{ComponentSource, SlotName},
-    deploy::Deployment,
+    deploy::{Deployment, Proof},
     embedded, invoke,
     slots::{self, Slot, Version, World},
 };
@@ -33,13 +33,25 @@ pub(super) async fn try_out<W: World>(
     Ok(version)
 }
 
-/// The bytes of the component that the configuration names, and where they come from.
-fn configured<W: World>(slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String)> {
+/// The bytes of the component that the configuration names, where they come from, and what speaks for them.
+fn configured<W: World>(slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings.component {
-        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into())),
+        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into(), Proof::BuiltIn)),
         ComponentSource::File(path) => {
-            Ok((slots::read_component(path, slot.yard.sandbox.component_bytes)?, path.display().to_string()))
+            let wasm = slots::read_component(path, slot.yard.sandbox.component_bytes)?;
+            Ok((wasm, path.display().to_string(), signature(path)?))
         }
+    }
+}
+
+/// The signature that lies beside a component's file.
+fn signature(path: &Path) -> anyhow::Result<Proof> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".minisig");
+    match fs::read_to_string(&beside) {
+        Ok(text) => Ok(Proof::Signature(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Proof::None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", beside.display())),
     }
 }
 

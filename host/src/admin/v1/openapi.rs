@@ -98,6 +98,9 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     if path.contains("{slot}") {
         parameters.push(parameter("slot", "path"));
     }
+    if path.ends_with("/versions") {
+        parameters.push(parameter("x-minisign-signature", "header"));
+    }
     let query: &[&str] = match path {
         "/v1/audit" => &["slot", "limit"],
         "/v1/slots/{slot}/logs" => &["limit"],
@@ -152,7 +155,7 @@ fn schemas() -> Value {
         "Version": object(&["id", "component", "moves"], json!({
             "id": text(), "component": text(), "revision": text(), "bytes": whole(), "source": text(),
             "grants": { "type": "array", "items": text() }, "memory_bytes": whole(), "cpu_ms": whole(),
-            "configured": { "type": "boolean" }, "moves": list("Move"), "weight": whole(), "calls": whole(),
+            "configured": { "type": "boolean" }, "signed_by": { "type": ["string", "null"] }, "moves": list("Move"), "weight": whole(), "calls": whole(),
             "failures": whole(), "errors": whole(), "in_flight": whole(), "circuit_open": { "type": "boolean" } })),
         "Move": object(&["stage", "at", "actor", "reason"], json!({
             "stage": { "enum": ["received", "checked", "compiled", "trialled", "candidate", "active", "draining",

@@ -25,7 +25,7 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Push a component up to its trial, so that it can be swapped in.
+    /// Push a component up to its trial, so that it can be swapped in; with FILE.minisig where it is there.
     Push {
         slot: Slot,
         /// The component.
@@ -176,7 +176,8 @@ fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
     let name = file.display().to_string();
     let wasm = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
     logs::end(&format!("pushing {name}, {} bytes: check, compile, trial\n", wasm.len()));
-    let version = remote.upload(&path(slot, "/versions"), &name, wasm)?;
+    let signature = std::fs::read_to_string(format!("{name}.minisig")).ok();
+    let version = remote.upload(&path(slot, "/versions"), &name, wasm, signature.as_deref())?;
     let id = version.get("id").and_then(Value::as_str).unwrap_or_default();
     logs::end(&format!("version {id} has passed its trial\n"));
     Ok(version)

@@ -81,3 +81,36 @@ async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
     assert!(line["message"].as_str().unwrap().contains("unreachable"), "{line}");
     host.stop().await;
 }
+
+/// A key of minisign's documentation, and its signature of `test`.
+const KEY: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+const SIGNATURE: &str = "untrusted comment: signature from minisign secret key\n\
+    RUQf6LRCGA9i559r3g7V1qNyJDApGip8MfqcadIgT9CuhV3EMhHoN1mGTkUidF/z7SrlQgXdy8ofjb7bNJJylDOocrCo8KLzZwo=\n\
+    trusted comment: timestamp:1556193335\tfile:test\n\
+    y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_takes_signed_components_takes_no_others() {
+    let host = hosting_a()
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "required")
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__KEYS", KEY)
+        .start()
+        .await;
+    let operator = operator(&host);
+    let empty = operator.slot().await["empty"].as_str().unwrap().to_owned();
+    assert!(empty.contains("it is not signed"), "the configuration's file is not either: {empty}");
+    let wasm = answering('B', "").component();
+    let (status, error) = operator.try_push(wasm.clone()).await;
+    assert_eq!(status, 422, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("minisign -S"), "{error}");
+    let (status, error) = operator.try_push_signed(wasm.clone(), SIGNATURE).await;
+    assert_eq!(status, 422, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("not that of these bytes"), "{error}");
+    let (status, error) = operator.try_push_signed(wasm, "garbage").await;
+    assert_eq!(status, 422, "{error}");
+    // A good signature of something that is no component.
+    let (status, error) = operator.try_push_signed(b"test".to_vec(), SIGNATURE).await;
+    assert_eq!(status, 422, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("not a WebAssembly component"), "{error}");
+    host.stop().await;
+}
