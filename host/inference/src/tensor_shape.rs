@@ -31,16 +31,12 @@ pub enum ShapeError {
     },
 }
 
-/// The sizes of a tensor of `N` dimensions, once their product times the bytes of an element is the number of bytes.
+/// The sizes of a tensor's dimensions, once their product times the bytes of an element is the number of bytes.
 ///
 /// # Errors
 ///
-/// When they do not fit one another.
-pub fn shape<const N: usize>(
-    dimensions: &[u32],
-    element_bytes: usize,
-    bytes: usize,
-) -> Result<[usize; N], ShapeError> {
+/// When there are too many, or they do not fit one another.
+pub fn sizes(dimensions: &[u32], element_bytes: usize, bytes: usize) -> Result<Vec<usize>, ShapeError> {
     if dimensions.len() > MOST_DIMENSIONS {
         return Err(ShapeError::Dimensions(dimensions.len()));
     }
@@ -50,9 +46,21 @@ pub fn shape<const N: usize>(
         true => Some(0),
         false => sizes.iter().try_fold(element_bytes, |product: usize, size| product.checked_mul(*size)),
     };
-    let Some(sizes) = sizes.filter(|sizes| product(sizes) == Some(bytes)) else {
-        return Err(ShapeError::Bytes { dimensions: dimensions.to_vec(), element_bytes, bytes });
-    };
+    let fits = sizes.filter(|sizes| product(sizes) == Some(bytes));
+    fits.ok_or_else(|| ShapeError::Bytes { dimensions: dimensions.to_vec(), element_bytes, bytes })
+}
+
+/// The same for a tensor of `N` dimensions.
+///
+/// # Errors
+///
+/// When they are not so many, or do not fit one another.
+pub fn shape<const N: usize>(
+    dimensions: &[u32],
+    element_bytes: usize,
+    bytes: usize,
+) -> Result<[usize; N], ShapeError> {
+    let sizes = sizes(dimensions, element_bytes, bytes)?;
     <[usize; N]>::try_from(sizes).map_err(|sizes| ShapeError::Wanted { wanted: N, found: sizes.len() })
 }
 

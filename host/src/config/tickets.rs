@@ -23,7 +23,7 @@ pub struct Tickets {
 }
 
 /// The head's name where none is given.
-pub const HEAD: &str = "tickets";
+pub const HEAD: &str = "triage";
 
 impl Tickets {
     pub(super) fn read(reader: &mut Reader) -> Self {

@@ -135,6 +135,9 @@ fn guest_error(error: Error) -> TriageError {
 /// What classifies, or why nothing does, in words for whoever reads a ticket's reasoning.
 fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, String> {
     let inference = inference.ok_or("no embedding model is loaded")?;
+    if inference.default_model().is_none() && inference.head(name).is_none() {
+        return Err(format!("the embedding model `{}` is not loaded", inference.default_id()));
+    }
     let head: &NamedHead = inference
         .head(name)
         .ok_or_else(|| format!("no classifier is loaded; embedding.heads has no `{name}`"))?;

@@ -107,7 +107,7 @@ fn configured(folder: &Path, rules: &str, tickets: &str) -> String {
     std::fs::write(&rules_file, rules).unwrap();
     head(&model).write(&head_file).unwrap();
     format!(
-        "[embedding]\nmodels = [{model:?}]\nheads = {{ tickets = {head_file:?} }}\n[tickets]\ntriage = {rules_file:?}\n{tickets}"
+        "[embedding]\nmodels = [{model:?}]\nheads = {{ triage = {head_file:?} }}\n[tickets]\ntriage = {rules_file:?}\n{tickets}"
     )
 }
 

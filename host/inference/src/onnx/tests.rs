@@ -26,7 +26,8 @@ fn port(name: &str, kind: u8) -> Vec<u8> {
 
 fn constant(name: &str, shape: &[u8], numbers: &[f32]) -> Vec<u8> {
     let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    [bytes(1, shape), number(2, 1), text(8, name), bytes(9, &data)].concat()
+    let shape = shape.iter().flat_map(|size| number(1, *size)).collect();
+    [shape, number(2, 1), text(8, name), bytes(9, &data)].concat()
 }
 
 fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {

@@ -1,6 +1,9 @@
 //! Tensors: what a guest says of its bytes is believed only after it has been checked.
 
-use bulkhead_inference::onnx::{Numbers, Value};
+use bulkhead_inference::{
+    onnx::{Numbers, Value},
+    tensor_shape,
+};
 use wasmtime::component::Resource;
 
 use super::{
@@ -8,9 +11,6 @@ use super::{
     wit::{self, TensorType},
 };
 use crate::capabilities::Capabilities;
-
-/// Most dimensions of a tensor that is computed with.
-const RANK: usize = 4;
 
 /// Numbers of some shape, little-endian, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,19 @@ pub struct Tensor {
 #[derive(Debug, thiserror::Error)]
 #[error("the tensors of the call take more than {0} bytes together; drop them, or raise memory_bytes")]
 pub struct TensorBytesExceeded(usize);
+
+/// The standard's name of a type.
+const fn type_name(kind: TensorType) -> &'static str {
+    match kind {
+        TensorType::Fp16 => "FP16",
+        TensorType::Fp32 => "FP32",
+        TensorType::Fp64 => "FP64",
+        TensorType::Bf16 => "BF16",
+        TensorType::U8 => "U8",
+        TensorType::I32 => "I32",
+        TensorType::I64 => "I64",
+    }
+}
 
 /// Bytes of one element.
 const fn element_bytes(kind: TensorType) -> usize {
@@ -59,29 +72,17 @@ impl Tensor {
 
     /// The sizes, once type, number of dimensions and length of the data fit one another.
     fn shape<const N: usize>(&self, kind: TensorType) -> Result<[usize; N], String> {
-        let sizes = self.sizes(kind)?;
-        <[usize; N]>::try_from(sizes)
-            .map_err(|sizes| format!("must have {N} dimensions, not {}", sizes.len()))
+        self.check_kind(kind)?;
+        let shape = tensor_shape::shape(&self.dimensions, element_bytes(kind), self.data.len());
+        shape.map_err(|fault| fault.to_string())
     }
 
-    fn sizes(&self, kind: TensorType) -> Result<Vec<usize>, String> {
-        if self.kind != kind {
-            return Err(format!("must have elements of type {kind:?}, not {:?}", self.kind));
+    fn check_kind(&self, kind: TensorType) -> Result<(), String> {
+        let (wanted, found) = (type_name(kind), type_name(self.kind));
+        match wanted == found {
+            true => Ok(()),
+            false => Err(format!("must have elements of type {wanted}, not {found}")),
         }
-        if self.dimensions.len() > RANK {
-            return Err(format!("has {} dimensions, the limit is {RANK}", self.dimensions.len()));
-        }
-        let product = self
-            .dimensions
-            .iter()
-            .try_fold(element_bytes(kind), |product, size| product.checked_mul(usize::try_from(*size).ok()?));
-        if product != Some(self.data.len()) {
-            let (dimensions, bytes) = (&self.dimensions, self.data.len());
-            return Err(format!(
-                "has dimensions {dimensions:?} of {kind:?}, which are not its {bytes} bytes"
-            ));
-        }
-        Ok(self.dimensions.iter().map(|size| *size as usize).collect())
     }
 
     /// u8 `[bytes]` as UTF-8.
@@ -125,13 +126,17 @@ impl Tensor {
             let numbers: Result<Vec<i32>, _> = numbers.collect();
             numbers.map(Numbers::Integers).map_err(|_| "has a number beyond 32 bits".to_owned())
         };
-        let shape = self.sizes(self.kind)?;
+        let shape = tensor_shape::sizes(&self.dimensions, element_bytes(self.kind), self.data.len());
+        let shape = shape.map_err(|fault| fault.to_string())?;
         let numbers = match self.kind {
             TensorType::Fp32 => Ok(Numbers::Floats(self.as_floats())),
             TensorType::I32 => Ok(Numbers::Integers(self.as_integers())),
             TensorType::I64 => long(),
             TensorType::U8 => Ok(Numbers::Bytes(self.data.clone())),
-            other => Err(format!("must have elements of type FP32, I32, I64 or U8, not {other:?}")),
+            other => {
+                let found = type_name(other);
+                Err(format!("must have elements of type FP32, I32, I64 or U8, not {found}"))
+            }
         };
         Ok(Value { shape, numbers: numbers? })
     }

@@ -14,7 +14,9 @@ fn label(path: &[String]) -> String {
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", name, rest @ ..] if *name != "captcha" => format!("slots.NAME.{}", rest.join(".")),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
-        ["embedding", "default_prompts", _] => "embedding.default_prompts.KEY".to_owned(),
+        ["embedding", table @ ("default_prompts" | "graphs" | "heads"), _] => {
+            format!("embedding.{table}.KEY")
+        }
         ["services", name, rest] if !["captcha", "embedding", "status", "tickets"].contains(name) => {
             format!("services.NAME.{rest}")
         }
