@@ -136,7 +136,10 @@ where
     match called {
         Ok(Ok(answer)) => {
             record.end(slot, version, if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError });
-            slot.keep(version, kept);
+            // A trial has no place of its own, so its instance may not stay in one.
+            if record.counted {
+                slot.keep(version, kept);
+            }
             Ok(answer)
         }
         Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, kept.store.data()), &error)),

@@ -71,8 +71,9 @@ async fn all_listeners_close_together() {
 #[tokio::test]
 async fn a_service_that_is_off_costs_nothing() {
     let folder = TempDir::new().unwrap();
-    let off = "services.captcha.enabled = false\nservices.status.enabled = false";
-    let host = Launch::serve_with(folder.path(), off).ready().await;
+    let off =
+        ["captcha", "status", "tickets"].map(|name| format!("services.{name}.enabled = false")).join("\n");
+    let host = Launch::serve_with(folder.path(), &off).ready().await;
     for path in ["/api/v1/captcha/challenge", "/actuator/health", "/terminvereinbarung/api/2/status/"] {
         let (status, body) = challenge(&host, host.url(path)).await;
         assert_eq!((status, &body["error"]), (404, &"not_found".into()), "{path}");
