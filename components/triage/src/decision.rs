@@ -41,7 +41,7 @@ pub enum Refusal {
 /// What the classifier's probabilities mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Configured categories by probability, the highest first; never more than [`MOST_ALTERNATIVES`] and one.
+    /// Configured categories by probability, the highest first; never more than three and one.
     pub candidates: Vec<Candidate>,
     /// Why none of them is chosen; `None` when the first is.
     pub refusal: Option<Refusal>,
