@@ -16,6 +16,10 @@ use crate::reasoning::reasoning;
 use crate::rules::action_name;
 use crate::window::window;
 
+/// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
+/// and threads, and reading it would take longer than a call may.
+const MOST_READ: usize = 20_000;
+
 /// A classifier over embeddings and sparse features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
@@ -77,7 +81,8 @@ pub struct Triage {
 /// When the configuration lacks its own category or action for none, which a checked one never does.
 pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Result<Triage, String> {
     let user_text = configuration.preparser.apply(text);
-    let own = clean(&user_text);
+    let read = window(&user_text, MOST_READ);
+    let own = clean(&read);
     let decision = decided(host, configuration, &own);
     let no_category = configuration.no_category().ok_or("the configuration has no category for none")?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
@@ -88,7 +93,7 @@ pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Re
     // What speaks for the best category says as much about why it was not enough.
     let evidence = chosen.map_or_else(Evidence::default, |chosen| evidence(&own, &chosen.examples));
     let today = host.today();
-    let plain = crate::clean::plain(&user_text);
+    let plain = crate::clean::plain(&read);
     let name = action_name(configuration, &category.name, &request::facts(&plain, today));
     let action = configuration.action(name).ok_or("the configuration has no action for none")?.clone();
     let reasoning = reasoning(&decision, &evidence, language::german_or_english(&own));

@@ -9,6 +9,9 @@ use bulkhead_inference::{engine::Embedded, model::TextError, tokenizer::Token};
 
 use crate::inference::{Choice, Inference, Refusal, ServedModel};
 
+/// Most bytes of the texts of one request for tokens: an answer takes a hundred times as much.
+const TOKENIZE_BYTES: usize = 1 << 20;
+
 /// The embedding service.
 #[derive(Clone, Debug)]
 pub struct EmbeddingService {
@@ -49,6 +52,12 @@ impl EmbeddingService {
         prompt_name: Option<String>,
     ) -> Result<Vec<(String, Vec<Token>)>, Refusal> {
         self.inference.check_texts(&texts)?;
+        let bytes: usize = texts.iter().map(String::len).sum();
+        if bytes > TOKENIZE_BYTES {
+            let fault =
+                format!("the inputs have {bytes} bytes, at most {TOKENIZE_BYTES} are tokenised at once");
+            return Err(Refusal::Invalid(fault));
+        }
         let prompt = model.prompt(prompt_name.as_deref())?;
         let model = Arc::clone(&model.model);
         let tokenize = move || {

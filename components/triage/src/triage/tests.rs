@@ -120,3 +120,15 @@ fn long_texts_are_classified_by_head_and_tail() {
     assert!(asked.chars().count() <= 200 && asked.starts_with("Anfang") && asked.ends_with("Ende"));
     assert_eq!(result.user_text, text);
 }
+
+/// Whatever a mail drags along: what is read has a bound, and what comes back is whole.
+#[test]
+fn a_huge_text_is_read_at_both_ends() {
+    let host = host(&[0.9, 0.1]);
+    let middle = "hidden@example.org < ".repeat(50_000);
+    let text = format!("Anfang, head@example.org {middle} tail@example.org Ende");
+    let result = triage(&host, &configuration(), &text).unwrap();
+    assert_eq!(result.user_text, text);
+    let values: Vec<String> = result.extracted_values.values().map(|value| format!("{value:?}")).collect();
+    assert!(values.iter().any(|value| value.contains("head@example.org")), "{values:?}");
+}

@@ -13,6 +13,7 @@ use bulkhead_inference::{
     model::{BATCH_TOKENS, TruncationSide},
     tokenizer::Token,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -22,7 +23,7 @@ use super::{
     observe::ModelLabel,
     request::{Direction, EmbedBody, JsonObject, TokenizeBody, refuse_model_parameter},
 };
-use crate::inference::{Choice, ServedModel};
+use crate::inference::{Choice, Refusal, ServedModel};
 
 /// How many texts were cut to the model's limit; absent when none was.
 pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
@@ -153,20 +154,53 @@ async fn tokens(
 ) -> Result<Response, ApiError> {
     let special = body.add_special_tokens.unwrap_or(true);
     let texts = state.service.tokenize(model, body.inputs.0, special, body.prompt_name).await?;
-    let rows: Vec<Vec<Value>> =
-        texts.iter().map(|(text, tokens)| tokens.iter().map(|token| shown(text, token)).collect()).collect();
-    Ok((ModelLabel::of(model), Json(rows)).into_response())
+    // Hundreds of thousands of tokens are no work for an async worker.
+    let write = tokio::task::spawn_blocking(move || {
+        let rows: Vec<Vec<Shown<'_>>> = texts.iter().map(|(text, tokens)| shown(text, tokens)).collect();
+        serde_json::to_vec(&rows)
+    });
+    let body = write.await.ok().and_then(Result::ok).ok_or(Refusal::Internal)?;
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    Ok((ModelLabel::of(model), json, body).into_response())
 }
 
-/// `start` and `stop` count characters of the text.
-fn shown(text: &str, token: &Token) -> Value {
-    let characters = |bytes: usize| text.get(..bytes).map(|before| before.chars().count());
-    let (start, stop) = token.span.unzip();
-    json!({
-        "id": token.id,
-        "text": token.text,
-        "special": token.special,
-        "start": start.and_then(characters),
-        "stop": stop.and_then(characters),
-    })
+/// A token as clients see it; `start` and `stop` count characters of the text.
+#[derive(Serialize)]
+struct Shown<'t> {
+    id: u32,
+    text: &'t str,
+    special: bool,
+    start: Option<usize>,
+    stop: Option<usize>,
+}
+
+fn shown<'t>(text: &str, tokens: &'t [Token]) -> Vec<Shown<'t>> {
+    let mut place = Place { text, bytes: 0, characters: 0 };
+    let token = |token: &'t Token| {
+        let (start, stop) = token.span.unzip();
+        let start = start.and_then(|bytes| place.at(bytes));
+        let stop = stop.and_then(|bytes| place.at(bytes));
+        Shown { id: token.id, text: &token.text, special: token.special, start, stop }
+    };
+    tokens.iter().map(token).collect()
+}
+
+/// A place in a text that moves along with its tokens, so that all of them together cost one way through the text.
+struct Place<'t> {
+    text: &'t str,
+    bytes: usize,
+    characters: usize,
+}
+
+impl Place<'_> {
+    /// The number of characters before a byte; none inside a character.
+    fn at(&mut self, bytes: usize) -> Option<usize> {
+        let count = |part: &str| part.chars().count();
+        match bytes >= self.bytes {
+            true => self.characters += self.text.get(self.bytes..bytes).map(count)?,
+            false => self.characters -= self.text.get(bytes..self.bytes).map(count)?,
+        }
+        self.bytes = bytes;
+        Some(self.characters)
+    }
 }
