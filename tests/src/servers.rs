@@ -2,3 +2,15 @@
 
 pub mod mariadb;
 pub mod postgres;
+pub mod proxy;
+mod tls;
+
+use std::net::{Ipv4Addr, TcpListener};
+
+/// The password of every server's user: a text that must never turn up in a log or an answer.
+const PASSWORD: &str = "do-not-print-me";
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("the listener's address").port()
+}

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -11,12 +10,11 @@ use std::{
 
 use tempfile::TempDir;
 
+use super::{PASSWORD, free_port, tls::Certificate};
+
 /// The database, and the user who may only read it.
 const DATABASE: &str = "zms";
 const READER: &str = "reader";
-
-/// That user's password: a text that must never turn up in a log or an answer.
-const PASSWORD: &str = "do-not-print-me";
 
 /// How long the server may take to start or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct MariaDb {
     folder: TempDir,
     port: u16,
+    certificate: Option<Certificate>,
     server: Option<Child>,
 }
 
@@ -35,8 +34,22 @@ impl MariaDb {
     /// When MariaDB is not installed or does not start; the text holds its log.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_as(|_| None)
+    }
+
+    /// The same, taking connections over TLS only.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_with_tls() -> Self {
+        Self::start_as(|folder| Some(Certificate::issue(folder)))
+    }
+
+    fn start_as(certificate: impl FnOnce(&Path) -> Option<Certificate>) -> Self {
         let folder = tempfile::Builder::new().prefix("bulkhead-mariadb-").tempdir().expect("a folder");
-        let mut mariadb = Self { folder, port: 0, server: None };
+        let certificate = certificate(folder.path());
+        let mut mariadb = Self { folder, port: 0, certificate, server: None };
         mariadb.initialise();
         // Another process may take the port between the choice and the start.
         for _ in 0..5 {
@@ -65,7 +78,13 @@ impl MariaDb {
     /// The same behind another port.
     #[must_use]
     pub fn url_at(&self, port: u16) -> String {
-        format!("mysql://{READER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?ssl-mode=DISABLED")
+        let tls = match &self.certificate {
+            Some(certificate) => {
+                format!("VERIFY_IDENTITY&ssl-ca={}", certificate.authority.display())
+            }
+            None => "DISABLED".to_owned(),
+        };
+        format!("mysql://{READER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?ssl-mode={tls}")
     }
 
     /// The password in the URL.
@@ -158,6 +177,13 @@ impl MariaDb {
             .args([format!("--datadir={}", self.data().display()), format!("--port={}", self.port)])
             .arg(format!("--socket={}", self.socket().display()))
             .arg(format!("--pid-file={}", self.folder.path().join("pid").display()))
+            .args(self.certificate.iter().flat_map(|certificate| {
+                [
+                    "--require-secure-transport=ON".to_owned(),
+                    format!("--ssl-cert={}", certificate.certificate.display()),
+                    format!("--ssl-key={}", certificate.key.display()),
+                ]
+            }))
             .args(user())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -229,9 +255,4 @@ fn program(name: &str) -> PathBuf {
     let folders = ["/usr/sbin", "/usr/bin"].map(Path::new);
     let found = folders.into_iter().map(|folder| folder.join(name)).find(|path| path.exists());
     found.unwrap_or_else(|| panic!("{name} is missing: apt-get install mariadb-server"))
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("the listener's address").port()
 }

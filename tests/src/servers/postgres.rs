@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,14 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+use super::{PASSWORD, free_port, tls::Certificate};
+
 /// Where Debian's packages put one folder a version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The database's user and owner.
 const USER: &str = "bulkhead";
-
-/// That user's password: a text that must never turn up in a log or an answer.
-const PASSWORD: &str = "do-not-print-me";
 
 /// How long the server may take to start or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,6 +27,7 @@ pub struct Postgres {
     folder: TempDir,
     owner: Option<Owner>,
     port: u16,
+    certificate: Option<Certificate>,
     server: Option<Child>,
 }
 
@@ -46,13 +45,30 @@ impl Postgres {
     /// When PostgreSQL is not installed or does not start; the text holds its log.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_as(|_| None)
+    }
+
+    /// The same, taking connections over TLS only.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_with_tls() -> Self {
+        Self::start_as(|folder| Some(Certificate::issue(folder)))
+    }
+
+    fn start_as(certificate: impl FnOnce(&Path) -> Option<Certificate>) -> Self {
         let owner = Owner::find();
         let folder = tempfile::Builder::new().prefix("bulkhead-postgres-").tempdir().expect("a folder");
         if let Some(owner) = owner {
             chown(folder.path(), Some(owner.uid), Some(owner.gid)).expect("the folder's owner can be set");
         }
-        let mut postgres = Self { programs: programs(), folder, owner, port: 0, server: None };
+        let certificate = certificate(folder.path());
+        let mut postgres = Self { programs: programs(), folder, owner, port: 0, certificate, server: None };
         postgres.initialise();
+        if let Some(certificate) = &postgres.certificate {
+            postgres.demand_tls(certificate);
+        }
         // Another process may take the port between the choice and the start.
         for _ in 0..5 {
             postgres.port = free_port();
@@ -66,7 +82,19 @@ impl Postgres {
     /// The database's URL, password included.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/postgres", self.port)
+        self.url_at(self.port)
+    }
+
+    /// The same behind another port.
+    #[must_use]
+    pub fn url_at(&self, port: u16) -> String {
+        let tls = match &self.certificate {
+            Some(certificate) => {
+                format!("?sslmode=verify-full&sslrootcert={}", certificate.authority.display())
+            }
+            None => String::new(),
+        };
+        format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres{tls}")
     }
 
     /// The password in the URL.
@@ -155,6 +183,19 @@ impl Postgres {
         assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// The server takes a key only that belongs to it and that nobody else can read.
+    fn demand_tls(&self, certificate: &Certificate) {
+        if let Some(owner) = self.owner {
+            chown(&certificate.key, Some(owner.uid), Some(owner.gid)).expect("the key's owner can be set");
+        }
+        fs::set_permissions(&certificate.key, fs::Permissions::from_mode(0o600)).expect("a private key");
+        let access = self.data().join("pg_hba.conf");
+        let rules = fs::read_to_string(&access).expect("initdb has written its rules");
+        let rules = rules.lines().filter(|line| !line.starts_with("local"));
+        let rules = rules.map(|line| line.replacen("host ", "hostssl ", 1) + "\n").collect::<String>();
+        fs::write(access, rules).expect("the rules can be written");
+    }
+
     fn launch(&mut self) -> Result<(), String> {
         let log = fs::File::create(self.folder.path().join("log")).map_err(|error| error.to_string())?;
         let server = self
@@ -164,6 +205,13 @@ impl Postgres {
             .arg("-k")
             .arg(self.folder.path())
             .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
+            .args(self.certificate.iter().flat_map(|certificate| {
+                [
+                    "--ssl=on".to_owned(),
+                    format!("--ssl_cert_file={}", certificate.certificate.display()),
+                    format!("--ssl_key_file={}", certificate.key.display()),
+                ]
+            }))
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -264,9 +312,4 @@ fn programs() -> PathBuf {
         .filter(|(_, programs)| Path::new(&programs.join("postgres")).exists())
         .max();
     newest.map(|(_, programs)| programs).expect("PostgreSQL is installed: apt-get install postgresql")
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("the listener's address").port()
 }

@@ -5,6 +5,7 @@ mod answers;
 mod databases;
 mod envelope;
 mod faults;
+mod network;
 mod operations;
 mod rows;
 mod scrape;

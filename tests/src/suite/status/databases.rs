@@ -11,18 +11,36 @@ use super::{
     sqlite,
 };
 
-/// A MariaDB server over rows.
-pub fn mariadb(rows: &str) -> MariaDb {
-    let server = MariaDb::start();
+/// Puts the tables and rows into a MariaDB server.
+pub fn with_mariadb_rows(server: MariaDb, rows: &str) -> MariaDb {
     server.sql(&format!("{}{rows}", include_str!("../../../data/status/mariadb.sql")));
     server
 }
 
-/// A PostgreSQL server over rows.
-pub fn postgres(rows: &str) -> Postgres {
-    let server = Postgres::start();
+/// Puts the tables and rows into a PostgreSQL server.
+pub fn with_postgres_rows(server: Postgres, rows: &str) -> Postgres {
     server.sql(&format!("{}{rows}", include_str!("../../../data/status/postgres.sql")));
     server
+}
+
+/// A MariaDB server over rows.
+pub fn mariadb(rows: &str) -> MariaDb {
+    with_mariadb_rows(MariaDb::start(), rows)
+}
+
+/// A PostgreSQL server over rows.
+pub fn postgres(rows: &str) -> Postgres {
+    with_postgres_rows(Postgres::start(), rows)
+}
+
+/// Rows as MariaDB takes them.
+pub fn on_mariadb(rows: &Rows) -> String {
+    rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})"))
+}
+
+/// Rows as PostgreSQL takes them.
+pub fn on_postgres(rows: &Rows) -> String {
+    rows.sql(&|_, text| format!("'{text}'"))
 }
 
 fn typed(rows: &Rows) -> Value {
@@ -101,7 +119,7 @@ async fn known_rows_in_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn known_rows_in_mariadb() {
     let rows = Rows::now();
-    let server = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let server = mariadb(&on_mariadb(&rows));
     let problems = "tmp_table_size should be at least 32MB; max_heap_table_size should be at least 32MB";
     let expected = json!({ "clusterStatus": "OFF", "logbin": "OFF", "problems": problems });
     assert_known(&server.url(), &rows, &expected).await;
@@ -110,7 +128,7 @@ async fn known_rows_in_mariadb() {
 #[tokio::test(flavor = "multi_thread")]
 async fn known_rows_in_postgresql() {
     let rows = Rows::now();
-    let server = postgres(&rows.sql(&|_, text| format!("'{text}'")));
+    let server = postgres(&on_postgres(&rows));
     let expected = json!({ "clusterStatus": "OFF", "logbin": "ON", "problems": "" });
     assert_known(&server.url(), &rows, &expected).await;
 }
@@ -140,7 +158,7 @@ async fn empty_tables_in_every_database() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_written() {
     let rows = Rows::now();
-    let server = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let server = mariadb(&on_mariadb(&rows));
     let writes = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN
         ('COM_INSERT', 'COM_UPDATE', 'COM_DELETE', 'COM_REPLACE', 'HANDLER_WRITE_ROWS')";
     let before = server.sql(writes);

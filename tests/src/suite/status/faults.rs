@@ -7,12 +7,12 @@ use tempfile::TempDir;
 
 use super::{
     Answer, Rows, Service,
-    databases::{mariadb, postgres},
+    databases::{mariadb, on_mariadb, on_postgres, postgres},
     run, sqlite,
 };
 
 /// Figures that go stale at once, so that every request asks the database.
-const RESTLESS: &str = "
+pub const RESTLESS: &str = "
     statement_timeout_seconds = 1
     [status.refresh]
     database_seconds = 1
@@ -23,7 +23,7 @@ const RESTLESS: &str = "
     sessions_seconds = 1
 ";
 
-async fn within_a_minute(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+pub async fn within_a_minute(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     for _ in 0..600 {
         if condition().await {
             return;
@@ -33,7 +33,7 @@ async fn within_a_minute(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     panic!("not within a minute: {what}");
 }
 
-fn assert_no_word_of_the_inside(answer: &Answer) {
+pub fn assert_no_word_of_the_inside(answer: &Answer) {
     for inside in ["do-not-print-me", "reader", "127.0.0.1:", "sqlx", "Connection refused", "os error"] {
         assert!(!answer.text.contains(inside), "{inside} in {}", answer.text);
     }
@@ -42,7 +42,7 @@ fn assert_no_word_of_the_inside(answer: &Answer) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_callers_cost_one_scan() {
     let rows = Rows::now();
-    let server = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let server = mariadb(&on_mariadb(&rows));
     let service = Service::start(&server.url(), "").await;
     let answers = join_all((0..100).map(|_| service.get("/status/"))).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
@@ -56,7 +56,7 @@ async fn a_hundred_callers_cost_one_scan() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_stops_is_bridged_and_then_told() {
     let rows = Rows::now();
-    let mut server = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let mut server = mariadb(&on_mariadb(&rows));
     let service = Service::start(&server.url(), &format!("max_stale_seconds = 8\n{RESTLESS}")).await;
     let before = service.data("").await;
     server.stop();
@@ -96,7 +96,7 @@ async fn a_database_that_stops_is_bridged_and_then_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_on_the_appointments_holds_up_their_figures_only() {
     let rows = Rows::now();
-    let server = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let server = mariadb(&on_mariadb(&rows));
     let held = server.hold("LOCK TABLES buerger WRITE");
     within_a_minute("the lock is held", async || {
         let sleeping = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(600)%'
@@ -122,7 +122,7 @@ async fn a_lock_on_the_appointments_holds_up_their_figures_only() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_falls_silent_is_given_up() {
     let rows = Rows::now();
-    let server = postgres(&rows.sql(&|_, text| format!("'{text}'")));
+    let server = postgres(&on_postgres(&rows));
     let service = Service::start(&server.url(), RESTLESS).await;
     service.data("").await;
     server.freeze();
@@ -147,7 +147,7 @@ async fn a_database_that_is_half_migrated_gives_what_it_has() {
     let database = sqlite(folder.path(), &rows.sql(&|_, text| format!("'{text}'"))).await;
     let file = folder.path().join("appointments.sqlite");
     run(&file, "ALTER TABLE buerger DROP COLUMN external_user_id; DROP TABLE mailqueue").await;
-    let mariadb = mariadb(&rows.sql(&|seconds, _| format!("FROM_UNIXTIME({seconds})")));
+    let mariadb = mariadb(&on_mariadb(&rows));
     mariadb.sql("ALTER TABLE buerger DROP COLUMN external_user_id; DROP TABLE mailqueue");
     for database in [database, mariadb.url()] {
         let service = Service::start(&database, "").await;
