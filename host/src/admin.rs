@@ -15,7 +15,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, middleware::map_response, routing::get};
+use axum::{
+    Router,
+    middleware::{from_fn, map_response},
+    routing::get,
+};
 use tokio::{runtime, sync::Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -30,6 +34,7 @@ use crate::{
         error, layers,
         lifecycle::Lifecycle,
         listen::{self, Bound, ListenError},
+        path,
         tls::{Certificates, TlsError},
     },
 };
@@ -204,7 +209,8 @@ fn router(mut sources: Sources, settings: &config::server::Admin) -> Router {
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::scrape))
         .with_state(sources)
-        .merge(operators.unwrap_or_default());
+        .merge(operators.unwrap_or_default())
+        .layer(from_fn(path::readable));
     error::with_fallbacks(router)
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(layers::forbid_sniffing))

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use axum::http::{HeaderValue, Uri};
 use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 
 use super::{captcha::Secret, reader::Reader};
@@ -52,6 +53,8 @@ pub struct Embedding {
     pub max_input_length: Option<usize>,
     /// Bearer keys; none: everybody may call.
     pub api_keys: Vec<Secret>,
+    /// Pages that may call from a browser; `*`: all; none: no page but the host's own.
+    pub cors_origins: Vec<HeaderValue>,
     /// Time for waiting and computing.
     pub request_timeout: Duration,
     /// Largest request body, bytes.
@@ -98,6 +101,11 @@ impl Embedding {
                 .default_text("the model's own")
                 .optional_integer(1..=1_000_000),
             api_keys: read_keys(r),
+            cors_origins: r
+                .key("cors_origins", "Origins of pages that may call from a browser (CORS); `*` for all")
+                .default_text("none")
+                .list("origins", origin)
+                .unwrap_or_default(),
             request_timeout: r
                 .key("request_timeout_seconds", "Time for waiting and computing")
                 .seconds(1..=86_400, REQUEST_TIMEOUT),
@@ -144,6 +152,21 @@ fn alias(text: &str) -> Result<(String, String), String> {
         }
         Some((key, alias)) => Ok((key.to_owned(), alias.to_owned())),
     }
+}
+
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let wrong = || format!("must be an origin such as https://www.example.org, or *, not `{text}`");
+    if text == "*" {
+        return Ok(HeaderValue::from_static("*"));
+    }
+    let uri: Uri = text.parse().map_err(|_| wrong())?;
+    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else { return Err(wrong()) };
+    // Browsers send an origin in lower case, without a path.
+    let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
+    if origin != text.trim_end_matches('/').to_ascii_lowercase() {
+        return Err(wrong());
+    }
+    HeaderValue::from_str(&origin).map_err(|_| wrong())
 }
 
 fn kernel(text: &str) -> Result<Kernel, String> {

@@ -4,7 +4,10 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{CONTENT_ENCODING, CONTENT_TYPE},
+    },
     response::{IntoResponse, Response},
 };
 use bytes::BytesMut;
@@ -38,6 +41,8 @@ pub enum BodyError {
     Invalid,
     /// It is not declared as JSON.
     UnsupportedMediaType,
+    /// It is compressed, or its text is not declared as UTF-8.
+    UnsupportedEncoding,
 }
 
 impl BodyError {
@@ -56,6 +61,11 @@ impl BodyError {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
                 "the content type must be application/json",
+            ),
+            Self::UnsupportedEncoding => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-encoding",
+                "the request body must be UTF-8 text without a content encoding",
             ),
         };
         HostError { status, code, message }
@@ -85,7 +95,33 @@ pub async fn read_json(headers: &HeaderMap, body: Body, limits: BodyLimits) -> R
     if !is_json(headers) {
         return Err(BodyError::UnsupportedMediaType);
     }
+    read_text(headers, body, limits).await
+}
+
+/// The bytes of a body that must not be declared as compressed, or as text in another encoding than UTF-8.
+///
+/// # Errors
+/// See [`BodyError`].
+pub async fn read_text(headers: &HeaderMap, body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
+    if !is_plain_utf8(headers) {
+        return Err(BodyError::UnsupportedEncoding);
+    }
     read(body, limits).await
+}
+
+fn is_plain_utf8(headers: &HeaderMap) -> bool {
+    let encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let plain =
+        encodings.map(HeaderValue::as_bytes).all(|encoding| encoding.eq_ignore_ascii_case(b"identity"));
+    let declared = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut charsets = declared.split(';').skip(1).filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    });
+    // ASCII is UTF-8 too.
+    plain
+        && charsets
+            .all(|name| ["utf-8", "utf8", "us-ascii"].iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
 /// Whether the body is declared, once, as `application/json` or `application/*+json`.
@@ -207,11 +243,33 @@ mod tests {
         assert!(!declared(&ambiguous));
     }
 
+    #[tokio::test]
+    async fn only_plain_utf8_is_read() {
+        let read = async |name, value: &'static str| {
+            let mut headers: HeaderMap =
+                [(CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+            headers.insert(name, HeaderValue::from_static(value));
+            read_json(&headers, Body::from("{}"), LIMITS).await
+        };
+        for charset in ["application/json; charset=UTF-8", "application/json;charset=\"utf-8\"; v=1"] {
+            assert_eq!(read(CONTENT_TYPE, charset).await.unwrap(), "{}");
+        }
+        assert_eq!(read(CONTENT_ENCODING, "identity").await.unwrap(), "{}");
+        for (name, value) in [
+            (CONTENT_TYPE, "application/json; charset=iso-8859-1"),
+            (CONTENT_TYPE, "application/json; charset=utf-16"),
+            (CONTENT_ENCODING, "gzip"),
+            (CONTENT_ENCODING, "identity, br"),
+        ] {
+            assert_eq!(read(name, value).await, Err(BodyError::UnsupportedEncoding), "{value}");
+        }
+    }
+
     #[test]
     fn each_error_has_its_status() {
         use BodyError::*;
-        let errors = [TooLarge, Timeout, Gone, Invalid, UnsupportedMediaType];
+        let errors = [TooLarge, Timeout, Gone, Invalid, UnsupportedMediaType, UnsupportedEncoding];
         let statuses = errors.map(|error| error.answer().status.as_u16());
-        assert_eq!(statuses, [413, 408, 400, 400, 415]);
+        assert_eq!(statuses, [413, 408, 400, 400, 415, 415]);
     }
 }

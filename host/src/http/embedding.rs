@@ -2,6 +2,7 @@
 //! metrics and documentation.
 
 mod auth;
+mod cors;
 mod docs;
 pub mod error;
 mod floats;
@@ -15,13 +16,15 @@ mod tei;
 use std::sync::Arc;
 
 use axum::{
-    Router, middleware,
+    Router,
+    http::HeaderValue,
+    middleware,
     routing::{get, post},
 };
 
 use crate::{
     config::{embedding::Embedding, server::Server},
-    http::body::BodyLimits,
+    http::{body::BodyLimits, path},
     inference::ServedModel,
     keys::ApiKeys,
     services::embedding::EmbeddingService,
@@ -40,6 +43,8 @@ pub struct EmbeddingState {
     pub body_limits: BodyLimits,
     /// `owned_by` of every model.
     pub model_owner: String,
+    /// Pages that may call from a browser; `*`: all.
+    pub cors_origins: Vec<HeaderValue>,
     /// Where calls are counted.
     pub metrics: Arc<Metrics>,
 }
@@ -57,6 +62,7 @@ impl EmbeddingState {
             keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
             body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
             model_owner: settings.model_owner.clone(),
+            cors_origins: settings.cors_origins.clone(),
             metrics,
         }
     }
@@ -103,8 +109,8 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/metrics", get(observe::metrics))
         .route("/docs", get(docs::page))
         .route("/openapi.json", get(openapi::document));
-    guarded
-        .merge(public)
+    let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
+    cors::around(routes, &state.cors_origins)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }

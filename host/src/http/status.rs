@@ -85,11 +85,15 @@ pub fn router(state: StatusState) -> Router {
         .route("/status/metrics/", get(metrics::metrics))
         .route("/healthcheck", get(health::healthcheck))
         .route("/healthcheck/", get(health::healthcheck))
-        .route("/status/{*rest}", any(unknown))
-        .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), finish))
-        .with_state(Arc::clone(&state));
-    if state.base.is_empty() { routes } else { Router::new().nest(&state.base, routes) }
+        .method_not_allowed_fallback(wrong_method);
+    // Without a base path the rest belongs to the whole host.
+    let routes = match state.base.as_str() {
+        "" => routes.route("/status/{*rest}", any(unknown)),
+        base => Router::new()
+            .nest(base, routes.route("/", any(unknown)).route("/{*rest}", any(unknown)))
+            .route(&format!("{base}/"), any(unknown)),
+    };
+    routes.layer(middleware::from_fn_with_state(Arc::clone(&state), finish)).with_state(state)
 }
 
 async fn unknown() -> ApiError {

@@ -2,6 +2,8 @@
 
 mod auth;
 mod error;
+mod observe;
+mod openapi;
 mod request;
 mod triage;
 
@@ -11,7 +13,7 @@ use axum::{
     Json, Router,
     extract::State,
     middleware,
-    routing::{get, post},
+    routing::{any, get, post},
 };
 use serde_json::{Value, json};
 
@@ -20,12 +22,20 @@ use crate::{
     http::body::BodyLimits,
     keys::ApiKeys,
     services::triage::TriageService,
+    telemetry::Metrics,
 };
 
 use self::error::ApiError;
 
 /// The service's name in logs.
 pub const SERVICE: &str = "tickets";
+
+const TRIAGE: &str = "/api/v1/triage";
+const ANSWER: &str = "/api/v1/answer";
+const HEALTH: &str = "/api/v1/health";
+const PROMPT_VERSIONS: &str = "/api/v1/prompt_versions";
+/// What is none of these.
+const REST: &str = "/api/v1/{*rest}";
 
 /// What the routes work with.
 #[derive(Debug)]
@@ -36,15 +46,18 @@ pub struct TicketState {
     pub keys: ApiKeys,
     /// What a request body may cost.
     pub body_limits: BodyLimits,
+    /// Where requests are counted.
+    pub metrics: Arc<Metrics>,
 }
 
 impl TicketState {
     /// A state as configured.
-    pub fn new(triage: TriageService, settings: &Tickets, server: &Server) -> Self {
+    pub fn new(triage: TriageService, settings: &Tickets, server: &Server, metrics: Arc<Metrics>) -> Self {
         Self {
             triage,
             keys: ApiKeys::new(settings.api_key.iter().map(|key| key.expose())),
             body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            metrics,
         }
     }
 }
@@ -52,16 +65,19 @@ impl TicketState {
 /// All routes; other paths are left to whoever merges or nests this router.
 pub fn router(state: Arc<TicketState>) -> Router {
     let guarded = Router::new()
-        .route("/api/v1/triage", post(triage::triage))
-        .route("/api/v1/answer", post(answer))
+        .route(TRIAGE, post(triage::triage))
+        .route(ANSWER, post(answer))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
     let public = Router::new()
-        .route("/api/v1/health", get(health))
-        .route("/api/v1/prompt_versions", get(triage::prompt_versions));
+        .route(HEALTH, get(health))
+        .route(PROMPT_VERSIONS, get(triage::prompt_versions))
+        .route("/api/openapi.json", get(openapi::document))
+        .route("/api/docs", get(openapi::page))
+        .route(REST, any(async || ApiError::NOT_FOUND));
     guarded
         .merge(public)
         .method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED)
-        .layer(middleware::from_fn(error::attribute))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }
 

@@ -150,6 +150,22 @@ families! {
     EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
         "Texts waiting for an inference thread.";
 
+    TICKET_REQUESTS: Kind::Counter, "zammad_ai_http_requests_total" ["method", "path", "status"] "",
+        "Requests to the ticket service, by route.";
+    TICKET_REQUEST_TIME: Kind::Histogram(TIMES), "zammad_ai_http_request_duration_seconds"
+        ["method", "path", "status"] "seconds",
+        "Time to answer a request to the ticket service.";
+    TRIAGE_TIME: Kind::Histogram(TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
+        "Time to sort a ticket.";
+    TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
+        "Tickets being sorted.";
+    ANSWER_TIME: Kind::Histogram(TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
+        "Time to answer a ticket.";
+    ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
+        "Tickets being answered.";
+    TICKET_STATUS: Kind::Gauge, "zammad_ai_status" ["zammad_ai_status"] "",
+        "1 for what the ticket service is doing.";
+
     POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
         "Open database connections.";
     POOL_ACTIVE: Kind::Gauge, "hikaricp_connections_active" ["pool"] "",

@@ -7,6 +7,7 @@ mod inference;
 mod pool;
 mod process;
 mod slot;
+mod tickets;
 
 use std::{
     fmt,
@@ -29,6 +30,7 @@ pub use inference::{RefusedInference, SlotInference};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use slot::SlotMetrics;
+pub use tickets::{Run, Running, TicketRequest, Tickets};
 
 use self::{inference::InferenceFamilies, pool::Pools, process::Process, slot::Families};
 
@@ -84,6 +86,8 @@ pub struct Metrics {
     pub captcha: Captcha,
     /// The embedding service.
     pub embedding: Embedding,
+    /// The ticket service.
+    pub tickets: Tickets,
 }
 
 impl fmt::Debug for Metrics {
@@ -118,6 +122,7 @@ impl Metrics {
             http: Http::register(&registry)?,
             captcha: Captcha::register(&registry)?,
             embedding: Embedding::register(&registry)?,
+            tickets: Tickets::register(&registry)?,
             registry,
         })
     }

@@ -21,6 +21,7 @@ mod server;
 mod solve;
 mod start;
 mod status;
+mod tickets;
 
 use options::{Mode, Options};
 use report::Report;
@@ -32,12 +33,14 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 11] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
     ("status", status::measure),
+    ("tickets-accuracy", tickets::accuracy::measure),
+    ("tickets-http", tickets::http::measure),
     ("embedding-engine", embedding::engine::measure),
     ("embedding-http", embedding::http::measure),
     ("embedding-static", embedding::static_models::measure),

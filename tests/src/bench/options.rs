@@ -13,6 +13,9 @@ Measures, all when none is named:
   captcha    challenges and verifications beside a Node server with altcha-lib
   start      time to ready, memory and size of the real binary
   status     a full collection beside the replaced server's statements, and answers from memory
+  tickets    the ticket service, which is all of:
+    tickets-accuracy  trained and asked on public data beside a linear support vector machine
+    tickets-http      decisions through HTTP beside the embedding of the same text
   embedding  the embedding service, which is all of:
     embedding-engine  an encoder in a process beside ONNX Runtime
     embedding-http    an encoder through HTTP beside ONNX Runtime behind a minimal server

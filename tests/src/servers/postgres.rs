@@ -160,7 +160,8 @@ impl Postgres {
 
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.programs.join(name));
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        // The client looks for certificates at home, which is not its user's.
+        command.current_dir(self.folder.path()).env("HOME", self.folder.path()).stdin(Stdio::null());
         if let Some(owner) = self.owner {
             command.uid(owner.uid).gid(owner.gid);
         }

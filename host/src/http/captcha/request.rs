@@ -62,7 +62,7 @@ impl FromRequest<Arc<CaptchaState>> for AnyText {
             let message = "the content type must be application/json or application/x-www-form-urlencoded";
             ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", message)
         })?;
-        let text = utf8(body::read(body, state.body_limits).await?)?;
+        let text = utf8(body::read_text(&parts.headers, body, state.body_limits).await?)?;
         Ok(Self { format, text })
     }
 }

@@ -96,7 +96,7 @@ impl From<BodyError> for ApiError {
             BodyError::Gone | BodyError::Invalid => "invalid_request",
             BodyError::TooLarge => "payload_too_large",
             BodyError::Timeout => "request_timeout",
-            BodyError::UnsupportedMediaType => "unsupported_media_type",
+            BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => "unsupported_media_type",
         };
         Self::new(answer.status, code, answer.message)
     }

@@ -6,6 +6,7 @@ use axum::{Json, extract::State};
 use serde_json::{Map, Value, json};
 
 use super::EmbeddingState;
+use crate::http::openapi::{self, answers, object, public, reference};
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
@@ -14,26 +15,9 @@ pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
 
 /// The document; `guarded` when calls need a key.
 pub fn describe(guarded: bool) -> Value {
-    let mut document = json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Bulkhead embedding service",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": "Text embeddings in the shapes of text-embeddings-inference and of OpenAI.",
-            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
-        },
-        "servers": [{ "url": "/" }],
-        "paths": paths(),
-        "components": { "schemas": schemas(), "responses": responses() },
-    });
-    if guarded && let Some(document) = document.as_object_mut() {
-        document.insert("security".to_owned(), json!([{ "key": [] }]));
-        if let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
-            let scheme = json!({ "key": { "type": "http", "scheme": "bearer" } });
-            components.insert("securitySchemes".to_owned(), scheme);
-        }
-    }
-    document
+    let about = "Text embeddings in the shapes of text-embeddings-inference and of OpenAI.";
+    let document = openapi::document("Bulkhead embedding service", about, paths(), schemas(), responses());
+    if guarded { openapi::guarded(document) } else { document }
 }
 
 const EMBED_ERRORS: [&str; 9] = ["400", "401", "404", "408", "413", "415", "429", "500", "503"];
@@ -86,14 +70,9 @@ fn paths() -> Value {
         ("/docs", "This description as a page", "text/html"),
         ("/openapi.json", "This description", "application/json"),
     ] {
-        let ok = json!({ "description": "OK", "content": { media: {} } });
-        add(path, "get", public(json!({ "summary": what, "responses": { "200": ok } })));
+        add(path, "get", openapi::page(what, media));
     }
     Value::Object(paths)
-}
-
-fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
 fn parameter(name: &str, description: &str) -> Value {
@@ -103,30 +82,12 @@ fn parameter(name: &str, description: &str) -> Value {
     })
 }
 
-fn public(mut operation: Value) -> Value {
-    if let Some(operation) = operation.as_object_mut() {
-        operation.insert("security".to_owned(), json!([]));
-    }
-    operation
-}
-
-fn answers(schema: &str, errors: &[&str]) -> Map<String, Value> {
-    let content = json!({ "application/json": { "schema": reference(schema) } });
-    let mut responses = Map::new();
-    responses.insert("200".to_owned(), json!({ "description": "OK", "content": content }));
-    for status in errors {
-        let response = json!({ "$ref": format!("#/components/responses/{status}") });
-        responses.insert((*status).to_owned(), response);
-    }
-    responses
-}
-
 fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]) -> Value {
     let segment = parameter("model_id", "A model's alias, else the last segment of its id");
     json!({
         "summary": summary,
         "parameters": if named { vec![segment] } else { Vec::new() },
-        "requestBody": { "required": true, "content": { "application/json": { "schema": reference(body) } } },
+        "requestBody": openapi::body(body),
         "responses": answers(answer, errors),
     })
 }
@@ -136,22 +97,17 @@ fn getting(summary: &str, answer: &str, parameters: &[Value], errors: &[&str]) -
 }
 
 fn responses() -> Value {
-    let described = [
-        ("400", "The request is not what it should be: invalid_request, model_not_found"),
-        ("401", "No key, or none that is accepted: unauthorized"),
-        ("404", "No model of this name: not_found"),
-        ("408", "The body did not arrive in time"),
-        ("413", "The body is too large"),
-        ("415", "The body is not declared as JSON"),
-        ("429", "Too many texts wait, see Retry-After: rate_limited"),
-        ("500", "Inference failed: internal_error"),
-        ("503", "The model is not loaded, or the request took too long: service_unavailable"),
-    ];
-    let described = described.into_iter().map(|(status, description)| {
-        let content = json!({ "application/json": { "schema": reference("Error") } });
-        (status.to_owned(), json!({ "description": description, "content": content }))
-    });
-    Value::Object(described.collect())
+    openapi::responses(&[
+        ("400", "The request is not what it should be: invalid_request, model_not_found", "Error"),
+        ("401", "No key, or none that is accepted: unauthorized", "Error"),
+        ("404", "No model of this name: not_found", "Error"),
+        ("408", "The body did not arrive in time", "Error"),
+        ("413", "The body is too large", "Error"),
+        ("415", "The body is not declared as JSON", "Error"),
+        ("429", "Too many texts wait, see Retry-After: rate_limited", "Error"),
+        ("500", "Inference failed: internal_error", "Error"),
+        ("503", "The model is not loaded, or the request took too long: service_unavailable", "Error"),
+    ])
 }
 
 fn schemas() -> Value {
@@ -234,41 +190,15 @@ fn schemas() -> Value {
     })
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 
-    fn references(value: &Value, found: &mut Vec<String>) {
-        match value {
-            Value::Object(members) => {
-                for (name, member) in members {
-                    match member.as_str() {
-                        Some(target) if name == "$ref" => found.push(target.to_owned()),
-                        _ => references(member, found),
-                    }
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
-            _ => {}
-        }
-    }
-
     #[test]
     fn every_reference_leads_somewhere() {
-        let document = describe(true);
-        let mut found = Vec::new();
-        references(&document, &mut found);
-        assert!(found.len() > 20);
-        for target in found {
-            let path = target.strip_prefix('#').unwrap();
-            assert!(document.pointer(path).is_some(), "{target}");
-        }
+        assert_eq!(openapi::dangling(&describe(true)), Vec::<String>::new());
     }
 
     #[test]

@@ -5,9 +5,7 @@ use std::borrow::Cow;
 
 use axum::{
     Json,
-    extract::Request,
     http::{HeaderValue, StatusCode, header},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
@@ -54,6 +52,9 @@ impl ApiError {
     /// 401.
     pub const UNAUTHORIZED: Self =
         Self { status: StatusCode::UNAUTHORIZED, detail: Detail::Text("Unauthorized"), retry_after: None };
+    /// 404.
+    pub const NOT_FOUND: Self =
+        Self { status: StatusCode::NOT_FOUND, detail: Detail::Text("Not Found"), retry_after: None };
     /// 405.
     pub const METHOD_NOT_ALLOWED: Self = Self {
         status: StatusCode::METHOD_NOT_ALLOWED,
@@ -132,7 +133,7 @@ impl From<BodyError> for ApiError {
         match error {
             BodyError::TooLarge => Self::typed(answer.status, "InputTooLongError", answer.message, false),
             BodyError::Timeout => Self::typed(answer.status, "RequestTimeoutError", answer.message, true),
-            BodyError::UnsupportedMediaType => {
+            BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => {
                 Self::typed(answer.status, "UnsupportedMediaTypeError", answer.message, false)
             }
             BodyError::Gone | BodyError::Invalid => {
@@ -170,14 +171,4 @@ impl From<TriageError> for ApiError {
             }
         }
     }
-}
-
-/// Middleware: names the service of every answer, for the log.
-pub async fn attribute(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let extensions = response.extensions_mut();
-    if extensions.get::<Served>().is_none() {
-        extensions.insert(Served { service: SERVICE, error: None });
-    }
-    response
 }

@@ -90,3 +90,35 @@ async fn the_key_guards_embedding_only() {
     assert_eq!(answer.status, 200, "{}", answer.text);
     service.stop().await;
 }
+
+async fn preflight(service: &Service, origin: &str) -> Answer {
+    let request = service.host.client().request(reqwest::Method::OPTIONS, service.host.url("/embed"));
+    let request = request
+        .header("origin", origin)
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "authorization,content-type");
+    service.send(request).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listed_pages_may_call_and_no_others() {
+    let page = "https://search.example.org";
+    let config = format!("api_keys = [\"one\"]\ncors_origins = [\"{page}\"]\n");
+    let service = Service::start(&config).await;
+    let allowed = preflight(&service, page).await;
+    assert_eq!(allowed.status, 200, "a browser sends no key with it");
+    assert_eq!(allowed.header("access-control-allow-origin"), Some(page));
+    assert!(allowed.header("access-control-allow-headers").unwrap().contains("authorization"));
+    let stranger = preflight(&service, "https://search.example.org.evil").await;
+    assert_eq!(stranger.header("access-control-allow-origin"), None);
+    let request = service.host.client().post(service.host.url("/embed")).header("origin", page);
+    let answer = service.send(request.json(&json!({ "inputs": "hello" }))).await;
+    answer.assert_error(401, "unauthorized");
+    assert_eq!(answer.header("access-control-allow-origin"), Some(page), "the page reads the refusal");
+    assert_eq!(answer.header("access-control-allow-credentials"), None);
+    service.stop().await;
+    let closed = Service::start("").await;
+    let answer = preflight(&closed, page).await;
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (405, None));
+    closed.stop().await;
+}

@@ -87,7 +87,15 @@ async fn other_statuses_have_the_same_shape() {
     }
     let answer = service.post("/info", &json!({})).await;
     answer.assert_error(405, "method_not_allowed");
-    for path in ["/nothing", "/v1", "/embed/", "/tei/first/nothing"] {
+    for path in [
+        "/nothing",
+        "/v1",
+        "/embed/",
+        "/tei/first/nothing",
+        "/v1/models/%ff",
+        "/tei/%ff/info",
+        "/tei/%c3%28/info",
+    ] {
         service.get(path).await.assert_error(404, "not_found");
     }
     service.stop().await;
@@ -99,6 +107,25 @@ async fn json_is_told_by_its_suffix_too() {
     for kind in ["application/json; charset=utf-8", "application/vnd.api+json"] {
         let request = service.host.client().post(service.host.url("/embed")).header("content-type", kind);
         assert_eq!(service.send(request.body(r#"{"inputs":"hello"}"#)).await.status, 200, "{kind}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_in_another_encoding_is_refused_as_such() {
+    let service = Service::start("").await;
+    for (name, value) in [
+        ("content-encoding", "gzip"),
+        ("content-encoding", "br"),
+        ("content-type", "application/json; charset=iso-8859-1"),
+    ] {
+        let mut headers = reqwest::header::HeaderMap::new();
+        headers.insert("content-type", "application/json".parse().unwrap());
+        headers.insert(name, value.parse().unwrap());
+        let request = service.host.client().post(service.host.url("/embed")).headers(headers);
+        let answer = service.send(request.body(r#"{"inputs":"hello"}"#)).await;
+        let message = answer.assert_error(415, "unsupported_media_type");
+        assert!(message.contains("UTF-8 text without a content encoding"), "{message}");
     }
     service.stop().await;
 }

@@ -60,6 +60,7 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
         ("/v1/slots/answer", 404),
         ("/v1/slots/captcha/logs?limit=0", 400),
         ("/v1/slots/captcha/logs?lines=1", 400),
+        ("/v1/slots/%ff", 404),
         ("/v1/nothing", 404),
     ] {
         let (got, error) = operator.get(path).await;

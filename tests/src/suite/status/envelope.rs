@@ -78,7 +78,9 @@ async fn every_answer_carries_the_security_headers() {
 async fn unknown_paths_and_wrong_methods_have_the_envelope() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
-    service.get("/status/locktimeout/").await.assert_refusal(404, None);
+    for path in ["/status/locktimeout/", "/status/%ff", "/appointment/1/", "/"] {
+        service.get(path).await.assert_refusal(404, None);
+    }
     let url = service.host.url(&format!("{BASE}/status/"));
     let response = service.host.client().post(url).header(TOKENED.0, TOKENED.1).send().await.unwrap();
     assert_eq!(response.status(), 405);

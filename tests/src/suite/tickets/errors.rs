@@ -102,3 +102,20 @@ async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
     let error = TestHost::builder().config("[tickets]\napi_key = \"short\"").try_start().await.err().unwrap();
     assert!(error.contains("at least 32 characters"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_paths_and_encodings_have_the_services_shape() {
+    let service = Service::start("").await;
+    for path in ["/api/v1/nothing", "/api/v1/triage/", "/api/v1/%ff"] {
+        let answer = service.get(path).await;
+        assert_eq!((answer.status, answer.json()), (404, json!({ "detail": "Not Found" })), "{path}");
+    }
+    let request = service.host.client().post(service.host.url("/api/v1/triage"));
+    let request = request.header("content-encoding", "gzip").json(&json!({ "text": "ahoy" }));
+    let answer = service.send(request).await;
+    assert_eq!(
+        (answer.status, &answer.json()["detail"]["error"]),
+        (415, &json!("UnsupportedMediaTypeError"))
+    );
+    service.stop().await;
+}

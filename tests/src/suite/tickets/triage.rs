@@ -130,3 +130,48 @@ async fn without_a_head_one_is_trained_from_the_examples() {
     assert_eq!(std::fs::read_dir(kept).unwrap().count(), 1);
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_describes_itself() {
+    let service = Service::start("").await;
+    let document = service.get("/api/openapi.json").await.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    for path in ["/api/v1/triage", "/api/v1/answer", "/api/v1/health", "/api/v1/prompt_versions"] {
+        assert!(document["paths"].get(path).is_some(), "{path}");
+    }
+    // What it says of a decision is true of one.
+    let triage = service.triage(&json!({ "text": "ahoy mate" })).await.json();
+    let described = &document["components"]["schemas"]["TriageOutput"];
+    let mut schema = described.clone();
+    schema["components"] = document["components"].clone();
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler.add_resource("file:///triage.json", schema).unwrap();
+    let index = compiler.compile("file:///triage.json", &mut schemas).unwrap();
+    schemas.validate(&triage, index).unwrap_or_else(|error| panic!("{error:#}\n{triage:#}"));
+    let page = service.get("/api/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(page.text.contains("<code>/api/v1/triage</code>"));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboards_of_the_replaced_service_find_their_series() {
+    let service = Service::start("").await;
+    service.decision("ahoy mate").await;
+    service.get("/api/v1/nothing").await;
+    let metrics = service.host.metrics().await;
+    for (series, value) in [
+        ("http_requests_total{method=\"POST\",path=\"/api/v1/triage\",status=\"200\"}", 1.0),
+        ("http_requests_total{method=\"GET\",path=\"unmatched\",status=\"404\"}", 1.0),
+        ("http_request_duration_seconds_count{method=\"POST\",path=\"/api/v1/triage\",status=\"200\"}", 1.0),
+        ("triage_run_duration_seconds_count{outcome=\"success\"}", 1.0),
+        ("triage_runs_in_progress", 0.0),
+        ("answer_runs_in_progress", 0.0),
+        ("status{zammad_ai_status=\"ready\"}", 1.0),
+        ("status{zammad_ai_status=\"active\"}", 0.0),
+    ] {
+        assert_eq!(metrics.get(&format!("zammad_ai_{series}")), Some(&value), "{series} in {metrics:#?}");
+    }
+    service.stop().await;
+}

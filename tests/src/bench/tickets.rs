@@ -1,0 +1,4 @@
+//! The ticket service: what a decision costs beside its embedding, and what it is worth.
+
+pub mod accuracy;
+pub mod http;
