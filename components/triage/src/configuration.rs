@@ -9,9 +9,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::extract::pattern::{Pattern, PatternSettings};
 use crate::preparser::PreparserSettings;
 use crate::rules::Rule;
+use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
 pub use note::NotePlaceholder;
 

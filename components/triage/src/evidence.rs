@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::features::{FeatureSettings, Row, words::words};
+use bulkhead_ticket_text::words::words;
+
+use crate::features::{FeatureSettings, Row};
 
 /// Words that are told at most.
 const MOST_WORDS: usize = 4;

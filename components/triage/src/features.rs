@@ -6,11 +6,10 @@
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
 
-use words::words;
+use bulkhead_ticket_text::words::words;
 
 /// What the features are; raised when the same settings would give other features than before.
 pub const FEATURES_VERSION: u32 = 1;

@@ -2,19 +2,16 @@
 //!
 //! Everything here is plain Rust that knows no WIT and is tested natively.
 
-pub mod clean;
 pub mod configuration;
 pub mod decision;
 pub mod evidence;
-pub mod extract;
 pub mod features;
 #[cfg(target_family = "wasm")]
 mod guest;
-pub mod language;
 pub mod preparser;
 pub mod prompts;
 pub mod reasoning;
+pub mod request;
 pub mod rules;
 pub mod self_test;
 pub mod triage;
-pub mod window;

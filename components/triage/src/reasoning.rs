@@ -7,7 +7,7 @@ mod tests;
 
 use crate::decision::{Decision, Refusal};
 use crate::evidence::Evidence;
-use crate::language::Language;
+use bulkhead_ticket_text::language::Language;
 
 /// Characters of an example that are quoted.
 const LONGEST_QUOTE: usize = 80;

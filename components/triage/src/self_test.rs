@@ -1,9 +1,9 @@
 //! Checks that the component works where it stands.
 
 use crate::configuration::Configuration;
-use crate::extract::date::Date;
 use crate::features::{FeatureSettings, Row};
 use crate::triage::{Head, Host, triage};
+use bulkhead_ticket_text::extract::date::Date;
 
 /// Two categories and a rule.
 const CONFIGURATION: &str = r#"{

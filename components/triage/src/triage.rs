@@ -5,16 +5,19 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::clean::clean;
+use bulkhead_ticket_text::clean::{self, clean};
+use bulkhead_ticket_text::extract::date::Date;
+use bulkhead_ticket_text::extract::{self, Value};
+use bulkhead_ticket_text::language;
+use bulkhead_ticket_text::window::window;
+
 use crate::configuration::{Action, Category, Configuration};
 use crate::decision::{Candidate, Decision, Refusal, decide};
 use crate::evidence::{Evidence, evidence};
-use crate::extract::{self, Value, date::Date, request};
 use crate::features::{FeatureSettings, Row};
-use crate::language;
 use crate::reasoning::reasoning;
+use crate::request;
 use crate::rules::action_name;
-use crate::window::window;
 
 /// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
 /// and threads, and reading it would take longer than a call may.
@@ -93,7 +96,7 @@ pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Re
     // What speaks for the best category says as much about why it was not enough.
     let evidence = chosen.map_or_else(Evidence::default, |chosen| evidence(&own, &chosen.examples));
     let today = host.today();
-    let plain = crate::clean::plain(&read);
+    let plain = clean::plain(&read);
     let name = action_name(configuration, &category.name, &request::facts(&plain, today));
     let action = configuration.action(name).ok_or("the configuration has no action for none")?.clone();
     let reasoning = reasoning(&decision, &evidence, language::german_or_english(&own));

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use bulkhead_inference::head::{Csr, Head};
 use bulkhead_inference::model::{EmbedOptions, Model, Scratch};
-use bulkhead_triage::clean::clean;
+use bulkhead_ticket_text::clean::clean;
+use bulkhead_ticket_text::window::window;
 use bulkhead_triage::configuration::Configuration;
 use bulkhead_triage::features::{FeatureSettings, Row};
-use bulkhead_triage::window::window;
 
 use crate::artefact::{self, Origin};
 use crate::dataset::Dataset;

@@ -46,7 +46,7 @@ pub fn build() -> Outcome {
     Ok(())
 }
 
-/// Every folder under `components/` that has a `Cargo.toml`.
+/// Every folder under `components/` whose crate is a component; the others are built into those.
 fn sources() -> Outcome<Vec<Source>> {
     let mut sources = Vec::new();
     for folder in files::entries(&places::workspace().join("components")) {
@@ -55,7 +55,9 @@ fn sources() -> Outcome<Vec<Source>> {
             let names = manifest::names(&files::read(&manifest)?)
                 .ok_or_else(|| format!("{} names no package", manifest.display()))?;
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            sources.push(Source { name, names });
+            if names.component {
+                sources.push(Source { name, names });
+            }
         }
     }
     Ok(sources)

@@ -1,21 +1,25 @@
-//! The two names in a component's `Cargo.toml` that decide what to build and what comes out.
+//! What in a component's `Cargo.toml` decides what to build and what comes out.
 
-/// A crate's names.
+/// What a crate is called, and what it is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Names {
     /// The package, as `cargo build -p` takes it.
     pub package: String,
     /// The library, as cargo names its file.
     pub library: String,
+    /// Whether a component is built from it (`cdylib`), or only other crates.
+    pub component: bool,
 }
 
 /// Reads the names; `None` when there is no `[package]` with a `name`.
 pub fn names(manifest: &str) -> Option<Names> {
     let mut section = "";
-    let (mut package, mut library) = (None, None);
+    let (mut package, mut library, mut component) = (None, None, false);
     for line in manifest.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
             section = header.split(']').next().unwrap_or_default().trim();
+        } else if section == "lib" && line.starts_with("crate-type") {
+            component = line.contains("\"cdylib\"");
         } else if let Some(name) = value_of("name", line) {
             match section {
                 "package" => package = Some(name),
@@ -26,7 +30,7 @@ pub fn names(manifest: &str) -> Option<Names> {
     }
     let package = package?.to_owned();
     let library = library.map_or_else(|| package.replace('-', "_"), str::to_owned);
-    Some(Names { package, library })
+    Some(Names { package, library, component })
 }
 
 fn value_of<'a>(key: &str, line: &'a str) -> Option<&'a str> {
@@ -53,6 +57,17 @@ mod tests {
     fn a_library_may_have_its_own_name() {
         let manifest = "[package]\nname=\"a-b\"\n\n[lib]\nname = \"c\"\n[[bin]]\nname = \"d\"\n";
         assert_eq!(read(manifest), Some(("a-b".into(), "c".into())));
+    }
+
+    #[test]
+    fn a_component_is_a_cdylib() {
+        let component = |manifest: &str| names(manifest).map(|names| names.component);
+        assert_eq!(
+            component("[package]\nname = \"a\"\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n"),
+            Some(true)
+        );
+        assert_eq!(component("[package]\nname = \"a\"\n[lib]\ncrate-type = [\"rlib\"]\n"), Some(false));
+        assert_eq!(component("[package]\nname = \"cdylib\"\n"), Some(false));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, note};
-use crate::extract::pattern::Pattern;
 use crate::rules::Rule;
+use bulkhead_ticket_text::extract::pattern::Pattern;
 
 pub(super) fn check(settings: Settings) -> Result<Configuration, Invalid> {
     let mut violations = Vec::new();

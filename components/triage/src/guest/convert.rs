@@ -3,8 +3,8 @@
 use super::wit;
 use crate::configuration::{Action, ActionType};
 use crate::decision::Candidate;
-use crate::extract::Value;
 use crate::triage::Triage;
+use bulkhead_ticket_text::extract::Value;
 
 impl From<Action> for wit::Action {
     fn from(action: Action) -> Self {

@@ -5,9 +5,9 @@ use super::bindings::wasi::nn::errors::Error;
 use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
 use super::wit;
-use crate::extract::date::Date;
 use crate::features::{Row, Rows};
 use crate::triage::{Head, Host};
+use bulkhead_ticket_text::extract::date::Date;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

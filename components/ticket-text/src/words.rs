@@ -2,7 +2,7 @@
 
 /// The words of `text` in lower case: runs of letters and digits. Every digit is written `0`, so that
 /// numbers of one shape (years, postcodes, references) are one word.
-pub(crate) fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for character in text.chars() {

@@ -53,7 +53,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// Dates and the bytes of `text` they stand in. A date without a year is the one nearest to `today`; days before
 /// months, as everywhere but in the United States.
-pub(super) fn find(text: &str, today: Date) -> Vec<(Range<usize>, Date)> {
+pub fn find(text: &str, today: Date) -> Vec<(Range<usize>, Date)> {
     let mut found: Vec<(Range<usize>, Date)> = Vec::new();
     for captures in FORMS.iter().flat_map(|form| form.captures_iter(text)) {
         let Some(range) = captures.get(0).map(|whole| whole.range()) else { continue };

@@ -63,7 +63,7 @@ pub fn detect(text: &str) -> Option<&'static str> {
 /// where nothing does.
 pub fn german_or_english(text: &str) -> Language {
     let (mut german, mut english) = (0, 0);
-    for word in crate::features::words::words(text) {
+    for word in crate::words::words(text) {
         german += usize::from(GERMAN.contains(&word.as_str()));
         english += usize::from(ENGLISH.contains(&word.as_str()));
     }

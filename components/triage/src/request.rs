@@ -1,12 +1,16 @@
 //! When the request that a ticket is about was made, and its number.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Kind, date, find};
+use bulkhead_ticket_text::extract::date::{self, Date};
+use bulkhead_ticket_text::extract::{Kind, find};
+
 use crate::rules::conditions::Facts;
-use date::Date;
 
 /// Words of a sentence that tells of a request.
 const REQUEST: [&str; 30] = [

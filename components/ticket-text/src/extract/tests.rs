@@ -4,7 +4,6 @@ use time::Month;
 
 use super::pattern::{PatternSettings, PatternType};
 use super::*;
-use crate::rules::conditions::Facts;
 
 fn today() -> Date {
     Date::from_calendar_date(2026, Month::November, 28).unwrap()
@@ -158,32 +157,4 @@ fn patterns_that_cannot_be_used_are_refused() {
     assert_eq!(refused(" ", "x"), "has a blank name");
     assert_eq!(refused("a", "("), "does not compile: unclosed group");
     assert!(refused("a", "(?:(?:a{1000}){1000}){1000}").contains("limit"));
-}
-
-fn facts(text: &str) -> Facts {
-    request::facts(text, today())
-}
-
-#[test]
-fn days_since_the_request_come_from_its_sentence() {
-    for (text, days) in [
-        ("Ich habe am 18.11.2026 Wohngeld beantragt.", Some(10)),
-        ("Mein Antrag liegt seit elf Wochen bei Ihnen.", Some(77)),
-        ("Ich habe vor 3 Wochen alles abgegeben. Heute ist der 27.11.2026.", Some(21)),
-        ("I applied six weeks ago. Reference FE-2026-1184.", Some(42)),
-        ("I have been waiting for over two months.", Some(60)),
-        ("Am 3. November habe ich den Antrag gestellt.", Some(25)),
-        ("Der Antrag ist vor einigen Wochen raus.", None),
-        ("Ich bin am 18.11.2026 umgezogen. Wie stelle ich einen Antrag?", None),
-        ("Ich möchte zum 1.12.2026 einen Antrag stellen.", None),
-        ("", None),
-    ] {
-        assert_eq!(facts(text).days_since_request, days, "{text}");
-    }
-}
-
-#[test]
-fn the_processing_id_is_the_first_file_number() {
-    assert_eq!(facts("Vorgang 88231, früher Az. 1234").processing_id.as_deref(), Some("88231"));
-    assert_eq!(facts("Ticket#20261184").processing_id, None);
 }

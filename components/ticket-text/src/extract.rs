@@ -7,7 +7,6 @@ mod number;
 pub mod pattern;
 mod phone;
 mod plate;
-pub mod request;
 #[cfg(test)]
 mod tests;
 
