@@ -272,6 +272,7 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
             roster: Arc::clone(&parts.roster),
             runtime: Handle::current(),
             component_bytes: parts.config.sandbox.component_bytes,
+            metrics: Arc::clone(&parts.metrics),
         }),
     }
 }

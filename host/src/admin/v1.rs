@@ -6,6 +6,7 @@ mod changes;
 mod error;
 mod openapi;
 mod slots;
+mod statistics;
 mod upload;
 
 use std::{sync::Arc, time::Duration};
@@ -20,11 +21,12 @@ use axum::{
 };
 use tokio::{runtime::Handle, sync::Semaphore};
 
-use self::{access::Access, error::ApiError};
+use self::{access::Access, error::ApiError, statistics::Recorder};
 use crate::{
     config::{server::Admin as Settings, tokens::Scope},
     deploy::{Deploy, Roster},
     http::body::BodyLimits,
+    telemetry::Metrics,
 };
 
 /// Components received at once, each held in memory.
@@ -43,12 +45,15 @@ pub struct Operators {
     pub runtime: Handle,
     /// Largest component that is taken, bytes.
     pub component_bytes: usize,
+    /// Their figures.
+    pub metrics: Arc<Metrics>,
 }
 
 /// What handlers share.
 struct Api {
     operators: Operators,
     access: Access,
+    recorder: Arc<Recorder>,
     uploads: Semaphore,
 }
 
@@ -65,15 +70,19 @@ impl Api {
 /// The routes, each behind the scope that it asks for.
 pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
     let access = Access::new(&settings.tokens);
-    let api = Arc::new(Api { operators, access, uploads: Semaphore::new(UPLOADS) });
+    let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
+    operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
+    let api = Arc::new(Api { operators, access, recorder, uploads: Semaphore::new(UPLOADS) });
     let guarded = |scope: Scope, router: Router<Arc<Api>>| {
         router.route_layer(from_fn_with_state((Arc::clone(&api), scope), access::admit))
     };
     let read = Router::new()
+        .route("/v1/token", get(access::token))
         .route("/v1/slots", get(slots::list))
         .route("/v1/slots/{slot}", get(slots::show))
         .route("/v1/slots/{slot}/history", get(slots::history))
-        .route("/v1/slots/{slot}/logs", get(slots::logs));
+        .route("/v1/slots/{slot}/logs", get(slots::logs))
+        .route("/v1/slots/{slot}/statistics", get(statistics::show));
     let deploy = Router::new()
         .route("/v1/slots/{slot}/versions", post(upload::push))
         .route("/v1/slots/{slot}/swap", post(changes::swap))

@@ -29,7 +29,7 @@ pub use http::{Answered, Http, method_label};
 pub use inference::{RefusedInference, SlotInference};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
-pub use slot::SlotMetrics;
+pub use slot::{SlotMetrics, SlotReading};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
 
 use self::{inference::InferenceFamilies, pool::Pools, process::Process, slot::Families};

@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Instant};
 
 use axum::{
+    Extension, Json,
     extract::{Request, State},
     http::HeaderMap,
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
@@ -22,10 +24,10 @@ const WRONG_TOKENS: u32 = 10;
 /// Names of query parameters that hold tokens elsewhere.
 const TOKEN_PARAMETERS: [&str; 5] = ["token", "access_token", "api_key", "apikey", "authorization"];
 
-/// The name of the token that a request came with, for the audit log. In the extensions of every request that a
-/// handler sees.
+/// The name of the token that a request came with, for the audit log, and its scope. In the extensions of every request
+/// that a handler sees.
 #[derive(Clone, Debug)]
-pub(super) struct Actor(pub(super) String);
+pub(super) struct Actor(pub(super) String, pub(super) Scope);
 
 /// The tokens there are.
 pub(super) struct Access {
@@ -47,7 +49,7 @@ impl Access {
         let given = bearer::token(headers).ok_or_else(ApiError::unauthorized)?;
         match self.find(given) {
             Some((_, token)) if token.scope < scope => Err(ApiError::forbidden(token.scope, scope)),
-            Some((name, _)) => Ok(Actor(name.clone())),
+            Some((name, token)) => Ok(Actor(name.clone(), token.scope)),
             None => {
                 let spared = self
                     .limiter
@@ -71,6 +73,11 @@ impl Access {
         }
         usize::try_from(found).ok().and_then(|found| self.tokens.get(found))
     }
+}
+
+/// The token that the call came with, so that a console offers what it may do.
+pub(super) async fn token(Extension(Actor(name, scope)): Extension<Actor>) -> Json<Value> {
+    Json(json!({ "name": name, "scope": scope.as_str() }))
 }
 
 /// Middleware: lets through who has a token of the route's scope.

@@ -7,11 +7,13 @@ use serde_json::{Map, Value, json};
 type Operation = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, &'static str);
 
 /// Every operation that asks for a token.
-const OPERATIONS: [Operation; 10] = [
+const OPERATIONS: [Operation; 12] = [
+    ("/v1/token", "get", "read", "The token that the call came with", None, "Token"),
     ("/v1/slots", "get", "read", "Every slot with what answers", None, "Slots"),
     ("/v1/slots/{slot}", "get", "read", "A slot with what answers", None, "Slot"),
     ("/v1/slots/{slot}/history", "get", "read", "The slot's versions, the oldest first", None, "Versions"),
     ("/v1/slots/{slot}/logs", "get", "read", "The last lines of the slot's log", None, "Lines"),
+    ("/v1/slots/{slot}/statistics", "get", "read", "How the slot does", None, "Statistics"),
     (
         "/v1/slots/{slot}/versions",
         "post",
@@ -103,7 +105,7 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     }
     let query: &[&str] = match path {
         "/v1/audit" => &["slot", "limit"],
-        "/v1/slots/{slot}/logs" => &["limit"],
+        "/v1/slots/{slot}/logs" | "/v1/slots/{slot}/statistics" => &["limit"],
         "/v1/slots/{slot}/versions" => &["source"],
         _ => &[],
     };
@@ -132,6 +134,9 @@ fn schemas() -> Value {
     let text = || json!({ "type": "string" });
     let whole = || json!({ "type": "integer", "minimum": 0 });
     let object = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "properties": properties });
+    let milliseconds = || json!({ "type": ["number", "null"], "minimum": 0 });
+    let outcomes =
+        || json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 } });
     let list =
         |name: &str| json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{name}") } });
     let reason = || json!({ "type": "string", "maxLength": 500 });
@@ -161,6 +166,14 @@ fn schemas() -> Value {
             "stage": { "enum": ["received", "checked", "compiled", "trialled", "candidate", "active", "draining",
                 "retired", "refused"] },
             "at": text(), "actor": text(), "reason": text() })),
+        "Token": object(&["name", "scope"], json!({
+            "name": text(), "scope": { "enum": ["read", "deploy", "admin"] } })),
+        "Statistics": object(&["slot", "calls", "outcomes", "in_flight", "waiting", "memory_high_water_bytes", "steps"], json!({
+            "slot": text(), "calls": whole(), "outcomes": outcomes(), "p50_ms": milliseconds(), "p99_ms": milliseconds(),
+            "in_flight": whole(), "waiting": whole(), "memory_high_water_bytes": whole(), "steps": list("Step") })),
+        "Step": object(&["at", "seconds", "calls", "outcomes", "in_flight", "waiting"], json!({
+            "at": text(), "seconds": { "type": "number" }, "calls": whole(), "outcomes": outcomes(),
+            "p50_ms": milliseconds(), "p99_ms": milliseconds(), "in_flight": whole(), "waiting": whole() })),
         "Lines": object(&["lines"], json!({ "lines": { "type": "array", "items": object(
             &["at", "level", "version", "context", "message"],
             json!({ "at": text(), "level": text(), "version": text(), "context": text(), "message": text() })) } })),

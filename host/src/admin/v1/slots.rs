@@ -15,7 +15,7 @@ const SHOWN: usize = 100;
 /// Most that are shown at once.
 const MOST: usize = 10_000;
 
-type Parameters = Result<Query<HashMap<String, String>>, QueryRejection>;
+pub(super) type Parameters = Result<Query<HashMap<String, String>>, QueryRejection>;
 
 pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<Value> {
     let slots: Vec<_> = api.operators.roster.each().iter().map(|slot| slot.view()).collect();
@@ -67,7 +67,8 @@ pub(super) fn known(parameters: Parameters, names: &[&str]) -> Result<HashMap<St
     }
 }
 
-fn limit(parameters: &HashMap<String, String>) -> Result<usize, ApiError> {
+/// How many are wanted.
+pub(super) fn limit(parameters: &HashMap<String, String>) -> Result<usize, ApiError> {
     let Some(limit) = parameters.get("limit") else { return Ok(SHOWN) };
     let limit = limit.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     limit.ok_or_else(|| ApiError::invalid(format!("limit must be a number from 1 to {MOST}")))

@@ -1,5 +1,7 @@
 //! Figures of slots: calls, times, memory, queue and log.
 
+mod reading;
+
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -7,6 +9,7 @@ use std::{
 
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
+pub use self::reading::{Latencies, SlotReading};
 use crate::telemetry::{
     catalog,
     series::{HighWater, Series},
@@ -150,6 +153,19 @@ impl SlotMetrics {
         self.circuit_refused.inc();
     }
 
+    /// What the figures say now.
+    pub fn reading(&self) -> SlotReading {
+        // Gauges that are counted up and down hold whole numbers, none below zero.
+        let whole = |gauge: &Gauge| gauge.get() as u64;
+        SlotReading {
+            outcomes: self.outcomes.iter().map(|(name, calls)| (*name, calls.get())).collect(),
+            latencies: Latencies::of(&self.call),
+            in_flight: whole(&self.in_flight),
+            waiting: whole(&self.queue_depth),
+            memory_high_water: self.memory.get(),
+        }
+    }
+
     /// Counts a change of the versions that answer.
     pub fn rollout(&self, change: &str) {
         if let Some((_, changes)) = self.rollouts.iter().find(|(name, _)| *name == change) {
@@ -192,6 +208,20 @@ mod tests {
             assert!(text.contains(&line), "{line}");
         }
         assert!(text.contains("bulkhead_call_seconds_count{slot=\"captcha\"} 1\n"));
+    }
+
+    #[test]
+    fn a_reading_says_what_was_noted() {
+        let registry = Registry::new();
+        let slot = Families::register(&registry).unwrap().slot("captcha");
+        slot.call("ok", 0.001);
+        slot.call("trap", 0.001);
+        slot.memory_high_water(77);
+        slot.in_flight.inc();
+        let reading = slot.reading();
+        assert_eq!((reading.calls(), reading.in_flight, reading.waiting), (2, 1, 0));
+        assert_eq!((reading.memory_high_water, reading.outcomes.len()), (77, OUTCOMES.len()));
+        assert!(reading.latencies.quantile(0.99).unwrap() <= 0.001);
     }
 
     #[test]

@@ -18,12 +18,17 @@ impl HighWater {
     pub fn raise(&self, value: u64) {
         self.0.fetch_max(value, Ordering::Relaxed);
     }
+
+    /// The value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Metric for HighWater {
     fn metric(&self) -> proto::Metric {
         let mut gauge = proto::Gauge::default();
-        gauge.set_value(self.0.load(Ordering::Relaxed) as f64);
+        gauge.set_value(self.get() as f64);
         proto::Metric::from_gauge(gauge)
     }
 }

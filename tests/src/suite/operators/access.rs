@@ -3,11 +3,13 @@
 use super::*;
 
 /// Every operation, with the scope that it takes.
-const OPERATIONS: [(&str, &str, u8); 10] = [
+const OPERATIONS: [(&str, &str, u8); 12] = [
+    ("GET", "/v1/token", 1),
     ("GET", "/v1/slots", 1),
     ("GET", "/v1/slots/captcha", 1),
     ("GET", "/v1/slots/captcha/history", 1),
     ("GET", "/v1/slots/captcha/logs", 1),
+    ("GET", "/v1/slots/captcha/statistics", 1),
     ("POST", "/v1/slots/captcha/versions", 2),
     ("POST", "/v1/slots/captcha/swap", 2),
     ("POST", "/v1/slots/captcha/canary", 2),

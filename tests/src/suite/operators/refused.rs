@@ -1,5 +1,7 @@
 //! What may not answer, and requests that make no sense.
 
+use bulkhead_tests::host::eventually;
+
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,6 +63,7 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
         ("/v1/slots/captcha/logs?limit=0", 400),
         ("/v1/slots/captcha/logs?lines=1", 400),
         ("/v1/slots/%ff", 404),
+        ("/v1/slots/captcha/statistics?limit=x", 400),
         ("/v1/nothing", 404),
     ] {
         let (got, error) = operator.get(path).await;
@@ -80,6 +83,16 @@ async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
     let [line] = logs["lines"].as_array().unwrap().as_slice() else { panic!("{logs}") };
     assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("trap")));
     assert!(line["message"].as_str().unwrap().contains("unreachable"), "{line}");
+    let (status, statistics) = operator(&host).get("/v1/slots/captcha/statistics").await;
+    assert_eq!((status, &statistics["calls"]), (200, &json!(1)), "{statistics}");
+    assert_eq!((&statistics["outcomes"]["trap"], &statistics["outcomes"]["ok"]), (&json!(1), &json!(0)));
+    assert!(statistics["p99_ms"].as_f64().unwrap() > 0.0, "{statistics}");
+    eventually("the call stands in a step", async || {
+        let (_, statistics) = operator(&host).get("/v1/slots/captcha/statistics?limit=150").await;
+        let steps = statistics["steps"].as_array().unwrap();
+        steps.iter().any(|step| step["outcomes"] == json!({ "trap": 1 }) && step["calls"] == 1)
+    })
+    .await;
     host.stop().await;
 }
 
