@@ -2,9 +2,10 @@
 //!
 //! * A section of figures is collected when somebody asks and what is known is older than its time to live. Whoever
 //!   asks gets what is known at once; only when nothing is known, or it is too old to be shown, is the collection
-//!   waited for. However many ask, a section is collected once at a time, and one section after the other.
-//! * There are two connections at most: one collects, the other looks up accounts. Each is read-only, and
-//!   the server ends a statement that runs too long.
+//!   waited for, for less than a scrape takes, and not again after it has failed. However many ask, a section is
+//!   collected once at a time; of those that scan a large table one at a time, and of the others one at a time.
+//! * There are two connections at most, so that what is quick, such as to look up an account, need not wait for a scan.
+//!   Each is read-only, and the server ends a statement that runs too long.
 //! * Now and midnights are those of the configured time zone and are bound as parameters, so that neither the
 //!   server's clock nor its time zone matters.
 
@@ -16,6 +17,7 @@ mod demo;
 mod dialect;
 mod error;
 mod figures;
+mod pool;
 mod queries;
 mod section;
 mod server;

@@ -15,6 +15,7 @@ pub mod tickets;
 pub mod tokens;
 
 mod alias;
+mod database_url;
 mod environment;
 mod file;
 mod forms;

@@ -1,4 +1,4 @@
-//! Collects sections when they are asked for, each at most once at a time and one after the other.
+//! Collects sections when they are asked for, each at most once at a time.
 
 use std::{
     sync::Arc,
@@ -15,8 +15,8 @@ use super::{
     section::{Cell, Due, Known, Turn},
 };
 
-/// What is waited for beyond the time of a statement: a connection, and a turn.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long figures are waited for: half of what a scraper usually grants.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a collector is made of.
 #[derive(Clone, Debug)]
@@ -42,9 +42,8 @@ struct Shared {
     connections: Arc<Connections>,
     clock: Clock,
     cells: [Arc<Cell>; Section::ALL.len()],
-    /// One section at a time, so that the other connection is free for accounts.
-    turns: Semaphore,
-    patience: Duration,
+    /// One quick section at a time, in which accounts are looked up too, and one that scans.
+    lanes: [Semaphore; 2],
 }
 
 /// How the collection of one section stands.
@@ -73,6 +72,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Unix seconds of the last collection that brought any of it.
+    pub fn newest(&self) -> f64 {
+        self.known.iter().map(|(_, known)| known.at).fold(0.0, f64::max)
+    }
+
     /// Tells snapshots of different figures apart.
     pub fn serials(&self) -> Vec<(Section, u64)> {
         self.known.iter().map(|(section, known)| (*section, known.serial)).collect()
@@ -122,13 +126,8 @@ impl Collector {
         let Options { place, clock, statement_timeout, max_age } = options;
         let connections = Arc::new(Connections::new(&place, statement_timeout)?);
         let cells = Section::ALL.map(|section| Cell::new(section, time_to_live(section), max_age));
-        let shared = Shared {
-            connections,
-            clock,
-            cells,
-            turns: Semaphore::new(1),
-            patience: statement_timeout + GRACE,
-        };
+        let lanes = [const { Semaphore::const_new(1) }; 2];
+        let shared = Shared { connections, clock, cells, lanes };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -146,17 +145,22 @@ impl Collector {
     /// what can be shown is better than nothing.
     pub async fn refresh(&self, statistics: bool) {
         let now = Instant::now();
-        let mut awaited = Vec::new();
+        let (mut awaited, mut turns) = (Vec::new(), [const { Vec::new() }; 2]);
+        let [quick, scans] = &mut turns;
         for cell in self.wanted(statistics) {
+            let lane = if cell.section.is_statistics() { &mut *scans } else { &mut *quick };
             match cell.due(now) {
                 Due::Nothing => {}
-                Due::Refresh(turn) => self.start(turn),
+                Due::Refresh(turn) => lane.push(turn),
                 Due::Await(turn) => {
                     awaited.push(turn.ended());
-                    self.start(turn);
+                    lane.push(turn);
                 }
                 Due::Join(ended) => awaited.push(ended),
             }
+        }
+        for (lane, turns) in turns.into_iter().enumerate() {
+            self.start(lane, turns);
         }
         let all = async {
             for mut ended in awaited {
@@ -165,7 +169,7 @@ impl Collector {
             }
         };
         // Late is no error: the collection goes on, and its section is absent until then.
-        let _ = tokio::time::timeout(self.shared.patience, all).await;
+        let _ = tokio::time::timeout(PATIENCE, all).await;
     }
 
     /// What is known, from memory.
@@ -200,14 +204,21 @@ impl Collector {
         self.shared.cells.iter().filter(move |cell| statistics || !cell.section.is_statistics())
     }
 
-    /// Collects in the background, so that whoever asked may leave.
-    fn start(&self, turn: Turn) {
+    /// Collects in the background and in this order, so that whoever asked may leave.
+    fn start(&self, lane: usize, turns: Vec<Turn>) {
+        if turns.is_empty() {
+            return;
+        }
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
-            let Ok(_place) = shared.turns.acquire().await else { return };
-            let (since, now) = (Instant::now(), Clock::now());
-            let collected = queries::collect(turn.section(), &shared.connections, &shared.clock, now).await;
-            turn.end(collected, since.elapsed());
+            for turn in turns {
+                let Some(lane) = shared.lanes.get(lane) else { return };
+                let Ok(_place) = lane.acquire().await else { return };
+                let (since, now) = (Instant::now(), Clock::now());
+                let collected =
+                    queries::collect(turn.section(), &shared.connections, &shared.clock, now).await;
+                turn.end(collected, since.elapsed());
+            }
         });
     }
 }

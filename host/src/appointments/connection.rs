@@ -3,19 +3,18 @@
 use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Executor as _, Pool, Row as _,
+    AssertSqlSafe, ConnectOptions as _, Executor as _, Row as _,
     mysql::{MySqlConnectOptions, MySqlConnection},
-    pool::{PoolConnection, PoolOptions},
     postgres::{PgConnectOptions, PgConnection},
     sqlite::SqliteConnectOptions,
 };
 
-use super::{CollectError, dialect::Dialect};
+use super::{
+    CollectError,
+    dialect::Dialect,
+    pool::{NoConnection, Pool},
+};
 
-/// One to collect with, one to look up accounts with.
-const CONNECTIONS: u32 = 2;
-/// How long a connection is waited for.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// What a server adds to the time of a statement before it is given up from here.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -100,10 +99,6 @@ enum AnyPool {
     Sqlite(Pool<sqlx::Sqlite>),
 }
 
-fn pool<DB: sqlx::Database>() -> PoolOptions<DB> {
-    PoolOptions::new().max_connections(CONNECTIONS).min_connections(0).acquire_timeout(ACQUIRE_TIMEOUT)
-}
-
 impl Connections {
     /// Connects when first needed; a statement may take `timeout`.
     ///
@@ -120,18 +115,20 @@ impl Connections {
                     .pipes_as_concat(false)
                     .no_engine_substitution(false)
                     .disable_statement_logging();
-                let pool =
-                    pool().after_connect(move |connection, _| Box::pin(limit_mariadb(connection, timeout)));
-                AnyPool::MariaDb(pool.connect_lazy_with(options))
+                AnyPool::MariaDb(Pool::new(
+                    options,
+                    Box::new(move |connection| Box::pin(limit_mariadb(connection, timeout))),
+                ))
             }
             Place::Postgres(url) => {
                 let options = PgConnectOptions::from_str(url)
                     .map_err(|_| wrong_url())?
                     .application_name("bulkhead")
                     .disable_statement_logging();
-                let pool =
-                    pool().after_connect(move |connection, _| Box::pin(limit_postgres(connection, timeout)));
-                AnyPool::Postgres(pool.connect_lazy_with(options))
+                AnyPool::Postgres(Pool::new(
+                    options,
+                    Box::new(move |connection| Box::pin(limit_postgres(connection, timeout))),
+                ))
             }
             Place::Sqlite(path) => {
                 let options = SqliteConnectOptions::new()
@@ -139,7 +136,7 @@ impl Connections {
                     .read_only(true)
                     .busy_timeout(timeout)
                     .disable_statement_logging();
-                AnyPool::Sqlite(pool().connect_lazy_with(options))
+                AnyPool::Sqlite(Pool::new(options, Box::new(|_| Box::pin(async { Ok(()) }))))
             }
         };
         Ok(Self { pool, timeout })
@@ -161,13 +158,8 @@ impl Connections {
         columns: &[Column],
     ) -> Result<Vec<Row>, CollectError> {
         let sql = self.dialect().sql(template);
-        let limit = self.timeout + GRACE + ACQUIRE_TIMEOUT;
         // Moved to the heap at once: a driver's future is kilobytes large.
-        let answer = Box::pin(self.fetch(sql, parameters, columns));
-        match tokio::time::timeout(limit, answer).await {
-            Ok(rows) => rows.map_err(|error| self.judge(error)),
-            Err(_) => Err(CollectError::Timeout(self.timeout.as_secs())),
-        }
+        Box::pin(self.fetch(sql, parameters, columns)).await
     }
 
     async fn fetch(
@@ -175,10 +167,11 @@ impl Connections {
         sql: String,
         parameters: &[Parameter],
         columns: &[Column],
-    ) -> Result<Vec<Row>, sqlx::Error> {
+    ) -> Result<Vec<Row>, CollectError> {
+        let late = || CollectError::Timeout(self.timeout.as_secs());
         macro_rules! fetch {
             ($pool:expr) => {{
-                let mut connection = Abandoned::new($pool.acquire().await?);
+                let mut lease = $pool.lease().await.map_err(|reason| self.unreached(&reason))?;
                 let mut query = sqlx::query(AssertSqlSafe(sql));
                 for parameter in parameters {
                     query = match parameter {
@@ -186,9 +179,12 @@ impl Connections {
                         Parameter::Text(text) => query.bind(text.clone()),
                     };
                 }
-                let rows = query.fetch_all(connection.get()).await?;
-                connection.keep();
-                rows.iter()
+                let answer =
+                    tokio::time::timeout(self.timeout + GRACE, query.fetch_all(&mut lease.connection));
+                let rows = answer.await.map_err(|_| late())?.map_err(|error| self.judge(&error))?;
+                lease.keep();
+                let rows: Result<_, sqlx::Error> = rows
+                    .iter()
                     .map(|row| {
                         let columns = columns.iter().enumerate();
                         let values = columns.map(|(index, column)| match column {
@@ -197,7 +193,8 @@ impl Connections {
                         });
                         values.collect::<Result<Vec<_>, _>>().map(|values| Row(values.into_iter()))
                     })
-                    .collect()
+                    .collect();
+                rows.map_err(|error| self.judge(&error))
             }};
         }
         match &self.pool {
@@ -208,7 +205,7 @@ impl Connections {
     }
 
     /// Which of a server's errors mean that it ended a statement on our order.
-    fn judge(&self, error: sqlx::Error) -> CollectError {
+    fn judge(&self, error: &sqlx::Error) -> CollectError {
         let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
         let number = error
             .as_database_error()
@@ -220,40 +217,19 @@ impl Connections {
         if late { CollectError::Timeout(self.timeout.as_secs()) } else { error.into() }
     }
 
+    fn unreached(&self, reason: &NoConnection) -> CollectError {
+        match reason {
+            NoConnection::Busy => CollectError::Timeout(self.timeout.as_secs()),
+            NoConnection::Silent => CollectError::Unreachable("it does not answer".into()),
+            NoConnection::Refused(error) => self.judge(error),
+        }
+    }
+
     pub(super) async fn close(&self) {
         match &self.pool {
             AnyPool::MariaDb(pool) => pool.close().await,
             AnyPool::Postgres(pool) => pool.close().await,
             AnyPool::Sqlite(pool) => pool.close().await,
-        }
-    }
-}
-
-/// A connection that is closed unless it is kept: one that failed, or whose caller left in the middle, may never
-/// answer again.
-struct Abandoned<DB: sqlx::Database> {
-    connection: PoolConnection<DB>,
-    sound: bool,
-}
-
-impl<DB: sqlx::Database> Abandoned<DB> {
-    fn new(connection: PoolConnection<DB>) -> Self {
-        Self { connection, sound: false }
-    }
-
-    fn get(&mut self) -> &mut DB::Connection {
-        &mut self.connection
-    }
-
-    fn keep(&mut self) {
-        self.sound = true;
-    }
-}
-
-impl<DB: sqlx::Database> Drop for Abandoned<DB> {
-    fn drop(&mut self) {
-        if !self.sound {
-            self.connection.close_on_drop();
         }
     }
 }

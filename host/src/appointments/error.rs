@@ -33,10 +33,10 @@ impl CollectError {
     }
 }
 
-impl From<sqlx::Error> for CollectError {
-    fn from(error: sqlx::Error) -> Self {
+impl From<&sqlx::Error> for CollectError {
+    fn from(error: &sqlx::Error) -> Self {
         let text = error.to_string();
-        match &error {
+        match error {
             sqlx::Error::Database(refused) => {
                 // MariaDB's SQLSTATE; PostgreSQL's; SQLite has texts only.
                 let state = refused.code().unwrap_or_default();
@@ -45,7 +45,9 @@ impl From<sqlx::Error> for CollectError {
                     _ if text.contains("no such table") || text.contains("no such column") => {
                         Self::Schema(text)
                     }
-                    "28000" | "42000" | "28P01" | "42501" => Self::Denied(text),
+                    // MariaDB's and PostgreSQL's "wrong user or password".
+                    "28000" | "28P01" => Self::Unreachable(text),
+                    "42000" | "42501" => Self::Denied(text),
                     // SQLite: the file cannot be opened, or is none.
                     "14" | "26" => Self::Unreachable(text),
                     _ => Self::Failed(text),

@@ -54,7 +54,7 @@ pub(super) struct Standing {
 pub(super) enum Due {
     /// Nothing, or nothing that would help now.
     Nothing,
-    /// Collect it; meanwhile what is known will do. The collector is the caller's to run.
+    /// Collect it; meanwhile what is known will do, be it nothing. The collector is the caller's to run.
     Refresh(Turn),
     /// Collect it, and wait.
     Await(Turn),
@@ -96,17 +96,19 @@ impl Cell {
             return Due::Nothing;
         }
         let shown = age.is_some_and(|age| age < self.max_age);
+        let failed = state.attempt.as_ref().filter(|attempt| attempt.error.is_some());
+        // Who waited for the failure has waited for all: the others see what comes of the next attempt.
+        let awaited = !shown && failed.is_none();
         if state.running {
-            return if shown { Due::Nothing } else { Due::Join(self.attempts.subscribe()) };
+            return if awaited { Due::Join(self.attempts.subscribe()) } else { Due::Nothing };
         }
         let pause = RETRY_AFTER.min(self.time_to_live);
-        let failed = state.attempt.as_ref().filter(|attempt| attempt.error.is_some());
         if failed.is_some_and(|attempt| now.saturating_duration_since(attempt.ended) < pause) {
             return Due::Nothing;
         }
         state.running = true;
         let turn = Turn { cell: Arc::clone(self), ended: false };
-        if shown { Due::Refresh(turn) } else { Due::Await(turn) }
+        if awaited { Due::Await(turn) } else { Due::Refresh(turn) }
     }
 
     /// What may be shown at `now`.

@@ -1,5 +1,6 @@
 mod clocks;
 mod golden;
+mod outage;
 mod refresh;
 
 use std::{path::Path, time::Duration};

@@ -11,9 +11,13 @@ use super::{
     tree::{self, Node, Table, Value},
 };
 
-/// Variables that hold one secret of a list.
-const SECRETS: [(&str, [&str; 2]); 2] =
-    [("API_KEY", ["embedding", "api_keys"]), ("ZMS_CONFIG_SECURE_TOKEN", ["status", "tokens"])];
+/// Variables that hold one secret of a list: in the place of those in files, or beside them.
+const SECRETS: [(&str, [&str; 2], Beside); 2] = [
+    ("API_KEY", ["embedding", "api_keys"], Beside(false)),
+    ("ZMS_CONFIG_SECURE_TOKEN", ["status", "tokens"], Beside(true)),
+];
+
+struct Beside(bool);
 
 /// Variables of the embedding service, and of the appointment system, that set one key each.
 const PLAIN: [(&str, &str); 10] = [
@@ -48,10 +52,13 @@ pub(super) fn apply(
         } else if name == "HOST" {
             // Shells set it to the machine's name: only an address can be meant for a listener.
             let _ = set_listen_part(tree, origin, "host", text);
-        } else if let Some((_, path)) = SECRETS.iter().find(|(known, _)| known == name) {
-            let key = Node { origin: origin.clone(), value: Value::String(text.clone()) };
-            let keys = Node { origin, value: Value::List(vec![key]) };
-            tree::set(tree, &path.map(str::to_owned), keys);
+        } else if let Some((_, path, beside)) = SECRETS.iter().find(|(known, ..)| known == name) {
+            let mut keys = match tree::get(tree, path).map(|node| &node.value) {
+                Some(Value::List(keys)) if beside.0 => keys.clone(),
+                _ => Vec::new(),
+            };
+            keys.push(Node { origin: origin.clone(), value: Value::String(text.clone()) });
+            tree::set(tree, &path.map(str::to_owned), Node { origin, value: Value::List(keys) });
         } else if name == "LOG_LEVEL" {
             let names = server::LEVELS.map(|(name, _)| name);
             match names.contains(&text.trim().to_ascii_lowercase().as_str()) {

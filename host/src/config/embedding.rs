@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use axum::http::{HeaderValue, Uri};
+use axum::http::HeaderValue;
 use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 
-use super::{captcha::Secret, reader::Reader};
+use super::{captcha::Secret, forms, reader::Reader};
 
 /// The models that the first command leaves in place: about a hundred languages, and English in microseconds.
 pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
@@ -155,18 +155,8 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 fn origin(text: &str) -> Result<HeaderValue, String> {
-    let wrong = || format!("must be an origin such as https://www.example.org, or *, not `{text}`");
-    if text == "*" {
-        return Ok(HeaderValue::from_static("*"));
-    }
-    let uri: Uri = text.parse().map_err(|_| wrong())?;
-    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else { return Err(wrong()) };
-    // Browsers send an origin in lower case, without a path.
-    let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
-    if origin != text.trim_end_matches('/').to_ascii_lowercase() {
-        return Err(wrong());
-    }
-    HeaderValue::from_str(&origin).map_err(|_| wrong())
+    let origin = forms::web_origin(text)?;
+    HeaderValue::from_str(&origin).map_err(|_| format!("must be an origin, not `{text}`"))
 }
 
 fn kernel(text: &str) -> Result<Kernel, String> {

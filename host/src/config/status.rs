@@ -4,9 +4,13 @@ use std::{path::PathBuf, time::Duration};
 
 use jiff::tz::TimeZone;
 use sha2::{Digest as _, Sha256};
-use url::Url;
 
-use super::{captcha::Secret, forms, reader::Reader};
+use super::{
+    captcha::Secret,
+    database_url::{self, Written},
+    forms,
+    reader::Reader,
+};
 
 /// The replaced server's.
 pub const BASE_PATH: &str = "/terminvereinbarung/api/2";
@@ -184,31 +188,13 @@ fn read_database(r: &mut Reader) -> AppointmentDatabase {
     let Some(written) = written else {
         return AppointmentDatabase::Embedded;
     };
-    match parse_database(&written) {
-        Ok(database) => database,
+    match database_url::parse(written.expose()) {
+        Ok(Written::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
+        Ok(Written::MySql(url)) => AppointmentDatabase::MariaDb(url),
+        Ok(Written::Postgres(url)) => AppointmentDatabase::Postgres(url),
         Err(text) => {
             r.problem("database", text);
             AppointmentDatabase::Embedded
-        }
-    }
-}
-
-/// Error texts never show the URL, which holds a password.
-fn parse_database(written: &Secret) -> Result<AppointmentDatabase, String> {
-    if let Some(path) = written.expose().strip_prefix("sqlite:") {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if matches!(path, "" | ":memory:") || path.contains('?') {
-            return Err("must be sqlite: and the path of a file".to_owned());
-        }
-        return Ok(AppointmentDatabase::Sqlite(PathBuf::from(path)));
-    }
-    let scheme = Url::parse(written.expose()).ok().map(|url| url.scheme().to_owned());
-    match scheme.as_deref() {
-        Some("mysql" | "mariadb") => Ok(AppointmentDatabase::MariaDb(written.clone())),
-        Some("postgres" | "postgresql") => Ok(AppointmentDatabase::Postgres(written.clone())),
-        _ => {
-            Err("must be sqlite:PATH, mysql://user:password@host/name or postgres://user:password@host/name"
-                .to_owned())
         }
     }
 }

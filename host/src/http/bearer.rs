@@ -6,7 +6,8 @@ use axum::http::{HeaderMap, header};
 pub fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    // Keys may be of other letters than ASCII's, which a header's text may not be.
+    let (scheme, token) = std::str::from_utf8(value.as_bytes()).ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
 
@@ -23,6 +24,12 @@ mod tests {
 
     #[test]
     fn the_scheme_s_case_and_space_around_the_token_do_not_matter() {
+        let mut other = HeaderMap::new();
+        other.insert(
+            header::AUTHORIZATION,
+            header::HeaderValue::from_bytes("Bearer schlüssel".as_bytes()).unwrap(),
+        );
+        assert_eq!(token(&other), Some("schlüssel"));
         for line in ["Bearer key", "bearer key", "BEARER   key \t"] {
             assert_eq!(read(&[line]).as_deref(), Some("key"), "{line}");
         }

@@ -68,17 +68,16 @@ impl RateLimiter {
         }
     }
 
-    /// The seconds after which one more call fits, when none does now; takes nothing.
-    pub fn wait(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) -> Option<u32> {
+    /// Gives a call back that was taken and is not to count.
+    pub fn give_back(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.turn(now);
-        let Some(step) = WINDOW.checked_div(per_minute) else {
-            return Some(seconds(WINDOW));
-        };
-        let spent_until = tables.spent_until(client)?.max(now) + step;
-        spent_until.checked_sub(now + WINDOW).filter(|wait| !wait.is_zero()).map(seconds)
+        if let (Some(step), Some(spent_until)) = (WINDOW.checked_div(per_minute), tables.spent_until(client))
+        {
+            tables.current.insert(client, spent_until.saturating_sub(step));
+        }
     }
 
     fn fingerprint(&self, site: &str, client: IpAddr) -> u128 {
@@ -136,9 +135,10 @@ mod tests {
             assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
         }
         assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
-        assert_eq!(limiter.wait("s", A, 3, at(0)), Some(20));
-        assert_eq!(limiter.wait("s", A, 3, at(20_000)), None);
-        assert_eq!(limiter.wait("s", B, 3, at(0)), None);
+        limiter.give_back("s", A, 3, at(0));
+        limiter.give_back("s", B, 3, at(0));
+        assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
+        assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
         assert_eq!(limiter.take("s", A, 3, at(19_001)), Err(1));
         assert_eq!(limiter.take("s", A, 3, at(20_000)), Ok(()));
         assert_eq!(limiter.take("s", A, 3, at(20_000)), Err(20));

@@ -71,6 +71,8 @@ pub struct Payload {
     pub data: Box<RawValue>,
     /// Unix seconds at which the oldest of its figures were collected.
     pub collected_at: f64,
+    /// Unix seconds at which the newest were.
+    pub modified_at: f64,
 }
 
 /// What a payload was made of: the figures, and who made it.
@@ -136,8 +138,8 @@ impl StatusService {
     pub async fn payload(&self, statistics: bool) -> Result<Arc<Payload>, CallError> {
         self.collector.refresh(statistics).await;
         let version = self.slot.active().map_err(invoke::CallError::from)?;
-        let figures = self.collector.snapshot(statistics).serials();
-        let made = Made { figures, digest: version.digest };
+        let snapshot = self.collector.snapshot(statistics);
+        let made = Made { figures: snapshot.serials(), digest: version.digest };
         let [without, with] = &self.kept;
         let kept = if statistics { with } else { without };
         if let Some((known, payload)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
@@ -145,12 +147,12 @@ impl StatusService {
         {
             return Ok(Arc::clone(payload));
         }
-        let payload = Arc::new(self.make(statistics).await?);
+        let payload = Arc::new(self.make(statistics, snapshot.newest()).await?);
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((made, Arc::clone(&payload)));
         Ok(payload)
     }
 
-    async fn make(&self, statistics: bool) -> Result<Payload, CallError> {
+    async fn make(&self, statistics: bool, modified_at: f64) -> Result<Payload, CallError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
         let answer = invoke::call(&self.slot, move |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_status(store, &options).await })
@@ -163,7 +165,7 @@ impl StatusService {
             tracing::error!("the status component answered with something else than a JSON object");
             return Err(CallError::Internal);
         };
-        Ok(Payload { data, collected_at: report.collected_at })
+        Ok(Payload { data, collected_at: report.collected_at, modified_at })
     }
 
     /// What is to be said of the system's health, in one line.

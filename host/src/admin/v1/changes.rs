@@ -76,8 +76,7 @@ impl axum::extract::FromRequest<Arc<Api>> for Asked {
 impl Asked {
     async fn read<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
         let body = body::read_json(&self.headers, std::mem::take(&mut self.body), CHANGE).await?;
-        serde_json::from_slice(&body)
-            .map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))
+        body::object(&body).map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))
     }
 
     /// Makes the change where slots live, to its end even if whoever asked has left.

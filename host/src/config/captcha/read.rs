@@ -1,15 +1,15 @@
 //! Reads `[captcha]`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use unicode_normalization::UnicodeNormalization;
-use url::Url;
 
 use super::{
     API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
-    SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Secret, Site,
+    SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Site,
 };
 use crate::config::{
+    database_url::{self, Written},
     forms,
     problems::{Origin, Problem},
     reader::Reader,
@@ -90,30 +90,14 @@ fn read_database(r: &mut Reader) -> Database {
     let Some(written) = written else {
         return Database::EmbeddedSqlite;
     };
-    match parse_database(written.expose()) {
-        Ok(database) => database,
-        Err(text) => {
-            r.problem("database", text);
-            Database::EmbeddedSqlite
-        }
-    }
-}
-
-/// Error texts never show the URL, which holds a password.
-fn parse_database(written: &str) -> Result<Database, String> {
-    if let Some(path) = written.strip_prefix("sqlite:") {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if matches!(path, "" | ":memory:") || path.contains('?') {
-            return Err("must be sqlite: and the path of a file".to_owned());
-        }
-        return Ok(Database::Sqlite(PathBuf::from(path)));
-    }
-    match Url::parse(written) {
-        Ok(url) if matches!(url.scheme(), "postgres" | "postgresql") => {
-            Ok(Database::Postgres(Secret::new(written)))
-        }
-        _ => Err("must be sqlite:PATH or postgres://user:password@host/name".to_owned()),
-    }
+    let problem = match database_url::parse(written.expose()) {
+        Ok(Written::Sqlite(path)) => return Database::Sqlite(path),
+        Ok(Written::Postgres(url)) => return Database::Postgres(url),
+        Ok(Written::MySql(_)) => "must be sqlite:PATH or postgres://user:password@host/name".to_owned(),
+        Err(problem) => problem,
+    };
+    r.problem("database", problem);
+    Database::EmbeddedSqlite
 }
 
 #[derive(Clone, Copy, PartialEq)]

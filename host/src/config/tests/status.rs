@@ -15,6 +15,8 @@ fn a_token_is_kept_as_its_hash_however_it_is_written() {
     assert_ne!(tokens[2], TokenHash(expected));
     let tokens = loaded("", &[("ZMS_CONFIG_SECURE_TOKEN", "test")]).config.status.tokens;
     assert_eq!(tokens, [TokenHash(expected)]);
+    let both = loaded("[status]\ntokens = ['other']", &[("ZMS_CONFIG_SECURE_TOKEN", "test")]);
+    assert_eq!(both.config.status.tokens.len(), 2, "a token in the environment is one more");
 }
 
 #[test]

@@ -12,16 +12,21 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug)]
 pub struct Validity {
     etag: String,
+    /// Its oldest figures.
     collected: SystemTime,
+    /// Its newest.
+    modified: SystemTime,
 }
 
 impl Validity {
-    /// Of `data` as a client with these wishes gets it; collected at these Unix seconds.
-    pub fn new(data: &str, wishes: &str, collected_at: f64) -> Self {
+    /// Of `data` as a client with these wishes gets it; its oldest and its newest figures were collected at these Unix
+    /// seconds.
+    pub fn new(data: &str, wishes: &str, collected_at: [f64; 2]) -> Self {
         let digest = Sha256::new_with_prefix(wishes).chain_update([0]).chain_update(data).finalize();
         let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        let collected = Duration::try_from_secs_f64(collected_at).unwrap_or_default();
-        Self { etag: format!("W/\"{digits}\""), collected: UNIX_EPOCH + collected }
+        let time = |seconds| UNIX_EPOCH + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let [collected, modified] = collected_at.map(time);
+        Self { etag: format!("W/\"{digits}\""), collected, modified }
     }
 
     /// Whether the client has this answer already (RFC 9110, 13.1).
@@ -35,7 +40,7 @@ impl Validity {
         }
         let since = request.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
         let since = since.and_then(|text| httpdate::parse_http_date(text).ok());
-        since.is_some_and(|since| self.collected_second() <= since)
+        since.is_some_and(|since| self.modified_second() <= since)
     }
 
     /// The bodiless answer to a client that has it.
@@ -54,7 +59,7 @@ impl Validity {
         headers.insert(header::AGE, HeaderValue::from(age));
         for (name, text) in [
             (header::ETAG, self.etag.clone()),
-            (header::LAST_MODIFIED, httpdate::fmt_http_date(self.collected)),
+            (header::LAST_MODIFIED, httpdate::fmt_http_date(self.modified)),
             (header::EXPIRES, httpdate::fmt_http_date(now)),
         ] {
             if let Ok(value) = HeaderValue::from_str(&text) {
@@ -64,8 +69,8 @@ impl Validity {
     }
 
     /// Headers have whole seconds.
-    fn collected_second(&self) -> SystemTime {
-        let seconds = self.collected.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    fn modified_second(&self) -> SystemTime {
+        let seconds = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         UNIX_EPOCH + Duration::from_secs(seconds)
     }
 }
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_tag_goes_before_a_date() {
-        let validity = Validity::new("{}", "true", 784_111_777.5);
+        let validity = Validity::new("{}", "true", [784_111_700.0, 784_111_777.5]);
         let own = validity.etag.clone();
         let strong = own.trim_start_matches("W/").to_owned();
         for tag in [own.as_str(), strong.as_str(), "*", &format!("\"x\", {own}")] {
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn other_data_and_other_wishes_have_other_tags() {
-        let tag = |data, wishes| Validity::new(data, wishes, 0.0).etag;
+        let tag = |data, wishes| Validity::new(data, wishes, [0.0; 2]).etag;
         assert_ne!(tag("{}", "a"), tag("{ }", "a"));
         assert_ne!(tag("{}", "a"), tag("{}", "b"));
         assert_eq!(tag("{}", "a"), tag("{}", "a"));

@@ -157,7 +157,7 @@ impl From<Outcome> for ApiError {
 
 impl From<CollectError> for ApiError {
     fn from(error: CollectError) -> Self {
-        tracing::error!(%error, "an account cannot be looked up");
+        tracing::warn!(%error, "an account cannot be looked up");
         Self::no_database()
     }
 }

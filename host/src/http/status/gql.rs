@@ -3,6 +3,8 @@
 //! A selection names members, each with a selection of its own in braces or whole: `{mail{queueCount}version}`.
 //! What is not there is left out without a word; `$schema` stays.
 
+use std::collections::HashMap;
+
 use serde_json::value::RawValue;
 
 use super::{error::ApiError, members::Members};
@@ -82,7 +84,7 @@ fn read<'t>(
     loop {
         match tokens.next() {
             None => return Err(mismatch()),
-            Some("}") => return Ok(Selection(members)),
+            Some("}") => return Ok(Selection(merged(members))),
             Some("{") if depth >= DEPTH => {
                 return Err(ApiError::bad_selection("the graphql is nested too deeply"));
             }
@@ -93,6 +95,25 @@ fn read<'t>(
             Some(name) => members.push((name.to_owned(), None)),
         }
     }
+}
+
+/// Each name once, where it first stood, with all that is selected of it.
+fn merged(members: Vec<(String, Option<Selection>)>) -> Vec<(String, Option<Selection>)> {
+    let mut once: Vec<(String, Option<Selection>)> = Vec::with_capacity(members.len());
+    let mut places = HashMap::with_capacity(members.len());
+    for (name, inner) in members {
+        let place = *places.entry(name.clone()).or_insert(once.len());
+        match once.get_mut(place) {
+            None => once.push((name, inner)),
+            Some((_, known)) => {
+                *known = known.take().zip(inner).map(|(Selection(mut all), Selection(more))| {
+                    all.extend(more);
+                    Selection(merged(all))
+                });
+            }
+        }
+    }
+    once
 }
 
 #[cfg(test)]
@@ -119,6 +140,11 @@ mod tests {
             select(" { mail , n } "),
             r#"{"$schema":"s","mail":{"queueCount":2,"oldestSeconds":5},"n":1}"#
         );
+        assert_eq!(
+            select("{n,mail{queueCount},n,mail{oldestSeconds}}"),
+            select("{n mail{queueCount oldestSeconds}}")
+        );
+        assert_eq!(select("{mail{queueCount} mail}"), select("{mail}"));
         assert_eq!(select("{nothing n{deeper} mail{nothing}}"), r#"{"$schema":"s","mail":{}}"#);
     }
 

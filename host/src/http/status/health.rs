@@ -1,8 +1,12 @@
 //! `GET healthcheck/`: one line of text for anybody.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
 use hyper::ext::ReasonPhrase;
 
 use super::{StatusState, typed};
@@ -18,10 +22,14 @@ pub async fn healthcheck(State(state): State<Arc<StatusState>>) -> Response {
         Err(CallError::Unknown) => (false, "FATAL - the figures of the database are not known".to_owned()),
         Err(_) => (false, "FATAL - the status component does not answer".to_owned()),
     };
-    if well {
-        return typed(StatusCode::OK, TEXT, text);
+    let status = if well { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+    let mut response = typed(status, TEXT, text);
+    if !well {
+        response.extensions_mut().insert(ReasonPhrase::from_static(b"The Server is in a bad condition."));
     }
-    let mut response = typed(StatusCode::INTERNAL_SERVER_ERROR, TEXT, text);
-    response.extensions_mut().insert(ReasonPhrase::from_static(b"The Server is in a bad condition."));
+    if let Ok(now) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
+        response.headers_mut().insert(header::EXPIRES, now.clone());
+        response.headers_mut().insert(header::LAST_MODIFIED, now);
+    }
     response
 }

@@ -92,6 +92,33 @@ async fn the_old_variable_names_the_token() {
     service.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_at_once_are_limited_like_logins_one_by_one() {
+    let folder = TempDir::new().unwrap();
+    let service = golden(folder.path(), "").await;
+    let wrong = basic(("clerk", "wrong"));
+    let headers = [("authorization", wrong.as_str())];
+    let answers = futures_util::future::join_all((0..60).map(|_| ask(&service, &headers))).await;
+    let judged = answers.iter().filter(|answer| answer.status == 401).count();
+    assert_eq!(judged, 10, "the others are not even looked at");
+    assert!(answers.iter().all(|answer| [401, 429].contains(&answer.status)));
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn good_logins_and_old_sessions_lock_nobody_out() {
+    let folder = TempDir::new().unwrap();
+    let service = golden(folder.path(), "").await;
+    for _ in 0..15 {
+        ask(&service, &[("x-authkey", EXPIRED)]).await.assert_refusal(401, Some(FAILED));
+        assert_eq!(ask(&service, &[("authorization", &basic(MD5))]).await.status, 200);
+    }
+    assert_eq!(ask(&service, &[("x-authkey", SESSION)]).await.status, 200);
+    let nul = basic(("a\0b", "x"));
+    ask(&service, &[("authorization", &nul)]).await.assert_refusal(401, Some(INVALID));
+    service.stop().await;
+}
+
 #[tokio::test]
 async fn failed_logins_are_limited_and_tell_nothing() {
     let folder = TempDir::new().unwrap();

@@ -105,6 +105,14 @@ async fn a_lock_on_the_appointments_holds_up_their_figures_only() {
     })
     .await;
     let service = Service::start(&server.url(), RESTLESS).await;
+    // While the scan waits for the lock the quick figures, and accounts, are there.
+    let (metrics, health, session) = tokio::join!(
+        service.get("/status/metrics"),
+        service.send("/healthcheck/", &[]),
+        service.send("/status/?includeProcessStats=0", &[("x-authkey", super::rows::SESSION)]),
+    );
+    assert_eq!((metrics.status, session.status), (200, 200), "{} {}", metrics.text, session.text);
+    assert!(!health.text.contains("not known"), "{}", health.text);
     let data = service.data("").await;
     assert!(data["processes"].get("confirmed").is_none(), "{data}");
     assert_eq!(data["processes"]["freeSlots"], 9);
