@@ -10,6 +10,7 @@ mod attention;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod decimals;
 mod detect;
 mod isa;
 #[cfg(target_arch = "aarch64")]

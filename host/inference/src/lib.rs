@@ -11,12 +11,14 @@
 //! - `tokenizer`: from text to token ids
 //! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
 //! - `kernels`: matrix products for each instruction set
+//! - `decimals`: vectors as JSON
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
 
 mod atomic_file;
 pub mod catalog;
 pub mod convert;
+pub mod decimals;
 pub mod encoder;
 pub mod engine;
 pub mod error;

@@ -1,24 +1,17 @@
 //! Vectors as text: the shortest decimals that read back as the same f32, or base64 of their little-endian bytes.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bulkhead_inference::decimals::{self, NUMBER_BYTES};
 
-/// Longest text of an f32 with its comma, bytes; what a vector's text is reserved by.
-const NUMBER_BYTES: usize = 14;
+/// Room for the texts of vectors of so many numbers together, and some brackets.
+pub fn room(numbers: usize) -> Vec<u8> {
+    Vec::with_capacity(numbers * NUMBER_BYTES + 1024)
+}
 
 /// Appends `[1.0,-0.25,...]`.
 pub fn write_json(vector: &[f32], out: &mut Vec<u8>) {
-    let mut number = zmij::Buffer::new();
-    out.reserve(vector.len() * NUMBER_BYTES + 2);
-    out.push(b'[');
-    for (index, value) in vector.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        // What is no number has no JSON; the engine refuses such vectors.
-        let text = if value.is_finite() { number.format_finite(*value) } else { "null" };
-        out.extend_from_slice(text.as_bytes());
-    }
-    out.push(b']');
+    // What is no number has no JSON and becomes null; the engine refuses such vectors.
+    decimals::write_array(vector, out);
 }
 
 /// Appends the vector as a JSON string of base64.

@@ -77,7 +77,7 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let choice = Choice { prompt_name: body.prompt_name, dimensions: body.dimensions, ..Choice::default() };
     let embedded = state.service.embed(model, body.input.0, &choice).await?;
-    let mut text = Vec::with_capacity(embedded.vectors.len() * 12 + 256);
+    let mut text = floats::room(embedded.vectors.len());
     text.extend_from_slice(br#"{"object":"list","data":["#);
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
         let comma = if index > 0 { "," } else { "" };

@@ -62,7 +62,7 @@ async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) ->
         dimensions: body.dimensions,
     };
     let embedded = state.service.embed(model, body.inputs.0, &choice).await?;
-    let mut text = Vec::with_capacity(embedded.vectors.len() * 12);
+    let mut text = floats::room(embedded.vectors.len());
     text.push(b'[');
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
         if index > 0 {
