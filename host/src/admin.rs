@@ -1,8 +1,9 @@
-//! The operators' listener: health, metrics, and slots under `/v1`.
+//! The operators' listener: health, metrics, slots under `/v1`, and a console for them.
 //!
 //! It runs on an operating-system thread of its own with a runtime of its own, so that it answers whatever
 //! guests do to the workers that serve requests. What it asks for its answers must not block.
 
+mod console;
 mod health;
 mod metrics;
 mod v1;
@@ -203,7 +204,8 @@ async fn run(
 }
 
 fn router(mut sources: Sources, settings: &config::server::Admin) -> Router {
-    let operators = sources.operators.take().map(|operators| v1::router(operators, settings));
+    let operators =
+        sources.operators.take().map(|operators| v1::router(operators, settings).merge(console::router()));
     let router = Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))

@@ -1,7 +1,8 @@
-//! The captcha in a real browser: the demo page's own solver and the real ALTCHA widget, on the demo page and
-//! on a page of another origin.
+//! In a real browser: the captcha, with the demo page's own solver and the real ALTCHA widget, on the demo page and
+//! on a page of another origin; and the operators' console.
 
 mod chromium;
+mod console;
 mod website;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -3,6 +3,7 @@
 mod access;
 mod canary;
 mod circuit;
+mod console;
 mod durable;
 mod refused;
 mod swap;
@@ -34,12 +35,12 @@ pub fn answering(letter: char, body: &str) -> Guest {
 }
 
 /// Traps on every call and passes its trial.
-fn trapping() -> Guest {
+pub fn trapping() -> Guest {
     Guest::call("unreachable")
 }
 
 /// A host whose captcha slot has the component of letter A.
-fn hosting_a() -> Builder {
+pub fn hosting_a() -> Builder {
     TestHost::builder()
         .config(&operator::tokens())
         .config(SITE)
@@ -51,7 +52,7 @@ fn operator(host: &TestHost) -> Operator {
     Operator::new(&host.admin_url(""), operator::DEPLOY)
 }
 
-async fn ask(host: &TestHost, client: u32) -> reqwest::Response {
+pub async fn ask(host: &TestHost, client: u32) -> reqwest::Response {
     let address = std::net::Ipv4Addr::from_bits(0x0A00_0000 + client);
     let body =
         json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": address.to_string() });
@@ -59,7 +60,7 @@ async fn ask(host: &TestHost, client: u32) -> reqwest::Response {
 }
 
 /// The letter that a client is answered with.
-async fn letter(host: &TestHost, client: u32) -> char {
+pub async fn letter(host: &TestHost, client: u32) -> char {
     let answer = ask(host, client).await;
     let status = answer.status();
     let body: Value = answer.json().await.unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 type Operation = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, &'static str);
 
 /// Every operation that asks for a token.
-const OPERATIONS: [Operation; 12] = [
+const OPERATIONS: &[Operation] = &[
     ("/v1/token", "get", "read", "The token that the call came with", None, "Token"),
     ("/v1/slots", "get", "read", "Every slot with what answers", None, "Slots"),
     ("/v1/slots/{slot}", "get", "read", "A slot with what answers", None, "Slot"),
@@ -72,7 +72,7 @@ fn describe() -> Value {
     for operation in OPERATIONS {
         let item = paths.entry(operation.0).or_insert_with(|| json!({}));
         if let Some(item) = item.as_object_mut() {
-            item.insert(operation.1.to_owned(), describe_operation(operation));
+            item.insert(operation.1.to_owned(), describe_operation(*operation));
         }
     }
     json!({

@@ -7,22 +7,10 @@
 
 import { createRequire } from "node:module";
 
+import { FLAGS, PATIENCE } from "./settings.mjs";
+
 const task = JSON.parse(process.argv[2]);
 const { chromium } = createRequire(`${task.packages}/`)("playwright-core");
-
-/** Headless, without a graphics card, as root, and quiet towards the network. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-/** Milliseconds for each step. */
-const PATIENCE = 60_000;
 
 /** Notes what the browser complains about, whom it asks, and which algorithms it is asked for. */
 function watch(page) {

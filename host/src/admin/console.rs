@@ -1,0 +1,168 @@
+//! `/console`: a page to operate slots with. Its files stand in `console/` and are in the binary as they are.
+//!
+//! The page asks `/v1` like any other client, with the token that its user types. It loads nothing from elsewhere and runs
+//! no script but its files, which its content security policy enforces.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use sha2::{Digest as _, Sha256};
+
+/// Path below the listener, content type, content.
+type File = (&'static str, &'static str, &'static str);
+
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+macro_rules! files {
+    ($($kind:ident $file:literal;)*) => {
+        /// Every file of the console.
+        const FILES: &[File] = &[
+            ("/console", HTML, include_str!("console/index.html")),
+            $((concat!("/console/", $file), $kind, include_str!(concat!("console/", $file)))),*
+        ];
+    };
+}
+
+files! {
+    SCRIPT "api.js";
+    SCRIPT "app.js";
+    SCRIPT "audit.js";
+    STYLE "base.css";
+    SCRIPT "changes.js";
+    SCRIPT "chart.js";
+    SCRIPT "dialog.js";
+    SCRIPT "doing.js";
+    SCRIPT "dom.js";
+    SCRIPT "format.js";
+    SCRIPT "history.js";
+    SCRIPT "login.js";
+    SCRIPT "logs.js";
+    SCRIPT "moves.js";
+    SCRIPT "overview.js";
+    SCRIPT "poll.js";
+    SCRIPT "problem.js";
+    SCRIPT "session.js";
+    SCRIPT "shadow.js";
+    SCRIPT "share.js";
+    SCRIPT "slot.js";
+    SCRIPT "state.js";
+    SCRIPT "upload.js";
+    SCRIPT "versions.js";
+    STYLE "views.css";
+}
+
+/// Nothing but the page's own files; text never becomes markup or script, whatever an API's answer holds.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The page and its parts.
+pub(super) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let router = Router::new().route("/console/", get(async || Redirect::permanent("../console")));
+    FILES.iter().fold(router, |router, file| {
+        let tag: Arc<str> = tag(file.2).into();
+        router.route(file.0, get(move |headers: HeaderMap| async move { answer(file, &tag, &headers) }))
+    })
+}
+
+/// Changes with the content.
+fn tag(content: &str) -> String {
+    let digest = hex::encode(Sha256::digest(content));
+    format!("\"{}\"", digest.get(..32).unwrap_or_default())
+}
+
+/// The file, or 304 where the client has it. Clients ask every time: the files of one build belong together.
+fn answer((_, kind, content): &File, tag: &str, asked: &HeaderMap) -> Response {
+    let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    let known = known.flat_map(|tags| tags.split(',')).any(|known| {
+        let known = known.trim();
+        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
+    });
+    let mut response = match known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => ([(header::CONTENT_TYPE, *kind)], *content).into_response(),
+    };
+    let headers = response.headers_mut();
+    let fixed: [(HeaderName, &str); 5] = [
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    headers.extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    headers.extend(HeaderValue::from_str(tag).map(|tag| (header::ETAG, tag)));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use axum::{body::Body, http::Request};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn fetch(path: &str, known: &str) -> Response {
+        let request = Request::get(path).header("if-none-match", known).body(Body::empty()).unwrap();
+        router().oneshot(request).await.unwrap()
+    }
+
+    #[test]
+    fn every_file_is_served() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/admin/console");
+        let there =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let served = FILES.iter().map(|(path, ..)| match *path {
+            "/console" => "index.html".to_owned(),
+            path => path.strip_prefix("/console/").unwrap().to_owned(),
+        });
+        assert_eq!(there.collect::<BTreeSet<_>>(), served.collect());
+    }
+
+    #[test]
+    fn nothing_names_another_place_and_no_text_becomes_markup() {
+        const MARKUP: [&str; 7] = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "srcdoc",
+            "DOMParser",
+        ];
+        for (path, _, content) in FILES {
+            let content = content.replace("http://www.w3.org/2000/svg", "");
+            assert!(!content.contains("://") && !content.contains("url("), "{path}");
+            assert!(MARKUP.iter().all(|word| !content.contains(word)), "{path}");
+            assert!(
+                !content.contains("style=") && !content.contains(" onclick="),
+                "{path}: refused by the policy"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_the_client_has_is_not_sent_again() {
+        let first = fetch("/console/app.js", "\"other\"").await;
+        assert_eq!(first.status(), 200);
+        assert_eq!(first.headers()[header::CACHE_CONTROL], "no-cache");
+        let tag = first.headers()[header::ETAG].to_str().unwrap().to_owned();
+        assert_ne!(tag, fetch("/console/dom.js", "").await.headers()[header::ETAG].to_str().unwrap());
+        for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
+            let again = fetch("/console/app.js", &known).await;
+            assert_eq!(again.status(), 304, "{known}");
+            assert_eq!(again.headers()[header::ETAG].to_str().unwrap(), tag);
+            assert!(again.headers().get(header::CONTENT_TYPE).is_none());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// The console: who is logged in, and which view is shown.
+
+import { tokenOf } from "./api.js";
+import { audit } from "./audit.js";
+import { closeDialogs } from "./dialog.js";
+import { announce, setText } from "./dom.js";
+import { login } from "./login.js";
+import { overview } from "./overview.js";
+import { begin, currentToken, end, may } from "./session.js";
+import { slot } from "./slot.js";
+
+const element = (id) => document.getElementById(id);
+
+/** Ends with the view. */
+let shown = new AbortController();
+
+function show(make) {
+  shown.abort();
+  closeDialogs();
+  shown = new AbortController();
+  const view = make(shown.signal);
+  element("view").replaceChildren(view.element);
+  document.title = `${view.title} · Bulkhead`;
+  if (view.focus) view.focus();
+  else view.element.querySelector("h1").focus();
+}
+
+/** A name out of an address, which may be anything. */
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function route() {
+  const [, place, name] = location.hash.split("/");
+  for (const link of element("places").querySelectorAll("a")) {
+    const here = link.hash.split("/")[1] === (place === "audit" ? "audit" : "");
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (place === "audit") return show(audit);
+  if (place === "slots" && name) return show((signal) => slot(decoded(name), signal));
+  return show(overview);
+}
+
+function enter(token, { name, scope }) {
+  begin(token, scope);
+  setText(element("token-name"), `${name} (${scope})`);
+  element("places").hidden = element("who").hidden = false;
+  element("audit-place").hidden = !may("admin");
+  announce(`Logged in as ${name}, scope ${scope}.`);
+  route();
+}
+
+function leave(why) {
+  end();
+  element("places").hidden = element("who").hidden = true;
+  show(() => login(enter, why));
+}
+
+element("log-out").addEventListener("click", () => {
+  leave();
+  announce("Logged out.");
+});
+// Not a fragment of the address: those are the console's places.
+element("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  element("view").focus();
+});
+addEventListener("hashchange", () => currentToken() && route());
+addEventListener("unauthorized", ({ detail }) => currentToken() && leave(detail));
+
+if (currentToken()) {
+  try {
+    enter(currentToken(), await tokenOf(currentToken()));
+  } catch (error) {
+    leave(error);
+  }
+} else {
+  leave();
+}

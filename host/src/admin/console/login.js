@@ -1,0 +1,48 @@
+// The way in: a token that the host knows.
+
+import { tokenOf } from "./api.js";
+import { h } from "./dom.js";
+import { problem } from "./problem.js";
+
+/** A form that calls `enter` with a token and what the host says of it. `left` is why the last session ended. */
+export function login(enter, left) {
+  const field = h("input", {
+    id: "token",
+    type: "password",
+    required: true,
+    autocomplete: "current-password",
+    spellcheck: "false",
+    "aria-describedby": "token-hint",
+  });
+  const button = h("button", { class: "main" }, "Log in");
+  const answer = h("div", { role: "alert" });
+  if (left) answer.append(problem(left));
+
+  async function submit(event) {
+    event.preventDefault();
+    button.disabled = true;
+    answer.replaceChildren();
+    try {
+      const token = field.value.trim();
+      enter(token, await tokenOf(token));
+    } catch (error) {
+      if (error.code === "unauthorized") answer.append(h("p", {}, "The host does not know this token."));
+      answer.append(problem(error));
+      field.select();
+      field.focus();
+    }
+    button.disabled = false;
+  }
+
+  const form = h(
+    "form",
+    { class: "sheet login", submit },
+    h("h1", { tabindex: "-1" }, "Log in"),
+    h("label", { for: "token" }, "Operator’s token"),
+    field,
+    h("p", { id: "token-hint", class: "quiet" }, h("code", {}, "bulkhead admin token NAME"), " makes one. It stays in this tab."),
+    answer,
+    button,
+  );
+  return { element: form, title: "Log in", focus: () => field.focus() };
+}

@@ -1,0 +1,23 @@
+// The steps of a version, each with time, actor and reason.
+
+import { h } from "./dom.js";
+import { moment } from "./format.js";
+
+/** As a list, the first step first. */
+export const moves = (steps) =>
+  h(
+    "ol",
+    { class: "moves" },
+    ...steps.map(({ stage, at, actor, reason }) =>
+      h(
+        "li",
+        {},
+        h("span", { class: `stage ${stage}` }, stage),
+        h("span", { class: "quiet" }, moment(at), ` by ${actor}`),
+        ...(reason ? [h("pre", {}, reason)] : []),
+      ),
+    ),
+  );
+
+/** The steps since the component came in last; it may have come more than once. */
+export const latest = (steps) => steps.slice(steps.findLastIndex(({ stage }) => stage === "received"));

@@ -1,0 +1,41 @@
+// What came of the copies of calls for a candidate in shadow: its answers beside those that were given.
+
+import { shadow } from "./api.js";
+import { h, pairs, whenChanged } from "./dom.js";
+import { moment, whole } from "./format.js";
+
+const member = ({ name, live, shadow }) =>
+  h(
+    "div",
+    { class: "member" },
+    h("strong", {}, name),
+    h("div", {}, h("span", { class: "quiet" }, "given"), h("pre", {}, live ?? "nothing")),
+    h("div", {}, h("span", { class: "quiet" }, "in shadow"), h("pre", {}, shadow ?? "nothing")),
+  );
+
+const difference = ({ at, call, members }) =>
+  h("li", {}, h("strong", {}, call), " ", h("span", { class: "quiet" }, moment(at)), ...members.map(member));
+
+/** The panel; `update` asks for the figures while there is something in shadow. */
+export function shadowing(place) {
+  const figures = h("dl", { class: "figures" });
+  const differences = h("ol", { class: "differences", tabindex: "0", "aria-label": "The last differences" });
+  const element = h(
+    "section",
+    { class: "sheet", "aria-labelledby": "shadow-title", hidden: true },
+    h("h2", { id: "shadow-title" }, "In shadow"),
+    figures,
+    differences,
+  );
+  const show = whenChanged(({ same, different, failed, skipped, differences: found }) => {
+    const counts = { alike: same, different, failed, skipped };
+    figures.replaceChildren(...pairs(Object.entries(counts).map(([name, count]) => [name, whole(count)])));
+    differences.hidden = found.length === 0;
+    differences.replaceChildren(...found.toReversed().map(difference));
+  });
+  async function update({ candidate }, signal) {
+    element.hidden = !candidate?.shadow;
+    if (candidate?.shadow) show(await shadow(place.name, signal));
+  }
+  return { element, update };
+}

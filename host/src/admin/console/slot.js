@@ -1,0 +1,69 @@
+// One slot: how it does, what answers, and everything that may be done with it.
+
+import * as api from "./api.js";
+import { h, whenChanged } from "./dom.js";
+import { doing } from "./doing.js";
+import { versionHistory } from "./history.js";
+import { logTail } from "./logs.js";
+import { poll } from "./poll.js";
+import { may } from "./session.js";
+import { shadowing } from "./shadow.js";
+import { pills } from "./state.js";
+import { upload } from "./upload.js";
+import { versions } from "./versions.js";
+
+/** Five minutes. */
+const STEPS = 150;
+
+/** The view. */
+export function slot(name, signal) {
+  let present;
+  const place = { name, slot: () => present, refresh: () => again(), canShadow: false };
+  const state = h("p", { class: "pills" });
+  const world = h("p", { class: "quiet" });
+  const figures = doing(name, STEPS);
+  const answering = versions(place);
+  const inShadow = shadowing(place);
+  const past = versionHistory(place);
+  // What needs to know the slot is there once it is known.
+  const panels = h("div", { class: "panels", hidden: true }, figures.element, answering.element, inShadow.element);
+  const taking = may("deploy") ? upload(place) : undefined;
+  if (taking) panels.append(taking.element);
+  else panels.append(h("p", { class: "quiet" }, "This token may look, and change nothing."));
+  panels.append(past.element);
+
+  const showState = whenChanged((slot) => {
+    state.replaceChildren(...pills(slot));
+    world.replaceChildren(`${slot.world}, generation ${slot.generation}`);
+  });
+  const again = poll(async (signal) => {
+    const [slot, versions, statistics] = await Promise.all([
+      api.slot(name, signal),
+      api.history(name, signal),
+      api.statistics(name, STEPS, signal),
+    ]);
+    present = slot;
+    place.canShadow = await api.offers("/v1/slots/{slot}/shadow", "post");
+    showState(slot);
+    figures.update(statistics);
+    answering.update(slot);
+    taking?.update(slot);
+    past.update(slot, versions);
+    if (panels.hidden) {
+      panels.hidden = false;
+      // Not before it can be seen: it is scrolled to its end.
+      panels.append(logTail(name, signal));
+    }
+    await inShadow.update(slot, signal);
+  }, signal);
+
+  const element = h(
+    "div",
+    {},
+    h("p", {}, h("a", { href: "#/" }, "All slots")),
+    h("div", { class: "between" }, h("h1", { tabindex: "-1" }, name), state),
+    world,
+    panels,
+  );
+  return { element, title: name };
+}

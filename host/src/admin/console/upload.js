@@ -1,0 +1,91 @@
+// Takes a component up to its trial and shows what came out, before anything answers with it.
+
+import { history, push } from "./api.js";
+import { putInShadow, swap, tryOut } from "./changes.js";
+import { announce, facts, h } from "./dom.js";
+import { short } from "./format.js";
+import { latest, moves } from "./moves.js";
+import { problem } from "./problem.js";
+import { made } from "./versions.js";
+
+/** What came out well; `update` takes back what can no longer be done. */
+function passed(place, version) {
+  const toTry = h("button", { type: "button", click: () => tryOut(place, version.id) }, "Try it on a share…");
+  const toShadow = h("button", { type: "button", click: () => putInShadow(place, version.id) }, "Put it in shadow…");
+  const actions = h(
+    "div",
+    { class: "actions" },
+    h("button", { type: "button", class: "main", click: () => swap(place, version.id) }, "Swap to it…"),
+    toTry,
+    toShadow,
+  );
+  const element = h(
+    "div",
+    { class: "verdict good" },
+    h("h3", { tabindex: "-1" }, `${short(version.id)} may answer`),
+    moves(latest(version.moves)),
+    facts(made(version)),
+    actions,
+  );
+  function update({ active, candidate }) {
+    actions.hidden = [active?.id, candidate?.id].includes(version.id);
+    toTry.hidden = !active || Boolean(candidate);
+    toShadow.hidden = toTry.hidden || !place.canShadow;
+  }
+  update(place.slot());
+  return { element, update };
+}
+
+async function refused(place, error) {
+  const parts = [h("h3", { tabindex: "-1" }, error.code === "refused" ? "It may not answer" : "It was not taken")];
+  if (error.code === "refused" && error.version) {
+    const known = (await history(place.name).catch(() => [])).find(({ id }) => id === error.version);
+    if (known) parts.push(moves(latest(known.moves).filter(({ stage }) => stage !== "refused")));
+  }
+  return { element: h("div", { class: "verdict bad" }, ...parts, problem(error)), update: () => {} };
+}
+
+/** The panel. */
+export function upload(place) {
+  const component = h("input", { id: "component", type: "file", accept: ".wasm,application/wasm", required: true });
+  const signature = h("input", { id: "signature", type: "file", accept: ".minisig" });
+  const button = h("button", {}, "Upload and check");
+  const verdict = h("div");
+  let outcome;
+
+  async function submit(event) {
+    event.preventDefault();
+    const [file] = component.files;
+    button.disabled = true;
+    verdict.replaceChildren(h("p", {}, "It is uploaded, checked, compiled and tried…"));
+    announce("The component is uploaded and checked.");
+    try {
+      const signed = await signature.files[0]?.text();
+      outcome = passed(place, await push(place.name, file, signed));
+    } catch (error) {
+      outcome = await refused(place, error);
+    }
+    verdict.replaceChildren(outcome.element);
+    // Reads it out, and leads the keyboard to what may be done next.
+    outcome.element.querySelector("h3").focus();
+    button.disabled = false;
+    place.refresh();
+  }
+
+  const field = (label, input) => h("div", { class: "field" }, h("label", { for: input.id }, label), input);
+  const element = h(
+    "section",
+    { class: "sheet", "aria-labelledby": "upload-title" },
+    h("h2", { id: "upload-title" }, "New component"),
+    h(
+      "form",
+      { class: "upload", submit },
+      field("Component (.wasm)", component),
+      field("Its signature (.minisig), where the slot asks for one", signature),
+      h("p", { class: "quiet" }, "It is checked, compiled and tried out; nothing answers with it before you say so."),
+      button,
+    ),
+    verdict,
+  );
+  return { element, update: (slot) => outcome?.update(slot) };
+}

@@ -1,0 +1,112 @@
+// What answers a slot's calls, what is tried, and what a rollback goes back to, with what may be done about it.
+
+import { promote, putInShadow, rollBack, setShare } from "./changes.js";
+import { facts, h, pairs, setText, whenChanged } from "./dom.js";
+import { bytes, lasting, milliseconds, moment, short, whole } from "./format.js";
+import { may } from "./session.js";
+import { share } from "./share.js";
+import { sinceWhen } from "./state.js";
+
+/** What a version is. */
+export const made = (version) => [
+  ["component", h("code", { title: version.component }, short(version.component))],
+  ["from", version.source],
+  ["size", bytes(version.bytes)],
+  ["signed by", version.signed_by],
+  ["memory", `${bytes(version.memory_bytes)} a call at most`],
+  ["processor", `${milliseconds(version.cpu_ms)} a call at most`],
+  ["grants", version.grants.join(", ")],
+];
+
+/** How it does. */
+const done = (version) => [
+  ["share", version.shadow ? "in shadow" : `${version.weight} %`],
+  ["calls", whole(version.calls)],
+  ["failures", whole(version.failures)],
+  ["errors", whole(version.errors)],
+  ["in flight", whole(version.in_flight)],
+];
+
+function card(title, answers) {
+  const name = h("p");
+  const figures = h("dl", { class: "figures" });
+  const more = h("div");
+  const element = h(
+    "div",
+    { class: "version-card", hidden: true },
+    h("h3", {}, title),
+    name,
+    figures,
+    h("details", {}, h("summary", {}, "What it is"), more),
+  );
+  const showMade = whenChanged((version) => more.replaceChildren(facts(made(version))));
+  function update(version) {
+    element.hidden = !version;
+    if (!version) return;
+    const at = sinceWhen(version);
+    name.replaceChildren(h("code", {}, short(version.id)), ...(at && answers ? [" since ", moment(at), ", ", lasting(at)] : []));
+    if (answers) figures.replaceChildren(...pairs(done(version)));
+    const { id, component, source, bytes, signed_by, memory_bytes, cpu_ms, grants } = version;
+    showMade({ id, component, source, bytes, signed_by, memory_bytes, cpu_ms, grants });
+  }
+  return { element, update };
+}
+
+function candidateActions(place) {
+  const button = h("button", { type: "button", click: () => setShare(place, slider.value()) }, "Set share");
+  let present = 0;
+  let moved = false;
+  const slider = share("share", "Candidate’s share of the calls", 0, (value) => {
+    moved = value !== present;
+    button.disabled = !moved;
+  });
+  const toShadow = h("button", { type: "button", click: () => putInShadow(place) }, "Put it in shadow…");
+  const element = h(
+    "div",
+    { class: "actions", hidden: true },
+    slider.element,
+    button,
+    toShadow,
+    h("button", { type: "button", click: () => promote(place) }, "Promote…"),
+  );
+  function update({ candidate }) {
+    element.hidden = !candidate;
+    toShadow.hidden = !place.canShadow || Boolean(candidate?.shadow);
+    const weight = candidate?.weight ?? 0;
+    if (weight === present) return;
+    present = weight;
+    // Whoever is choosing keeps what they have chosen, unless the candidate is gone.
+    slider.set(moved && candidate ? slider.value() : present);
+  }
+  return { element, update };
+}
+
+/** The panel. */
+export function versions(place) {
+  const cards = [
+    ["Active", true, (slot) => slot.active],
+    ["Candidate", true, (slot) => slot.candidate],
+    ["Before it", false, (slot) => slot.predecessor],
+  ].map(([title, answers, of]) => ({ card: card(title, answers), of }));
+  const empty = h("pre", { class: "problem" });
+  const back = h("button", { type: "button", class: "danger", hidden: true, click: () => rollBack(place) });
+  const candidate = candidateActions(place);
+  const actions = h("div", { class: "actions" }, candidate.element, back);
+  const element = h(
+    "section",
+    { class: "sheet", "aria-labelledby": "versions-title" },
+    h("h2", { id: "versions-title" }, "Versions"),
+    empty,
+    h("div", { class: "version-cards" }, ...cards.map(({ card }) => card.element)),
+    ...(may("deploy") ? [actions] : []),
+  );
+  function update(slot) {
+    for (const { card, of } of cards) card.update(of(slot));
+    empty.hidden = !slot.empty;
+    setText(empty, slot.empty ?? "");
+    candidate.update(slot);
+    actions.hidden = back.hidden = !slot.candidate && !slot.predecessor;
+    setText(back, slot.candidate ? "Give up the candidate…" : "Roll back…");
+  }
+  return { element, update };
+}
