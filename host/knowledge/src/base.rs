@@ -1,0 +1,135 @@
+//! An opened knowledge base.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::embedder::Embedder;
+use crate::error::Error;
+use crate::import::{self, ImportOptions, Report};
+use crate::index::Index;
+use crate::progress::Progress;
+use crate::provenance::Provenance;
+use crate::search::{self, Passage, Query, Rated};
+use crate::source::Source;
+use crate::store::{Counts, Snapshot, Store};
+
+/// What a base is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Searching; the base must be there.
+    Read,
+    /// Importing too; an empty base is made where there is none.
+    Write,
+}
+
+/// A knowledge base. Imports of other processes are noticed by the next search.
+pub struct KnowledgeBase {
+    store: Store,
+    mode: Mode,
+    index: RwLock<Arc<Index>>,
+    /// Held by the one search that reads a new state into memory.
+    loading: tokio::sync::Mutex<()>,
+}
+
+impl KnowledgeBase {
+    /// Opens the base at `url`: a path or `sqlite:PATH`, a file; or `postgres://...`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, has another format, or the database fails.
+    pub async fn open(url: &str, mode: Mode) -> Result<Self, Error> {
+        let store = Store::open(url, mode == Mode::Write).await?;
+        let mut snapshot = store.snapshot().await?;
+        let head = snapshot.head().await?;
+        let index = Index::load(&mut snapshot, head).await?;
+        drop(snapshot);
+        Ok(Self { store, mode, index: RwLock::new(Arc::new(index)), loading: tokio::sync::Mutex::new(()) })
+    }
+
+    /// The model that the base was embedded with, as the last search, import or [`Self::refresh`] saw it; `None`
+    /// while the base is empty.
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.index().head.provenance.clone()
+    }
+
+    /// Looks for imports of other processes; the model that the base is embedded with now.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn refresh(&self) -> Result<Option<Provenance>, Error> {
+        let (_, index) = self.state().await?;
+        Ok(index.head.provenance.clone())
+    }
+
+    /// Makes the base hold what `source` holds now: what is new is embedded and added, what is gone is removed;
+    /// other sources stay as they are. Everything or nothing; what was embedded survives an import that is
+    /// interrupted.
+    ///
+    /// # Errors
+    ///
+    /// When the source cannot be read or has a document that cannot be imported, the base was embedded with
+    /// another model, the model or the database fails, or another import was faster.
+    pub async fn import(
+        &self,
+        source: Source,
+        embedder: &dyn Embedder,
+        options: ImportOptions,
+        progress: &dyn Progress,
+    ) -> Result<Report, Error> {
+        if self.mode == Mode::Read {
+            return Err(Error::ReadOnly);
+        }
+        let report = import::import(&self.store, source, embedder, &options, progress).await?;
+        self.refresh().await?;
+        Ok(report)
+    }
+
+    /// The passages that may answer a question, best first, one a document.
+    ///
+    /// # Errors
+    ///
+    /// When the question's vector does not fit the base or the database fails.
+    pub async fn search(&self, query: &Query) -> Result<Vec<Passage>, Error> {
+        Ok(self.rated(query).await?.into_iter().map(|rated| rated.passage).collect())
+    }
+
+    /// The same with what speaks for each passage.
+    pub(crate) async fn rated(&self, query: &Query) -> Result<Vec<Rated>, Error> {
+        let (mut snapshot, index) = self.state().await?;
+        search::search(&mut snapshot, &index, query).await
+    }
+
+    /// What the base holds.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn count(&self) -> Result<Counts, Error> {
+        self.store.snapshot().await?.counts().await
+    }
+
+    /// A snapshot, and what is in memory of the same state.
+    async fn state(&self) -> Result<(Snapshot, Arc<Index>), Error> {
+        let mut snapshot = self.store.snapshot().await?;
+        let head = snapshot.head().await?;
+        let index = self.index();
+        if index.head == head {
+            return Ok((snapshot, index));
+        }
+        let _loading = self.loading.lock().await;
+        let index = self.index();
+        if index.head == head {
+            return Ok((snapshot, index));
+        }
+        let index = Arc::new(Index::load(&mut snapshot, head).await?);
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&index);
+        Ok((snapshot, index))
+    }
+
+    fn index(&self) -> Arc<Index> {
+        Arc::clone(&self.index.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,3 @@
+mod imports;
+mod searches;
+mod toy;

@@ -1,0 +1,145 @@
+use serde_json::json;
+
+use super::toy::*;
+use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Report, Source};
+
+#[tokio::test]
+async fn an_import_again_embeds_only_what_is_new_and_removes_what_is_gone() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let report = place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let first = Report { documents: 4, added: 4, passages: 4, embedded: 4, ..report.clone() };
+    assert_eq!(report, first);
+    assert_eq!(model.count(), 4);
+
+    let again = place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((again.added, again.changed, again.removed, again.embedded, model.count()), (0, 0, 0, 0, 4));
+
+    let mut documents = town();
+    documents.remove(1);
+    documents[0]["text"] = json!("Die Hundesteuer beträgt 150 Euro.");
+    documents[1]["url"] = json!("https://stadt.example/pass");
+    documents.push(document("neu", "Fundbüro", "Fundsachen werden ein halbes Jahr aufbewahrt."));
+    let report = place.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((report.added, report.changed, report.removed, report.embedded), (1, 2, 1, 2));
+
+    let base = place.open().await;
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 1, documents: 4, passages: 4 });
+    assert_eq!(ids(&base, &words("Parkausweis Bewohner")).await, [""; 0]);
+    assert_eq!(ids(&base, &words("Fundsachen")).await, ["neu"]);
+    let hits = base.search(&words("Reisepass")).await.unwrap();
+    assert_eq!(hits[0].url.as_deref(), Some("https://stadt.example/pass"));
+    assert!(base.search(&words("Hundesteuer")).await.unwrap()[0].text.contains("150"));
+}
+
+#[tokio::test]
+async fn a_long_document_keeps_the_passages_that_did_not_change() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let mut sentences: Vec<_> =
+        (0..200).map(|n| format!("Satz Nummer {n} über die Stadtbücherei.")).collect();
+    let options =
+        || ImportOptions { size: crate::ChunkSize { most: 400, overlap: 60 }, ..ImportOptions::default() };
+    place.import(&[document("lang", "Bücherei", &sentences.join(" "))], &model, options()).await.unwrap();
+    let before = model.count();
+    assert!(before > 10);
+
+    sentences.push("Ein Nachtrag.".into());
+    let report =
+        place.import(&[document("lang", "Bücherei", &sentences.join(" "))], &model, options()).await.unwrap();
+    assert_eq!((report.changed, report.embedded), (1, 1));
+    let base = place.open().await;
+    assert_eq!(base.count().await.unwrap().passages, report.passages as u64);
+    // All passages match, and their document is named once.
+    assert_eq!(ids(&base, &both("Stadtbücherei")).await, ["lang"]);
+}
+
+#[tokio::test]
+async fn an_interrupted_import_leaves_the_old_state_and_its_vectors() {
+    let (place, mut model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let many: Vec<_> = (0..200).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), "Text.")).collect();
+    model.left = 4 + 150;
+    let failed = place.import(&many, &model, ImportOptions::default()).await;
+    assert!(matches!(&failed, Err(Error::Embedding(text)) if text == "the power went out"), "{failed:?}");
+    let base = place.open().await;
+    assert_eq!(base.count().await.unwrap().documents, 4);
+    assert_eq!(ids(&base, &words("Reisepass")).await, ["pass"]);
+
+    let model = Toy::new("toy");
+    let report = place.import(&many, &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((report.resumed, report.embedded, model.count()), (128, 72, 72));
+    assert_eq!(ids(&base, &words("Reisepass")).await, [""; 0]);
+    assert_eq!(base.count().await.unwrap().documents, 200);
+}
+
+#[tokio::test]
+async fn a_base_of_another_model_is_not_mixed_but_embedded_anew_on_demand() {
+    let (place, old, new) = (Place::new(), Toy::new("old"), Toy::new("new"));
+    place.import(&town(), &old, ImportOptions::default()).await.unwrap();
+    let other = document("extra", "Standesamt", "Trauungen finden freitags statt.");
+    let named = |reembed| ImportOptions { name: Some("second".into()), reembed, ..ImportOptions::default() };
+    let refused = place.import(std::slice::from_ref(&other), &new, named(false)).await.unwrap_err();
+    assert!(refused.to_string().contains("kb import --reembed"), "{refused}");
+    assert_eq!(new.count(), 0);
+
+    let report = place.import(&[other], &new, named(true)).await.unwrap();
+    assert_eq!((report.added, report.embedded), (1, 5));
+    let base = place.open().await;
+    assert_eq!(base.provenance().unwrap().model, "new");
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
+}
+
+#[tokio::test]
+async fn bad_documents_stop_the_import_unless_they_may_be_left_out() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let mut documents = town();
+    documents.push(json!({ "id": "bad", "title": "Ohne Text" }));
+    let refused = place.import(&documents, &model, ImportOptions::default()).await.unwrap_err();
+    assert!(refused.to_string().contains("line 5: it has not exactly one of"), "{refused}");
+    assert_eq!(place.open().await.count().await.unwrap(), Counts::default());
+
+    let skip = ImportOptions { skip_refused: true, ..ImportOptions::default() };
+    let report = place.import(&documents, &model, skip).await.unwrap();
+    assert_eq!((report.documents, report.refused[0].name.as_str()), (4, "line 5"));
+
+    let empty = place.import(&[], &model, ImportOptions::default()).await;
+    assert!(matches!(empty, Err(Error::Empty(_))));
+    assert_eq!(place.open().await.count().await.unwrap().documents, 4);
+}
+
+#[tokio::test]
+async fn sources_do_not_overwrite_each_other() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let named = || ImportOptions { name: Some("second".into()), ..ImportOptions::default() };
+    let taken = place.import(&town()[..1], &model, named()).await;
+    assert!(matches!(taken, Err(Error::Taken { ref document, .. }) if document == "hund"), "{taken:?}");
+    place.import(&[document("x", "X", "Anderes.")], &model, named()).await.unwrap();
+    assert_eq!(place.open().await.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
+}
+
+#[tokio::test]
+async fn progress_tells_how_far_it_has_come() {
+    let (place, model, course) = (Place::new(), Toy::new("toy"), Course::default());
+    let many: Vec<_> = (0..100).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), "Text.")).collect();
+    let source = Source::Lines(place.lines(&many));
+    place.open().await.import(source, &model, ImportOptions::default(), &course).await.unwrap();
+    let states = course.0.into_inner().unwrap();
+    let embedded: Vec<_> = states.iter().map(|state| (state.missing, state.embedded)).collect();
+    assert_eq!(embedded, [(100, 0), (100, 64), (100, 100)]);
+    assert!(states[2].per_second > 0.0 && states[2].documents == 100);
+}
+
+#[tokio::test]
+async fn a_base_is_opened_only_where_there_is_one() {
+    let place = Place::new();
+    let missing = KnowledgeBase::open(&place.base(), Mode::Read).await;
+    assert!(matches!(missing, Err(Error::Missing(_))));
+    assert!(matches!(KnowledgeBase::open("mysql://x/y", Mode::Read).await, Err(Error::Url)));
+    let base = place.open().await;
+    assert_eq!(base.provenance(), None);
+    assert_eq!(ids(&base, &words("irgendwas")).await, [""; 0]);
+    let reader = KnowledgeBase::open(&format!("sqlite:{}", place.base()), Mode::Read).await.unwrap();
+    let source = Source::Lines(place.lines(&town()));
+    let refused = reader.import(source, &Toy::new("toy"), ImportOptions::default(), &Course::default()).await;
+    assert!(matches!(refused, Err(Error::ReadOnly)));
+}

@@ -1,0 +1,137 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::toy::*;
+use crate::{Error, ImportOptions, KnowledgeBase, Mode, Query};
+
+#[tokio::test]
+async fn words_find_inflected_and_differently_spelt_words() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    for (question, first) in [
+        ("Wie melde ich meine Hunde an?", "hund"),
+        ("Sperrmuell abholen", "sperr"),
+        ("PARKAUSWEISE", "park"),
+        ("Foto für den Pass", "pass"),
+    ] {
+        assert_eq!(ids(&base, &words(question)).await.first().map(String::as_str), Some(first), "{question}");
+        assert_eq!(ids(&base, &both(question)).await.len(), 4, "{question}");
+    }
+    assert_eq!(ids(&base, &words("Quantenphysik")).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn scores_are_probabilities_and_say_what_fits() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    let right = base.search(&both("Was kostet ein Reisepass?")).await.unwrap();
+    let wrong = base.search(&both("Wann beginnt die Vorlesung in Quantenphysik?")).await.unwrap();
+    assert!(right.iter().chain(&wrong).all(|passage| (0.0..=1.0).contains(&passage.score)));
+    assert!(right[0].score > 0.5 && right[0].document == "pass", "{right:?}");
+    assert!(wrong[0].score < 0.5, "{wrong:?}");
+}
+
+#[tokio::test]
+async fn categories_filter_and_a_document_without_any_fits_all() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let mut documents = town();
+    documents[0]["categories"] = json!(["steuern"]);
+    documents[1]["categories"] = json!(["verkehr", "steuern"]);
+    documents[2]["categories"] = json!(["ausweise"]);
+    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    for query in [words("Hunde Euro Reisepass Sperrmüll"), both("Hunde Euro Reisepass Sperrmüll")] {
+        let query = Query { categories: vec!["steuern".into()], ..query };
+        let mut found = ids(&base, &query).await;
+        found.sort_unstable();
+        assert_eq!(found, ["hund", "park", "sperr"]);
+        let query = Query { categories: vec!["x\" OR \"".into()], ..query };
+        assert_eq!(ids(&base, &query).await, ["sperr"]);
+    }
+    let hit = &base.search(&words("Parkausweis")).await.unwrap()[0];
+    assert_eq!(hit.categories, ["steuern", "verkehr"]);
+}
+
+#[tokio::test]
+async fn no_text_is_query_syntax() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let mut documents = town();
+    documents.push(document(
+        "evil",
+        "'; DROP TABLE knowledge_base; --",
+        "\" OR * NEAR(a b) AND \0 title: x ^",
+    ));
+    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    for text in [
+        "\"",
+        "\"\"\"",
+        "*",
+        "Hund*",
+        "NEAR(Hund Euro)",
+        "title:Hund",
+        "a AND",
+        "NOT",
+        "(",
+        "^Hund",
+        "-Hund",
+        "\0",
+        "'; DROP TABLE knowledge_passage; --",
+        "{title text}: x",
+        "\u{202e}\u{200b}",
+        "",
+    ] {
+        base.search(&words(text)).await.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        base.search(&both(text)).await.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+    }
+    let huge: String = (0..300_000).map(|n| format!("hund{n} ")).collect();
+    base.search(&both(&huge)).await.unwrap();
+    assert_eq!(ids(&base, &words("drop table")).await, ["evil"]);
+    assert_eq!(base.count().await.unwrap().documents, 5);
+}
+
+#[tokio::test]
+async fn vectors_that_do_not_fit_and_limits_are_handled() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    let short = Query { vector: Some(vec![1.0; 3]), ..words("Hund") };
+    assert!(matches!(base.search(&short).await, Err(Error::Vector { found: 3, expected: DIMS })));
+    let infinite = Query { vector: Some(vec![f32::NAN; DIMS]), ..words("Hund") };
+    assert!(matches!(base.search(&infinite).await, Err(Error::Vector { found: 0, .. })));
+    assert_eq!(ids(&base, &Query { limit: 0, ..both("Hund") }).await, [""; 0]);
+    assert_eq!(ids(&base, &Query { limit: 2, ..both("Hund") }).await.len(), 2);
+    assert_eq!(ids(&base, &Query { limit: usize::MAX, ..both("Hund") }).await.len(), 4);
+}
+
+/// Every state that is imported has one word in all of its documents: a mix would show.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_sees_the_old_state_or_the_new_never_a_mix() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let state = |word: &str| {
+        let text = format!("Alle Dokumente nennen {word}.");
+        (0..20).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), &text)).collect::<Vec<_>>()
+    };
+    place.import(&state("Anfang"), &model, ImportOptions::default()).await.unwrap();
+    let reader = Arc::new(KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap());
+    let searching = tokio::spawn({
+        let reader = Arc::clone(&reader);
+        async move {
+            let mut seen = String::new();
+            while !seen.contains("Ende") {
+                let query = Query { limit: 20, ..both("Dokumente nennen") };
+                let passages = reader.search(&query).await.unwrap();
+                assert_eq!(passages.len(), 20);
+                assert!(passages.iter().all(|passage| passage.text == passages[0].text), "{passages:?}");
+                seen.clone_from(&passages[0].text);
+            }
+        }
+    });
+    for word in ["Mitte", "Ende"] {
+        place.import(&state(word), &model, ImportOptions::default()).await.unwrap();
+    }
+    tokio::time::timeout(std::time::Duration::from_secs(60), searching).await.unwrap().unwrap();
+}

@@ -1,0 +1,150 @@
+//! A base, documents and a model that are made up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    Embedder, Error, ImportOptions, KnowledgeBase, Mode, Progress, Provenance, Query, Report, Source, State,
+};
+
+pub(super) const DIMS: usize = 32;
+
+/// Counts letters: texts with the same words are alike. Fails once `left` texts were embedded.
+pub(super) struct Toy {
+    pub model: &'static str,
+    pub embedded: AtomicUsize,
+    pub left: usize,
+}
+
+impl Toy {
+    pub(super) fn new(model: &'static str) -> Self {
+        Self { model, embedded: AtomicUsize::new(0), left: usize::MAX }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.embedded.load(Ordering::Relaxed)
+    }
+}
+
+pub(super) fn vector(text: &str) -> Vec<f32> {
+    let mut vector = vec![0.1; DIMS];
+    for byte in text.to_lowercase().bytes() {
+        vector[usize::from(byte) % DIMS] += 1.0;
+    }
+    vector
+}
+
+impl Embedder for Toy {
+    fn provenance(&self) -> Provenance {
+        Provenance {
+            model: self.model.into(),
+            weights_sha256: "5e1f".into(),
+            dtype: "float32".into(),
+            prompt: Some("passage: ".into()),
+            dims: DIMS,
+        }
+    }
+
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+        Box::pin(async move {
+            let before = self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
+            if before + texts.len() > self.left {
+                return Err("the power went out".into());
+            }
+            Ok(texts.iter().map(|text| vector(text)).collect())
+        })
+    }
+}
+
+/// Keeps all states.
+#[derive(Default)]
+pub(super) struct Course(pub Mutex<Vec<State>>);
+
+impl Progress for Course {
+    fn update(&self, state: State) {
+        self.0.lock().unwrap().push(state);
+    }
+}
+
+/// A folder for a base and its source.
+pub(super) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(super) fn base(&self) -> String {
+        self.folder.path().join("kb.sqlite").display().to_string()
+    }
+
+    pub(super) async fn open(&self) -> KnowledgeBase {
+        KnowledgeBase::open(&self.base(), Mode::Write).await.unwrap()
+    }
+
+    pub(super) fn lines(&self, documents: &[Value]) -> PathBuf {
+        let path = self.folder.path().join("kb.jsonl");
+        write(&path, documents);
+        path
+    }
+
+    pub(super) async fn import(
+        &self,
+        documents: &[Value],
+        model: &Toy,
+        options: ImportOptions,
+    ) -> Result<Report, Error> {
+        let base = self.open().await;
+        base.import(Source::Lines(self.lines(documents)), model, options, &Course::default()).await
+    }
+}
+
+pub(super) fn write(path: &Path, documents: &[Value]) {
+    let lines: Vec<_> = documents.iter().map(Value::to_string).collect();
+    fs::write(path, lines.join("\n")).unwrap();
+}
+
+pub(super) fn document(id: &str, title: &str, text: &str) -> Value {
+    json!({ "id": id, "title": title, "text": text, "language": "de" })
+}
+
+pub(super) fn town() -> Vec<Value> {
+    vec![
+        document(
+            "hund",
+            "Hundesteuer",
+            "Die Hundesteuer beträgt 120 Euro im Jahr. Hunde sind binnen zwei Wochen anzumelden.",
+        ),
+        document(
+            "park",
+            "Bewohnerparkausweis",
+            "Der Parkausweis für Bewohner kostet 30 Euro und gilt zwei Jahre.",
+        ),
+        document(
+            "pass",
+            "Reisepass",
+            "Ein Reisepass kostet 70 Euro. Bringen Sie ein biometrisches Foto mit.",
+        ),
+        document("sperr", "Sperrmüll", "Sperrmüll wird nach Anmeldung abgeholt; Termine gibt es online."),
+    ]
+}
+
+pub(super) fn words(text: &str) -> Query {
+    Query { text: text.into(), limit: 5, ..Query::default() }
+}
+
+pub(super) fn both(text: &str) -> Query {
+    Query { vector: Some(vector(text)), ..words(text) }
+}
+
+pub(super) async fn ids(base: &KnowledgeBase, query: &Query) -> Vec<String> {
+    base.search(query).await.unwrap().into_iter().map(|passage| passage.document).collect()
+}

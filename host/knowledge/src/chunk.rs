@@ -1,0 +1,127 @@
+//! Passages of a text: as long as a model reads at once, cut where people pause, each beginning with the end of
+//! the one before.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// How long passages are, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkSize {
+    /// Most characters of a passage.
+    pub most: usize,
+    /// Most characters that a passage repeats of the one before: whole sentences only.
+    pub overlap: usize,
+}
+
+impl Default for ChunkSize {
+    /// About 300 tokens of German: models read 512, and a passage stays about one thing.
+    fn default() -> Self {
+        Self { most: 1000, overlap: 150 }
+    }
+}
+
+/// A sentence or a piece of one, with the space behind it.
+struct Piece {
+    range: Range<usize>,
+    characters: usize,
+    ends_paragraph: bool,
+}
+
+/// The passages of `text`, in order. None is empty.
+pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<&str> {
+    let most = size.most.max(1);
+    let pieces = pieces(text, most);
+    let mut passages = Vec::new();
+    let mut start = 0;
+    while start < pieces.len() {
+        let end = end(&pieces, start, most);
+        let range = pieces.get(start).zip(pieces.get(end - 1));
+        let passage = range.and_then(|(first, last)| text.get(first.range.start..last.range.end));
+        if let Some(passage) = passage.map(str::trim).filter(|passage| !passage.is_empty()) {
+            passages.push(passage);
+        }
+        if end >= pieces.len() {
+            break;
+        }
+        start = resume(&pieces, start, end, size.overlap.min(most / 2));
+    }
+    passages
+}
+
+/// One past the last piece of the passage that begins with `start`: as many as fit, back to the end of a
+/// paragraph if that leaves at least half.
+fn end(pieces: &[Piece], start: usize, most: usize) -> usize {
+    let mut characters = 0;
+    let mut end = start;
+    let mut paragraph = None;
+    for piece in pieces.iter().skip(start) {
+        if characters + piece.characters > most && end > start {
+            return paragraph.unwrap_or(end);
+        }
+        characters += piece.characters;
+        end += 1;
+        if piece.ends_paragraph && characters * 2 >= most {
+            paragraph = Some(end);
+        }
+    }
+    end
+}
+
+/// Where the passage after `start..end` begins: as many whole pieces back as the overlap holds.
+fn resume(pieces: &[Piece], start: usize, end: usize, overlap: usize) -> usize {
+    let mut characters = 0;
+    let before = pieces.get(start + 1..end).unwrap_or_default().iter().rev();
+    let repeated = before.take_while(|piece| {
+        characters += piece.characters;
+        characters <= overlap
+    });
+    end - repeated.count()
+}
+
+/// The sentences of `text`; those of more than `most` characters in pieces, cut between words if there are any.
+fn pieces(text: &str, most: usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut add = |range: Range<usize>, part: &str| {
+        let ends_paragraph = text.get(..range.end).is_some_and(|head| head.ends_with("\n\n"));
+        pieces.push(Piece { range, characters: part.chars().count(), ends_paragraph });
+    };
+    for (start, sentence) in sentences(text) {
+        if sentence.chars().count() <= most {
+            add(start..start + sentence.len(), sentence);
+            continue;
+        }
+        let mut from = 0;
+        while let Some(rest) = sentence.get(from..).filter(|rest| !rest.is_empty()) {
+            let cut = rest.char_indices().nth(most).map_or(rest.len(), |(index, _)| index);
+            let head = rest.get(..cut).unwrap_or(rest);
+            let space = head.rfind(char::is_whitespace).map(|space| space + 1).filter(|space| *space < cut);
+            let length = if cut == rest.len() { cut } else { space.unwrap_or(cut) };
+            let part = rest.get(..length).unwrap_or(rest);
+            add(start + from..start + from + part.len(), part);
+            from += part.len();
+        }
+    }
+    pieces
+}
+
+/// Sentences and lines with their offsets. A line end ends a sentence (headings and list items have no full
+/// stop), and belongs to it.
+fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    let mut lines = Vec::new();
+    let ends = text.match_indices('\n').map(|(index, _)| index + 1).chain([text.len()]);
+    for end in ends {
+        let more = text.get(end..).is_some_and(|rest| rest.starts_with('\n'));
+        if !more && end > start {
+            lines.push((start, text.get(start..end).unwrap_or_default()));
+            start = end;
+        }
+    }
+    lines.into_iter().flat_map(|(offset, line)| {
+        line.split_sentence_bound_indices().map(move |(index, sentence)| (offset + index, sentence))
+    })
+}

@@ -1,0 +1,118 @@
+//! What a knowledge base fails with.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use crate::document::Refused;
+use crate::provenance::Provenance;
+
+/// Refused documents that an error's text names; it holds all.
+const NAMED: usize = 10;
+
+/// Why a base cannot be opened, changed or searched.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No base at a path that is to be read.
+    #[error("there is no knowledge base at {0}: make one with `bulkhead kb import`")]
+    Missing(PathBuf),
+    /// A database without the tables.
+    #[error("the database has no knowledge base: make one with `bulkhead kb import`")]
+    Unmade,
+    /// Neither a path nor a database that is served.
+    #[error("the knowledge base's URL is neither a path, `sqlite:PATH` nor `postgres://...`")]
+    Url,
+    /// Tables of another version of this program.
+    #[error("the knowledge base has format {found}, this program reads {known}: import it into a new base")]
+    Format {
+        /// Its version.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// The database failed.
+    #[error("the knowledge base's database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A base that was opened for reading.
+    #[error("the knowledge base was opened for reading only")]
+    ReadOnly,
+    /// A file or folder of a source.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, std::io::Error),
+    /// A folder of a source.
+    #[error("{0} lies too deep: import a folder further down")]
+    TooDeep(PathBuf),
+    /// More than a base is made for.
+    #[error("{name} has more than {limit} documents: import it in parts")]
+    TooMany {
+        /// The source's name.
+        name: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A knowledge base in Zammad.
+    #[error("the Zammad knowledge base at {url} cannot be read: {reason}")]
+    Zammad {
+        /// Its address.
+        url: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Nothing to import.
+    #[error("{0} has no document: nothing was changed")]
+    Empty(String),
+    /// Documents that cannot be imported.
+    #[error("{}", list(.0))]
+    Refused(Vec<Refused>),
+    /// A document that another source has brought.
+    #[error(
+        "document {document:?} came from {other}: import both from one place, or name this source like that one"
+    )]
+    Taken {
+        /// Its id.
+        document: String,
+        /// The other source's name.
+        other: String,
+    },
+    /// Vectors that cannot be compared.
+    #[error(
+        "the knowledge base was embedded with {recorded}, the model that is loaded is {loaded}: load that one, or \
+         embed all anew with `bulkhead kb import --reembed`"
+    )]
+    Provenance {
+        /// What the base holds.
+        recorded: Box<Provenance>,
+        /// What was to be imported with.
+        loaded: Box<Provenance>,
+    },
+    /// The model failed.
+    #[error("passages cannot be embedded: {0}")]
+    Embedding(String),
+    /// A question's vector of another length, or not finite.
+    #[error("the question's vector has {found} finite numbers, those of the base have {expected}")]
+    Vector {
+        /// Its length.
+        found: usize,
+        /// The base's.
+        expected: usize,
+    },
+    /// Another import was faster.
+    #[error("another import has finished meanwhile: run this one again, what it has embedded is kept")]
+    Changed,
+    /// Rows that no import writes.
+    #[error("the knowledge base is damaged: {0}")]
+    Damaged(String),
+    /// A task of the program ended early; the text is for the log.
+    #[error("a task ended early: {0}")]
+    Task(String),
+}
+
+fn list(refused: &[Refused]) -> String {
+    let mut text = format!("{} documents cannot be imported, so nothing was:", refused.len());
+    for Refused { name, reason } in refused.iter().take(NAMED) {
+        let _ = write!(text, "\n  {name}: {reason}");
+    }
+    if refused.len() > NAMED {
+        let _ = write!(text, "\n  and {} more", refused.len() - NAMED);
+    }
+    text
+}

@@ -1,0 +1,195 @@
+//! From a source to a new state of the base.
+
+mod plan;
+mod vectors;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::chunk::ChunkSize;
+use crate::document::Refused;
+use crate::embedder::Embedder;
+use crate::error::Error;
+use crate::progress::{Progress, State};
+use crate::provenance::Provenance;
+use crate::source::{Reading, Source};
+use crate::store::{Head, Known, Other, Publication, Store};
+use plan::{Plan, content};
+
+/// How a source is imported.
+#[derive(Debug, Clone, Default)]
+pub struct ImportOptions {
+    /// Name under which the base keeps the source's documents; an import replaces those of the same name.
+    /// Without, its absolute path or address.
+    pub name: Option<String>,
+    /// Leave documents out that cannot be imported, instead of importing nothing.
+    pub skip_refused: bool,
+    /// Embed all passages anew, those of other sources too: the way to another model.
+    pub reembed: bool,
+    /// How long passages are.
+    pub size: ChunkSize,
+}
+
+/// What an import has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Name under which the base keeps the documents.
+    pub source: String,
+    /// Documents of the source.
+    pub documents: usize,
+    /// Documents that the base did not have.
+    pub added: usize,
+    /// Documents whose text or members changed.
+    pub changed: usize,
+    /// Documents that the source no longer has.
+    pub removed: usize,
+    /// Passages of the source.
+    pub passages: usize,
+    /// Passages that were embedded now.
+    pub embedded: usize,
+    /// Passages whose vectors an interrupted import had left.
+    pub resumed: usize,
+    /// Documents that were left out.
+    pub refused: Vec<Refused>,
+}
+
+/// The base before the import.
+struct Before {
+    head: Head,
+    known: HashMap<String, Known>,
+    others: Vec<Other>,
+}
+
+/// Imports `source` into `store`.
+pub(crate) async fn import(
+    store: &Store,
+    source: Source,
+    embedder: &dyn Embedder,
+    options: &ImportOptions,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let reading = read(source, options).await?;
+    let provenance = embedder.provenance();
+    let before = before(store, &reading, &provenance, options.reembed).await?;
+    let size = options.size;
+    let (reading, plan) = tokio::task::spawn_blocking(move || {
+        let plan = Plan::new(&reading.documents, size);
+        (reading, plan)
+    })
+    .await
+    .map_err(|fault| Error::Task(fault.to_string()))?;
+
+    let state =
+        State { documents: reading.documents.len(), passages: plan.passages.len(), ..State::default() };
+    let wanted = wanted(&before, &plan, options.reembed);
+    let vectors = vectors::make(store, embedder, &provenance, &wanted, state, progress).await?;
+    let mut report = Report { embedded: vectors.embedded, resumed: vectors.resumed, ..Report::default() };
+    let publication = publication(&before, &reading, &plan, &provenance, vectors.by_id, &mut report);
+    let another = before.head.provenance.as_ref() != Some(&provenance);
+    if another || !publication.is_empty() {
+        store.publish(&publication).await?;
+    }
+    report.source = reading.name;
+    report.documents = reading.documents.len();
+    report.passages = plan.passages.len();
+    report.refused = reading.refused;
+    Ok(report)
+}
+
+async fn read(source: Source, options: &ImportOptions) -> Result<Reading, Error> {
+    let mut reading = source.read().await?;
+    if let Some(name) = &options.name {
+        reading.name.clone_from(name);
+    }
+    if !reading.refused.is_empty() && !options.skip_refused {
+        return Err(Error::Refused(reading.refused));
+    }
+    if reading.documents.is_empty() {
+        return Err(Error::Empty(reading.name));
+    }
+    Ok(reading)
+}
+
+async fn before(
+    store: &Store,
+    reading: &Reading,
+    provenance: &Provenance,
+    reembed: bool,
+) -> Result<Before, Error> {
+    let mut snapshot = store.snapshot().await?;
+    let head = snapshot.head().await?;
+    if let Some(recorded) = head.provenance.as_ref().filter(|recorded| *recorded != provenance && !reembed) {
+        let (recorded, loaded) = (Box::new(recorded.clone()), Box::new(provenance.clone()));
+        return Err(Error::Provenance { recorded, loaded });
+    }
+    let taken = snapshot.taken(&reading.name).await?;
+    for document in &reading.documents {
+        if let Some(other) = taken.get(&document.id) {
+            return Err(Error::Taken { document: document.id.clone(), other: other.clone() });
+        }
+    }
+    let known = snapshot.known(&reading.name).await?;
+    let others = if reembed { snapshot.others(&reading.name).await? } else { Vec::new() };
+    Ok(Before { head, known, others })
+}
+
+/// Ids and contents of the passages that need a vector.
+fn wanted<'p>(before: &'p Before, plan: &'p Plan, reembed: bool) -> Vec<(&'p str, String)> {
+    let kept = before.passages();
+    let own = plan.passages.iter().filter(|passage| reembed || !kept.contains(passage.id.as_str()));
+    let own = own.map(|passage| (passage.id.as_str(), passage.content.clone()));
+    let others = before.others.iter().map(|other| (other.id.as_str(), content(&other.title, &other.text)));
+    own.chain(others).collect()
+}
+
+/// What has to change; counts it in `report`.
+fn publication<'p>(
+    before: &'p Before,
+    reading: &'p Reading,
+    plan: &'p Plan,
+    provenance: &'p Provenance,
+    mut vectors: HashMap<&'p str, Vec<u8>>,
+    report: &mut Report,
+) -> Publication<'p> {
+    let mut publication = Publication::new(before.head.generation, &reading.name, provenance);
+    let kept = before.passages();
+    for (index, document) in reading.documents.iter().enumerate() {
+        let passages = plan.of(index);
+        let known = before.known.get(&document.id);
+        let same_text =
+            known.is_some_and(|known| passages.iter().map(|passage| &passage.id).eq(&known.passages));
+        let same_members = known.is_some_and(|known| known.is_of(document));
+        match known {
+            None => report.added += 1,
+            Some(_) if same_text && same_members => {}
+            Some(_) => report.changed += 1,
+        }
+        if !same_members {
+            publication.documents.push(document);
+        }
+        for passage in passages {
+            let id = passage.id.as_str();
+            if kept.contains(id) {
+                if !same_text {
+                    publication.moved.push((id, passage.place));
+                }
+            } else if let Some(vector) = vectors.remove(id) {
+                publication.passages.push(passage.stored(document, vector));
+            }
+        }
+    }
+    let planned: HashSet<&str> = plan.passages.iter().map(|passage| passage.id.as_str()).collect();
+    let documents: HashSet<&str> = reading.documents.iter().map(|document| document.id.as_str()).collect();
+    publication.vanished =
+        before.known.keys().map(String::as_str).filter(|id| !documents.contains(id)).collect();
+    publication.obsolete = kept.into_iter().filter(|id| !planned.contains(id)).collect();
+    publication.vectors = vectors.into_iter().collect();
+    report.removed = publication.vanished.len();
+    publication
+}
+
+impl Before {
+    /// Ids of the passages that the base has of the source.
+    fn passages(&self) -> HashSet<&str> {
+        self.known.values().flat_map(|known| &known.passages).map(String::as_str).collect()
+    }
+}

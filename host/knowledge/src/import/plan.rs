@@ -1,0 +1,86 @@
+//! Which passages a source's documents have.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+use crate::chunk::{self, ChunkSize};
+use crate::document::Document;
+use crate::store::New;
+use crate::words;
+
+/// All passages of a source.
+pub(super) struct Plan {
+    pub passages: Vec<Planned>,
+}
+
+/// A passage to come.
+pub(super) struct Planned {
+    /// Digest of the document's id, title and language and of the text: the same text has the same id.
+    pub id: String,
+    /// Index of its document.
+    pub document: usize,
+    /// Position among the document's passages.
+    pub place: i64,
+    pub text: String,
+    /// What is embedded.
+    pub content: String,
+}
+
+impl Plan {
+    /// Cuts `documents`. A passage that a document has twice is kept once.
+    pub(super) fn new(documents: &[Document], size: ChunkSize) -> Self {
+        let mut passages = Vec::new();
+        for (index, document) in documents.iter().enumerate() {
+            let mut seen = HashSet::new();
+            let texts = chunk::passages(&document.text, size);
+            let texts = texts.into_iter().filter(|text| seen.insert(*text));
+            passages.extend(texts.zip(0..).map(|(text, place)| Planned {
+                id: id(document, text),
+                document: index,
+                place,
+                text: text.to_owned(),
+                content: content(&document.title, text),
+            }));
+        }
+        Self { passages }
+    }
+
+    /// The passages of the document with this index, in order.
+    pub(super) fn of(&self, document: usize) -> &[Planned] {
+        let start = self.passages.partition_point(|passage| passage.document < document);
+        let end = self.passages.partition_point(|passage| passage.document <= document);
+        self.passages.get(start..end).unwrap_or_default()
+    }
+}
+
+impl Planned {
+    /// The passage as a row.
+    pub(super) fn stored<'p>(&'p self, document: &'p Document, vector: Vec<u8>) -> New<'p> {
+        let language = document.language.as_deref();
+        New {
+            id: &self.id,
+            document: &document.id,
+            place: self.place,
+            text: &self.text,
+            title_terms: words::terms(&document.title, language),
+            terms: words::terms(&self.text, language),
+            vector,
+        }
+    }
+}
+
+/// What is embedded of a passage: it is about what its document is about, even where it does not say so.
+pub(super) fn content(title: &str, text: &str) -> String {
+    if text.starts_with(title) { text.to_owned() } else { format!("{title}\n{text}") }
+}
+
+fn id(document: &Document, text: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [&document.id, &document.title, document.language.as_deref().unwrap_or_default(), text] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest = hash.finalize();
+    hex::encode(digest.get(..16).unwrap_or(&digest))
+}

@@ -1,0 +1,86 @@
+//! Vectors of passages: taken from an interrupted import, or embedded and staged.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use crate::embedder::Embedder;
+use crate::error::Error;
+use crate::index::{direction, encode};
+use crate::progress::{Progress, State};
+use crate::provenance::Provenance;
+use crate::store::Store;
+
+/// Passages that are embedded at once, and staged together.
+const BATCH: usize = 64;
+/// Staged vectors that are looked for at once.
+const LOOKUP: usize = 500;
+
+/// Vectors of length 1, encoded, by the passages' ids.
+pub(super) struct Vectors<'w> {
+    pub by_id: HashMap<&'w str, Vec<u8>>,
+    /// How many were embedded now.
+    pub embedded: usize,
+    /// How many were staged already.
+    pub resumed: usize,
+}
+
+/// A vector for each wanted passage, given by its id and what is embedded of it.
+pub(super) async fn make<'w>(
+    store: &Store,
+    embedder: &dyn Embedder,
+    provenance: &Provenance,
+    wanted: &'w [(&'w str, String)],
+    mut state: State,
+    progress: &dyn Progress,
+) -> Result<Vectors<'w>, Error> {
+    let keyed: Vec<(&str, String, &str)> =
+        wanted.iter().map(|(id, content)| (*id, provenance.key(content), content.as_str())).collect();
+    let mut by_key: HashMap<String, Vec<u8>> = HashMap::new();
+    for part in keyed.chunks(LOOKUP) {
+        let keys: Vec<&str> = part.iter().map(|(_, key, _)| key.as_str()).collect();
+        by_key.extend(store.staged(&keys).await?);
+    }
+    let resumed = by_key.len();
+    let mut missing: HashMap<&str, &str> = HashMap::new();
+    missing.extend(keyed.iter().map(|(_, key, content)| (key.as_str(), *content)));
+    missing.retain(|key, _| !by_key.contains_key(*key));
+    let mut missing: Vec<_> = missing.into_iter().collect();
+    // Texts of one length together waste the least in a batch.
+    missing.sort_unstable_by_key(|(key, content)| (content.len(), *key));
+    state.missing = missing.len();
+    progress.update(state);
+
+    let began = Instant::now();
+    for batch in missing.chunks(BATCH) {
+        let vectors = embed(embedder, provenance, batch).await?;
+        store.stage(&vectors).await?;
+        state.embedded += vectors.len();
+        state.per_second = state.embedded as f64 / began.elapsed().as_secs_f64().max(1e-9);
+        progress.update(state);
+        by_key.extend(vectors.into_iter().map(|(key, vector)| (key.to_owned(), vector)));
+    }
+    let by_id = keyed.iter().filter_map(|(id, key, _)| Some((*id, by_key.get(key)?.clone()))).collect();
+    Ok(Vectors { by_id, embedded: state.embedded, resumed })
+}
+
+/// Keys and contents to keys and vectors.
+async fn embed<'k>(
+    embedder: &dyn Embedder,
+    provenance: &Provenance,
+    batch: &[(&'k str, &str)],
+) -> Result<Vec<(&'k str, Vec<u8>)>, Error> {
+    let texts = batch.iter().map(|(_, content)| (*content).to_owned()).collect();
+    let vectors = embedder.embed(texts).await.map_err(Error::Embedding)?;
+    if vectors.len() != batch.len() {
+        let (texts, vectors) = (batch.len(), vectors.len());
+        return Err(Error::Embedding(format!("the model gave {vectors} vectors for {texts} texts")));
+    }
+    let directions = batch.iter().zip(&vectors).map(|((key, _), vector)| {
+        let direction = direction(vector).filter(|vector| vector.len() == provenance.dims);
+        direction.map(|direction| (*key, encode(&direction)))
+    });
+    let directions: Option<Vec<_>> = directions.collect();
+    directions.ok_or_else(|| {
+        Error::Embedding("the model gave a vector of another length, or one that has no direction".into())
+    })
+}

@@ -1,0 +1,53 @@
+//! Which model made the vectors of a knowledge base.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A model as it embeds passages. Vectors of another one cannot be compared with these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Canonical id of the model, such as `intfloat/multilingual-e5-small`.
+    pub model: String,
+    /// SHA-256 of its weights file, hex.
+    pub weights_sha256: String,
+    /// What it calculates with.
+    pub dtype: String,
+    /// Text that is put before each passage.
+    pub prompt: Option<String>,
+    /// Length of a vector.
+    pub dims: usize,
+}
+
+impl Provenance {
+    /// Key under which the vector of `content` is kept while an import runs.
+    pub(crate) fn key(&self, content: &str) -> String {
+        let mut hash = Sha256::new();
+        let dims = self.dims.to_string();
+        let prompt = self.prompt.as_deref();
+        let parts = [
+            self.model.as_str(),
+            &self.weights_sha256,
+            &self.dtype,
+            if prompt.is_some() { "+" } else { "-" },
+            prompt.unwrap_or_default(),
+            &dims,
+            content,
+        ];
+        for part in parts {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        hex::encode(hash.finalize())
+    }
+}
+
+impl std::fmt::Display for Provenance {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digest = self.weights_sha256.get(..12).unwrap_or(&self.weights_sha256);
+        write!(formatter, "{} ({}, weights {digest}, {} numbers, ", self.model, self.dtype, self.dims)?;
+        match &self.prompt {
+            Some(prompt) => write!(formatter, "prompt {prompt:?})"),
+            None => formatter.write_str("no prompt)"),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Words and vectors, fused into one order.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::index::Index;
+use crate::relevance::{Evidence, Features, Parameters};
+use crate::store::{Found, Snapshot};
+use crate::words;
+
+/// How many passages each way of searching proposes.
+const CANDIDATES: usize = 50;
+/// Most passages that are given.
+const MAX_LIMIT: usize = CANDIDATES;
+/// Most terms that are searched for, the rarest ones.
+const MAX_TERMS: usize = 48;
+/// How little the first rank outweighs the next ones: the constant of reciprocal rank fusion (Cormack, Clarke
+/// and Büttcher 2009).
+const RANK_OFFSET: f32 = 60.0;
+
+/// A question to the base.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// What is asked.
+    pub text: String,
+    /// Its vector, made with the model of the base and the prompt for questions; `None` to search by words alone.
+    pub vector: Option<Vec<f32>>,
+    /// Categories of which a passage's document has one, or none at all; empty for no filter.
+    pub categories: Vec<String>,
+    /// Most passages, at most 50.
+    pub limit: usize,
+}
+
+/// A passage that may answer a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    /// Its own id, the same as long as its text is.
+    pub id: String,
+    /// Its document's id.
+    pub document: String,
+    /// Its document's title.
+    pub title: String,
+    /// Where people read the document.
+    pub url: Option<String>,
+    /// Plain text.
+    pub text: String,
+    /// ISO 639-1 code.
+    pub language: Option<String>,
+    /// Categories that the document is for; empty for all.
+    pub categories: Vec<String>,
+    /// Calibrated probability that the passage answers the question, 0..1. Without a vector, and for models that
+    /// nothing was fitted for, it comes from the words alone.
+    pub score: f32,
+}
+
+/// A passage with what speaks for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Rated {
+    pub passage: Passage,
+    pub features: Features,
+}
+
+/// The best passages of the state that `snapshot` sees and `index` holds, best first, one a document.
+pub(crate) async fn search(
+    snapshot: &mut Snapshot,
+    index: &Arc<Index>,
+    query: &Query,
+) -> Result<Vec<Rated>, Error> {
+    let limit = query.limit.min(MAX_LIMIT);
+    if limit == 0 || index.len() == 0 {
+        return Ok(Vec::new());
+    }
+    let evidence =
+        Evidence::new(words::question(&query.text, index.languages.iter().map(String::as_str)), index);
+    let direction = query.vector.as_deref().map(|vector| index.direction(vector)).transpose()?;
+    let nearest = nearest(index, direction.clone(), &query.categories);
+    let terms = evidence.terms(index, MAX_TERMS);
+    let matches = async {
+        if terms.is_empty() {
+            Ok(Vec::new())
+        } else {
+            snapshot.matches(&terms, &query.categories, CANDIDATES).await
+        }
+    };
+    let (nearest, matches) = tokio::join!(nearest, matches);
+    let order = one_a_document(index, fuse(&[nearest?, matches?]), limit);
+    let mut found: HashMap<i64, Found> =
+        snapshot.found(&order).await?.into_iter().map(|found| (found.number, found)).collect();
+    let model =
+        direction.as_ref().and(index.head.provenance.as_ref()).map(|provenance| provenance.model.as_str());
+    let parameters = Parameters::of(model);
+    let rated = order.iter().filter_map(|number| {
+        let cosine = direction.as_ref().and_then(|direction| index.cosine(*number, direction));
+        let found = found.remove(number)?;
+        let features = evidence.features(&found.terms, cosine);
+        let categories = index.document(*number).map(|document| index.categories(document).to_vec());
+        let score = parameters.probability(features);
+        Some(Rated { passage: passage(found, categories.unwrap_or_default(), score), features })
+    });
+    Ok(rated.collect())
+}
+
+/// Off the async threads: a large base takes milliseconds.
+async fn nearest(
+    index: &Arc<Index>,
+    direction: Option<Vec<f32>>,
+    categories: &[String],
+) -> Result<Vec<i64>, Error> {
+    let Some(direction) = direction else { return Ok(Vec::new()) };
+    let (index, categories) = (Arc::clone(index), categories.to_vec());
+    let scan = move || index.nearest(&direction, &categories, CANDIDATES);
+    tokio::task::spawn_blocking(scan).await.map_err(|fault| Error::Task(fault.to_string()))
+}
+
+/// Reciprocal rank fusion: best first, equals by number.
+fn fuse(rankings: &[Vec<i64>]) -> Vec<i64> {
+    let mut scores: HashMap<i64, f32> = HashMap::new();
+    for ranking in rankings {
+        for (rank, number) in ranking.iter().enumerate() {
+            *scores.entry(*number).or_default() += 1.0 / (RANK_OFFSET + 1.0 + rank as f32);
+        }
+    }
+    let mut order: Vec<_> = scores.into_iter().collect();
+    order.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+    order.into_iter().map(|(number, _)| number).collect()
+}
+
+fn one_a_document(index: &Index, order: Vec<i64>, limit: usize) -> Vec<i64> {
+    let mut seen = HashSet::new();
+    let first = |number: &i64| index.document(*number).is_some_and(|document| seen.insert(document));
+    order.into_iter().filter(first).take(limit).collect()
+}
+
+fn passage(found: Found, categories: Vec<String>, score: f32) -> Passage {
+    Passage {
+        id: found.id,
+        document: found.document,
+        title: found.title,
+        url: found.url,
+        text: found.text,
+        language: found.language,
+        categories,
+        score,
+    }
+}

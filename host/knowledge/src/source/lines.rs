@@ -1,0 +1,76 @@
+//! JSON lines.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::{MAX_BYTES, MAX_DOCUMENTS, Reading, absolute};
+use crate::document::Document;
+use crate::error::Error;
+use crate::text::html;
+
+/// A line. Other members are ignored.
+#[derive(Deserialize)]
+struct Line {
+    id: Option<String>,
+    title: Option<String>,
+    text: Option<String>,
+    html: Option<String>,
+    url: Option<String>,
+    language: Option<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+}
+
+/// Reads a document a line; empty lines are skipped.
+pub(super) fn read(path: &Path) -> Result<Reading, Error> {
+    let path = absolute(path)?;
+    let failed = |fault| Error::Read(path.clone(), fault);
+    let mut file = BufReader::new(File::open(&path).map_err(failed)?);
+    let mut reading = Reading::new(path.display().to_string());
+    let mut number = 0;
+    loop {
+        let mut line = Vec::new();
+        if (&mut file).take(MAX_BYTES + 1).read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            return Ok(reading);
+        }
+        number += 1;
+        if line.len() as u64 > MAX_BYTES {
+            file.skip_until(b'\n').map_err(failed)?;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        if reading.documents.len() > MAX_DOCUMENTS {
+            return Err(Error::TooMany { name: reading.name, limit: MAX_DOCUMENTS });
+        }
+        reading.add(&format!("line {number}"), document(&line));
+    }
+}
+
+fn document(line: &[u8]) -> Result<Document, String> {
+    if line.len() as u64 > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes: split it"));
+    }
+    let line: Line = serde_json::from_slice(line).map_err(|fault| fault.to_string())?;
+    let (page, text) = match (line.html, line.text) {
+        (None, Some(text)) => (None, text),
+        (Some(page), None) => {
+            let page = html::render(&page);
+            (page.title, page.text)
+        }
+        _ => return Err("it has not exactly one of `text` and `html`".into()),
+    };
+    let title = line.title.or(page).unwrap_or_default();
+    let id = line.id.or_else(|| line.url.clone()).unwrap_or_else(|| digest(&title, &text));
+    Ok(Document { id, title, url: line.url, language: line.language, categories: line.categories, text })
+}
+
+/// An id of what has neither id nor address.
+fn digest(title: &str, text: &str) -> String {
+    let digest = Sha256::new().chain_update(title).chain_update([0]).chain_update(text).finalize();
+    hex::encode(digest.get(..16).unwrap_or(&digest))
+}

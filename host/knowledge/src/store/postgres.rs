@@ -1,0 +1,113 @@
+//! PostgreSQL: one database for a fleet of hosts.
+
+mod publish;
+mod snapshot;
+
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+use super::FORMAT;
+use crate::error::Error;
+pub(super) use snapshot::PostgresSnapshot;
+
+/// How long a free connection is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Questions that are answered at once; more wait.
+const CONNECTIONS: u32 = 8;
+/// Held while the tables are made, so that two processes do not make them at once: "knowled" in ASCII.
+const LOCK: i64 = 0x6b_6e_6f_77_6c_65_64;
+
+/// `words` holds terms as [`crate::words`] makes them, so no text search configuration touches them: those of the
+/// title have weight A.
+const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS knowledge_base (
+        one integer PRIMARY KEY CHECK (one = 1), format bigint NOT NULL, generation bigint NOT NULL,
+        model text, weights_sha256 text, dtype text, prompt text, dims bigint)",
+    "CREATE TABLE IF NOT EXISTS knowledge_document (
+        number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE, source text NOT NULL,
+        title text NOT NULL, url text, language text)",
+    "CREATE INDEX IF NOT EXISTS knowledge_document_source ON knowledge_document (source)",
+    "CREATE TABLE IF NOT EXISTS knowledge_category (
+        document bigint NOT NULL REFERENCES knowledge_document ON DELETE CASCADE, name text NOT NULL,
+        PRIMARY KEY (document, name))",
+    "CREATE TABLE IF NOT EXISTS knowledge_passage (
+        number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE,
+        document bigint NOT NULL REFERENCES knowledge_document ON DELETE CASCADE, place bigint NOT NULL,
+        text text NOT NULL, terms text NOT NULL, words tsvector NOT NULL, vector bytea NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
+    "CREATE INDEX IF NOT EXISTS knowledge_passage_words ON knowledge_passage USING gin (words)",
+    "CREATE TABLE IF NOT EXISTS knowledge_staged (key text PRIMARY KEY, vector bytea NOT NULL)",
+];
+
+pub(crate) struct Postgres {
+    pool: PgPool,
+    write: bool,
+}
+
+impl Postgres {
+    pub(super) async fn open(url: &str, write: bool) -> Result<Self, Error> {
+        let options = PgConnectOptions::from_str(url).map_err(|_| Error::Url)?.disable_statement_logging();
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(PATIENCE)
+            .connect_with(options)
+            .await?;
+        if write {
+            create(&pool).await?;
+        }
+        let made: bool =
+            sqlx::query_scalar("SELECT to_regclass('knowledge_base') IS NOT NULL").fetch_one(&pool).await?;
+        if made { Ok(Self { pool, write }) } else { Err(Error::Unmade) }
+    }
+
+    pub(super) async fn snapshot(&self) -> Result<PostgresSnapshot, Error> {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        Ok(PostgresSnapshot::new(self.pool.begin_with(begin).await?))
+    }
+
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
+        let rows: Vec<(String, Vec<u8>)> =
+            sqlx::query_as("SELECT key, vector FROM knowledge_staged WHERE key = ANY($1)")
+                .bind(keys)
+                .fetch_all(self.writer()?)
+                .await?;
+        Ok(rows.into_iter().collect())
+    }
+
+    pub(super) async fn stage(&self, vectors: &[(&str, Vec<u8>)]) -> Result<(), Error> {
+        let (keys, vectors): (Vec<&str>, Vec<&[u8]>) =
+            vectors.iter().map(|(key, vector)| (*key, vector.as_slice())).unzip();
+        sqlx::query(
+            "INSERT INTO knowledge_staged (key, vector) SELECT * FROM unnest($1::text[], $2::bytea[])
+            ON CONFLICT (key) DO NOTHING",
+        )
+        .bind(keys)
+        .bind(vectors)
+        .execute(self.writer()?)
+        .await?;
+        Ok(())
+    }
+
+    fn writer(&self) -> Result<&PgPool, Error> {
+        if self.write { Ok(&self.pool) } else { Err(Error::ReadOnly) }
+    }
+}
+
+async fn create(pool: &PgPool) -> Result<(), Error> {
+    let mut transaction = pool.begin().await?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *transaction).await?;
+    for statement in SCHEMA {
+        sqlx::query(*statement).execute(&mut *transaction).await?;
+    }
+    sqlx::query(
+        "INSERT INTO knowledge_base (one, format, generation) VALUES (1, $1, 0) ON CONFLICT DO NOTHING",
+    )
+    .bind(FORMAT)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(transaction.commit().await?)
+}

@@ -1,0 +1,129 @@
+//! SQLite: one file, write-ahead log, so that readers go on while an import writes.
+
+mod publish;
+mod snapshot;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, SqliteConnection};
+
+use super::FORMAT;
+use crate::error::Error;
+pub(super) use snapshot::SqliteSnapshot;
+
+/// How long a lock of another process, or a free connection, is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Questions that are answered at once; more wait.
+const CONNECTIONS: u32 = 8;
+
+/// Terms of a passage weigh by where they stand: in the title three times as much. The tokeniser only cuts at
+/// spaces what `words` has made.
+const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS knowledge_base (
+        one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
+        model TEXT, weights_sha256 TEXT, dtype TEXT, prompt TEXT, dims INTEGER)",
+    "CREATE TABLE IF NOT EXISTS knowledge_document (
+        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, title TEXT NOT NULL,
+        url TEXT, language TEXT)",
+    "CREATE INDEX IF NOT EXISTS knowledge_document_source ON knowledge_document (source)",
+    "CREATE TABLE IF NOT EXISTS knowledge_category (
+        document INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (document, name)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS knowledge_passage (
+        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL, place INTEGER NOT NULL,
+        text TEXT NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
+    "CREATE TABLE IF NOT EXISTS knowledge_staged (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_words USING fts5(
+        title, text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')",
+    "INSERT INTO knowledge_words (knowledge_words, rank) VALUES ('rank', 'bm25(3.0, 1.0)')",
+];
+
+pub(crate) struct Sqlite {
+    readers: SqlitePool,
+    /// How to connect for writing; `None` if the base was opened for reading.
+    writer: Option<SqliteConnectOptions>,
+}
+
+impl Sqlite {
+    pub(super) async fn open(path: &Path, write: bool) -> Result<Self, Error> {
+        if !write && !path.is_file() {
+            return Err(Error::Missing(path.to_path_buf()));
+        }
+        let options =
+            SqliteConnectOptions::new().filename(path).busy_timeout(PATIENCE).disable_statement_logging();
+        let writer = options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        if write {
+            create(&mut writer.connect().await?).await?;
+        }
+        let readers = SqlitePoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(PATIENCE)
+            .connect_with(options.create_if_missing(false).pragma("query_only", "on"))
+            .await?;
+        let tables: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = 'knowledge_base'")
+                .fetch_one(&readers)
+                .await?;
+        if tables == 0 {
+            return Err(Error::Missing(path.to_path_buf()));
+        }
+        Ok(Self { readers, writer: write.then_some(writer) })
+    }
+
+    pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
+        Ok(SqliteSnapshot::new(self.readers.begin().await?))
+    }
+
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
+        let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
+            "SELECT key, vector FROM knowledge_staged WHERE key IN (SELECT value FROM json_each($1))",
+        )
+        .bind(json(keys)?)
+        .fetch_all(&mut self.write().await?)
+        .await?;
+        Ok(rows.into_iter().collect())
+    }
+
+    pub(super) async fn stage(&self, vectors: &[(&str, Vec<u8>)]) -> Result<(), Error> {
+        let mut connection = self.write().await?;
+        let mut transaction = sqlx::Connection::begin_with(&mut connection, "BEGIN IMMEDIATE").await?;
+        for (key, vector) in vectors {
+            sqlx::query("INSERT OR REPLACE INTO knowledge_staged (key, vector) VALUES ($1, $2)")
+                .bind(*key)
+                .bind(vector.as_slice())
+                .execute(&mut *transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn write(&self) -> Result<SqliteConnection, Error> {
+        Ok(self.writer.as_ref().ok_or(Error::ReadOnly)?.connect().await?)
+    }
+}
+
+async fn create(connection: &mut SqliteConnection) -> Result<(), Error> {
+    let mut transaction = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
+    for statement in SCHEMA {
+        sqlx::query(*statement).execute(&mut *transaction).await?;
+    }
+    sqlx::query("INSERT OR IGNORE INTO knowledge_base (one, format, generation) VALUES (1, $1, 0)")
+        .bind(FORMAT)
+        .execute(&mut *transaction)
+        .await?;
+    Ok(transaction.commit().await?)
+}
+
+/// A list as one parameter.
+fn json<T: serde::Serialize>(list: &[T]) -> Result<String, Error> {
+    serde_json::to_string(list).map_err(|fault| Error::Damaged(fault.to_string()))
+}

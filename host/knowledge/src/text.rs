@@ -1,0 +1,65 @@
+//! Plain text from what authors write.
+
+pub(crate) mod html;
+pub(crate) mod markdown;
+#[cfg(test)]
+mod tests;
+
+/// Text of a page, and what its markup says of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Title element, or the first heading.
+    pub title: Option<String>,
+    /// The `lang` of the page.
+    pub language: Option<String>,
+    /// What a reader sees, paragraphs separated by an empty line.
+    pub text: String,
+}
+
+/// `text` without control characters other than line ends, spaces at the ends of lines, and runs of empty lines.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.replace("\r\n", "\n").replace('\r', "\n").lines() {
+        let line = line.replace('\t', " ");
+        let line = line.trim_end();
+        let mut line = line.chars().filter(|c| !c.is_control() && !is_invisible(*c)).peekable();
+        if line.peek().is_none() {
+            empty += 1;
+            continue;
+        }
+        if !visible.is_empty() {
+            visible.push_str(if empty > 0 { "\n\n" } else { "\n" });
+        }
+        empty = 0;
+        visible.extend(line);
+    }
+    visible
+}
+
+/// `text` on one line: runs of white space are one space, control characters go.
+pub(crate) fn one_line(text: &str) -> String {
+    let text: String = text.chars().filter(|c| c.is_whitespace() || !c.is_control()).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The language of `text`, if it can be told: ISO 639-1.
+pub(crate) fn language(text: &str) -> Option<&'static str> {
+    let cut = text.char_indices().nth(4000).map_or(text.len(), |(index, _)| index);
+    let told = whatlang::detect(text.get(..cut)?)?;
+    match told.lang() {
+        _ if !told.is_reliable() => None,
+        whatlang::Lang::Deu => Some("de"),
+        whatlang::Lang::Eng => Some("en"),
+        whatlang::Lang::Fra => Some("fr"),
+        whatlang::Lang::Ita => Some("it"),
+        whatlang::Lang::Spa => Some("es"),
+        whatlang::Lang::Nld => Some("nl"),
+        _ => None,
+    }
+}
+
+/// Marks that change nothing but the direction or the joining of letters, soft hyphens among them.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
