@@ -21,7 +21,7 @@ use crate::rules::action_name;
 
 /// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
 /// and threads, and reading it would take longer than a call may.
-const MOST_READ: usize = 20_000;
+pub const MOST_READ: usize = 20_000;
 
 /// A classifier over embeddings and sparse features.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +124,8 @@ fn decided(host: &impl Host, configuration: &Configuration, own: &str) -> Decisi
             None => Row::default(),
             Some(features) => {
                 features.check().map_err(|error| error.to_string())?;
-                features.row(&text)
+                // A window is what a model takes; words count wherever they stand.
+                features.row(own)
             }
         };
         Ok((head.labels, host.classify(&text, &row)?))

@@ -12,6 +12,7 @@ use bulkhead_ticket_text::clean::clean;
 use bulkhead_ticket_text::window::window;
 use bulkhead_triage::configuration::Configuration;
 use bulkhead_triage::features::{FeatureSettings, Row};
+use bulkhead_triage::triage::MOST_READ;
 
 use crate::artefact::{self, Origin};
 use crate::dataset::Dataset;
@@ -115,7 +116,7 @@ impl Course<'_> {
 
     /// A text as the component would have it classified.
     fn row(&self, text: &str, scratch: &mut Scratch) -> Result<TextRow, Error> {
-        let own = clean(&self.configuration.preparser.apply(text));
+        let own = clean(&window(&self.configuration.preparser.apply(text), MOST_READ));
         let text = window(&own, self.configuration.max_user_text_length);
         let prompt = self.prompt.and_then(|name| self.model.description().prompts.get(name));
         let options =
@@ -127,6 +128,6 @@ impl Course<'_> {
         let embedded = self.model.embed(&ids, &[0, ids.len()], scratch, &mut vector);
         embedded.map_err(|error| failed(&error))?;
         let dense = self.model.finish(&mut vector, &options).to_vec();
-        Ok(TextRow { dense, sparse: self.features.map_or_else(Row::default, |features| features.row(&text)) })
+        Ok(TextRow { dense, sparse: self.features.map_or_else(Row::default, |features| features.row(&own)) })
     }
 }
