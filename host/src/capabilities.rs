@@ -4,6 +4,7 @@ mod appointments;
 mod clocks;
 mod config;
 mod embeddings;
+mod journal;
 mod keys;
 mod ledger;
 mod logging;
@@ -16,6 +17,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
+pub use self::journal::{Journal, Mirror};
 use self::logging::LogBudget;
 pub use self::logging::{LogLine, Recent};
 pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
@@ -100,6 +102,8 @@ pub struct Capabilities {
     pub backing: Arc<Backing>,
     /// First characters of the component's digest, for attribution.
     pub version: Arc<str>,
+    /// Whether another call is asked the same.
+    pub mirror: Mirror,
     table: ResourceTable,
     /// Bytes of the tensors in the table.
     tensor_bytes: usize,
@@ -117,7 +121,15 @@ impl std::fmt::Debug for Capabilities {
 impl Capabilities {
     /// Fresh state for one call.
     pub fn new(backing: Arc<Backing>, version: Arc<str>) -> Self {
-        Self { backing, version, table: ResourceTable::new(), tensor_bytes: 0, clocks: None, random: None }
+        Self {
+            backing,
+            version,
+            mirror: Mirror::None,
+            table: ResourceTable::new(),
+            tensor_bytes: 0,
+            clocks: None,
+            random: None,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod slots;
 pub mod status;
 pub mod tickets;
 pub mod tokens;
+pub mod watch;
 
 mod alias;
 mod database_url;

@@ -8,7 +8,9 @@ mod audit;
 mod book;
 mod changes;
 mod deployment;
+mod diff;
 mod error;
+mod folder;
 mod record;
 mod restore;
 mod roster;
@@ -26,12 +28,13 @@ pub use self::{
     book::{Book, Candidate},
     changes::{Change, Expected},
     deployment::Deployment,
+    diff::VersionDiff,
     error::DeployError,
     record::{Move, Record, Stage, VersionId},
     roster::{Deploy, Roster},
     signature::Proof,
     vault::{Vault, VaultError},
-    view::{SlotView, VersionView},
+    view::{ShadowView, SlotView, VersionView},
 };
 
 /// Who makes automatic moves.

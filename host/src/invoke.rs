@@ -1,5 +1,7 @@
 //! One call of a guest: a place, a store, two clocks, and an outcome whatever happens.
 
+mod compared;
+mod mirror;
 mod outcome;
 
 use std::{sync::Arc, time::Duration};
@@ -8,9 +10,13 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::Store;
 
-pub use self::outcome::{Failure, Outcome};
+pub use self::{
+    compared::{Compared, form, hidden, json_members},
+    mirror::call_mirrored,
+    outcome::{Failure, Outcome},
+};
 use crate::{
-    capabilities::{Capabilities, Guest},
+    capabilities::{Capabilities, Guest, Mirror},
     sandbox,
     slots::{Empty, Kept, Run, Slot, Version, World},
     telemetry::{SlotMetrics, escape_guest},
@@ -20,6 +26,8 @@ use crate::{
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Longest detail of a failed call in the log, bytes.
 const DETAIL_BYTES: usize = 8192;
+/// The same of a call that met a limit.
+const LIMIT_BYTES: usize = 200;
 
 /// What a typed export gave: its answer, or the error of its own WIT type.
 pub type Answer<T, E> = Result<T, E>;
@@ -65,6 +73,21 @@ where
     E: Send,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
+    ask(slot, key, Mirror::None, export).await
+}
+
+async fn ask<W, T, E, F>(
+    slot: &Slot<W>,
+    key: Option<&[u8]>,
+    mirror: Mirror,
+    export: F,
+) -> Result<Answer<T, E>, CallError>
+where
+    W: World,
+    T: Send,
+    E: Send,
+    F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
+{
     let mut record = Record::new(&slot.metrics);
     let _place = match slot.admit().await {
         Ok(place) => place,
@@ -82,7 +105,7 @@ where
             return Err(empty.into());
         }
     };
-    run(slot, &version, &mut record, export).await.map_err(Into::into)
+    run(slot, &version, &mut record, mirror, export).await.map_err(Into::into)
 }
 
 /// Calls `self-test` of a version that is not active, under the slot's limits.
@@ -92,7 +115,7 @@ where
 pub async fn trial<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Result<(), String> {
     let mut record = Record::new(&slot.metrics);
     record.forget();
-    match run(slot, version, &mut record, self_test).await {
+    match run(slot, version, &mut record, Mirror::None, self_test).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(word)) => Err(escape_guest(&word, 1024)),
         Err(failure) => Err(failure.to_string()),
@@ -110,6 +133,7 @@ async fn run<W, T, E, F>(
     slot: &Slot<W>,
     version: &Arc<Version<W>>,
     record: &mut Record<'_>,
+    mirror: Mirror,
     export: F,
 ) -> Result<Answer<T, E>, Failure>
 where
@@ -129,6 +153,8 @@ where
         }
         None => fresh(slot, version, record, deadline).await?,
     };
+    // A kept instance has that of its last call.
+    kept.store.data_mut().capabilities.mirror = mirror;
     let since = Instant::now();
     let called = timeout_at(deadline, export(&kept.instance, &mut kept.store)).await;
     record.metrics.guest.observe(since.elapsed().as_secs_f64());
@@ -154,9 +180,7 @@ async fn fresh<W: World>(
     record: &mut Record<'_>,
     deadline: Instant,
 ) -> Result<Kept<W>, Failure> {
-    let capabilities = Capabilities::new(Arc::clone(&slot.backing), Arc::clone(&version.label));
-    let mut store =
-        sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities);
+    let mut store = store(slot, version);
     let since = Instant::now();
     let instantiated = timeout_at(deadline, W::instantiate(&version.linked, &mut store)).await;
     record.metrics.instantiate.observe(since.elapsed().as_secs_f64());
@@ -166,6 +190,12 @@ async fn fresh<W: World>(
         Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, store.data()), &error)),
         Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
     }
+}
+
+/// An empty store for a call of `version`, under the slot's limits.
+fn store<W: World>(slot: &Slot<W>, version: &Version<W>) -> Store<Guest> {
+    let capabilities = Capabilities::new(Arc::clone(&slot.backing), Arc::clone(&version.label));
+    sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities)
 }
 
 /// Counts a call as running for as long as it runs; one that waits for a place does not.
@@ -214,7 +244,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Ends the call with a failure; its detail goes to the log, within the slot's log budget.
+    /// Ends the call with a failure, which goes to the log within the slot's log budget: a trap with its backtrace,
+    /// for whoever mends the component; a limit that was met in one short line, for the input may be anybody's.
     fn fail<W: World>(
         &mut self,
         slot: &Slot<W>,
@@ -223,13 +254,20 @@ impl<'a> Record<'a> {
         error: &wasmtime::Error,
     ) -> Failure {
         self.end(slot, version, outcome);
-        let detail = format!("{error:?}");
-        if slot.backing.log.take(detail.len().min(DETAIL_BYTES)) {
+        let is_trap = outcome == Outcome::Trap;
+        let detail = if is_trap { format!("{error:?}") } else { error.root_cause().to_string() };
+        let cap = if is_trap { DETAIL_BYTES } else { LIMIT_BYTES };
+        if slot.backing.log.take(detail.len().min(cap)) {
             // Function names in a backtrace are the guest's text.
-            let detail = escape_guest(&detail, DETAIL_BYTES);
+            let detail = escape_guest(&detail, cap);
             let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
-            tracing::error!(slot = name, version, outcome, detail, "the sandbox ended a call");
-            slot.backing.recent.add("error", version, outcome.to_owned(), detail);
+            if is_trap {
+                tracing::error!(slot = name, version, outcome, detail, "the sandbox ended a call");
+            } else {
+                tracing::warn!(slot = name, version, outcome, detail, "the sandbox ended a call");
+            }
+            let level = if is_trap { "error" } else { "warn" };
+            slot.backing.recent.add(level, version, outcome.to_owned(), detail);
         }
         Failure {
             outcome,

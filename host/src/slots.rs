@@ -6,6 +6,7 @@ mod circuit;
 mod file;
 mod kept;
 mod preflight;
+mod shadow;
 mod tally;
 mod version;
 mod world;
@@ -23,14 +24,16 @@ use self::{
     admission::Admission,
     answering::{Answering, Division},
     kept::KeptPool,
+    shadow::{Comparison, Shadow},
 };
 pub use self::{
     admission::{Overloaded, Place},
-    answering::Weight,
+    answering::{Trial, Weight},
     circuit::Circuit,
     file::{FileError, read_component},
     kept::Kept,
-    preflight::{Contract, Finding, Refused},
+    preflight::{Contract, Finding, Outline, Refused, outline},
+    shadow::{Copied, Difference, Findings, Member},
     tally::{Counts, Ending, Run, Tally},
     version::Version,
     world::World,
@@ -92,17 +95,18 @@ pub struct Slot<W: World> {
     answering: ArcSwap<Answering<W>>,
     division: Division,
     kept: KeptPool<W>,
+    shadow: Shadow,
 }
 
-/// A slot that no version answers for, and why.
+/// A slot that no version answers for now, and why.
 #[derive(Debug, thiserror::Error)]
-#[error("slot {slot} is empty: {reason}")]
+#[error("slot {slot} is {}: {reason}", if retry_after.is_some() { "resting" } else { "empty" })]
 pub struct Empty {
     /// Which slot.
     pub slot: &'static str,
     /// Why, in words fit for clients.
     pub reason: &'static str,
-    /// When to ask again, where that helps.
+    /// When to ask again, where there is a version and its circuit is open.
     pub retry_after: Option<Duration>,
 }
 
@@ -128,6 +132,7 @@ impl<W: World> Slot<W> {
             answering: ArcSwap::from_pointee(Answering::Nobody("no component has been loaded yet")),
             division: Division::default(),
             kept: KeptPool::default(),
+            shadow: Shadow::new(settings.limits.shadow_calls),
             alarm: Notify::new(),
             backing: Arc::new(backing),
             yard,
@@ -152,8 +157,8 @@ impl<W: World> Slot<W> {
         }
     }
 
-    /// The candidate, and its share of the calls.
-    pub fn candidate(&self) -> Option<(Arc<Version<W>>, Weight)> {
+    /// The candidate, and how it is tried.
+    pub fn candidate(&self) -> Option<(Arc<Version<W>>, Trial)> {
         match &**self.answering.load() {
             Answering::Versions { candidate, .. } => candidate.clone(),
             Answering::Nobody(_) => None,
@@ -171,7 +176,7 @@ impl<W: World> Slot<W> {
             Answering::Nobody(reason) => return Err(self.nobody(reason, None)),
         };
         let now = Instant::now();
-        if let Some((candidate, weight)) = candidate
+        if let Some((candidate, Trial::Canary(weight))) = candidate
             && self.division.candidate_takes(*weight, self.name(), key)
             && candidate.circuit.admit(now).is_ok()
         {
@@ -184,6 +189,37 @@ impl<W: World> Slot<W> {
                 Err(self.nobody("its component fails call after call and is tried again soon", Some(wait)))
             }
         }
+    }
+
+    /// A place for the copy of a call, while a candidate is in shadow and a place is free this moment. Costs one atomic
+    /// load while none is.
+    pub fn copy(&self) -> Option<Copied<W>> {
+        let answering = self.answering.load();
+        let Answering::Versions { candidate: Some((candidate, Trial::Shadow)), .. } = &**answering else {
+            return None;
+        };
+        let copied = self.shadow.place(candidate);
+        if copied.is_none() {
+            self.shadow.note(candidate.serial, Comparison::Skipped, "", Vec::new());
+            self.metrics.shadow(Comparison::Skipped.as_str());
+        }
+        copied
+    }
+
+    /// Hears what came of the copy of a `call`: in what its answer differs, and whether the sandbox ended only it.
+    pub fn note_copy(&self, copied: &Copied<W>, call: &'static str, failed: bool, members: Vec<Member>) {
+        let how = match (failed, members.is_empty()) {
+            (true, _) => Comparison::Failed,
+            (false, true) => Comparison::Same,
+            (false, false) => Comparison::Different,
+        };
+        self.metrics.shadow(how.as_str());
+        self.shadow.note(copied.version.serial, how, call, members);
+    }
+
+    /// What came of the copies that `version` was given in shadow.
+    pub fn findings(&self, version: &Version<W>) -> Findings {
+        self.shadow.findings(version.serial)
     }
 
     fn nobody(&self, reason: &'static str, retry_after: Option<Duration>) -> Empty {
@@ -220,7 +256,7 @@ impl<W: World> Slot<W> {
             tracing::error!(
                 slot,
                 version,
-                "calls fail one after the other; few are let through until one does not"
+                "calls trap one after the other; few are let through until one does not"
             );
         }
         if ending != Ending::Answer {
@@ -235,9 +271,9 @@ impl<W: World> Slot<W> {
 
     /// Divides every call that begins from now on between `active` and a candidate. Versions that answered before
     /// and are neither keep no instances, and are freed with their last call.
-    pub fn serve(&self, active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Weight)>) {
+    pub fn serve(&self, active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Trial)>) {
         self.metrics.version(&active.digest.to_string(), &active.source);
-        self.metrics.weight(candidate.as_ref().map_or(0, |(_, weight)| weight.percent()));
+        self.metrics.weight(candidate.as_ref().map_or(0, |(_, trial)| trial.percent()));
         let now = [Some(active.serial), candidate.as_ref().map(|(candidate, _)| candidate.serial)];
         let before = self.answering.swap(Arc::new(Answering::Versions { active, candidate }));
         if let Answering::Versions { active, candidate } = &*before {

@@ -8,5 +8,6 @@ pub mod operator;
 pub mod parts;
 pub mod pulled;
 pub mod servers;
+pub mod signer;
 
 pub use host::TestHost;

@@ -80,6 +80,8 @@ pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
         .route("/v1/token", get(access::token))
         .route("/v1/slots", get(slots::list))
         .route("/v1/slots/{slot}", get(slots::show))
+        .route("/v1/slots/{slot}/shadow", get(slots::shadow))
+        .route("/v1/slots/{slot}/diff", get(slots::diff))
         .route("/v1/slots/{slot}/history", get(slots::history))
         .route("/v1/slots/{slot}/logs", get(slots::logs))
         .route("/v1/slots/{slot}/statistics", get(statistics::show));
@@ -87,6 +89,7 @@ pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
         .route("/v1/slots/{slot}/versions", post(upload::push))
         .route("/v1/slots/{slot}/swap", post(changes::swap))
         .route("/v1/slots/{slot}/canary", post(changes::canary))
+        .route("/v1/slots/{slot}/shadow", post(changes::shadow))
         .route("/v1/slots/{slot}/promote", post(changes::promote))
         .route("/v1/slots/{slot}/rollback", post(changes::rollback));
     let admin = Router::new().route("/v1/audit", get(slots::audit));

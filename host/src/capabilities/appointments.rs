@@ -23,12 +23,9 @@ pub const APPOINTMENTS: Interface = Interface {
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
         let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
-        Ok(self
-            .backing
-            .appointments
-            .as_ref()
-            .map(|collector| figures(collector, statistics))
-            .ok_or_else(unavailable))
+        let collector = self.backing.appointments.as_ref();
+        let read = || collector.map(|collector| figures(collector, statistics)).ok_or_else(unavailable);
+        Ok(self.mirror.look(if statistics { "all figures" } else { "figures" }, read))
     }
 }
 

@@ -49,6 +49,13 @@ impl From<StorageError> for Error {
     }
 }
 
+/// What a copy of a call is told that would change what the call itself has not changed.
+fn suppressed<T>() -> Result<T, Error> {
+    Err(Error::Unavailable(
+        "a version in shadow changes nothing, and the live one did not ask for this".into(),
+    ))
+}
+
 /// A ledger's answer in the guest's types.
 async fn answer<T>(
     ledger: Result<Ledger, Error>,
@@ -64,14 +71,16 @@ impl ledger::Host for Capabilities {
         client: Vec<String>,
         allow_listed: bool,
     ) -> wasmtime::Result<Result<Visits, Error>> {
+        let question = || format!("visit {site} {client:?} {allow_listed}");
         let recorded =
-            answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await)
-                .await;
-        Ok(recorded.map(|visits| Visits { client: visits.client, site: visits.site }))
+            answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await);
+        let record =
+            async { recorded.await.map(|visits| Visits { client: visits.client, site: visits.site }) };
+        Ok(self.mirror.write(question, suppressed(), record).await)
     }
 
     async fn load(&mut self, site: String) -> wasmtime::Result<Result<SiteLoad, Error>> {
-        Ok(self.ledger().map(|ledger| {
+        let load = |ledger: Ledger| {
             let load = ledger.load(&site);
             SiteLoad {
                 issued_per_minute: load.issued_per_minute,
@@ -79,11 +88,13 @@ impl ledger::Host for Capabilities {
                 solve_time_ms: load.solve_time_ms,
                 solve_cost: load.solve_cost,
             }
-        }))
+        };
+        Ok(self.mirror.look(&format!("load {site}"), || self.ledger().map(load)))
     }
 
     async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
-        Ok(answer(self.ledger(), async |ledger| ledger.spent(&id).await).await)
+        let spent = answer(self.ledger(), async |ledger| ledger.spent(&id).await);
+        Ok(self.mirror.read(|| format!("spent {id}"), spent).await)
     }
 
     async fn claim(
@@ -93,10 +104,13 @@ impl ledger::Host for Capabilities {
         limit: u32,
         all: bool,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        Ok(answer(self.ledger(), async |ledger| ledger.claim(&id, expires_at, limit, all).await).await)
+        let claim = answer(self.ledger(), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
+        // Without the expiry, which a clock that goes on may move.
+        Ok(self.mirror.write(|| format!("claim {id} {limit} {all}"), suppressed(), claim).await)
     }
 
     async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
-        Ok(answer(self.ledger(), async |ledger| ledger.record_failure(&id, expires_at).await).await)
+        let record = answer(self.ledger(), async |ledger| ledger.record_failure(&id, expires_at).await);
+        Ok(self.mirror.write(|| format!("failure {id}"), suppressed(), record).await)
     }
 }

@@ -15,7 +15,8 @@ pub struct Rollout {
     pub margin_percent: u8,
     /// Calls that must have ended before it is judged.
     pub min_calls: u64,
-    /// Failures in a row after which calls are kept from a version; 0 never.
+    /// Traps in a row after which calls are kept from a version; 0 never.
+    /// Calls that are ended at a limit do not count.
     pub circuit_failures: u32,
 }
 
@@ -30,7 +31,7 @@ impl Rollout {
         margin_percent: 5,
         // Chance does not decide, and a broken version is soon known.
         min_calls: 20,
-        // No caller sends so many bad calls in a row on a slot that others use.
+        // No caller finds so many inputs in a row that a sound component traps on.
         circuit_failures: 20,
     };
 
@@ -51,7 +52,7 @@ impl Rollout {
                 .key("min_calls", "Calls that must have ended before it is judged")
                 .integer(1..=1_000_000, default.min_calls),
             circuit_failures: r
-                .key("circuit_failures", "Failures in a row after which calls are kept from it; 0 never")
+                .key("circuit_failures", "Traps in a row after which calls are kept from it; 0 never")
                 .integer(0..=1_000_000, default.circuit_failures),
         })
     }

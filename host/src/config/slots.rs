@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{forms, reader::Reader, rollout::Rollout, signatures::Signatures};
+use super::{forms, reader::Reader, rollout::Rollout, signatures::Signatures, watch::Watch};
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,8 @@ pub struct Limits {
     pub deadline: Duration,
     /// Calls that run at once.
     pub max_concurrent: usize,
+    /// Copies of calls that run at once on a candidate in shadow; more are not made.
+    pub shadow_calls: usize,
     /// Calls that wait for a place.
     pub queue_length: usize,
     /// How long a call waits for a place.
@@ -81,6 +83,8 @@ impl Limits {
         deadline: Duration::from_secs(30),
         // With 64 MiB each, at most 1 GiB.
         max_concurrent: 16,
+        // Some of the calls tell as much as all of them, and two cost little.
+        shadow_calls: 2,
         // A burst is queued, an overload is not.
         queue_length: 256,
         // Longer than a hiccup, shorter than a client's patience.
@@ -127,6 +131,9 @@ impl Limits {
             max_concurrent: r
                 .key("max_concurrent", "Calls that run at once")
                 .integer(1..=10_000, default.max_concurrent),
+            shadow_calls: r
+                .key("shadow_calls", "Copies of calls that run at once on a candidate in shadow")
+                .integer(1..=10_000, default.shadow_calls),
             queue_length: r
                 .key("queue_length", "Calls that wait for a place")
                 .integer(0..=1_000_000, default.queue_length),
@@ -174,6 +181,8 @@ pub struct Slot {
     pub rollout: Rollout,
     /// Whose components it takes.
     pub signatures: Signatures,
+    /// Where new components are looked for.
+    pub watch: Watch,
     /// What the component reads through `wasi:config/store`.
     pub config: BTreeMap<String, String>,
 }
@@ -204,6 +213,7 @@ impl Slot {
                 .flag(false),
             rollout: Rollout::read(r),
             signatures: Signatures::read(r),
+            watch: Watch::read(r),
             config: r.strings("config", "What the component reads through `wasi:config/store`"),
         })
     }

@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{HOST, Move, Record, Stage, VersionId, audit::Entry};
-use crate::config::slots::SlotName;
+use crate::{
+    config::slots::SlotName,
+    slots::{Trial, Weight},
+};
 
 /// Which versions of a slot answer, and which did: everything that a host needs to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,10 +15,13 @@ pub struct Book {
     pub edition: u64,
     /// The version that answers.
     pub active: Option<VersionId>,
-    /// The version that is tried on a share of the calls.
+    /// The version that is tried.
     pub candidate: Option<Candidate>,
     /// Those that a rollback goes back to, the next one last.
     pub before: Vec<VersionId>,
+    /// The latest date of a signature that the slot has taken, Unix seconds: older ones are no news.
+    #[serde(default)]
+    pub newest_signature: u64,
     /// Every version that is remembered, the oldest first.
     pub versions: Vec<Record>,
 }
@@ -27,6 +33,20 @@ pub struct Candidate {
     pub version: VersionId,
     /// Its share of the calls, percent.
     pub weight: u8,
+    /// It answers none and gets copies of them.
+    #[serde(default)]
+    pub shadow: bool,
+}
+
+impl Candidate {
+    pub(super) fn new(version: VersionId, trial: Trial) -> Self {
+        Self { version, weight: trial.percent(), shadow: trial == Trial::Shadow }
+    }
+
+    /// How it is tried; none where its weight is no percentage.
+    pub(super) fn trial(&self) -> Option<Trial> {
+        if self.shadow { Some(Trial::Shadow) } else { Weight::new(self.weight).map(Trial::Canary) }
+    }
 }
 
 impl Book {
@@ -51,10 +71,13 @@ impl Book {
             Some(known) => {
                 let mut known = self.versions.remove(known);
                 record.moves.iter().cloned().for_each(|step| known.step(step));
-                let Record { source, signed_by, configured, .. } = record;
+                let Record { source, signed_by, signed_at, configured, .. } = record;
                 // What it has been signed with once it is signed with still.
-                let signed_by = signed_by.or(known.signed_by.clone());
-                self.versions.push(Record { source, signed_by, configured, ..known });
+                let (signed_by, signed_at) = match signed_by {
+                    Some(_) => (signed_by, signed_at),
+                    None => (known.signed_by.clone(), known.signed_at),
+                };
+                self.versions.push(Record { source, signed_by, signed_at, configured, ..known });
             }
             None => self.versions.push(record),
         }
@@ -160,7 +183,7 @@ mod tests {
         let mut book = book(&["active", "candidate", "before", "x", "y"]);
         let id = |book: &Book, at: usize| book.versions[at].id.clone();
         book.active = Some(id(&book, 0));
-        book.candidate = Some(Candidate { version: id(&book, 1), weight: 5 });
+        book.candidate = Some(Candidate { version: id(&book, 1), weight: 5, shadow: false });
         book.before = vec![id(&book, 2)];
         book.trim(2);
         assert_eq!(sources(&book), ["active", "candidate", "before", "x", "y"]);

@@ -3,7 +3,7 @@ use std::sync::{Arc, PoisonError};
 use super::{
     Book, Candidate, Deploy as _, DeployError, Deployment, Record, Stage, VersionId, watch::Watched,
 };
-use crate::slots::{Version, Weight, World};
+use crate::slots::{Trial, Version, Weight, World};
 
 /// What an operator wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Change {
     Swap(String),
     /// This version, or without a name the candidate that there is, answers a share of the calls.
     Canary(Option<String>, Weight),
+    /// This version, or without a name the candidate that there is, gets copies of the calls and answers none.
+    Shadow(Option<String>),
     /// The candidate answers every call.
     Promote,
     /// The candidate is given up; without one, the version that answered before answers again.
@@ -24,6 +26,7 @@ impl Change {
         match self {
             Self::Swap(_) => "swap",
             Self::Canary(..) => "canary",
+            Self::Shadow(_) => "shadow",
             Self::Promote => "promote",
             Self::Rollback => "rollback",
         }
@@ -44,7 +47,7 @@ pub struct Expected {
 /// The versions that answer after a change.
 struct Next<W: World> {
     active: (VersionId, Arc<Version<W>>),
-    candidate: Option<(VersionId, Arc<Version<W>>, Weight)>,
+    candidate: Option<(VersionId, Arc<Version<W>>, Trial)>,
 }
 
 impl<W: World> Deployment<W> {
@@ -52,7 +55,10 @@ impl<W: World> Deployment<W> {
         self.compare(expected)?;
         match change {
             Change::Swap(name) => self.swap(name, expected).await,
-            Change::Canary(name, weight) => self.canary(name.as_deref(), *weight, expected).await,
+            Change::Canary(name, weight) => {
+                self.try_on(name.as_deref(), Trial::Canary(*weight), expected).await
+            }
+            Change::Shadow(name) => self.try_on(name.as_deref(), Trial::Shadow, expected).await,
             Change::Promote => self.promote(expected).await,
             Change::Rollback => self.roll_back(expected).await,
         }
@@ -66,11 +72,16 @@ impl<W: World> Deployment<W> {
         Err(DeployError::Conflict { expected, slot: Box::new(self.view()) })
     }
 
-    /// A version that has passed its trial once.
-    fn tried(&self, name: &str) -> Result<Record, DeployError> {
+    /// A version that is remembered.
+    pub(super) fn known(&self, name: &str) -> Result<Record, DeployError> {
         let unknown =
             || DeployError::UnknownVersion { slot: self.slot.name().as_str(), name: name.to_owned() };
-        let record = self.book().find(name).cloned().ok_or_else(unknown)?;
+        self.book().find(name).cloned().ok_or_else(unknown)
+    }
+
+    /// A version that has passed its trial once.
+    fn tried(&self, name: &str) -> Result<Record, DeployError> {
+        let record = self.known(name)?;
         match record.stage() {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => {
                 Err(DeployError::Untried(record.id))
@@ -95,12 +106,7 @@ impl<W: World> Deployment<W> {
         self.switch(next, expected, push_down).await
     }
 
-    async fn canary(
-        &self,
-        name: Option<&str>,
-        weight: Weight,
-        expected: &Expected,
-    ) -> Result<(), DeployError> {
+    async fn try_on(&self, name: Option<&str>, trial: Trial, expected: &Expected) -> Result<(), DeployError> {
         let (slot, book) = (self.slot.name().as_str(), self.book());
         let active = book.active.clone().zip(self.slot.active().ok()).ok_or(DeployError::NoActive(slot))?;
         let tried = book.candidate.as_ref().map(|candidate| &candidate.version);
@@ -115,7 +121,7 @@ impl<W: World> Deployment<W> {
             (None, Some(wanted)) if wanted.id == active.0 => return Err(DeployError::Answering(wanted.id)),
             (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
         };
-        let next = Next { active, candidate: Some((id, version, weight)) };
+        let next = Next { active, candidate: Some((id, version, trial)) };
         self.switch(next, expected, |_, _| {}).await
     }
 
@@ -159,9 +165,9 @@ impl<W: World> Deployment<W> {
             note(book, &next, expected);
         })
         .await?;
-        self.watch_over(&next.active, next.candidate.as_ref().map(|(_, version, _)| version), &old);
+        self.watch_over(&next, &old);
         let Next { active: (_, active), candidate } = next;
-        self.slot.serve(active, candidate.map(|(_, version, weight)| (version, weight)));
+        self.slot.serve(active, candidate.map(|(_, version, trial)| (version, trial)));
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let book = self.book();
         for (id, version) in old {
@@ -194,22 +200,20 @@ impl<W: World> Deployment<W> {
         active.into_iter().chain(candidate).collect()
     }
 
-    /// Watches a candidate, or a version that has just come to answer every call.
-    fn watch_over(
-        &self,
-        (_, active): &(VersionId, Arc<Version<W>>),
-        candidate: Option<&Arc<Version<W>>>,
-        old: &[(VersionId, Arc<Version<W>>)],
-    ) {
+    /// Watches a candidate that answers, or a version that has just come to answer every call.
+    fn watch_over(&self, next: &Next<W>, old: &[(VersionId, Arc<Version<W>>)]) {
+        let (_, active) = &next.active;
         let stable = old.first().map(|(_, version)| version);
-        let watched = match (candidate, stable) {
-            (Some(candidate), _) => Some(Watched::candidate(candidate, active)),
-            (None, Some(stable)) if !Arc::ptr_eq(stable, active) => {
+        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = match (&next.candidate, stable) {
+            (Some((_, candidate, Trial::Canary(_))), _) => Some(Watched::candidate(candidate, active)),
+            (_, Some(stable)) if !Arc::ptr_eq(stable, active) => {
                 Some(Watched::fresh(active, stable, self.slot.settings.rollout.watch))
             }
+            // A candidate in shadow answers nobody; a watch over the active version goes on.
+            (Some((_, _, Trial::Shadow)), _) => watching.take().filter(|watched| !watched.is_of_candidate()),
             (None, _) => None,
         };
-        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         // Another weight, or the end of a trial, does not begin anew.
         let goes_on = watched.as_ref().zip(watching.as_ref()).is_some_and(|(new, old)| new.continues(old));
         if !goes_on {
@@ -230,10 +234,7 @@ fn note<W: World>(book: &mut Book, next: &Next<W>, expected: &Expected) {
     let (active, _) = &next.active;
     book.generation += 1;
     book.active = Some(active.clone());
-    book.candidate = next
-        .candidate
-        .as_ref()
-        .map(|(id, _, weight)| Candidate { version: id.clone(), weight: weight.percent() });
+    book.candidate = next.candidate.as_ref().map(|(id, _, trial)| Candidate::new(id.clone(), *trial));
     // What answers is not what a rollback goes back to.
     book.before.retain(|id| id != active);
     let was = [before.active.clone(), before.candidate.as_ref().map(|candidate| candidate.version.clone())];
@@ -245,8 +246,11 @@ fn note<W: World>(book: &mut Book, next: &Next<W>, expected: &Expected) {
     if before.active.as_ref() != Some(active) {
         book.step(active, Stage::Active, actor, reason);
     }
-    if let Some((id, _, weight)) = &next.candidate {
-        let reason = format!("{} % of the calls: {reason}", weight.percent());
+    if let Some((id, _, trial)) = &next.candidate {
+        let reason = match trial {
+            Trial::Canary(weight) => format!("{} % of the calls: {reason}", weight.percent()),
+            Trial::Shadow => format!("in shadow: {reason}"),
+        };
         book.step(id, Stage::Candidate, actor, reason.trim_end_matches(": "));
     }
 }

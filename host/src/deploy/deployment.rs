@@ -7,8 +7,8 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, SlotView, Stage, Vault,
-    VersionId, signature, watch::Watched,
+    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, ShadowView, SlotView, Stage,
+    Vault, VersionDiff, VersionId, signature, watch::Watched,
 };
 use crate::{
     capabilities::LogLine,
@@ -127,17 +127,18 @@ impl<W: World> Deployment<W> {
     pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
         let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
         signature::still(&self.slot.settings.signatures, record.signed_by.as_deref()).map_err(refused)?;
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let wasm = match unkept.filter(|(component, _)| *component == record.component) {
-            Some((_, wasm)) => wasm,
-            None => self.kept(record).await?,
-        };
+        let wasm = self.component(record).await?;
         self.prepare(wasm, &record.source, |_| {})
             .await
             .map_err(|reason| DeployError::Refused { version: record.id.clone(), reason })
     }
 
-    async fn kept(&self, record: &Record) -> Result<Arc<[u8]>, DeployError> {
+    /// The bytes of a version's component.
+    pub(super) async fn component(&self, record: &Record) -> Result<Arc<[u8]>, DeployError> {
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, wasm)) = unkept.filter(|(component, _)| *component == record.component) {
+            return Ok(wasm);
+        }
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
         let cap = self.slot.yard.sandbox.component_bytes;
         let read = move || vault.component(slot, &component, cap);
@@ -183,11 +184,14 @@ impl<W: World> Deployment<W> {
         let looked = tokio::task::spawn_blocking(look).await;
         let (digest, signer) = looked.map_err(|_| DeployError::Stopping)?;
         let mut record = Record::new(digest, bytes, source, &self.slot.settings);
-        record.signed_by = signer.clone().ok().flatten();
+        if let Ok(Some(signed)) = &signer {
+            (record.signed_by, record.signed_at) = (Some(signed.by.clone()), signed.at);
+        }
         Ok((record, signer.map(drop)))
     }
 
-    async fn take_up(
+    /// A component, up to its trial. One whose signature is older than one that the slot has taken is refused.
+    pub(super) async fn take_up(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
@@ -195,7 +199,8 @@ impl<W: World> Deployment<W> {
         actor: &str,
     ) -> Result<Record, DeployError> {
         let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
-        let id = record.id.clone();
+        let (id, signed_at) = (record.id.clone(), record.signed_at);
+        let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
         if self.book().answers(&id) {
             return Err(DeployError::Answering(id));
         }
@@ -213,6 +218,9 @@ impl<W: World> Deployment<W> {
             steps.push(Move::now(Stage::Refused, actor, reason));
         }
         let step = |book: &mut Book| {
+            if tried.is_ok() {
+                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
+            }
             if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
                 steps.into_iter().for_each(|step| record.step(step));
             }
@@ -238,8 +246,16 @@ impl<W: World> Deploy for Deployment<W> {
         SlotView::new(&self.slot, &self.book(), self.why_empty())
     }
 
+    fn shadow(&self) -> Option<ShadowView> {
+        ShadowView::new(&self.slot, &self.book())
+    }
+
     fn history(&self) -> Vec<Record> {
         self.book().versions.clone()
+    }
+
+    fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
+        Box::pin(async move { self.compare_versions(&a, &b).await })
     }
 
     fn why_empty(&self) -> Option<String> {

@@ -34,8 +34,11 @@ pub enum DeployError {
     #[error("version {0} answers already")]
     Answering(VersionId),
     /// A candidate is wanted.
-    #[error("slot {0} has no candidate; begin a canary first")]
+    #[error("slot {0} has no candidate; begin a canary or a shadow first")]
     NoCandidate(&'static str),
+    /// A candidate in shadow is wanted.
+    #[error("slot {0} has no candidate in shadow; put one there first")]
+    NoShadow(&'static str),
     /// Another version is being tried.
     #[error("version {0} is under trial; promote it or roll it back first")]
     OtherCandidate(VersionId),
@@ -63,6 +66,7 @@ impl DeployError {
             Self::Untried(_) => "untried",
             Self::Answering(_) => "answering",
             Self::NoCandidate(_) => "no-candidate",
+            Self::NoShadow(_) => "no-shadow",
             Self::OtherCandidate(_) => "other-candidate",
             Self::NoActive(_) => "no-active",
             Self::NoPredecessor(_) => "no-predecessor",

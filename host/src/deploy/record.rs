@@ -1,10 +1,12 @@
-use std::time::SystemTime;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    compile::ComponentDigest, config::slots::Slot as Settings, telemetry::timestamp::rfc3339_millis,
+    compile::ComponentDigest,
+    config::slots::{Limits, Slot as Settings},
+    telemetry::timestamp::rfc3339_millis,
 };
 
 /// Moves remembered of one version; the audit log has them all.
@@ -36,12 +38,48 @@ impl std::fmt::Display for VersionId {
     }
 }
 
+/// Everything that a slot's component is given, by its key below the slot. No secrets: none enters a component.
+pub(super) fn given(settings: &Settings) -> BTreeMap<String, String> {
+    let Settings { limits, grants, models, reuse, config, component: _, rollout: _, signatures: _, watch: _ } =
+        settings;
+    let Limits {
+        memory_bytes,
+        table_elements,
+        cpu_ms,
+        deadline,
+        max_concurrent,
+        shadow_calls: _,
+        queue_length,
+        queue_wait,
+        response_bytes,
+        log_bytes_per_second,
+        inference_calls,
+        inference_tokens_per_second,
+    } = limits;
+    let known = [
+        ("memory_bytes", memory_bytes.to_string()),
+        ("table_elements", table_elements.to_string()),
+        ("cpu_ms", cpu_ms.to_string()),
+        ("deadline_ms", deadline.as_millis().to_string()),
+        ("max_concurrent", max_concurrent.to_string()),
+        ("queue_length", queue_length.to_string()),
+        ("queue_wait_ms", queue_wait.as_millis().to_string()),
+        ("response_bytes", response_bytes.to_string()),
+        ("log_bytes_per_second", log_bytes_per_second.to_string()),
+        ("inference_calls", inference_calls.to_string()),
+        ("inference_tokens_per_second", inference_tokens_per_second.to_string()),
+        ("grants", grants.join(", ")),
+        ("models", models.as_ref().map_or_else(|| "default".to_owned(), |models| models.join(", "))),
+        ("reuse", reuse.to_string()),
+    ];
+    let known = known.into_iter().map(|(key, value)| (key.to_owned(), value));
+    known.chain(config.iter().map(|(key, value)| (format!("config.{key}"), value.clone()))).collect()
+}
+
 /// The revision of a slot's settings: hex digits of a SHA-256 over everything that its component is given.
 pub(super) fn revision(settings: &Settings) -> String {
-    let Settings { limits, grants, models, reuse, config, component: _, rollout: _, signatures: _ } =
-        settings;
-    // The debug forms name every field, so that no two settings share one.
-    let text = format!("{limits:?}\n{grants:?}\n{models:?}\n{reuse:?}\n{config:?}");
+    // The debug form names every key and quotes every value, so that no two settings share one.
+    let text = format!("{:?}", given(settings));
     hex::encode(Sha256::digest(text)).chars().take(ID_DIGITS).collect()
 }
 
@@ -122,6 +160,9 @@ pub struct Record {
     pub memory_bytes: usize,
     /// Processor time that a call of it may use, milliseconds.
     pub cpu_ms: u64,
+    /// Everything that it is given, by key below the slot.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
     /// Size of its component, bytes.
     pub bytes: usize,
     /// Where its component came from.
@@ -129,6 +170,9 @@ pub struct Record {
     /// The key that signed it, or `built in`.
     #[serde(default)]
     pub signed_by: Option<String>,
+    /// When it was signed, Unix seconds.
+    #[serde(default)]
+    pub signed_at: Option<u64>,
     /// It is the one that the configuration names: the host starts with whatever that is then.
     pub configured: bool,
     /// Its steps, the last one last.
@@ -146,9 +190,11 @@ impl Record {
             grants: settings.grants.clone(),
             memory_bytes: settings.limits.memory_bytes,
             cpu_ms: settings.limits.cpu_ms,
+            settings: given(settings),
             bytes,
             source: source.to_owned(),
             signed_by: None,
+            signed_at: None,
             configured: false,
             moves: Vec::new(),
         }

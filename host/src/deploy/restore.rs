@@ -1,9 +1,7 @@
 use std::sync::{Arc, PoisonError};
 
-use super::{
-    Book, Candidate, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, watch::Watched,
-};
-use crate::slots::{Version, Weight, World};
+use super::{Book, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, watch::Watched};
+use crate::slots::{Trial, Version, World};
 
 /// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
 pub type Configured = Result<(Arc<[u8]>, String, Proof), String>;
@@ -18,6 +16,7 @@ impl<W: World> Deployment<W> {
         let started = self.restore(configured).await;
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = started.as_ref().err().cloned();
         self.watch();
+        self.watch_folder();
         started
     }
 
@@ -67,6 +66,7 @@ impl<W: World> Deployment<W> {
         let version = self.revive(&record).await.map_err(|error| error.to_string())?;
         let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings);
         now.signed_by.clone_from(&record.signed_by);
+        now.signed_at = record.signed_at;
         if now.id == record.id {
             return Ok((record, version));
         }
@@ -91,6 +91,8 @@ impl<W: World> Deployment<W> {
     async fn settle(&self, book: Book, record: Record, version: Arc<Version<W>>, failed: Option<&str>) {
         let (kept, id) = (book.clone(), record.id.clone());
         let mut book = book;
+        // The configuration's own may go back: whoever writes there decides what is new.
+        book.newest_signature = book.newest_signature.max(record.signed_at.unwrap_or(0));
         if book.active.as_ref() != Some(&id) {
             let reason = match failed {
                 Some(_) => "the version that answered last does not start",
@@ -113,7 +115,7 @@ impl<W: World> Deployment<W> {
             book.active = Some(id);
         }
         let candidate = self.candidate(&mut book).await;
-        if let Some((candidate, _)) = &candidate {
+        if let Some((candidate, Trial::Canary(_))) = &candidate {
             let watched = Watched::candidate(candidate, &version);
             *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
         }
@@ -136,20 +138,20 @@ impl<W: World> Deployment<W> {
     }
 
     /// The candidate that there was; given up when it may not answer any more.
-    async fn candidate(&self, book: &mut Book) -> Option<(Arc<Version<W>>, Weight)> {
-        let Candidate { version: id, weight } = book.candidate.take()?;
-        let record = book.get(&id)?.clone();
+    async fn candidate(&self, book: &mut Book) -> Option<(Arc<Version<W>>, Trial)> {
+        let candidate = book.candidate.take()?;
+        let record = book.get(&candidate.version)?.clone();
         let revived = self.revive(&record).await.map_err(|error| error.to_string());
         match revived
-            .and_then(|version| Ok((version, Weight::new(weight).ok_or("its weight is no percentage")?)))
+            .and_then(|version| Ok((version, candidate.trial().ok_or("its weight is no percentage")?)))
         {
-            Ok(candidate) => {
-                book.candidate = Some(Candidate { version: id, weight });
-                Some(candidate)
+            Ok(revived) => {
+                book.candidate = Some(candidate);
+                Some(revived)
             }
             Err(reason) => {
                 tracing::error!(slot = self.slot.name().as_str(), reason, "the candidate may not answer");
-                book.step(&id, Stage::Refused, HOST, &reason);
+                book.step(&candidate.version, Stage::Refused, HOST, &reason);
                 None
             }
         }

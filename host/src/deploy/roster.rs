@@ -5,7 +5,9 @@ use std::{
 
 use futures_util::future::BoxFuture;
 
-use super::{Change, DeployError, Entry, Expected, Proof, Record, SlotView, Vault, VaultError};
+use super::{
+    Change, DeployError, Entry, Expected, Proof, Record, ShadowView, SlotView, Vault, VaultError, VersionDiff,
+};
 use crate::{capabilities::LogLine, config::slots::SlotName};
 
 /// A slot as operators see it, whatever its world.
@@ -16,8 +18,14 @@ pub trait Deploy: Send + Sync + 'static {
     /// What it does now.
     fn view(&self) -> SlotView;
 
+    /// What came of the copies of calls for the candidate in shadow, if there is one.
+    fn shadow(&self) -> Option<ShadowView>;
+
     /// Every version that is remembered, the oldest first.
     fn history(&self) -> Vec<Record>;
+
+    /// In what two versions that are remembered differ.
+    fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>>;
 
     /// Why nothing answers.
     fn why_empty(&self) -> Option<String>;

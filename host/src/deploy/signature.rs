@@ -1,3 +1,5 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use minisign_verify::{PublicKey, Signature};
 
 use crate::config::signatures::{Policy, Signatures};
@@ -16,13 +18,28 @@ pub enum Proof {
     None,
 }
 
-/// Who vouches for `wasm`: the key that signed it.
+/// A signature's date may be so far ahead of this host's clock, seconds.
+const AHEAD: u64 = 24 * 60 * 60;
+
+/// Who vouches for a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signed {
+    /// The key that signed it, or [`BUILT_IN`].
+    pub(super) by: String,
+    /// When, Unix seconds, by the word that the signature covers.
+    pub(super) at: Option<u64>,
+}
+
+/// Who vouches for `wasm`.
+///
+/// A signature must be dated, so that an old one that somebody has kept is told from a new one: minisign's own trusted
+/// comment is `timestamp:` and the Unix seconds, and is signed with the rest.
 ///
 /// # Errors
 /// Why it may not answer, and what mends that.
-pub(super) fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Option<String>, String> {
+pub(super) fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Option<Signed>, String> {
     let text = match (signatures.policy, proof) {
-        (_, Proof::BuiltIn) => return Ok(Some(BUILT_IN.to_owned())),
+        (_, Proof::BuiltIn) => return Ok(Some(Signed { by: BUILT_IN.to_owned(), at: None })),
         (Policy::Off, _) | (Policy::Optional, Proof::None) => return Ok(None),
         (Policy::Required, Proof::None) => {
             return Err(
@@ -38,10 +55,36 @@ pub(super) fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Res
         PublicKey::from_base64(key).is_ok_and(|key| key.verify(wasm, &signature, true).is_ok())
     };
     let key = signatures.keys.iter().find(signed_by).cloned();
-    key.map(Some).ok_or_else(|| {
-        "its signature is not that of these bytes by any of the slot's signatures.keys; sign it anew"
-            .to_owned()
-    })
+    let by = key.ok_or(
+        "its signature is not that of these bytes by any of the slot's signatures.keys; sign it anew",
+    )?;
+    let at = timestamp(signature.trusted_comment()).ok_or(
+        "its signature is not dated, so that it cannot be told from an old one; sign it with minisign's own trusted \
+         comment, `timestamp:` and the Unix seconds",
+    )?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    if at > now.saturating_add(AHEAD) {
+        return Err("its signature is dated in the future; set the signer's clock and sign it anew".into());
+    }
+    Ok(Some(Signed { by, at: Some(at) }))
+}
+
+fn timestamp(comment: &str) -> Option<u64> {
+    comment.split_ascii_whitespace().find_map(|part| part.strip_prefix("timestamp:"))?.parse().ok()
+}
+
+/// Whether a signature of this date may come as a new one to a slot that has taken one of `newest`.
+///
+/// # Errors
+/// Why not, and what mends that.
+pub(super) fn fresh(at: Option<u64>, newest: u64) -> Result<(), String> {
+    match at {
+        Some(at) if at < newest => Err(format!(
+            "it was signed at {at} and the slot has taken what was signed at {newest}: an old signature that comes as \
+             new is refused; roll back or swap to a version that the slot remembers, or sign it anew"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a version that was taken then may still answer.
@@ -85,7 +128,7 @@ mod tests {
     fn a_good_signature_names_its_key() {
         for policy in [Policy::Optional, Policy::Required] {
             let found = signer(&signatures(policy, &[OTHER, KEY]), b"test", &proof(SIGNATURE));
-            assert_eq!(found.unwrap().as_deref(), Some(KEY));
+            assert_eq!(found.unwrap(), Some(Signed { by: KEY.into(), at: Some(1_556_193_335) }));
         }
     }
 
@@ -113,6 +156,31 @@ mod tests {
         assert!(none(Policy::Required).unwrap_err().contains("minisign -S"));
         let built_in = signer(&signatures(Policy::Required, &[KEY]), b"test", &Proof::BuiltIn);
         assert!(built_in.unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_older_than_the_newest_is_no_news() {
+        for (at, newest, is_fresh) in
+            [(None, 9, true), (Some(9), 0, true), (Some(9), 9, true), (Some(8), 9, false)]
+        {
+            assert_eq!(fresh(at, newest).is_ok(), is_fresh, "{at:?} after {newest}");
+        }
+        let refusal = fresh(Some(8), 9).unwrap_err();
+        assert!(refusal.contains("roll back or swap"), "{refusal}");
+    }
+
+    #[test]
+    fn a_date_is_read_from_the_trusted_comment() {
+        for (comment, at) in [
+            ("timestamp:1556193335\tfile:test", Some(1_556_193_335)),
+            ("timestamp:7\tfile:a b\thashed", Some(7)),
+            ("file:timestamp:7", None),
+            ("timestamp:", None),
+            ("timestamp:-1", None),
+            ("our release", None),
+        ] {
+            assert_eq!(timestamp(comment), at, "{comment}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@ use crate::config::{
     rollout::Rollout,
     signatures::Signatures,
     slots::{ComponentSource, Limits, Slot},
+    watch::Watch,
 };
 
 /// A slot's settings.
@@ -14,6 +15,7 @@ pub(super) fn settings() -> Slot {
         reuse: false,
         rollout: Rollout::DEFAULT,
         signatures: Signatures::DEFAULT,
+        watch: Watch::DEFAULT,
         config: std::collections::BTreeMap::new(),
     }
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Book, Record};
-use crate::slots::{Slot, Version, Weight, World};
+use super::{Book, Record, VersionId};
+use crate::slots::{Findings, Slot, Trial, Version, World};
 
 /// What a slot does now.
 #[derive(Clone, Debug, Serialize)]
@@ -16,7 +16,7 @@ pub struct SlotView {
     pub generation: u64,
     /// What answers.
     pub active: Option<VersionView>,
-    /// What is tried on a share of the calls.
+    /// What is tried.
     pub candidate: Option<VersionView>,
     /// What a rollback goes back to.
     pub predecessor: Option<Record>,
@@ -24,6 +24,27 @@ pub struct SlotView {
     pub empty: Option<String>,
     /// The revision of the slot's settings, for versions that are pushed now.
     pub revision: String,
+}
+
+/// What came of the copies of calls.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShadowView {
+    /// The slot.
+    pub slot: &'static str,
+    /// The candidate in shadow.
+    pub version: VersionId,
+    /// The figures.
+    #[serde(flatten)]
+    pub findings: Findings,
+}
+
+impl ShadowView {
+    pub(super) fn new<W: World>(slot: &Slot<W>, book: &Book) -> Option<Self> {
+        let candidate = book.candidate.as_ref().filter(|candidate| candidate.shadow)?;
+        let (version, _) = slot.candidate()?;
+        let findings = slot.findings(&version);
+        Some(Self { slot: slot.name().as_str(), version: candidate.version.clone(), findings })
+    }
 }
 
 /// A version that answers.
@@ -34,6 +55,8 @@ pub struct VersionView {
     pub record: Record,
     /// Its share of the calls, percent.
     pub weight: u8,
+    /// It answers none and gets copies of them.
+    pub shadow: bool,
     /// Calls that have ended since it was loaded.
     pub calls: u64,
     /// Of them, those that the sandbox ended.
@@ -47,11 +70,12 @@ pub struct VersionView {
 }
 
 impl VersionView {
-    fn new<W: World>(record: Record, version: &Version<W>, weight: u8) -> Self {
+    fn new<W: World>(record: Record, version: &Version<W>, weight: u8, shadow: bool) -> Self {
         let counts = version.tally.counts();
         Self {
             record,
             weight,
+            shadow,
             calls: counts.calls,
             failures: counts.failures,
             errors: counts.errors,
@@ -64,17 +88,17 @@ impl VersionView {
 impl SlotView {
     pub(super) fn new<W: World>(slot: &Slot<W>, book: &Book, empty: Option<String>) -> Self {
         let candidate = slot.candidate();
-        let weight = candidate.as_ref().map_or(0, |(_, weight)| weight.percent());
+        let weight = candidate.as_ref().map_or(0, |(_, trial)| trial.percent());
         let active = book.active().cloned().zip(slot.active().ok());
         let tried = book.candidate.as_ref().and_then(|candidate| book.get(&candidate.version)).cloned();
-        let view = |(record, (version, weight)): (Record, (Arc<Version<W>>, Weight))| {
-            VersionView::new(record, &version, weight.percent())
+        let view = |(record, (version, trial)): (Record, (Arc<Version<W>>, Trial))| {
+            VersionView::new(record, &version, trial.percent(), trial == Trial::Shadow)
         };
         Self {
             slot: slot.name().as_str(),
             world: W::NAME,
             generation: book.generation,
-            active: active.map(|(record, version)| VersionView::new(record, &version, 100 - weight)),
+            active: active.map(|(record, version)| VersionView::new(record, &version, 100 - weight, false)),
             candidate: tried.zip(candidate).map(view),
             predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
             empty,

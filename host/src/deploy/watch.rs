@@ -33,6 +33,11 @@ impl<W: World> Watched<W> {
         Self { version: Arc::downgrade(fresh), since: fresh.tally.counts(), beside }
     }
 
+    /// Whether it is over a candidate, beside the version that answers the other calls.
+    pub(super) const fn is_of_candidate(&self) -> bool {
+        matches!(self.beside, Beside::Now(..))
+    }
+
     /// Whether this is the watch that is on already.
     pub(super) fn continues(&self, other: &Self) -> bool {
         Weak::ptr_eq(&self.version, &other.version)

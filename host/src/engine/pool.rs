@@ -34,7 +34,7 @@ impl PoolSize {
     pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
         let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
         limits.into_iter().fold(none, |size, limits| Self {
-            calls: size.calls.saturating_add(limits.max_concurrent),
+            calls: size.calls.saturating_add(limits.max_concurrent).saturating_add(limits.shadow_calls),
             memory_bytes: size.memory_bytes.max(limits.memory_bytes.next_multiple_of(PAGE_BYTES)),
             table_elements: size.table_elements.max(limits.table_elements),
         })
@@ -68,15 +68,20 @@ impl PoolSize {
 mod tests {
     use super::*;
 
-    const SMALL: Limits =
-        Limits { max_concurrent: 3, memory_bytes: (1 << 20) + 1, table_elements: 50, ..Limits::DEFAULT };
+    const SMALL: Limits = Limits {
+        max_concurrent: 3,
+        shadow_calls: 1,
+        memory_bytes: (1 << 20) + 1,
+        table_elements: 50,
+        ..Limits::DEFAULT
+    };
     const LARGE: Limits =
         Limits { max_concurrent: 5, memory_bytes: 2 << 20, table_elements: 10, ..Limits::DEFAULT };
 
     #[test]
     fn it_holds_every_call_of_every_slot_at_once() {
         let size = PoolSize::of([&SMALL, &LARGE]);
-        assert_eq!(size.calls, 3 + 5 + SPARE_CALLS);
+        assert_eq!(size.calls, 3 + 1 + 5 + Limits::DEFAULT.shadow_calls + SPARE_CALLS);
         assert_eq!((size.memory_bytes, size.table_elements), (2 << 20, 50));
     }
 

@@ -55,7 +55,8 @@ impl Outcome {
         match self {
             Self::Ok => Some(Ending::Answer),
             Self::GuestError => Some(Ending::Error),
-            Self::Trap | Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Broken),
+            Self::Trap => Some(Ending::Broken),
+            Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Limited),
             Self::Deadline => Some(Ending::Late),
             Self::Overloaded | Self::Cancelled => None,
         }

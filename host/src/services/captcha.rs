@@ -2,6 +2,7 @@
 
 mod answer;
 mod client;
+mod compared;
 mod site;
 mod solve_time;
 mod token;
@@ -136,7 +137,7 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let action = action.map(str::to_owned);
         let key = sticky(site, client.exact.first().map_or("", String::as_str));
-        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
+        let answer = invoke::call_mirrored(&self.slot, Some(&key), "issue", move |captcha, store| {
             Box::pin(async move {
                 captcha
                     .bulkhead_captcha_challenges()
@@ -218,7 +219,7 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let key = sticky(site, payload);
         let (payload, action) = (payload.to_owned(), action.map(str::to_owned));
-        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
+        let answer = invoke::call_mirrored(&self.slot, Some(&key), "verify", move |captcha, store| {
             Box::pin(async move {
                 let challenges = captcha.bulkhead_captcha_challenges();
                 challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
@@ -266,7 +267,7 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let key = sticky(site, payload);
         let payload = payload.to_owned();
-        let answer = invoke::call_for(&self.slot, Some(&key), move |captcha, store| {
+        let answer = invoke::call_mirrored(&self.slot, Some(&key), "invalidate", move |captcha, store| {
             Box::pin(async move {
                 captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
             })

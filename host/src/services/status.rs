@@ -1,5 +1,6 @@
 //! The status service: has figures collected, and asks its component what they say.
 
+mod compared;
 mod families;
 mod world;
 
@@ -32,9 +33,14 @@ pub enum CallError {
     /// The appointment system's figures are not known, or are too old.
     #[error("the appointment system's figures are not known; the log says why")]
     Unknown,
-    /// The slot has no component.
-    #[error("{0}")]
-    Empty(String),
+    /// The slot has no component, or one that only fails.
+    #[error("{reason}")]
+    Empty {
+        /// Why, in words fit for clients.
+        reason: String,
+        /// When to ask again, seconds, where that helps.
+        retry_after_seconds: Option<u32>,
+    },
     /// The sandbox ended the call, or had no room for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
@@ -46,7 +52,9 @@ pub enum CallError {
 impl From<invoke::CallError> for CallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Empty(empty) => Self::Empty(empty.to_string()),
+            invoke::CallError::Empty(empty) => {
+                Self::Empty { reason: empty.to_string(), retry_after_seconds: empty.retry_after_seconds() }
+            }
             invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
         }
     }
@@ -154,7 +162,7 @@ impl StatusService {
 
     async fn make(&self, statistics: bool, modified_at: f64) -> Result<Payload, CallError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
-        let answer = invoke::call(&self.slot, move |status, store| {
+        let answer = invoke::call_mirrored(&self.slot, None, "status", move |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_status(store, &options).await })
         });
         let report = answer.await??;
@@ -174,7 +182,7 @@ impl StatusService {
     /// See [`CallError`].
     pub async fn health(&self) -> Result<Verdict, CallError> {
         self.collector.refresh(false).await;
-        let answer = invoke::call(&self.slot, |status, store| {
+        let answer = invoke::call_mirrored(&self.slot, None, "health", |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_health(store).await })
         });
         let verdict = answer.await??;

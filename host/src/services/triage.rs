@@ -1,5 +1,6 @@
 //! The triage service: what its component is told to decide by, and what it decides.
 
+mod compared;
 mod rules;
 mod world;
 
@@ -98,11 +99,12 @@ impl TriageService {
     /// See [`TriageError`].
     pub async fn triage(&self, session: &str, text: String) -> Result<Decision, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let answer = invoke::call_for(&self.slot, Some(session.as_bytes()), move |triage, store| {
-            Box::pin(
-                async move { triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await },
-            )
-        });
+        let answer =
+            invoke::call_mirrored(&self.slot, Some(session.as_bytes()), "triage", move |triage, store| {
+                Box::pin(async move {
+                    triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await
+                })
+            });
         answer.await?.map_err(guest_error)
     }
 

@@ -14,7 +14,7 @@ const BUCKETS: u64 = 10_000;
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A candidate's share of the calls, percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(u8);
 
 impl Weight {
@@ -33,12 +33,31 @@ impl Weight {
     }
 }
 
+/// How a candidate is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// It answers a share of the calls.
+    Canary(Weight),
+    /// It answers none and gets copies of them.
+    Shadow,
+}
+
+impl Trial {
+    /// The share of the calls that it answers, percent.
+    pub const fn percent(self) -> u8 {
+        match self {
+            Self::Canary(weight) => weight.percent(),
+            Self::Shadow => 0,
+        }
+    }
+}
+
 /// Which versions answer.
 pub(super) enum Answering<W: World> {
     /// None, for a reason fit for clients.
     Nobody(&'static str),
-    /// One, and perhaps another for a share of the calls.
-    Versions { active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Weight)> },
+    /// One, and perhaps another that is tried.
+    Versions { active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Trial)> },
 }
 
 /// Divides calls between two versions.

@@ -13,11 +13,12 @@ const FIRST: Duration = Duration::from_secs(1);
 /// Longest: short enough that whoever mends the cause sees it soon.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Keeps calls from a version that only fails: after so many failures in a row the circuit is open, and one call at
-/// a time is let through as a probe, each after a longer wait, until one does not fail.
+/// Keeps calls from a version that only traps: after so many traps in a row the circuit is open, and one call at a
+/// time is let through as a probe, each after a longer wait, until one does not trap. Calls that are ended at a limit
+/// neither count nor close it: their inputs may be one client's, and the limit itself bounds what they cost.
 #[derive(Debug)]
 pub struct Circuit {
-    /// Failures in a row that open it; 0 keeps it closed for ever.
+    /// Traps in a row that open it; 0 keeps it closed for ever.
     threshold: u32,
     failures: AtomicU32,
     is_open: AtomicBool,
@@ -69,8 +70,8 @@ impl Circuit {
     pub fn note(&self, ending: Ending, now: Instant) -> bool {
         match ending {
             Ending::Broken => {}
-            // Waiting for others is no fault, and no sign of health.
-            Ending::Late => return false,
+            // Waiting for others and costly inputs are no fault, and no sign of health.
+            Ending::Limited | Ending::Late => return false,
             Ending::Answer | Ending::Error => {
                 self.close();
                 return false;
@@ -185,6 +186,22 @@ mod tests {
             circuit.note(Ending::Broken, now);
         }
         assert!(circuit.admit(now).unwrap_err() <= FIRST);
+    }
+
+    /// Else whoever sends costly inputs closes the slot for everybody, or keeps a broken one open.
+    #[test]
+    fn limits_neither_open_nor_close_it() {
+        let (circuit, now) = (Circuit::new(3), Instant::now());
+        for _ in 0..1000 {
+            assert!(!circuit.note(Ending::Limited, now));
+        }
+        assert_eq!(circuit.admit(now), Ok(()));
+        for opens in [false, false, true] {
+            circuit.note(Ending::Limited, now);
+            assert_eq!(circuit.note(Ending::Broken, now), opens);
+        }
+        circuit.note(Ending::Limited, now);
+        assert!(circuit.is_open());
     }
 
     #[test]

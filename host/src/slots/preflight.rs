@@ -124,10 +124,13 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Names of a component's imports and exports.
-struct Outline {
-    imports: Vec<String>,
-    exports: Vec<String>,
+/// Names of a component's imports and exports, with versions; cut, and free of control characters.
+#[derive(Debug)]
+pub struct Outline {
+    /// What it asks for.
+    pub imports: Vec<String>,
+    /// What it offers.
+    pub exports: Vec<String>,
 }
 
 impl Contract<'_> {
@@ -189,7 +192,11 @@ impl Contract<'_> {
     }
 }
 
-fn outline(wasm: &[u8]) -> Result<Outline, String> {
+/// Reads the names of a component's imports and exports.
+///
+/// # Errors
+/// Why it is not a component, or not whole.
+pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
     let mut outline = Outline { imports: Vec::new(), exports: Vec::new() };
     let mut depth = 0_usize;
     let mut whole = false;

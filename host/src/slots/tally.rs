@@ -16,8 +16,10 @@ pub enum Ending {
     Answer,
     /// It answered with an error of its own, which may be the caller's fault.
     Error,
-    /// It broke: a trap, or a limit.
+    /// It broke: a trap, which is the component's own fault.
     Broken,
+    /// It was ended at a limit, which a costly input of one client is enough for.
+    Limited,
     /// It did not answer in time, which may be the fault of what it waited for.
     Late,
 }
@@ -33,15 +35,19 @@ pub struct Counts {
     pub errors: u64,
 }
 
+fn add(figure: &AtomicU64) {
+    figure.fetch_add(1, Ordering::Relaxed);
+}
+
 impl Tally {
     /// Counts a call that has ended.
     pub fn note(&self, ending: Ending) {
         match ending {
             Ending::Answer => {}
-            Ending::Error => drop(self.errors.fetch_add(1, Ordering::Relaxed)),
-            Ending::Broken | Ending::Late => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
+            Ending::Error => add(&self.errors),
+            Ending::Broken | Ending::Limited | Ending::Late => add(&self.failures),
         }
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        add(&self.calls);
     }
 
     /// The figures now.
@@ -106,12 +112,12 @@ mod tests {
         let tally = Tally::default();
         tally.note(Ending::Broken);
         let before = tally.counts();
-        for ending in [Ending::Answer, Ending::Error, Ending::Late, Ending::Answer] {
+        for ending in [Ending::Answer, Ending::Error, Ending::Late, Ending::Limited, Ending::Answer] {
             tally.note(ending);
         }
         let since = tally.counts().since(before);
-        assert_eq!(since, Counts { calls: 4, failures: 1, errors: 1 });
-        assert_eq!((since.failure_percent(), since.error_percent()), (25.0, 25.0));
+        assert_eq!(since, Counts { calls: 5, failures: 2, errors: 1 });
+        assert_eq!((since.failure_percent(), since.error_percent()), (40.0, 20.0));
         assert_eq!(Counts::default().failure_percent(), 0.0);
     }
 

@@ -84,6 +84,8 @@ families! {
         "Share of the calls that a candidate answers.";
     CIRCUIT_REFUSED: Kind::Counter, "bulkhead_circuit_refused_total" ["slot"] "",
         "Calls kept from a component that failed call after call.";
+    SHADOW: Kind::Counter, "bulkhead_shadow_calls_total" ["slot", "result"] "",
+        "Copies of calls for a candidate in shadow, by how its answer compares.";
     ROLLOUTS: Kind::Counter, "bulkhead_rollouts_total" ["slot", "change"] "",
         "Changes of the versions that answer.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",

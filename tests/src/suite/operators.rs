@@ -4,8 +4,12 @@ mod access;
 mod canary;
 mod circuit;
 mod console;
+mod diff;
 mod durable;
+mod folder;
 mod refused;
+mod replay;
+mod shadow;
 mod swap;
 
 use bulkhead_tests::{

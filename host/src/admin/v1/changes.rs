@@ -43,6 +43,15 @@ struct Canary {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Shadow {
+    version: Option<String>,
+    generation: u64,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Plain {
     generation: u64,
     #[serde(default)]
@@ -99,6 +108,11 @@ pub(super) async fn canary(State(_): State<Arc<Api>>, mut asked: Asked) -> Resul
     let weight =
         Weight::new(weight).ok_or_else(|| ApiError::invalid("weight must be from 0 to 100 percent"))?;
     asked.make(Change::Canary(version, weight), generation, &reason).await
+}
+
+pub(super) async fn shadow(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
+    let Shadow { version, generation, reason } = asked.read().await?;
+    asked.make(Change::Shadow(version), generation, &reason).await
 }
 
 pub(super) async fn promote(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {

@@ -99,6 +99,7 @@ impl From<DeployError> for ApiError {
             | DeployError::Untried(_)
             | DeployError::Answering(_)
             | DeployError::NoCandidate(_)
+            | DeployError::NoShadow(_)
             | DeployError::OtherCandidate(_)
             | DeployError::NoActive(_)
             | DeployError::NoPredecessor(_) => StatusCode::CONFLICT,

@@ -11,6 +11,15 @@ const OPERATIONS: &[Operation] = &[
     ("/v1/token", "get", "read", "The token that the call came with", None, "Token"),
     ("/v1/slots", "get", "read", "Every slot with what answers", None, "Slots"),
     ("/v1/slots/{slot}", "get", "read", "A slot with what answers", None, "Slot"),
+    (
+        "/v1/slots/{slot}/shadow",
+        "get",
+        "read",
+        "How the candidate in shadow answers the slot's calls",
+        None,
+        "Findings",
+    ),
+    ("/v1/slots/{slot}/diff", "get", "read", "In what two versions differ", None, "Diff"),
     ("/v1/slots/{slot}/history", "get", "read", "The slot's versions, the oldest first", None, "Versions"),
     ("/v1/slots/{slot}/logs", "get", "read", "The last lines of the slot's log", None, "Lines"),
     ("/v1/slots/{slot}/statistics", "get", "read", "How the slot does", None, "Statistics"),
@@ -29,6 +38,14 @@ const OPERATIONS: &[Operation] = &[
         "deploy",
         "Have a version answer a share of the calls",
         Some("Canary"),
+        "Slot",
+    ),
+    (
+        "/v1/slots/{slot}/shadow",
+        "post",
+        "deploy",
+        "Have a version get copies of the calls and answer none",
+        Some("Shadow"),
         "Slot",
     ),
     (
@@ -106,6 +123,7 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     let query: &[&str] = match path {
         "/v1/audit" => &["slot", "limit"],
         "/v1/slots/{slot}/logs" | "/v1/slots/{slot}/statistics" => &["limit"],
+        "/v1/slots/{slot}/diff" => &["a", "b"],
         "/v1/slots/{slot}/versions" => &["source"],
         _ => &[],
     };
@@ -139,6 +157,8 @@ fn schemas() -> Value {
         || json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 } });
     let list =
         |name: &str| json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{name}") } });
+    let maybe_text = || json!({ "type": ["string", "null"] });
+    let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let reason = || json!({ "type": "string", "maxLength": 500 });
     json!({
         "Error": object(&["error", "message"], json!({
@@ -148,6 +168,23 @@ fn schemas() -> Value {
         "Canary": object(&["weight", "generation"], json!({
             "version": text(), "weight": { "type": "integer", "minimum": 0, "maximum": 100 },
             "generation": whole(), "reason": reason() })),
+        "Shadow": object(&["generation"], json!({
+            "version": text(), "generation": whole(), "reason": reason() })),
+        "Findings": object(&["slot", "version", "same", "different", "failed", "skipped", "differences"], json!({
+            "slot": text(), "version": text(), "same": whole(), "different": whole(), "failed": whole(),
+            "skipped": whole(), "differences": { "type": "array", "maxItems": 100, "items": object(
+                &["at", "call", "members"],
+                json!({ "at": text(), "call": text(), "members": { "type": "array", "items": object(
+                    &["name", "live", "shadow"],
+                    json!({ "name": text(), "live": maybe_text(), "shadow": maybe_text() })) } })) } })),
+        "Side": object(&["id", "component", "source", "bytes", "packages"], json!({
+            "id": text(), "component": text(), "source": text(), "bytes": whole(), "packages": texts() })),
+        "Names": object(&["only_a", "only_b"], json!({ "only_a": texts(), "only_b": texts() })),
+        "Diff": object(&["slot", "a", "b", "same_component", "imports", "exports", "settings"], json!({
+            "slot": text(), "a": { "$ref": "#/components/schemas/Side" }, "b": { "$ref": "#/components/schemas/Side" },
+            "same_component": { "type": "boolean" }, "imports": { "$ref": "#/components/schemas/Names" },
+            "exports": { "$ref": "#/components/schemas/Names" }, "settings": { "type": "array", "items": object(
+                &["key", "a", "b"], json!({ "key": text(), "a": maybe_text(), "b": maybe_text() })) } })),
         "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
         "Slots": object(&["slots"], json!({ "slots": list("Slot") })),
         "Slot": object(&["slot", "world", "generation"], json!({
@@ -160,7 +197,8 @@ fn schemas() -> Value {
         "Version": object(&["id", "component", "moves"], json!({
             "id": text(), "component": text(), "revision": text(), "bytes": whole(), "source": text(),
             "grants": { "type": "array", "items": text() }, "memory_bytes": whole(), "cpu_ms": whole(),
-            "configured": { "type": "boolean" }, "signed_by": { "type": ["string", "null"] }, "moves": list("Move"), "weight": whole(), "calls": whole(),
+            "configured": { "type": "boolean" }, "signed_by": maybe_text(), "signed_at": { "type": ["integer", "null"] },
+            "settings": { "type": "object", "additionalProperties": text() }, "moves": list("Move"), "weight": whole(), "shadow": { "type": "boolean" }, "calls": whole(),
             "failures": whole(), "errors": whole(), "in_flight": whole(), "circuit_open": { "type": "boolean" } })),
         "Move": object(&["stage", "at", "actor", "reason"], json!({
             "stage": { "enum": ["received", "checked", "compiled", "trialled", "candidate", "active", "draining",

@@ -9,6 +9,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{Api, ApiError};
+use crate::deploy::DeployError;
 
 /// Lines and moves that are shown where nobody says how many.
 const SHOWN: usize = 100;
@@ -27,6 +28,29 @@ pub(super) async fn show(
     Path(slot): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!(api.slot(&slot)?.view())))
+}
+
+pub(super) async fn shadow(
+    State(api): State<Arc<Api>>,
+    Path(slot): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let slot = api.slot(&slot)?;
+    let shadow = slot.shadow().ok_or_else(|| DeployError::NoShadow(slot.slot().as_str()))?;
+    Ok(Json(json!(shadow)))
+}
+
+pub(super) async fn diff(
+    State(api): State<Arc<Api>>,
+    Path(slot): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Value>, ApiError> {
+    let slot = api.slot(&slot)?;
+    let mut parameters = known(parameters, &["a", "b"])?;
+    let (Some(a), Some(b)) = (parameters.remove("a"), parameters.remove("b")) else {
+        return Err(ApiError::invalid("parameters a and b must name two versions"));
+    };
+    let compared = api.operators.runtime.spawn(slot.diff(a, b)).await;
+    Ok(Json(json!(compared.map_err(|_| ApiError::stopping())??)))
 }
 
 pub(super) async fn history(

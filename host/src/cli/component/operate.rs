@@ -52,6 +52,14 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         change: Change,
     },
+    /// Have a version get copies of the calls and answer none; without a version or a file, show how its answers differ.
+    Shadow {
+        slot: Slot,
+        #[command(flatten)]
+        which: MaybeWhich,
+        #[command(flatten)]
+        change: Change,
+    },
     /// Have the candidate answer every call.
     Promote {
         slot: Slot,
@@ -67,6 +75,16 @@ pub(in crate::cli) enum Command {
     /// Show the versions of a slot and what became of them.
     History {
         slot: Slot,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Show in what two versions of a slot differ: world, imports, exports, size, grants, limits, configuration.
+    Diff {
+        slot: Slot,
+        /// The first 8 or more digits of a version's id or of its component's digest.
+        a: String,
+        /// The other.
+        b: String,
         #[command(flatten)]
         remote: Remote,
     },
@@ -123,6 +141,13 @@ impl Command {
             Self::History { slot, remote } => {
                 shown(&remote, &remote.get(&path(slot, "/history"))?, show::versions)
             }
+            Self::Diff { slot, a, b, remote } => {
+                let query: String = form_urlencoded::Serializer::new(String::new())
+                    .append_pair("a", &a)
+                    .append_pair("b", &b)
+                    .finish();
+                shown(&remote, &remote.get(&path(slot, &format!("/diff?{query}")))?, show::diff)
+            }
             Self::Logs { slot, lines, remote } => {
                 let lines = format!("/logs?limit={lines}");
                 shown(&remote, &remote.get(&path(slot, &lines))?, show::lines)
@@ -133,6 +158,14 @@ impl Command {
             }
             Self::Canary { slot, weight, which: MaybeWhich { version, file }, change } => {
                 change.make(slot, "canary", json!({ "weight": weight }), version, file)
+            }
+            Self::Shadow {
+                slot,
+                which: MaybeWhich { version: None, file: None },
+                change: Change { remote, .. },
+            } => shown(&remote, &remote.get(&path(slot, "/shadow"))?, show::shadow),
+            Self::Shadow { slot, which: MaybeWhich { version, file }, change } => {
+                change.make(slot, "shadow", json!({}), version, file)
             }
             Self::Promote { slot, change } => change.make(slot, "promote", json!({}), None, None),
             Self::Rollback { slot, change } => change.make(slot, "rollback", json!({}), None, None),

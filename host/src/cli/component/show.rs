@@ -38,8 +38,12 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
         if let Some(version) = slot.get(which).filter(|version| version.get("calls").is_some()) {
             let figure = |name: &str| cell(version.get(name));
             output::line(format_args!(
-                "             {} % of the calls; {} calls, {} failures, {} errors, {} running{}",
-                figure("weight"),
+                "             {}; {} calls, {} failures, {} errors, {} running{}",
+                if version.get("shadow") == Some(&json!(true)) {
+                    "in shadow".to_owned()
+                } else {
+                    format!("{} % of the calls", figure("weight"))
+                },
                 figure("calls"),
                 figure("failures"),
                 figure("errors"),
@@ -63,6 +67,67 @@ pub(super) fn version(version: &Value) -> Result<(), OutputError> {
 pub(super) fn versions(answer: &Value) -> Result<(), OutputError> {
     let versions = answer.get("versions").and_then(Value::as_array);
     versions.into_iter().flatten().try_for_each(version)
+}
+
+pub(super) fn shadow(answer: &Value) -> Result<(), OutputError> {
+    let text = |name: &str| cell(answer.get(name));
+    output::line(format_args!("slot {}, version {} in shadow", text("slot"), text("version")))?;
+    output::line(format_args!(
+        "{} answered alike, {} in another way, {} failed, {} skipped",
+        text("same"),
+        text("different"),
+        text("failed"),
+        text("skipped")
+    ))?;
+    let differences = answer.get("differences").and_then(Value::as_array);
+    differences.into_iter().flatten().try_for_each(|difference| {
+        output::line(format_args!("{} {}", cell(difference.get("at")), cell(difference.get("call"))))?;
+        let members = difference.get("members").and_then(Value::as_array);
+        members.into_iter().flatten().try_for_each(|member| {
+            let side = |name: &str| member.get(name).and_then(Value::as_str).unwrap_or("(not there)");
+            output::line(format_args!(
+                "  {}: {} -> {}",
+                cell(member.get("name")),
+                side("live"),
+                side("shadow")
+            ))
+        })
+    })
+}
+
+pub(super) fn diff(answer: &Value) -> Result<(), OutputError> {
+    for side in ["a", "b"] {
+        let text = |name: &str| cell(answer.get(side).and_then(|side| side.get(name)));
+        output::line(format_args!(
+            "{side}  {} {}, {} bytes from {}",
+            cut(&text("id")),
+            text("component"),
+            text("bytes"),
+            text("source")
+        ))?;
+        output::line(format_args!(
+            "   built for {}",
+            list(answer.get(side).and_then(|side| side.get("packages")))
+        ))?;
+    }
+    for what in ["imports", "exports"] {
+        for (side, name) in [("a", "only_a"), ("b", "only_b")] {
+            let names = list(answer.get(what).and_then(|names| names.get(name)));
+            if !names.is_empty() {
+                output::line(format_args!("{what} of {side} only: {names}"))?;
+            }
+        }
+    }
+    let settings = answer.get("settings").and_then(Value::as_array);
+    settings.into_iter().flatten().try_for_each(|setting| {
+        let side = |name: &str| setting.get(name).and_then(Value::as_str).unwrap_or("(not set)");
+        output::line(format_args!("{}: {} -> {}", cell(setting.get("key")), side("a"), side("b")))
+    })
+}
+
+fn list(names: Option<&Value>) -> String {
+    let names = names.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn lines(answer: &Value) -> Result<(), OutputError> {

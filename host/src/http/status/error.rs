@@ -129,7 +129,9 @@ impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Unknown => Self::no_database(),
-            CallError::Empty(reason) => Self::unavailable("slot-empty", reason),
+            CallError::Empty { reason, retry_after_seconds } => {
+                Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
+            }
             CallError::Failed(outcome) => outcome.into(),
             CallError::Internal => Self::internal(),
         }
@@ -166,5 +168,21 @@ impl From<PowError> for ApiError {
     fn from(_: PowError) -> Self {
         Self::unavailable("busy", "too many passwords are being compared; ask again")
             .retry_after(RETRY_AFTER_SECONDS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_circuit_says_when_it_closes() {
+        for retry_after_seconds in [Some(42), None] {
+            let error = ApiError::from(CallError::Empty { reason: "resting".into(), retry_after_seconds });
+            assert_eq!(
+                (error.status, error.retry_after),
+                (StatusCode::SERVICE_UNAVAILABLE, retry_after_seconds)
+            );
+        }
     }
 }

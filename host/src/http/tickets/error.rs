@@ -151,7 +151,10 @@ impl From<TriageError> for ApiError {
                 tracing::error!(reason, "the triage component failed");
                 Self::internal()
             }
-            TriageError::Call(CallError::Empty(empty)) => Self::unavailable("TriageError", empty.to_string()),
+            TriageError::Call(CallError::Empty(empty)) => {
+                let answer = Self::unavailable("TriageError", empty.to_string());
+                Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer }
+            }
             TriageError::Call(CallError::Failed(failure)) => {
                 let answer = match failure.outcome {
                     Outcome::Overloaded => {
@@ -170,5 +173,26 @@ impl From<TriageError> for ApiError {
                 Self { retry_after: seconds.or(answer.retry_after), ..answer }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::slots::Empty;
+
+    #[test]
+    fn an_open_circuit_says_when_it_closes() {
+        let answer = |retry_after| {
+            let empty = Empty { slot: "triage", reason: "its component fails", retry_after };
+            ApiError::from(TriageError::Call(CallError::Empty(empty)))
+        };
+        let resting = answer(Some(Duration::from_millis(41_500)));
+        assert_eq!((resting.status, resting.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
+        let Detail::Typed { message, .. } = &resting.detail else { unreachable!("it is typed") };
+        assert_eq!(message, "slot triage is resting: its component fails");
+        assert_eq!(answer(None).retry_after, Some(RETRY_AFTER));
     }
 }

@@ -25,7 +25,8 @@ mod bindings {
 pub use self::bindings::{
     Captcha, CaptchaPre,
     exports::bulkhead::captcha::challenges::{
-        AutoPolicy, Binding, Client, Difficulty, Error, LadderStep, Protocol, Reason, Site as Policy, Verdict,
+        AutoPolicy, Binding, Client, Difficulty, Error, Issued as GuestIssued, LadderStep, Protocol, Reason,
+        Site as Policy, Verdict,
     },
 };
 

@@ -19,7 +19,9 @@ mod bindings {
 
 pub use self::bindings::{
     Status, StatusPre,
-    exports::bulkhead::status::reports::{Error, Family, Kind, Level, Options, Sample, Verdict, Wire},
+    exports::bulkhead::status::reports::{
+        Error, Family, Kind, Level, Options, Report, Sample, Verdict, Wire,
+    },
 };
 
 impl World for Status {

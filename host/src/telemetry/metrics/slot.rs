@@ -29,7 +29,10 @@ const OUTCOMES: [&str; 9] = [
 ];
 
 /// Changes of the versions that answer, there at zero from the start.
-const CHANGES: [&str; 5] = ["swap", "canary", "promote", "rollback", "automatic-rollback"];
+const CHANGES: [&str; 6] = ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback"];
+
+/// What comes of copies of calls, there at zero from the start.
+const COMPARISONS: [&str; 4] = ["same", "different", "failed", "skipped"];
 
 /// The families that have a slot label.
 pub(super) struct Families {
@@ -45,6 +48,7 @@ pub(super) struct Families {
     weight: Series<Gauge, 1>,
     circuit_refused: Series<IntCounter, 1>,
     rollouts: Series<IntCounter, 2>,
+    shadow: Series<IntCounter, 2>,
     log_dropped: Series<IntCounter, 1>,
     log_lines: Series<IntCounter, 2>,
 }
@@ -64,6 +68,7 @@ impl Families {
             weight: Series::register(&catalog::CANDIDATE_WEIGHT, registry)?,
             circuit_refused: Series::register(&catalog::CIRCUIT_REFUSED, registry)?,
             rollouts: Series::register(&catalog::ROLLOUTS, registry)?,
+            shadow: Series::register(&catalog::SHADOW, registry)?,
             log_dropped: Series::register(&catalog::GUEST_LOG_DROPPED, registry)?,
             log_lines: Series::register(&catalog::GUEST_LOG_LINES, registry)?,
         })
@@ -81,6 +86,7 @@ impl Families {
             weight: self.weight.get([slot]),
             circuit_refused: self.circuit_refused.get([slot]),
             rollouts: CHANGES.map(|change| (change, self.rollouts.get([slot, change]))),
+            shadow: COMPARISONS.map(|result| (result, self.shadow.get([slot, result]))),
             instantiate: self.instantiate.get([slot]),
             guest: self.guest.get([slot]),
             queue: self.queue.get([slot]),
@@ -111,6 +117,7 @@ pub struct SlotMetrics {
     weight: Gauge,
     circuit_refused: IntCounter,
     rollouts: [(&'static str, IntCounter); CHANGES.len()],
+    shadow: [(&'static str, IntCounter); COMPARISONS.len()],
     /// Time to make an instance, seconds.
     pub instantiate: Histogram,
     /// Time inside the called export, seconds.
@@ -163,6 +170,13 @@ impl SlotMetrics {
             in_flight: whole(&self.in_flight),
             waiting: whole(&self.queue_depth),
             memory_high_water: self.memory.get(),
+        }
+    }
+
+    /// Counts a copy of a call.
+    pub fn shadow(&self, result: &str) {
+        if let Some((_, copies)) = self.shadow.iter().find(|(name, _)| *name == result) {
+            copies.inc();
         }
     }
 

@@ -3,16 +3,19 @@
 use super::*;
 
 /// Every operation, with the scope that it takes.
-const OPERATIONS: [(&str, &str, u8); 12] = [
+const OPERATIONS: &[(&str, &str, u8)] = &[
     ("GET", "/v1/token", 1),
     ("GET", "/v1/slots", 1),
     ("GET", "/v1/slots/captcha", 1),
+    ("GET", "/v1/slots/captcha/shadow", 1),
+    ("GET", "/v1/slots/captcha/diff", 1),
     ("GET", "/v1/slots/captcha/history", 1),
     ("GET", "/v1/slots/captcha/logs", 1),
     ("GET", "/v1/slots/captcha/statistics", 1),
     ("POST", "/v1/slots/captcha/versions", 2),
     ("POST", "/v1/slots/captcha/swap", 2),
     ("POST", "/v1/slots/captcha/canary", 2),
+    ("POST", "/v1/slots/captcha/shadow", 2),
     ("POST", "/v1/slots/captcha/promote", 2),
     ("POST", "/v1/slots/captcha/rollback", 2),
     ("GET", "/v1/audit", 3),
@@ -38,7 +41,7 @@ async fn every_operation_takes_a_token_of_its_scope() {
         assert_eq!((code, error["error"].as_str()), (401, Some("unauthorized")), "{path}");
         for (scope, token) in [(1, operator::READ), (2, operator::DEPLOY), (3, operator::ADMIN)] {
             let (code, answer) = status(&host, method, path, Some(token)).await;
-            assert_eq!(code == 403, scope < wanted, "{method} {path} with scope {scope}: {answer}");
+            assert_eq!(code == 403, scope < *wanted, "{method} {path} with scope {scope}: {answer}");
             assert_ne!(code, 401, "{answer}");
         }
     }

@@ -19,7 +19,8 @@ async fn a_trap_storm_opens_the_circuit_until_a_good_version_answers() {
     let seconds: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&seconds), "{seconds}");
     let body: Value = refused.json().await.unwrap();
-    assert!(body["message"].as_str().unwrap().contains("fails call after call"), "{body}");
+    let message = "slot captcha is resting: its component fails call after call and is tried again soon";
+    assert_eq!(body["message"], message);
     let operator = operator(&host);
     assert_eq!(operator.slot().await["active"]["circuit_open"], true);
     assert!(host.metric("bulkhead_circuit_refused_total{slot=\"captcha\"}").await >= 1.0);
@@ -28,5 +29,34 @@ async fn a_trap_storm_opens_the_circuit_until_a_good_version_answers() {
     let version = operator.push(answering('B', "").component()).await;
     operator.swap(&version).await;
     assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
+
+/// Whoever sends what costs too much must not close the slot for everybody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_meet_a_limit_do_not_open_the_circuit_and_are_one_short_line_each() {
+    let looping = Guest::call("(loop $again (br $again)) unreachable");
+    let host = hosting_a()
+        .component(looping.component())
+        .env("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "1")
+        .env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__CIRCUIT_FAILURES", "3")
+        .start()
+        .await;
+    for client in 0..10 {
+        let answer = ask(&host, client).await;
+        assert_eq!(answer.status(), 503);
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["code"], "cpu-budget", "{body}");
+    }
+    let operator = operator(&host);
+    let active = operator.slot().await["active"].clone();
+    assert_eq!((&active["failures"], &active["circuit_open"]), (&json!(10), &json!(false)));
+    let (_, logs) = operator.get("/v1/slots/captcha/logs").await;
+    let lines = logs["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 10);
+    for line in lines {
+        assert_eq!((&line["level"], &line["context"]), (&json!("warn"), &json!("cpu-budget")));
+        assert_eq!(line["message"], "the call has used its 1 ms of processor time");
+    }
     host.stop().await;
 }

@@ -1,0 +1,148 @@
+//! In what two versions of a slot differ.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Serialize;
+
+use super::{DeployError, Deployment, Record, VersionId};
+use crate::slots::{Outline, World, outline};
+
+/// One side of a comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// The version.
+    pub id: VersionId,
+    /// Its component.
+    pub component: String,
+    /// Where that came from.
+    pub source: String,
+    /// Its size, bytes.
+    pub bytes: usize,
+    /// What it exports of, with versions: the world that it was built for.
+    pub packages: Vec<String>,
+}
+
+/// Names that only one side has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Names {
+    /// Only the first.
+    pub only_a: Vec<String>,
+    /// Only the second.
+    pub only_b: Vec<String>,
+}
+
+/// A setting that differs; none where a side has not got it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its key below the slot.
+    pub key: String,
+    /// Its value for the first.
+    pub a: Option<String>,
+    /// Its value for the second.
+    pub b: Option<String>,
+}
+
+/// In what two versions of a slot differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct VersionDiff {
+    /// The slot.
+    pub slot: &'static str,
+    /// The first.
+    pub a: Side,
+    /// The second.
+    pub b: Side,
+    /// Both have one component.
+    pub same_component: bool,
+    /// What they import.
+    pub imports: Names,
+    /// What they export.
+    pub exports: Names,
+    /// Grants, limits and configuration.
+    pub settings: Vec<Setting>,
+}
+
+impl Names {
+    fn of(a: &[String], b: &[String]) -> Self {
+        let only = |these: &[String], those: &[String]| {
+            let mut only: Vec<_> = these.iter().filter(|name| !those.contains(name)).cloned().collect();
+            only.sort();
+            only
+        };
+        Self { only_a: only(a, b), only_b: only(b, a) }
+    }
+}
+
+fn settings(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Setting> {
+    let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    let setting = |key: &String| Setting { key: key.clone(), a: a.get(key).cloned(), b: b.get(key).cloned() };
+    keys.into_iter().map(setting).filter(|setting| setting.a != setting.b).collect()
+}
+
+impl Side {
+    fn new(record: &Record, outline: &Outline) -> Self {
+        let package = |name: &String| {
+            let (interface, version) = name.split_once('@')?;
+            let (package, _) = interface.split_once('/')?;
+            Some(format!("{package}@{version}"))
+        };
+        let mut packages: Vec<_> = outline.exports.iter().filter_map(package).collect();
+        packages.sort();
+        packages.dedup();
+        Self {
+            id: record.id.clone(),
+            component: record.component.clone(),
+            source: record.source.clone(),
+            bytes: record.bytes,
+            packages,
+        }
+    }
+}
+
+impl<W: World> Deployment<W> {
+    pub(super) async fn compare_versions(&self, a: &str, b: &str) -> Result<VersionDiff, DeployError> {
+        let (a, b) = (self.known(a)?, self.known(b)?);
+        let (of_a, of_b) = (self.outline(&a).await?, self.outline(&b).await?);
+        Ok(VersionDiff {
+            slot: self.slot.name().as_str(),
+            same_component: a.component == b.component,
+            imports: Names::of(&of_a.imports, &of_b.imports),
+            exports: Names::of(&of_a.exports, &of_b.exports),
+            settings: settings(&a.settings, &b.settings),
+            a: Side::new(&a, &of_a),
+            b: Side::new(&b, &of_b),
+        })
+    }
+
+    async fn outline(&self, record: &Record) -> Result<Outline, DeployError> {
+        let wasm: Arc<[u8]> = self.component(record).await?;
+        let read = tokio::task::spawn_blocking(move || outline(&wasm));
+        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
+        read.await.map_err(|_| DeployError::Stopping)?.map_err(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn names_and_settings_are_compared_both_ways() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let found = Names::of(&names(&["b", "a", "same"]), &names(&["same", "c"]));
+        assert_eq!(found, Names { only_a: names(&["a", "b"]), only_b: names(&["c"]) });
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let found = settings(
+            &map(&[("cpu_ms", "1"), ("reuse", "true"), ("x", "1")]),
+            &map(&[("cpu_ms", "2"), ("reuse", "true"), ("y", "1")]),
+        );
+        let shown: Vec<_> =
+            found.iter().map(|one| (one.key.as_str(), one.a.as_deref(), one.b.as_deref())).collect();
+        assert_eq!(shown, [("cpu_ms", Some("1"), Some("2")), ("x", Some("1"), None), ("y", None, Some("1"))]);
+    }
+}

@@ -1,0 +1,138 @@
+//! What is moved into a slot's folder becomes a candidate.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use bulkhead_tests::host::eventually;
+use tempfile::TempDir;
+
+use super::*;
+
+fn watching(folder: &Path) -> Builder {
+    hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__WATCH__FOLDER", folder.to_str().unwrap())
+}
+
+/// Moves a file into the folder, as a deployment should.
+fn move_in(folder: &Path, name: &str, bytes: &[u8]) {
+    let beside = TempDir::new_in(folder.parent().unwrap()).unwrap();
+    let whole = beside.path().join("whole");
+    fs::write(&whole, bytes).unwrap();
+    fs::rename(whole, folder.join(name)).unwrap();
+}
+
+/// Where the slot's versions came from.
+async fn sources(operator: &Operator) -> Vec<String> {
+    let (_, history) = operator.get("/v1/slots/captcha/history").await;
+    let versions = history["versions"].as_array().unwrap().iter();
+    versions
+        .map(|version| version["source"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+        .collect()
+}
+
+async fn candidate(operator: &Operator) -> Value {
+    eventually("there is a candidate", async || !operator.slot().await["candidate"].is_null()).await;
+    operator.slot().await["candidate"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_moved_in_becomes_a_candidate_and_one_that_is_written_does_not() {
+    let watched = TempDir::new().unwrap();
+    let folder = watched.path().join("components");
+    fs::create_dir(&folder).unwrap();
+    let host = watching(&folder).start().await;
+    let operator = operator(&host);
+    let (b, c) = (answering('B', "").component(), answering('C', "").component());
+    // A copy that takes its time: half of it, then all of it, under its own name.
+    fs::write(folder.join("b.wasm"), &b[..b.len() / 2]).unwrap();
+    fs::write(folder.join("b.wasm"), &b).unwrap();
+    for name in ["two words.wasm", ".hidden.wasm", "notes.txt", "c.wasm.part"] {
+        move_in(&folder, name, &b);
+    }
+    move_in(&folder, "c.wasm", &c);
+    // The kernel tells of them in order, so nothing before it has been taken.
+    let candidate = candidate(&operator).await;
+    assert_eq!((&candidate["weight"], &candidate["shadow"]), (&json!(0), &json!(false)));
+    let step = candidate["moves"].as_array().unwrap().last().unwrap();
+    assert_eq!((&step["stage"], &step["actor"]), (&json!("candidate"), &json!("host")));
+    assert!(step["reason"].as_str().unwrap().contains("moved into the watched folder"), "{step}");
+    assert_eq!(sources(&operator).await, ["guest.wasm", "c.wasm"]);
+    assert_eq!(letter(&host, 1).await, 'A', "it answers nobody before an operator says so");
+    operator.change("promote", json!({})).await;
+    assert_eq!(letter(&host, 1).await, 'C');
+    // A file that was written in place is taken once it is moved in.
+    fs::rename(folder.join("b.wasm"), watched.path().join("b.wasm")).unwrap();
+    fs::rename(watched.path().join("b.wasm"), folder.join("b.wasm")).unwrap();
+    assert!(self::candidate(&operator).await["source"].as_str().unwrap().ends_with("/b.wasm"));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_may_answer_a_share_at_once() {
+    let watched = TempDir::new().unwrap();
+    let folder = watched.path().join("components");
+    fs::create_dir(&folder).unwrap();
+    let host = watching(&folder).env("BULKHEAD_SLOTS__CAPTCHA__WATCH__WEIGHT", "100").start().await;
+    move_in(&folder, "b.wasm", &answering('B', "").component());
+    eventually("it answers", async || letter(&host, 1).await == 'B').await;
+    let operator = operator(&host);
+    assert_eq!(operator.slot().await["candidate"]["weight"], 100);
+    // Another one waits until this one is promoted or rolled back.
+    move_in(&folder, "c.wasm", &answering('C', "").component());
+    eventually("it is tried", async || sources(&operator).await.contains(&"c.wasm".to_owned())).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_answer_changes_nothing() {
+    let watched = TempDir::new().unwrap();
+    let folder = watched.path().join("components");
+    fs::create_dir(&folder).unwrap();
+    let host = watching(&folder)
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "optional")
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__KEYS", &bulkhead_tests::signer::Signer::new().key())
+        .start()
+        .await;
+    let operator = operator(&host);
+    move_in(&folder, "garbage.wasm", b"garbage");
+    // Its signature lies beside it, and is none.
+    move_in(&folder, "signed.wasm.minisig", b"signed");
+    move_in(&folder, "signed.wasm", &answering('B', "").component());
+    move_in(&folder, "good.wasm", &answering('C', "").component());
+    let good = candidate(&operator).await;
+    assert!(good["source"].as_str().unwrap().ends_with("/good.wasm"), "{good}");
+    let (_, history) = operator.get("/v1/slots/captcha/history").await;
+    for name in ["garbage.wasm", "signed.wasm"] {
+        let versions = history["versions"].as_array().unwrap();
+        let version = versions.iter().find(|version| version["source"].as_str().unwrap().ends_with(name));
+        let version = version.unwrap_or_else(|| panic!("no {name}: {history}"));
+        assert_eq!(version["moves"].as_array().unwrap().last().unwrap()["stage"], "refused", "{version}");
+    }
+    assert_eq!(letter(&host, 1).await, 'A');
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_while_the_host_was_down_is_taken_once() {
+    let watched = TempDir::new().unwrap();
+    let folder = watched.path().join("components");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("being-written.wasm"), answering('C', "").component()).unwrap();
+    let old = folder.join("old.wasm");
+    fs::write(&old, answering('B', "").component()).unwrap();
+    let hours = SystemTime::now() - Duration::from_secs(7200);
+    File::options().write(true).open(&old).unwrap().set_modified(hours).unwrap();
+    let host = watching(&folder).start().await;
+    let first = operator(&host);
+    assert!(candidate(&first).await["source"].as_str().unwrap().ends_with("/old.wasm"));
+    first.change("rollback", json!({})).await;
+    let host = watching(&folder).folder(host.stop().await).start().await;
+    let second = operator(&host);
+    move_in(&folder, "new.wasm", &answering('D', "").component());
+    let next = candidate(&second).await;
+    assert!(next["source"].as_str().unwrap().ends_with("/new.wasm"), "{next}");
+    host.stop().await;
+}
