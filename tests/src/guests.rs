@@ -115,13 +115,62 @@ impl Guest {
 
 /// Wraps a core module for the world of guests.
 pub fn component(module: &[u8]) -> Vec<u8> {
-    let mut resolve = Resolve::default();
+    wrap(module, Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit").as_path(), WORLD)
+}
+
+/// A core module's text as a component that was built while `package` (`a:b@1.0.0`) had another version.
+pub fn built_against(text: &str, package: &str, version: &str) -> Vec<u8> {
+    built_with(text, |text| renamed(text, package, version))
+}
+
+/// A core module's text as a component that was built with other WIT.
+pub fn built_with(text: &str, edit: impl Fn(&str) -> String) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
-    for folder in ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"]
-    {
+    for package in FOLDERS {
+        let other = folder.path().join(package);
+        std::fs::create_dir_all(&other).unwrap();
+        for file in std::fs::read_dir(wit.join(package)).unwrap().map(|file| file.unwrap().path()) {
+            let text = edit(&std::fs::read_to_string(&file).unwrap());
+            std::fs::write(other.join(file.file_name().unwrap()), text).unwrap();
+        }
+    }
+    wrap(&wat::parse_str(edit(text)).unwrap(), folder.path(), &edit(WORLD))
+}
+
+/// `text` with another version of `package`, wherever it or an interface of it is named.
+fn renamed(text: &str, package: &str, version: &str) -> String {
+    let (name, old) = package.split_once('@').unwrap();
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(name) {
+        let (before, after) = rest.split_at(at + name.len());
+        out.push_str(before);
+        let interface = after.strip_prefix('/').map_or(0, |after| {
+            1 + after.find(|char: char| !char.is_ascii_alphanumeric() && char != '-').unwrap_or(after.len())
+        });
+        let (interface, after) = after.split_at(interface);
+        out.push_str(interface);
+        rest = match after.strip_prefix('@').and_then(|after| after.strip_prefix(old)) {
+            Some(after) => {
+                out.push_str(&format!("@{version}"));
+                after
+            }
+            None => after,
+        };
+    }
+    out + rest
+}
+
+/// The packages that the world of guests needs, in an order in which each comes after those that it needs.
+const FOLDERS: [&str; 7] =
+    ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"];
+
+fn wrap(module: &[u8], wit: &Path, world: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    for folder in FOLDERS {
         resolve.push_dir(wit.join(folder)).unwrap();
     }
-    let package = resolve.push_str(PathBuf::from("guest.wit"), WORLD).unwrap();
+    let package = resolve.push_str(PathBuf::from("guest.wit"), world).unwrap();
     let world = resolve.select_world(&[package], Some("guest")).unwrap();
     let mut module = module.to_vec();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();

@@ -11,6 +11,7 @@ mod refused;
 mod replay;
 mod shadow;
 mod swap;
+mod worlds;
 
 use bulkhead_tests::{
     TestHost,
