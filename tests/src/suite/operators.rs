@@ -7,6 +7,7 @@ mod console;
 mod diff;
 mod durable;
 mod folder;
+mod proof;
 mod refused;
 mod replay;
 mod shadow;

@@ -2,7 +2,7 @@
 
 mod address_space;
 mod cache;
-mod child;
+pub mod child;
 mod command_line;
 mod crash;
 mod drain;

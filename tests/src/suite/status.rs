@@ -18,8 +18,8 @@ use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use self::rows::Rows;
 
-const BASE: &str = "/terminvereinbarung/api/2";
-const TOKEN: &str = "secure-token";
+pub const BASE: &str = "/terminvereinbarung/api/2";
+pub const TOKEN: &str = "secure-token";
 
 /// A host whose status comes from one database.
 struct Service {
@@ -130,8 +130,12 @@ async fn run(file: &Path, script: &str) {
     connection.close().await.unwrap();
 }
 
+/// A database with the rows whose answers are known, in SQLite.
+pub async fn known_figures(folder: &Path) -> String {
+    sqlite(folder, &Rows::now().sql(&|_, text| format!("'{text}'"))).await
+}
+
 /// A host over the rows whose answers are known, in SQLite.
 async fn golden(folder: &Path, config: &str) -> Service {
-    let database = sqlite(folder, &Rows::now().sql(&|_, text| format!("'{text}'"))).await;
-    Service::start(&database, config).await
+    Service::start(&known_figures(folder).await, config).await
 }

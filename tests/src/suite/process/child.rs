@@ -57,6 +57,19 @@ impl Launch {
         Self::serve(folder).arg("--config").arg(file.to_str().unwrap())
     }
 
+    /// The same, but no file may take more than `blocks` blocks: writes beyond them fail.
+    pub fn serve_with_small_files(folder: &Path, config: &str, blocks: u32) -> Self {
+        let file = folder.join("bulkhead.toml");
+        fs::write(&file, config).unwrap();
+        // Without the signal, so that the write itself says that it failed.
+        let script = "trap '' XFSZ; ulimit -f $0; exec \"$@\"";
+        let (blocks, program) = (blocks.to_string(), program());
+        Self::new(Path::new("/bin/sh"), &["-c", script, &blocks, program.to_str().unwrap(), "serve"])
+            .ephemeral()
+            .args(&["--data-dir", folder.join("data").to_str().unwrap()])
+            .args(&["--config", file.to_str().unwrap()])
+    }
+
     /// Any free ports, and log lines that say which.
     pub fn ephemeral(self) -> Self {
         self.args(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
