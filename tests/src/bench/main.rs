@@ -21,6 +21,7 @@ mod server;
 mod solve;
 mod start;
 mod status;
+mod swap;
 mod tickets;
 
 use options::{Mode, Options};
@@ -33,12 +34,13 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 11] = [
+const MEASURES: [(&str, Measure); 12] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
     ("status", status::measure),
+    ("swap", swap::measure),
     ("tickets-accuracy", tickets::accuracy::measure),
     ("tickets-http", tickets::http::measure),
     ("embedding-engine", embedding::engine::measure),

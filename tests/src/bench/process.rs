@@ -11,6 +11,7 @@ use std::{
 /// A server that has said where it listens. It ends with this value.
 pub struct Server {
     process: Process,
+    output: Box<dyn BufRead>,
     address: SocketAddr,
 }
 
@@ -34,7 +35,14 @@ impl Server {
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let address = line.trim().parse().expect("a server that says where it listens");
-        Self { process, address }
+        Self { process, output: Box::new(output), address }
+    }
+
+    /// The next line of its standard output.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim().to_owned()
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -5,7 +5,7 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, status};
+use crate::{captcha, noop, status, swap};
 use bulkhead_tests::parts::Parts;
 
 /// Serves until it is killed; the first line on standard output is the address.
@@ -22,6 +22,7 @@ pub fn serve(kind: &str, workers: usize) {
             "memory" => captcha_service("", false).await,
             "kept" => captcha_service("[slots.captcha]\nreuse = true\n", false).await,
             "status" => status::serve().await,
+            "swap" => swap::serve().await,
             "sqlite" => captcha_service("", true).await,
             _ => panic!("no server is called {kind:?}"),
         }

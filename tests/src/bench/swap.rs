@@ -1,0 +1,165 @@
+//! What swaps cost the calls beside them, and how long one takes.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use bulkhead::config::slots::SlotName;
+use bulkhead_tests::{
+    TestHost,
+    guests::Guest,
+    operator::{self, Operator},
+    parts::Parts,
+};
+use serde_json::json;
+
+use crate::{
+    captcha,
+    load::{Done, Load, request},
+    noop,
+    options::Options,
+    process::Server,
+    report::{Report, Target},
+};
+
+/// Few enough that the machine is not full: waiting for a core is not what is measured.
+const CONNECTIONS: usize = 2;
+/// Switches of a turn.
+const SWITCHES: usize = 1000;
+/// Swaps that are timed in a turn.
+const SWAPS: usize = 20;
+/// A component of the same answers with another digest.
+const OTHER: &[u8] = &[0, 3, 1, b'x', 0];
+
+pub fn measure(options: &Options, report: &mut Report) {
+    report.section("swaps of the captcha component", "without", "during");
+    let mut server = Server::ours("swap", 0);
+    let operators = Operators::of(&server.line());
+    let (mut calm, mut busy, mut swaps, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // The first turn warms up and does not count.
+    for round in 0..=options.rounds {
+        let without = run(options, &server);
+        let (during, made) = operators.swapping(|| run(options, &server));
+        let timed = operators.timed(SWAPS);
+        if round > 0 {
+            calm.push(without.within(99));
+            busy.push(during.within(99));
+            counts.push(made as f64 / during.elapsed.as_secs_f64());
+            swaps.extend(timed);
+        }
+    }
+    report.ratio("p99 of challenges, us", &calm, &busy, Target::AtMost(1.5));
+    report.figure("swaps a second meanwhile", &counts, Target::None);
+    report.figure("a swap of a cached component, ms end to end", &swaps, Target::AtMost(50.0));
+    report.figure("the switch itself, us", &switches(options), Target::AtMost(1000.0));
+}
+
+fn run(options: &Options, server: &Server) -> Done {
+    let body = json!({ "siteKey": "compat", "siteSecret": "secret", "clientAddress": "10.0.0.1" });
+    let requests = [request("POST", "/api/v1/captcha/challenge", &body.to_string())];
+    let (address, time) = (server.address(), options.turn);
+    Load {
+        address,
+        connections: CONNECTIONS,
+        time,
+        requests: &requests,
+        once: false,
+        expected: "challenge",
+        keep: false,
+    }
+    .run()
+}
+
+/// Microseconds of one switch between two versions that are ready, of each turn.
+fn switches(options: &Options) -> Vec<f64> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let parts = Parts::new(&noop::config(false));
+    let slot = runtime.block_on(noop::slot(&parts));
+    let versions = ["(drop (i32.const 1))", "(drop (i32.const 2))"].map(|body| {
+        let wasm = Guest::call(&format!("{body} i32.const 0")).component();
+        runtime.block_on(slot.prepare(wasm.into(), "bench")).unwrap()
+    });
+    let turn = |_| {
+        let since = Instant::now();
+        for round in 0..SWITCHES {
+            slot.serve(Arc::clone(&versions[round % 2]), None);
+        }
+        since.elapsed().as_secs_f64() * 1e6 / SWITCHES as f64
+    };
+    (0..options.rounds).map(turn).collect()
+}
+
+/// The operators' side of the host.
+struct Operators {
+    runtime: tokio::runtime::Runtime,
+    operator: Operator,
+    versions: [String; 2],
+    made: AtomicUsize,
+}
+
+impl Operators {
+    fn of(admin: &str) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let operator = Operator::new(admin, operator::DEPLOY);
+        let versions = runtime.block_on(async {
+            let active = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
+            let built_in = bulkhead::embedded::component(SlotName::Captcha).unwrap();
+            [active, operator.push([built_in, OTHER].concat()).await]
+        });
+        Self { runtime, operator, versions, made: AtomicUsize::new(0) }
+    }
+
+    fn swap(&self) {
+        let next = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        self.runtime.block_on(self.operator.swap(&self.versions[next % 2]));
+    }
+
+    /// Swaps one after the other while `load` runs; how many were made.
+    fn swapping(&self, load: impl FnOnce() -> Done) -> (Done, usize) {
+        let (over, before) = (AtomicBool::new(false), self.made.load(Ordering::Relaxed));
+        let done = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    self.swap();
+                }
+            });
+            let done = load();
+            over.store(true, Ordering::Relaxed);
+            done
+        });
+        (done, self.made.load(Ordering::Relaxed) - before)
+    }
+
+    /// Milliseconds of each of so many swaps: two requests to the host, as the command line makes them.
+    fn timed(&self, swaps: usize) -> Vec<f64> {
+        let swap = |_| {
+            let since = Instant::now();
+            self.swap();
+            since.elapsed().as_secs_f64() * 1e3
+        };
+        (0..swaps).map(swap).collect()
+    }
+}
+
+/// A whole host with the captcha service; says where its operators' listener is, too.
+pub async fn serve() {
+    let config = format!("{}{}{}", captcha::SITES, operator::tokens(), SERVICES);
+    let host = TestHost::builder().config(&config).start().await;
+    println!("{}", host.address());
+    println!("{}", host.admin_url(""));
+    std::future::pending::<()>().await;
+}
+
+/// Only what is measured.
+const SERVICES: &str = "
+    [services]
+    embedding.enabled = false
+    status.enabled = false
+    tickets.enabled = false
+";
