@@ -12,7 +12,7 @@ mod nn;
 mod pow;
 mod random;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
@@ -55,8 +55,6 @@ pub type Guest = Compartment<Capabilities>;
 pub struct Backing {
     /// Which slot.
     pub slot: SlotName,
-    /// What `wasi:config/store` answers.
-    pub config: BTreeMap<String, String>,
     /// What `bulkhead:host/keys` signs with.
     pub keys: KeyRing,
     /// What `bulkhead:host/pow` derives with.
@@ -82,7 +80,6 @@ impl Backing {
     pub fn new(slot: SlotName, settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
         Self {
             slot,
-            config: BTreeMap::new(),
             keys: KeyRing::default(),
             pow,
             ledger: None,
@@ -102,6 +99,8 @@ pub struct Capabilities {
     pub backing: Arc<Backing>,
     /// First characters of the component's digest, for attribution.
     pub version: Arc<str>,
+    /// What the component is given, `wasi:config/store`'s answers among it.
+    pub settings: Arc<Slot>,
     /// Whether another call is asked the same.
     pub mirror: Mirror,
     table: ResourceTable,
@@ -120,10 +119,11 @@ impl std::fmt::Debug for Capabilities {
 
 impl Capabilities {
     /// Fresh state for one call.
-    pub fn new(backing: Arc<Backing>, version: Arc<str>) -> Self {
+    pub fn new(backing: Arc<Backing>, version: Arc<str>, settings: Arc<Slot>) -> Self {
         Self {
             backing,
             version,
+            settings,
             mirror: Mirror::None,
             table: ResourceTable::new(),
             tensor_bytes: 0,

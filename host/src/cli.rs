@@ -16,7 +16,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    config::{Flag, Loaded, Sources, load},
+    config::{Flag, Loaded, Problems, Sources, load},
     telemetry::logs,
 };
 
@@ -72,7 +72,7 @@ const FLAG_VARIABLES: [&str; 4] =
     [CONFIG_VARIABLE, client::URL_VARIABLE, client::TOKEN_VARIABLE, client::TOKEN_FILE_VARIABLE];
 
 /// Where the configuration comes from.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct Configuration {
     /// TOML file; without one the defaults hold. `BULKHEAD_*` variables win over it, flags over those.
     #[arg(long, value_name = "FILE", env = CONFIG_VARIABLE)]
@@ -81,10 +81,14 @@ struct Configuration {
 
 impl Configuration {
     fn load(&self, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
+        Ok(self.read(flags)?)
+    }
+
+    fn read(&self, flags: Vec<Flag>) -> Result<Loaded, Problems> {
         let mut sources = Sources::of_process(self.config.as_deref(), flags)?;
         // The flags' own variables, not keys.
         sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
-        Ok(load(sources)?)
+        load(sources)
     }
 }
 

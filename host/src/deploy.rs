@@ -12,6 +12,8 @@ mod diff;
 mod error;
 mod folder;
 mod record;
+mod rehearsal;
+mod reload;
 mod restore;
 mod roster;
 mod signature;
@@ -31,6 +33,8 @@ pub use self::{
     diff::VersionDiff,
     error::DeployError,
     record::{Move, Record, Stage, VersionId},
+    rehearsal::Rehearsed,
+    reload::{ReloadError, Reloaded, Reloader, Reversioned, Source},
     roster::{Deploy, Roster},
     signature::Proof,
     vault::{Vault, VaultError},

@@ -10,7 +10,10 @@ mod observe;
 mod status;
 mod tickets;
 
-use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use axum::Router;
@@ -23,10 +26,10 @@ use crate::{
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
-        Config,
+        Config, Loaded,
         slots::{Service, SlotName},
     },
-    deploy::{Roster, Vault},
+    deploy::{ReloadError, Reloaded, Reloader, Roster, Source, Vault},
     engine::Engine,
     http::{
         accept, actuator,
@@ -70,6 +73,7 @@ pub struct Host {
     servers: JoinSet<()>,
     opened: Opened,
     health: Arc<HostHealth>,
+    reloader: Arc<Reloader>,
     // Last, so that operators see a host drain.
     admin: Admin,
 }
@@ -147,6 +151,15 @@ impl Host {
     /// # Errors
     /// What stands in the way, and which key or flag mends it.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
+        Self::start_reloading(Loaded { config, warnings: Vec::new(), set: BTreeMap::new() }, None).await
+    }
+
+    /// The same for a configuration that can be read again while the host runs.
+    ///
+    /// # Errors
+    /// See [`Host::start`].
+    pub async fn start_reloading(loaded: Loaded, source: Option<Source>) -> anyhow::Result<Self> {
+        let Loaded { config, set, .. } = loaded;
         let config =
             if config.demo { status::with_demo_token(captcha::with_demo_site(config)) } else { config };
         data_folder(&config.data_dir)?;
@@ -154,7 +167,9 @@ impl Host {
         let mut parts = Parts::new(&config, lifecycle.clone())?;
         let health = Arc::clone(&parts.health);
 
-        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&parts))?;
+        let reloader = Arc::new(Reloader::new(set, source, Arc::clone(&parts.roster)));
+        let sources = admin_sources(&parts, &reloader);
+        let admin = Admin::start(config.server.admin_listen, &config.admin, sources)?;
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
         parts.inference = models::load(&parts).await?;
@@ -189,7 +204,7 @@ impl Host {
         } else {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
-        Ok(Self { addresses, lifecycle, servers, opened, health, admin })
+        Ok(Self { addresses, lifecycle, servers, opened, health, reloader, admin })
     }
 
     /// Checks a component as [`Host::start`] would before it may answer: size, form, exports, imports,
@@ -210,6 +225,14 @@ impl Host {
             SlotName::Status => status::check(&parts, wasm).await,
             _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),
         }
+    }
+
+    /// Reads the configuration anew: what can change while the host runs changes, or nothing does.
+    ///
+    /// # Errors
+    /// Why everything is as it was.
+    pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
+        self.reloader.reload(actor, reason).await
     }
 
     /// Where it listens.
@@ -258,7 +281,7 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
 }
 
-fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
+fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources {
     let (health, metrics) = (Arc::clone(&parts.health), Arc::clone(&parts.metrics));
     let text = move |accept: Option<&str>| {
         let format = Format::negotiate(accept).unwrap_or(Format::Text);
@@ -270,6 +293,7 @@ fn admin_sources(parts: &Parts<'_>) -> admin::Sources {
         connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
         operators: Some(Operators {
             roster: Arc::clone(&parts.roster),
+            reloader: Arc::clone(reloader),
             runtime: Handle::current(),
             component_bytes: parts.config.sandbox.component_bytes,
             metrics: Arc::clone(&parts.metrics),

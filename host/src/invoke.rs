@@ -144,7 +144,7 @@ where
 {
     let _running = slot.yard.engine.running();
     let _in_flight = InFlight::new(&slot.metrics, version.tally.run());
-    let deadline = Instant::now() + slot.settings.limits.deadline;
+    let deadline = Instant::now() + version.settings.limits.deadline;
     let mut kept = match slot.take_kept(version) {
         Some(mut kept) => {
             kept.store.data_mut().renew();
@@ -194,8 +194,9 @@ async fn fresh<W: World>(
 
 /// An empty store for a call of `version`, under the slot's limits.
 fn store<W: World>(slot: &Slot<W>, version: &Version<W>) -> Store<Guest> {
-    let capabilities = Capabilities::new(Arc::clone(&slot.backing), Arc::clone(&version.label));
-    sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &slot.settings.limits, capabilities)
+    let (backing, label) = (Arc::clone(&slot.backing), Arc::clone(&version.label));
+    let capabilities = Capabilities::new(backing, label, Arc::clone(&version.settings));
+    sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &version.settings.limits, capabilities)
 }
 
 /// Counts a call as running for as long as it runs; one that waits for a place does not.

@@ -83,8 +83,7 @@ pub struct Yard {
 pub struct Slot<W: World> {
     /// What it shares with the other slots.
     pub yard: Yard,
-    /// Its configuration.
-    pub settings: Settings,
+    settings: ArcSwap<Settings>,
     /// What its guests may reach.
     pub backing: Arc<Backing>,
     /// Its figures.
@@ -136,9 +135,19 @@ impl<W: World> Slot<W> {
             alarm: Notify::new(),
             backing: Arc::new(backing),
             yard,
-            settings,
+            settings: ArcSwap::from_pointee(settings),
             metrics,
         }
+    }
+
+    /// What versions are given that are made from now on.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.load_full()
+    }
+
+    /// Gives other settings to versions that are made from now on; those that answer keep theirs.
+    pub fn set_settings(&self, settings: Arc<Settings>) {
+        self.settings.store(settings);
     }
 
     /// Its name.
@@ -236,14 +245,14 @@ impl<W: World> Slot<W> {
 
     /// An idle instance of `version`, where the slot keeps them. The caller has a place.
     pub fn take_kept(&self, version: &Version<W>) -> Option<Kept<W>> {
-        let places = self.settings.limits.max_concurrent;
+        let places = version.settings.limits.max_concurrent;
         let room = |idle: usize| idle.saturating_add(self.admission.running(places)) <= places;
-        self.settings.reuse.then(|| self.kept.take(version, room)).flatten()
+        version.settings.reuse.then(|| self.kept.take(version, room)).flatten()
     }
 
     /// Keeps an instance whose call ended well, where the slot keeps them.
     pub fn keep(&self, version: &Version<W>, kept: Kept<W>) {
-        if self.settings.reuse {
+        if version.settings.reuse {
             self.kept.keep(version, kept);
         }
     }
@@ -292,13 +301,13 @@ impl<W: World> Slot<W> {
         self.answering.store(Arc::new(Answering::Nobody(reason)));
     }
 
-    /// Checks `wasm`: size, form, exports and imports.
+    /// Checks `wasm` under `settings`: size, form, exports and imports.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub async fn check(&self, wasm: Arc<[u8]>) -> Result<ComponentDigest, LoadError> {
+    pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
         let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
-        let grants = self.settings.grants.clone();
+        let grants = settings.grants.clone();
         // Reading and hashing megabytes is not a worker's job.
         let preflight = tokio::task::spawn_blocking(move || {
             let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
@@ -307,8 +316,8 @@ impl<W: World> Slot<W> {
         Ok(preflight.await.map_err(|_| CompileError::Stopped)??)
     }
 
-    /// Compiles and links `wasm`, which has been checked and has this digest; the version does not answer yet.
-    /// `source` says where it came from.
+    /// Compiles and links `wasm`, which has been checked and has this digest, under `settings`; the version does not
+    /// answer yet. `source` says where it came from.
     ///
     /// # Errors
     /// When the compiler refuses it, or its imports and exports have the right names and the wrong types.
@@ -317,17 +326,18 @@ impl<W: World> Slot<W> {
         wasm: Arc<[u8]>,
         digest: ComponentDigest,
         source: &str,
+        settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
         let component = self.yard.compiler.compile(wasm).await?;
-        let linked = self.link(&component).map_err(|error| LoadError::Types { world: W::NAME, error })?;
-        let circuit = Circuit::new(self.settings.rollout.circuit_failures);
-        Ok(Arc::new(Version::new(digest, source, linked, circuit)))
+        let linked =
+            self.link(&component, &settings).map_err(|error| LoadError::Types { world: W::NAME, error })?;
+        Ok(Arc::new(Version::new(digest, source, linked, settings)))
     }
 
-    fn link(&self, component: &Component) -> wasmtime::Result<W::Linked> {
+    fn link(&self, component: &Component, settings: &Settings) -> wasmtime::Result<W::Linked> {
         let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());
         for interface in
-            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &self.settings.grants))
+            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &settings.grants))
         {
             interface.add_to_linker(&mut linker)?;
         }
@@ -339,8 +349,9 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// When any check fails; the text says what to mend.
     pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
-        let digest = self.check(Arc::clone(&wasm)).await?;
-        self.compile(wasm, digest, source).await
+        let settings = self.settings();
+        let digest = self.check(Arc::clone(&wasm), &settings).await?;
+        self.compile(wasm, digest, source, settings).await
     }
 }
 

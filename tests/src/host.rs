@@ -1,10 +1,10 @@
 //! A host on ephemeral ports with a data folder of its own.
 
-use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
 
 use bulkhead::{
     Host,
-    config::{self, Config, ConfigFile, Flag, Sources},
+    config::{self, Config, ConfigFile, Flag, Loaded, Problems, Sources},
 };
 use tempfile::TempDir;
 
@@ -66,8 +66,16 @@ impl Builder {
             std::fs::write(&path, wasm).unwrap();
             flags.push(("slots.captcha.component".to_owned(), path.display().to_string()));
         }
-        let config = load(&self.config, self.environment, flags)?;
-        let host = Host::start(config).await.map_err(|error| format!("{error:#}"))?;
+        let file = folder.path().join(CONFIG_FILE);
+        std::fs::write(&file, self.config).unwrap();
+        let environment = self.environment;
+        let read = move || {
+            let text = std::fs::read_to_string(&file).unwrap();
+            read(&text, environment.clone(), flags.clone())
+        };
+        let loaded = read().map_err(|problems| problems.to_string())?;
+        let host = Host::start_reloading(loaded, Some(Arc::new(read))).await;
+        let host = host.map_err(|error| format!("{error:#}"))?;
         let base = format!("http://{}", host.addresses().public);
         let admin = format!("http://{}", host.addresses().admin);
         let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
@@ -101,16 +109,27 @@ fn tools() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools")
 }
 
+/// A host's configuration in its folder: what a reload reads.
+pub const CONFIG_FILE: &str = "test.toml";
+
 /// Reads configuration text as `bulkhead serve` does.
 pub fn load(
     text: &str,
     environment: Vec<(String, String)>,
     flags: Vec<(String, String)>,
 ) -> Result<Config, String> {
+    read(text, environment, flags).map(|loaded| loaded.config).map_err(|problems| problems.to_string())
+}
+
+fn read(
+    text: &str,
+    environment: Vec<(String, String)>,
+    flags: Vec<(String, String)>,
+) -> Result<Loaded, Problems> {
     let flags = flags.into_iter().map(|(path, value)| Flag { name: "--test".into(), path, value });
-    let file = Some(ConfigFile { name: "test.toml".into(), text: text.into() });
+    let file = Some(ConfigFile { name: CONFIG_FILE.into(), text: text.into() });
     let sources = Sources { file, environment, flags: flags.collect(), root: false };
-    config::load(sources).map(|loaded| loaded.config).map_err(|problems| problems.to_string())
+    config::load(sources)
 }
 
 impl TestHost {

@@ -55,6 +55,11 @@ impl Operator {
         self.send(self.client.post(format!("{}/v1/slots/captcha{path}", self.admin)).json(body)).await
     }
 
+    /// A POST below the listener.
+    pub async fn post_at(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.send(self.client.post(format!("{}{path}", self.admin)).json(body)).await.unwrap()
+    }
+
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.try_post(path, body).await.unwrap()
     }

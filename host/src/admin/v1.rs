@@ -3,6 +3,7 @@
 
 mod access;
 mod changes;
+mod configuration;
 mod error;
 mod openapi;
 mod slots;
@@ -24,7 +25,7 @@ use tokio::{runtime::Handle, sync::Semaphore};
 use self::{access::Access, error::ApiError, statistics::Recorder};
 use crate::{
     config::{server::Admin as Settings, tokens::Scope},
-    deploy::{Deploy, Roster},
+    deploy::{Deploy, Reloader, Roster},
     http::body::BodyLimits,
     telemetry::Metrics,
 };
@@ -41,6 +42,8 @@ const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_se
 pub struct Operators {
     /// The slots.
     pub roster: Arc<Roster>,
+    /// The configuration, for reading it anew.
+    pub reloader: Arc<Reloader>,
     /// Where slots live: work on them must not hold up the operators' own thread.
     pub runtime: Handle,
     /// Largest component that is taken, bytes.
@@ -92,7 +95,9 @@ pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
         .route("/v1/slots/{slot}/shadow", post(changes::shadow))
         .route("/v1/slots/{slot}/promote", post(changes::promote))
         .route("/v1/slots/{slot}/rollback", post(changes::rollback));
-    let admin = Router::new().route("/v1/audit", get(slots::audit));
+    let admin = Router::new()
+        .route("/v1/audit", get(slots::audit))
+        .route("/v1/config/reload", post(configuration::reload));
     guarded(Scope::Read, read)
         .merge(guarded(Scope::Deploy, deploy))
         .merge(guarded(Scope::Admin, admin))

@@ -17,10 +17,10 @@ pub const STORE: Interface = Interface {
 
 impl store::Host for Capabilities {
     fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, store::Error>> {
-        Ok(Ok(self.backing.config.get(&key).cloned()))
+        Ok(Ok(self.settings.config.get(&key).cloned()))
     }
 
     fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, store::Error>> {
-        Ok(Ok(self.backing.config.clone().into_iter().collect()))
+        Ok(Ok(self.settings.config.clone().into_iter().collect()))
     }
 }

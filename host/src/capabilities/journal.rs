@@ -69,11 +69,11 @@ impl Mirror {
         self.ask(question, None, ask).await
     }
 
-    /// Changes something. A copy that would change what the live call has not changed is told `refused`.
+    /// Changes something. A copy that would change what the live call has not changed is told what `refused` says.
     pub(super) async fn write<A: Clone + Send + 'static>(
         &self,
         question: impl FnOnce() -> String + Send,
-        refused: A,
+        refused: fn() -> A,
         ask: impl Future<Output = A> + Send,
     ) -> A {
         self.ask(question, Some(refused), ask).await
@@ -82,7 +82,7 @@ impl Mirror {
     async fn ask<A: Clone + Send + 'static>(
         &self,
         question: impl FnOnce() -> String + Send,
-        refused: Option<A>,
+        refused: Option<fn() -> A>,
         ask: impl Future<Output = A> + Send,
     ) -> A {
         match self {
@@ -93,7 +93,8 @@ impl Mirror {
                 answer
             }
             Self::Shadow(journal) => match (journal.take(&question()), refused) {
-                (Some(answer), _) | (None, Some(answer)) => answer,
+                (Some(answer), _) => answer,
+                (None, Some(refused)) => refused(),
                 (None, None) => ask.await,
             },
         }
@@ -114,14 +115,14 @@ mod tests {
     #[tokio::test]
     async fn a_copy_is_told_what_the_live_call_was_told_and_changes_nothing() {
         let (live, shadow) = pair();
-        let said = live.write(|| "claim a".into(), false, async { true }).await;
+        let said = live.write(|| "claim a".into(), || false, async { true }).await;
         assert!(said);
         let never = async { panic!("a copy writes nothing") };
-        assert!(shadow.write(|| "claim a".into(), false, never).await);
+        assert!(shadow.write(|| "claim a".into(), || false, never).await);
         let never = async { panic!("a copy writes nothing") };
-        assert!(!shadow.write(|| "claim a".into(), false, never).await, "the live call claimed once");
+        assert!(!shadow.write(|| "claim a".into(), || false, never).await, "the live call claimed once");
         let never = async { panic!("a copy writes nothing") };
-        assert!(!shadow.write(|| "claim b".into(), false, never).await);
+        assert!(!shadow.write(|| "claim b".into(), || false, never).await);
     }
 
     #[tokio::test]
@@ -141,6 +142,6 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_without_a_copy_notes_nothing() {
-        assert_eq!(Mirror::None.write(|| panic!("nobody asks"), 0, async { 1 }).await, 1);
+        assert_eq!(Mirror::None.write(|| panic!("nobody asks"), || 0, async { 1 }).await, 1);
     }
 }

@@ -1,6 +1,7 @@
 use clap::Subcommand;
+use serde_json::{Value, json};
 
-use super::{Configuration, output};
+use super::{Configuration, client::Remote, output};
 use crate::config;
 
 /// `bulkhead config`.
@@ -10,6 +11,14 @@ pub(super) enum Command {
     Check(Configuration),
     /// Print every key with its default, as a Markdown table.
     Reference,
+    /// Have a running host read its configuration anew: what can change while it runs changes, or nothing does.
+    Reload {
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        reason: String,
+        #[command(flatten)]
+        remote: Remote,
+    },
 }
 
 impl Command {
@@ -22,6 +31,10 @@ impl Command {
                 }
                 output::line("the configuration is good")?;
             }
+            Self::Reload { reason, remote } => {
+                let answer = remote.post("/v1/config/reload", &json!({ "reason": reason }))?;
+                if remote.json { output::json(&answer)? } else { reloaded(&answer)? }
+            }
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
                 for key in config::reference() {
@@ -32,4 +45,22 @@ impl Command {
         }
         Ok(())
     }
+}
+
+fn reloaded(answer: &Value) -> Result<(), output::OutputError> {
+    let each = |name: &str| answer.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for key in each("live") {
+        output::line(format_args!("counts now            {}", output::cell(Some(key))))?;
+    }
+    for key in each("restart") {
+        output::line(format_args!("waits for a restart   {}", output::cell(Some(key))))?;
+    }
+    for version in each("versions") {
+        let text = |name: &str| output::cell(version.get(name));
+        output::line(format_args!("slot {} answers with version {}", text("slot"), text("version")))?;
+    }
+    if each("live").is_empty() && each("restart").is_empty() {
+        output::line("nothing has changed")?;
+    }
+    Ok(())
 }

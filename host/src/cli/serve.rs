@@ -1,11 +1,17 @@
 mod embedding;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
 use super::Configuration;
-use crate::{config::Flag, host::Host, http::lifecycle::Signals, telemetry};
+use crate::{
+    config::{Flag, Loaded, Problems},
+    deploy::Source,
+    host::Host,
+    http::lifecycle::{HangUps, Signals},
+    telemetry,
+};
 
 /// `bulkhead serve`.
 #[derive(Debug, Args)]
@@ -69,25 +75,45 @@ impl Serve {
         values.chain(self.embedding.flags()).collect()
     }
 
+    /// Reads the configuration as at the start: the file anew, the same environment and flags.
+    fn source(&self, flags: Vec<Flag>) -> Source {
+        let configuration = self.configuration.clone();
+        Arc::new(move || -> Result<Loaded, Problems> { configuration.read(flags.clone()) })
+    }
+
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let loaded = self.configuration.load(self.flags())?;
+        let flags = self.flags();
+        let loaded = self.configuration.read(flags.clone())?;
         telemetry::logs::init(loaded.config.log)?;
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
-            let mut signals = Signals::install()?;
+            let (mut signals, mut hang_ups) = (Signals::install()?, HangUps::install()?);
+            let source = self.source(flags);
             let host = tokio::select! {
-                host = Host::start(loaded.config) => host?,
+                host = Host::start_reloading(loaded, Some(source)) => host?,
                 signal = signals.next() => anyhow::bail!("{signal} while starting"),
             };
-            let signal = signals.next().await;
+            let signal = loop {
+                tokio::select! {
+                    signal = signals.next() => break signal,
+                    () = hang_ups.next() => reload(&host).await,
+                }
+            };
             tracing::info!(signal, "draining; a second signal ends at once");
             tokio::select! {
                 () = host.stop() => Ok(()),
                 signal = signals.next() => anyhow::bail!("{signal} while draining, requests in flight are lost"),
             }
         })
+    }
+}
+
+/// Reads the configuration anew, as SIGHUP asks; the log says what came of it.
+async fn reload(host: &Host) {
+    if let Err(error) = host.reload("SIGHUP", "").await {
+        tracing::error!(error = error.to_string(), "the configuration has been read and stays as it was");
     }
 }

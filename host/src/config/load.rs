@@ -2,6 +2,7 @@
 //! `BULKHEAD_*`, flags.
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{self, Path, PathBuf},
 };
@@ -19,7 +20,7 @@ use super::{
     slots::{Services, Slots},
     status::Status,
     tickets::Tickets,
-    tree::Table,
+    tree::{self, Table},
 };
 
 /// Where the data folder is for a host that runs as root.
@@ -99,6 +100,8 @@ pub struct Loaded {
     pub config: Config,
     /// What the operator should know, sorted.
     pub warnings: Vec<Problem>,
+    /// Keys that some layer has set, with digests that tell their values apart: some are secrets.
+    pub set: BTreeMap<String, [u8; 32]>,
 }
 
 /// Reads a configuration.
@@ -122,6 +125,7 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
             }
         }
     }
+    let set = tree::digests(&tree);
     let mut reader = Reader::new(tree);
     let config = read(&mut reader, &Place::new(root, &environment));
     let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
@@ -130,7 +134,7 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     warnings.append(&mut reader.warnings);
     if problems.is_empty() {
         warnings.sort();
-        return Ok(Loaded { config, warnings });
+        return Ok(Loaded { config, warnings, set });
     }
     Err(Problems::new(problems))
 }

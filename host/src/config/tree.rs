@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest as _, Sha256};
+
 use super::problems::Origin;
 
 /// A value and where it was written.
@@ -112,4 +114,66 @@ pub(super) fn adopt_spelling(tree: &Table, mut path: Vec<String>) -> Vec<String>
 
 fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
+}
+
+/// Every key that is set, by its dotted path, with a digest of its value.
+pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
+    let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
+    while let Some((path, table)) = open.pop() {
+        for (key, node) in table {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match &node.value {
+                Value::Table(inner) => open.push((path, inner)),
+                value => drop(found.insert(path, Sha256::digest(plain(value)).into())),
+            }
+        }
+    }
+    found
+}
+
+/// A value as text, whichever layer wrote it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Text(text) | Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Other(kind) => (*kind).to_owned(),
+        Value::List(items) => {
+            items.iter().map(|item| format!("{:?}", plain(&item.value))).collect::<Vec<_>>().join(",")
+        }
+        Value::Table(inner) => {
+            let members = inner.iter().map(|(key, node)| format!("{key:?}={:?}", plain(&node.value)));
+            members.collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(value: Value) -> Node {
+        Node { origin: Origin::Default, value }
+    }
+
+    #[test]
+    fn values_are_told_apart_by_key_and_not_by_who_wrote_them() {
+        let mut one = Table::new();
+        let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+        set(&mut one, &path("slots.captcha.cpu_ms"), node(Value::Integer(7)));
+        set(&mut one, &path("log.level"), node(Value::String("info".into())));
+        let mut other = one.clone();
+        set(&mut other, &path("slots.captcha.cpu_ms"), node(Value::Text("7".into())));
+        assert_eq!(digests(&one), digests(&other));
+        assert_eq!(digests(&one).into_keys().collect::<Vec<_>>(), ["log.level", "slots.captcha.cpu_ms"]);
+        set(
+            &mut other,
+            &path("slots.captcha.grants"),
+            node(Value::List(vec![node(Value::String("a".into()))])),
+        );
+        set(&mut other, &path("log.level"), node(Value::String("warn".into())));
+        let (one, other) = (digests(&one), digests(&other));
+        assert_ne!(one.get("log.level"), other.get("log.level"));
+        assert_eq!(other.len(), 3);
+    }
 }

@@ -45,9 +45,9 @@ pub struct Expected {
 }
 
 /// The versions that answer after a change.
-struct Next<W: World> {
-    active: (VersionId, Arc<Version<W>>),
-    candidate: Option<(VersionId, Arc<Version<W>>, Trial)>,
+pub(super) struct Next<W: World> {
+    pub(super) active: (VersionId, Arc<Version<W>>),
+    pub(super) candidate: Option<(VersionId, Arc<Version<W>>, Trial)>,
 }
 
 impl<W: World> Deployment<W> {
@@ -150,7 +150,7 @@ impl<W: World> Deployment<W> {
 
     /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
     /// goes back to, given the version that answered.
-    async fn switch(
+    pub(super) async fn switch(
         &self,
         next: Next<W>,
         expected: &Expected,
@@ -208,7 +208,7 @@ impl<W: World> Deployment<W> {
         let watched = match (&next.candidate, stable) {
             (Some((_, candidate, Trial::Canary(_))), _) => Some(Watched::candidate(candidate, active)),
             (_, Some(stable)) if !Arc::ptr_eq(stable, active) => {
-                Some(Watched::fresh(active, stable, self.slot.settings.rollout.watch))
+                Some(Watched::fresh(active, stable, self.slot.settings().rollout.watch))
             }
             // A candidate in shadow answers nobody; a watch over the active version goes on.
             (Some((_, _, Trial::Shadow)), _) => watching.take().filter(|watched| !watched.is_of_candidate()),
@@ -223,7 +223,7 @@ impl<W: World> Deployment<W> {
 }
 
 /// What answered until now is what a rollback goes back to.
-fn push_down(book: &mut Book, active: Option<VersionId>) {
+pub(super) fn push_down(book: &mut Book, active: Option<VersionId>) {
     book.before.extend(active);
 }
 

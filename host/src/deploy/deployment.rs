@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use futures_util::future::BoxFuture;
 use tokio::{
@@ -7,13 +10,13 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, ShadowView, SlotView, Stage,
-    Vault, VersionDiff, VersionId, signature, watch::Watched,
+    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, Rehearsed, ShadowView, SlotView,
+    Stage, Vault, VersionDiff, VersionId, record::revision, signature, watch::Watched,
 };
 use crate::{
     capabilities::LogLine,
     compile::ComponentDigest,
-    config::slots::SlotName,
+    config::slots::{Slot as Settings, SlotName},
     invoke,
     slots::{Slot, Version, World},
 };
@@ -30,6 +33,8 @@ pub struct Deployment<W: World> {
     book: Mutex<Arc<Book>>,
     pub(super) why_empty: Mutex<Option<String>>,
     pub(super) watched: Mutex<Option<Watched<W>>>,
+    /// Settings of this host's versions by their revision: what goes back goes back to its own.
+    pub(super) revisions: Mutex<BTreeMap<String, Arc<Settings>>>,
     /// The configured component, which the vault gets with the first change.
     pub(super) unkept: Mutex<Option<Unkept>>,
     tasks: Mutex<JoinSet<()>>,
@@ -45,7 +50,10 @@ impl<W: World> std::fmt::Debug for Deployment<W> {
 impl<W: World> Deployment<W> {
     /// A slot that nothing answers for yet.
     pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>) -> Arc<Self> {
+        let settings = slot.settings();
+        let revisions = BTreeMap::from([(revision(&settings), settings)]);
         Arc::new_cyclic(|own| Self {
+            revisions: Mutex::new(revisions),
             slot,
             vault,
             turns: Turns::default(),
@@ -92,7 +100,7 @@ impl<W: World> Deployment<W> {
         let mut after = (*before).clone();
         change(&mut after);
         after.edition += 1;
-        after.trim(self.slot.settings.rollout.history);
+        after.trim(self.slot.settings().rollout.history);
         let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let components: Vec<Unkept> = component.into_iter().chain(unkept).collect();
         let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
@@ -103,17 +111,19 @@ impl<W: World> Deployment<W> {
         Ok(())
     }
 
-    /// Checks, compiles, links and tries a component, and says of each step that it has passed it.
+    /// Checks, compiles, links and tries a component under `settings`, and says of each step that it has passed it.
     pub(super) async fn prepare(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
+        settings: Arc<Settings>,
         mut passed: impl FnMut(Stage),
     ) -> Result<Arc<Version<W>>, String> {
         let refused = |error| format!("{error:#}");
-        let digest = self.slot.check(Arc::clone(&wasm)).await.map_err(|error| refused(error.into()))?;
+        let checked = self.slot.check(Arc::clone(&wasm), &settings).await;
+        let digest = checked.map_err(|error| refused(error.into()))?;
         passed(Stage::Checked);
-        let compiled = self.slot.compile(wasm, digest, source).await;
+        let compiled = self.slot.compile(wasm, digest, source, settings).await;
         let version =
             compiled.map_err(|error: crate::slots::LoadError| refused(anyhow::Error::from(error)))?;
         passed(Stage::Compiled);
@@ -123,12 +133,18 @@ impl<W: World> Deployment<W> {
         Ok(version)
     }
 
-    /// A version that is remembered, made ready to answer again.
+    /// The settings of a revision that this host has had, or else those of now.
+    fn settings_of(&self, revision: &str) -> Arc<Settings> {
+        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        revisions.get(revision).cloned().unwrap_or_else(|| self.slot.settings())
+    }
+
+    /// A version that is remembered, made ready to answer again under the settings that it had, where these are known.
     pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
         let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
-        signature::still(&self.slot.settings.signatures, record.signed_by.as_deref()).map_err(refused)?;
+        signature::still(&self.slot.settings().signatures, record.signed_by.as_deref()).map_err(refused)?;
         let wasm = self.component(record).await?;
-        self.prepare(wasm, &record.source, |_| {})
+        self.prepare(wasm, &record.source, self.settings_of(&record.revision), |_| {})
             .await
             .map_err(|reason| DeployError::Refused { version: record.id.clone(), reason })
     }
@@ -178,12 +194,13 @@ impl<W: World> Deployment<W> {
         source: &str,
         proof: Proof,
     ) -> Result<(Record, Result<(), String>), DeployError> {
-        let signatures = self.slot.settings.signatures.clone();
+        let settings = self.slot.settings();
+        let signatures = settings.signatures.clone();
         let (bytes, hashed) = (wasm.len(), wasm);
         let look = move || (ComponentDigest::of(&hashed), signature::signer(&signatures, &hashed, &proof));
         let looked = tokio::task::spawn_blocking(look).await;
         let (digest, signer) = looked.map_err(|_| DeployError::Stopping)?;
-        let mut record = Record::new(digest, bytes, source, &self.slot.settings);
+        let mut record = Record::new(digest, bytes, source, &settings);
         if let Ok(Some(signed)) = &signer {
             (record.signed_by, record.signed_at) = (Some(signed.by.clone()), signed.at);
         }
@@ -211,7 +228,12 @@ impl<W: World> Deployment<W> {
 
         let mut steps = Vec::new();
         let tried = match signer {
-            Ok(()) => self.prepare(wasm, source, |stage| steps.push(Move::now(stage, actor, ""))).await,
+            Ok(()) => {
+                self.prepare(wasm, source, self.slot.settings(), |stage| {
+                    steps.push(Move::now(stage, actor, ""))
+                })
+                .await
+            }
             Err(reason) => Err(reason),
         };
         if let Err(reason) = &tried {
@@ -256,6 +278,17 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
         Box::pin(async move { self.compare_versions(&a, &b).await })
+    }
+
+    fn rehearse(
+        self: Arc<Self>,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Box<dyn Rehearsed>, DeployError>> {
+        Box::pin(async move { Ok(Box::new(self.rehearsal(settings).await?) as Box<dyn Rehearsed>) })
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.slot.settings()
     }
 
     fn why_empty(&self) -> Option<String> {

@@ -64,7 +64,7 @@ impl<W: World> Deployment<W> {
     /// A pushed version, under the settings as they are now.
     async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), String> {
         let version = self.revive(&record).await.map_err(|error| error.to_string())?;
-        let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings);
+        let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings());
         now.signed_by.clone_from(&record.signed_by);
         now.signed_at = record.signed_at;
         if now.id == record.id {
@@ -80,7 +80,7 @@ impl<W: World> Deployment<W> {
         let (mut record, signer) = identified.map_err(|error| error.to_string())?;
         signer?;
         record.configured = true;
-        let version = self.prepare(Arc::clone(&wasm), &source, |_| {}).await?;
+        let version = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await?;
         let unkept = (record.component.clone(), wasm);
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
         Ok((record, version))

@@ -6,9 +6,13 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use super::{
-    Change, DeployError, Entry, Expected, Proof, Record, ShadowView, SlotView, Vault, VaultError, VersionDiff,
+    Change, DeployError, Entry, Expected, Proof, Record, Rehearsed, ShadowView, SlotView, Vault, VaultError,
+    VersionDiff,
 };
-use crate::{capabilities::LogLine, config::slots::SlotName};
+use crate::{
+    capabilities::LogLine,
+    config::slots::{Slot as Settings, SlotName},
+};
 
 /// A slot as operators see it, whatever its world.
 pub trait Deploy: Send + Sync + 'static {
@@ -26,6 +30,15 @@ pub trait Deploy: Send + Sync + 'static {
 
     /// In what two versions that are remembered differ.
     fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>>;
+
+    /// Makes ready what other settings mean for the slot; nothing changes before it is performed.
+    fn rehearse(
+        self: Arc<Self>,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Box<dyn Rehearsed>, DeployError>>;
+
+    /// What versions are given that are made now.
+    fn settings(&self) -> Arc<Settings>;
 
     /// Why nothing answers.
     fn why_empty(&self) -> Option<String>;

@@ -102,7 +102,7 @@ impl SlotView {
             candidate: tried.zip(candidate).map(view),
             predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
             empty,
-            revision: super::record::revision(&slot.settings),
+            revision: super::record::revision(&slot.settings()),
         }
     }
 }

@@ -87,7 +87,7 @@ impl<W: World> Deployment<W> {
             *watching = None;
             return None;
         };
-        let reason = verdict(fresh, stable, &self.slot.settings.rollout)?;
+        let reason = verdict(fresh, stable, &self.slot.settings().rollout)?;
         // Whatever comes of it, it is tried once.
         *watching = None;
         Some((generation, reason))

@@ -35,7 +35,7 @@ pub(super) async fn try_out<W: World>(
 
 /// The bytes of the component that the configuration names, where they come from, and what speaks for them.
 fn configured<W: World>(slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
-    match &slot.settings.component {
+    match &slot.settings().component {
         ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into(), Proof::BuiltIn)),
         ComponentSource::File(path) => {
             let wasm = slots::read_component(path, slot.yard.sandbox.component_bytes)?;

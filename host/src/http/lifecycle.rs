@@ -112,6 +112,26 @@ impl Signals {
     }
 }
 
+/// The signal that asks for the configuration to be read anew. Installed before anything else: unheard, it ends the process.
+#[derive(Debug)]
+pub struct HangUps(Signal);
+
+impl HangUps {
+    /// Takes over SIGHUP.
+    ///
+    /// # Errors
+    /// Where the operating system refuses a handler.
+    pub fn install() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Waits for the next one; some that come at once are one.
+    pub async fn next(&mut self) {
+        // It ends with the process.
+        let _ = self.0.recv().await;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]

@@ -75,7 +75,7 @@ where
 {
     let version = &copied.version;
     let _running = slot.yard.engine.running();
-    let deadline = Instant::now() + slot.settings.limits.deadline;
+    let deadline = Instant::now() + version.settings.limits.deadline;
     let mut store = store(slot, version);
     store.data_mut().capabilities.mirror = Mirror::Shadow(journal);
     let called = timeout_at(deadline, async {

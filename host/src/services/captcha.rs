@@ -75,7 +75,6 @@ impl CaptchaService {
         sites.values().for_each(|site| site.add_keys(&mut ring, masters));
         ring.insert(SELF_TEST_KEY.into(), vec![Key::new(SELF_TEST_KEY)]);
         backing.keys = ring;
-        backing.config = slot.config.clone();
         backing.ledger = Some(ledger.clone());
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));

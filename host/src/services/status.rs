@@ -14,7 +14,6 @@ pub use self::world::{Level, Status, Verdict};
 use crate::{
     appointments::{Collector, Section},
     capabilities::Backing,
-    compile::ComponentDigest,
     config::{
         slots::{Slot as SlotSettings, SlotName},
         status::{Status as Settings, Wire as Spelling},
@@ -87,7 +86,7 @@ pub struct Payload {
 #[derive(Debug, PartialEq)]
 struct Made {
     figures: Vec<(Section, u64)>,
-    digest: ComponentDigest,
+    version: u64,
 }
 
 /// The last payload; none when nothing is kept.
@@ -113,7 +112,6 @@ impl StatusService {
         mut backing: Backing,
         collector: Collector,
     ) -> Self {
-        backing.config = slot.config.clone();
         backing.appointments = Some(collector.clone());
         let metrics = backing.metrics.slot(SlotName::Status);
         let wire = match settings.wire {
@@ -147,7 +145,7 @@ impl StatusService {
         self.collector.refresh(statistics).await;
         let version = self.slot.active().map_err(invoke::CallError::from)?;
         let snapshot = self.collector.snapshot(statistics);
-        let made = Made { figures: snapshot.serials(), digest: version.digest };
+        let made = Made { figures: snapshot.serials(), version: version.serial() };
         let [without, with] = &self.kept;
         let kept = if statistics { with } else { without };
         if let Some((known, payload)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)

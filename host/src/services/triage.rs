@@ -62,12 +62,11 @@ impl TriageService {
     pub fn new(
         slot: &SlotSettings,
         yard: Yard,
-        mut backing: Backing,
+        backing: Backing,
         rules: Option<&Rules>,
         inference: Option<&Inference>,
         head: &str,
     ) -> Self {
-        backing.config = slot.config.clone();
         let metrics = backing.metrics.slot(SlotName::Triage);
         let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
         let settings = rules.map(|rules| Settings {

@@ -6,7 +6,7 @@ use std::sync::{
 use tokio::sync::oneshot;
 
 use super::{Circuit, Tally, World};
-use crate::compile::ComponentDigest;
+use crate::{compile::ComponentDigest, config::slots::Slot as Settings};
 
 /// Tells versions of one component apart.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
@@ -19,6 +19,8 @@ pub struct Version<W: World> {
     pub label: Arc<str>,
     /// Where it came from.
     pub source: String,
+    /// What it is given: the slot's settings when it was made.
+    pub settings: Arc<Settings>,
     /// Linked once, instantiated for every call.
     pub linked: W::Linked,
     /// How its calls ended.
@@ -33,7 +35,12 @@ pub struct Version<W: World> {
 }
 
 impl<W: World> Version<W> {
-    pub(super) fn new(digest: ComponentDigest, source: &str, linked: W::Linked, circuit: Circuit) -> Self {
+    pub(super) fn new(
+        digest: ComponentDigest,
+        source: &str,
+        linked: W::Linked,
+        settings: Arc<Settings>,
+    ) -> Self {
         let label = digest.to_string().chars().skip("sha256:".len()).take(12).collect::<String>().into();
         let (alive, freed) = oneshot::channel();
         Self {
@@ -42,12 +49,18 @@ impl<W: World> Version<W> {
             source: source.to_owned(),
             linked,
             tally: Tally::default(),
-            circuit,
+            circuit: Circuit::new(settings.rollout.circuit_failures),
+            settings,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             retired: AtomicBool::new(false),
             _alive: alive,
             freed: Mutex::new(Some(freed)),
         }
+    }
+
+    /// Tells it from every other version of this host, the same component under other settings among them.
+    pub const fn serial(&self) -> u64 {
+        self.serial
     }
 
     pub(super) fn retire(&self) {

@@ -9,6 +9,7 @@ mod durable;
 mod folder;
 mod proof;
 mod refused;
+mod reload;
 mod replay;
 mod shadow;
 mod swap;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Longest reason, bytes.
-const REASON_BYTES: usize = 500;
+pub(super) const REASON_BYTES: usize = 500;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

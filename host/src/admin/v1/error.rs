@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     config::tokens::Scope,
-    deploy::{DeployError, Roster, SlotView, VaultError},
+    deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
     http::body::BodyError,
 };
 
@@ -112,6 +112,19 @@ impl From<DeployError> for ApiError {
             | DeployError::Answering(version)
             | DeployError::OtherCandidate(version) => Self { version: Some(version.to_string()), ..answer },
             _ => answer,
+        }
+    }
+}
+
+impl From<ReloadError> for ApiError {
+    fn from(error: ReloadError) -> Self {
+        let text = error.to_string();
+        match error {
+            ReloadError::Unsound(_) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unsound-configuration", text)
+            }
+            ReloadError::NoSource => Self::new(StatusCode::CONFLICT, "no-configuration", text),
+            ReloadError::Slot { error, .. } => Self { message: text, ..error.into() },
         }
     }
 }

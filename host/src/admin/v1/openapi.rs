@@ -64,6 +64,7 @@ const OPERATIONS: &[Operation] = &[
         Some("Change"),
         "Slot",
     ),
+    ("/v1/config/reload", "post", "admin", "Read the configuration anew", Some("Reload"), "Reloaded"),
     ("/v1/audit", "get", "admin", "The last moves of versions, the oldest first", None, "Entries"),
 ];
 
@@ -185,6 +186,10 @@ fn schemas() -> Value {
             "same_component": { "type": "boolean" }, "imports": { "$ref": "#/components/schemas/Names" },
             "exports": { "$ref": "#/components/schemas/Names" }, "settings": { "type": "array", "items": object(
                 &["key", "a", "b"], json!({ "key": text(), "a": maybe_text(), "b": maybe_text() })) } })),
+        "Reload": object(&[], json!({ "reason": reason() })),
+        "Reloaded": object(&["live", "restart", "versions"], json!({
+            "live": texts(), "restart": texts(), "versions": { "type": "array", "items": object(
+                &["slot", "version"], json!({ "slot": text(), "version": text() })) } })),
         "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
         "Slots": object(&["slots"], json!({ "slots": list("Slot") })),
         "Slot": object(&["slot", "world", "generation"], json!({

@@ -29,7 +29,8 @@ const OUTCOMES: [&str; 9] = [
 ];
 
 /// Changes of the versions that answer, there at zero from the start.
-const CHANGES: [&str; 6] = ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback"];
+const CHANGES: [&str; 7] =
+    ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback", "reload"];
 
 /// What comes of copies of calls, there at zero from the start.
 const COMPARISONS: [&str; 4] = ["same", "different", "failed", "skipped"];

@@ -18,6 +18,7 @@ const OPERATIONS: &[(&str, &str, u8)] = &[
     ("POST", "/v1/slots/captcha/shadow", 2),
     ("POST", "/v1/slots/captcha/promote", 2),
     ("POST", "/v1/slots/captcha/rollback", 2),
+    ("POST", "/v1/config/reload", 3),
     ("GET", "/v1/audit", 3),
 ];
 

@@ -1,0 +1,104 @@
+//! Other settings for a slot, tried before they count.
+
+use std::sync::{Arc, PoisonError};
+
+use futures_util::future::BoxFuture;
+
+use super::{
+    Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
+    changes::{Next, push_down},
+    record::revision,
+};
+use crate::{
+    config::slots::Slot as Settings,
+    slots::{Version, World},
+};
+
+/// What other settings mean for a slot, ready to be performed; dropped, nothing has happened.
+pub trait Rehearsed: Send {
+    /// The generation for which it was made ready.
+    fn generation(&self) -> u64;
+
+    /// The version that will answer; none where the same goes on.
+    fn version(&self) -> Option<VersionId>;
+
+    /// Has it count.
+    fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>>;
+}
+
+/// A slot's component under other settings: it has passed its trial and does not answer yet.
+pub(super) struct Rehearsal<W: World> {
+    deployment: Arc<Deployment<W>>,
+    settings: Arc<Settings>,
+    generation: u64,
+    next: Option<(Record, Arc<Version<W>>)>,
+}
+
+impl<W: World> Deployment<W> {
+    /// Tries what answers under other settings, where these give it anything else than it has.
+    pub(super) async fn rehearsal(self: Arc<Self>, settings: Settings) -> Result<Rehearsal<W>, DeployError> {
+        let (settings, book) = (Arc::new(settings), self.book());
+        let other = book.active().filter(|active| active.revision != revision(&settings)).cloned();
+        let next = match other {
+            Some(record) => Some(self.under(record, &settings).await?),
+            None => None,
+        };
+        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next })
+    }
+
+    async fn under(
+        &self,
+        record: Record,
+        settings: &Arc<Settings>,
+    ) -> Result<(Record, Arc<Version<W>>), DeployError> {
+        let (wasm, bytes) = (self.component(&record).await?, record.bytes);
+        let prepared = self.prepare(wasm, &record.source, Arc::clone(settings), |_| {}).await;
+        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
+        let version = prepared.map_err(refused)?;
+        let now = Record::new(version.digest, bytes, &record.source, settings);
+        let mut now = Record {
+            signed_by: record.signed_by,
+            signed_at: record.signed_at,
+            configured: record.configured,
+            ..now
+        };
+        now.step(Move::now(Stage::Trialled, HOST, "the component under other settings"));
+        Ok((now, version))
+    }
+}
+
+impl<W: World> Rehearsed for Rehearsal<W> {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn version(&self) -> Option<VersionId> {
+        self.next.as_ref().map(|(record, _)| record.id.clone())
+    }
+
+    fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>> {
+        let Self { deployment, settings, next, .. } = *self;
+        Box::pin(async move {
+            if let Some((record, version)) = next {
+                let book = deployment.book();
+                let candidate = book.candidate.clone().zip(deployment.slot.candidate());
+                let candidate =
+                    candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
+                let next = Next { active: (record.id.clone(), version), candidate };
+                let line = |book: &mut super::Book, active| {
+                    book.receive(record);
+                    push_down(book, active);
+                };
+                deployment.switch(next, &expected, line).await?;
+                deployment.slot.metrics.rollout("reload");
+            } else if deployment.book().generation != expected.generation {
+                let slot = Box::new(deployment.view());
+                return Err(DeployError::Conflict { expected: expected.generation, slot });
+            }
+            let known = (revision(&settings), Arc::clone(&settings));
+            deployment.revisions.lock().unwrap_or_else(PoisonError::into_inner).extend([known]);
+            deployment.slot.set_settings(settings);
+            Ok(())
+        })
+    }
+}
