@@ -180,7 +180,9 @@ impl Host {
             trusted_proxies: config.server.trusted_proxies.clone().into(),
             observer: parts.metrics.clone(),
         };
-        let certificates = config.server.tls.as_ref().map(Certificates::load).transpose()?;
+        let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
+        let certificates =
+            certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
         let settings = accept::Settings::new(&config.server, parts.metrics.clone());
         let mut servers = JoinSet::new();
         let mut public = config.server.listen;

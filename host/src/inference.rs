@@ -13,7 +13,7 @@ use bulkhead_inference::{
     engine::{Embedded, Engine, EngineOptions, Input, Request, Stats},
     error::LoadError,
     head::Head,
-    model::Model,
+    model::{EmbedOptions, Model},
 };
 
 use self::wanted::Wanted;
@@ -39,6 +39,14 @@ pub enum StartError {
         id: String,
         /// What is wrong with it.
         error: LoadError,
+    },
+    /// A limit that no text fits in.
+    #[error("a limit of {limit} tokens leaves model `{id}` no room for text; raise --max-input-length")]
+    NoRoom {
+        /// The model.
+        id: String,
+        /// The most tokens of a text.
+        limit: usize,
     },
     /// Names that clash or name nothing.
     #[error(transparent)]
@@ -91,10 +99,21 @@ impl Inference {
             .iter()
             .map(|(wanted, _)| names::Configured { value: &wanted.value, id: &wanted.id })
             .collect();
-        let absent: Vec<&str> = missing.iter().map(|model| model.id.as_str()).collect();
+        let absent: Vec<names::Configured<'_>> =
+            missing.iter().map(|(value, model)| names::Configured { value, id: &model.id }).collect();
         let path_names = names::path_names(&configured, &absent, &settings.aliases)?;
         let default_id =
             names::default_id(settings.default_model.as_deref(), &settings.models, &configured, &absent)?;
+        let prompts: Vec<_> = configured
+            .iter()
+            .zip(&path_names)
+            .zip(&present)
+            .map(|((configured, path_name), (_, model))| {
+                let prompts = model.description().prompts.keys().map(String::as_str).collect();
+                (*configured, path_name.as_str(), prompts)
+            })
+            .collect();
+        names::check_prompts(&settings.default_prompts, &prompts, &absent)?;
         let engine = EngineOptions { threads: settings.threads, queue_texts: settings.queue_texts };
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
@@ -109,7 +128,7 @@ impl Inference {
             heads: graphs::heads(&settings.heads, &models)?,
             onnx: graphs::onnx(settings, &models)?,
             models,
-            missing,
+            missing: missing.into_iter().map(|(_, model)| model).collect(),
             default_id,
             engine: Engine::start(engine).map_err(StartError::Threads)?,
             max_batch_size: settings.max_batch_size,
@@ -271,9 +290,11 @@ impl Inference {
 }
 
 type Present = Vec<(Wanted, Arc<Model>)>;
+/// Each with the value that was configured.
+type Missing = Vec<(String, MissingModel)>;
 
 /// Loads every model at once: those that are there, and those that are not.
-fn load(settings: &Embedding, models_dir: &Path) -> Result<(Present, Vec<MissingModel>), StartError> {
+fn load(settings: &Embedding, models_dir: &Path) -> Result<(Present, Missing), StartError> {
     let wanted: Vec<Wanted> = settings.models.iter().map(|value| Wanted::find(value, models_dir)).collect();
     let options = load_options(settings, models_dir);
     let loaded = std::thread::scope(|scope| {
@@ -287,17 +308,29 @@ fn load(settings: &Embedding, models_dir: &Path) -> Result<(Present, Vec<Missing
     let (mut present, mut missing) = (Vec::new(), Vec::new());
     for (wanted, loaded) in wanted.into_iter().zip(loaded) {
         match loaded {
-            Some(Some(Ok(model))) => present.push((wanted, Arc::new(model))),
+            Some(Some(Ok(model))) => {
+                leaves_room(&wanted, &model)?;
+                present.push((wanted, Arc::new(model)));
+            }
             Some(Some(Err(error))) => return Err(StartError::Load { id: wanted.id, error }),
             Some(None) => {
                 let remedy = wanted.folder.err().unwrap_or_default();
-                missing.push(MissingModel { id: wanted.id, remedy });
+                missing.push((wanted.value, MissingModel { id: wanted.id, remedy }));
             }
             None => {
                 let remedy = "loading it panicked; the log says where".to_owned();
-                missing.push(MissingModel { id: wanted.id, remedy });
+                missing.push((wanted.value, MissingModel { id: wanted.id, remedy }));
             }
         }
     }
     Ok((present, missing))
+}
+
+/// Whether one letter fits beside the model's special tokens: with a smaller limit every request would fail, or lose its
+/// text.
+fn leaves_room(wanted: &Wanted, model: &Model) -> Result<(), StartError> {
+    match model.tokenize("a", &EmbedOptions::default()) {
+        Ok(tokens) if !tokens.truncated => Ok(()),
+        _ => Err(StartError::NoRoom { id: wanted.id.clone(), limit: model.description().max_input_length }),
+    }
 }

@@ -172,7 +172,10 @@ impl Model {
         let model = StaticModel::open(&folder.path, tokenizer)?;
         let description = Description {
             dims: model.dims(),
-            max_input_length: limit(options, model.max_length().unwrap_or(usize::MAX)),
+            // A mean of rows has no longest text of its own: what the operator says holds.
+            max_input_length: options
+                .max_input_length
+                .unwrap_or_else(|| limit(options, model.max_length().unwrap_or(usize::MAX))),
             pooling: Pooling::Mean.name(),
             dtype: format!("{:?}", model.dtype()).to_lowercase(),
             normalize: folder.normalize.unwrap_or(true),

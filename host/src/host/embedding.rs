@@ -15,7 +15,13 @@ use crate::{
 pub(super) fn build(parts: &Parts<'_>, inference: &Arc<Inference>) -> Router {
     let settings = &parts.config.embedding;
     let service = EmbeddingService::new(Arc::clone(inference), settings.request_timeout);
-    let state = EmbeddingState::new(service, settings, &parts.config.server, Arc::clone(&parts.metrics));
+    let state = EmbeddingState::new(
+        service,
+        settings,
+        &parts.config.server,
+        &parts.config.services.embedding.path_prefix,
+        Arc::clone(&parts.metrics),
+    );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
     tracing::info!(service = embedding::error::SERVICE, access, "service on");
     embedding::router(Arc::new(state))

@@ -49,6 +49,8 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<(Router, Collecto
             "no status token is configured, so only users who are logged in may read the status; add one to status.tokens"
         );
     }
+    let access = if settings.tokens.is_empty() { "guarded by logins" } else { "guarded by tokens" };
+    tracing::info!(service = status::SERVICE, access, "service on");
     let prefix = &config.services.status.path_prefix;
     let state = StatusState::new(service, settings, prefix, Arc::clone(&parts.pow))
         .context("cannot draw a random key for rate limits")?;

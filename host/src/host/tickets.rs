@@ -38,7 +38,13 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
         let category = category.name.as_str();
         tracing::warn!(category, "a category without examples or description is never chosen");
     }
-    let state = TicketState::new(service, settings, &parts.config.server, Arc::clone(&parts.metrics));
+    let state = TicketState::new(
+        service,
+        settings,
+        &parts.config.server,
+        &parts.config.services.tickets.path_prefix,
+        Arc::clone(&parts.metrics),
+    );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
     tracing::info!(service = tickets::SERVICE, access, "service on");
     parts.metrics.tickets.ready();

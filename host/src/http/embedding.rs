@@ -41,6 +41,8 @@ pub struct EmbeddingState {
     pub keys: ApiKeys,
     /// What a request body may cost.
     pub body_limits: BodyLimits,
+    /// Stands before every path: empty or `/something`.
+    pub path_prefix: String,
     /// `owned_by` of every model.
     pub model_owner: String,
     /// Pages that may call from a browser; `*`: all.
@@ -55,12 +57,14 @@ impl EmbeddingState {
         service: EmbeddingService,
         settings: &Embedding,
         server: &Server,
+        path_prefix: &str,
         metrics: Arc<Metrics>,
     ) -> Self {
         Self {
             service,
             keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
             body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            path_prefix: path_prefix.to_owned(),
             model_owner: settings.model_owner.clone(),
             cors_origins: settings.cors_origins.clone(),
             metrics,

@@ -2,8 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-/// The whole, with `bearer` keys asked for where `guarded`.
-pub fn document(title: &str, description: &str, paths: Value, schemas: Value, responses: Value) -> Value {
+/// The whole of a service below `prefix`, which is empty or `/something`.
+pub fn document(
+    (title, description): (&str, &str),
+    prefix: &str,
+    paths: Value,
+    schemas: Value,
+    responses: Value,
+) -> Value {
+    let server = if prefix.is_empty() { "/" } else { prefix };
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -12,7 +19,7 @@ pub fn document(title: &str, description: &str, paths: Value, schemas: Value, re
             "description": description,
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
-        "servers": [{ "url": "/" }],
+        "servers": [{ "url": server }],
         "paths": paths,
         "components": { "schemas": schemas, "responses": responses },
     })
@@ -76,7 +83,15 @@ pub fn page(summary: &str, media: &str) -> Value {
 pub fn responses(described: &[(&str, &str, &str)]) -> Value {
     let described = described.iter().map(|(status, description, schema)| {
         let content = json!({ "application/json": { "schema": reference(schema) } });
-        ((*status).to_owned(), json!({ "description": description, "content": content }))
+        let header = |name: &str, about: &str| {
+            json!({ name: { "description": about, "schema": { "type": "string" } } })
+        };
+        let headers = match *status {
+            "401" => header("WWW-Authenticate", "Bearer"),
+            "429" | "503" => header("Retry-After", "Seconds after which another try may do better"),
+            _ => json!({}),
+        };
+        ((*status).to_owned(), json!({ "description": description, "headers": headers, "content": content }))
     });
     Value::Object(described.collect())
 }

@@ -46,17 +46,26 @@ pub struct TicketState {
     pub keys: ApiKeys,
     /// What a request body may cost.
     pub body_limits: BodyLimits,
+    /// Stands before every path: empty or `/something`.
+    pub path_prefix: String,
     /// Where requests are counted.
     pub metrics: Arc<Metrics>,
 }
 
 impl TicketState {
     /// A state as configured.
-    pub fn new(triage: TriageService, settings: &Tickets, server: &Server, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        triage: TriageService,
+        settings: &Tickets,
+        server: &Server,
+        path_prefix: &str,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             triage,
             keys: ApiKeys::new(settings.api_key.iter().map(|key| key.expose())),
             body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            path_prefix: path_prefix.to_owned(),
             metrics,
         }
     }

@@ -1,6 +1,6 @@
 //! The names of models: canonical ids, aliases, the segment of `/tei/{model_id}`, and which is the default.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 /// Names that clash, or that name nothing. Each message names the flag that mends it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +20,12 @@ pub enum NameError {
     /// Two models under one path.
     #[error("models `{0}` and `{1}` would both be served at /tei/{2}; tell them apart with --model-alias")]
     SamePath(String, String, String),
+    /// A default prompt for nothing.
+    #[error("embedding.default_prompts names `{0}`, which is no model; use a value of --model: {1}")]
+    PromptOfNothing(String, String),
+    /// A default prompt that the model does not have.
+    #[error("embedding.default_prompts gives `{0}` the prompt `{1}`, which it does not have; it has {2}")]
+    UnknownPrompt(String, String, String),
     /// The default is none of the models.
     #[error("--default-model `{0}` is none of the models; use a value of --model: {1}")]
     UnknownDefault(String, String),
@@ -32,6 +38,14 @@ pub struct Configured<'a> {
     pub id: &'a str,
 }
 
+impl Configured<'_> {
+    /// Whether a setting means this model.
+    fn is(&self, name: &str) -> bool {
+        let bare = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
+        self.id == name || bare(self.value) == bare(name)
+    }
+}
+
 fn list<'a>(values: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for value in values {
@@ -41,13 +55,13 @@ fn list<'a>(values: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The segment of each model in `/tei/{model_id}`: its alias, else what follows the last `/` of its id. `missing` are
-/// the ids of models that are configured and not loaded; an alias for one of them is kept for later.
+/// models that are configured and not loaded; an alias for one of them is kept for later.
 ///
 /// # Errors
 /// See [`NameError`].
 pub fn path_names(
     models: &[Configured<'_>],
-    missing: &[&str],
+    missing: &[Configured<'_>],
     aliases: &[(String, String)],
 ) -> Result<Vec<String>, NameError> {
     for (index, model) in models.iter().enumerate() {
@@ -61,15 +75,16 @@ pub fn path_names(
             return Err(NameError::DuplicateKey(key.clone()));
         }
         let named = models.iter().position(|model| model.value == key);
-        match named.or_else(|| models.iter().position(|model| model.id == key)) {
+        match named.or_else(|| models.iter().position(|model| model.is(key))) {
             Some(found) => {
                 if let Some(aliases) = given.get_mut(found) {
                     aliases.push(alias);
                 }
             }
-            None if missing.contains(&key.as_str()) => {}
+            None if missing.iter().any(|model| model.is(key)) => {}
             None => {
-                return Err(NameError::UnknownKey(key.clone(), list(models.iter().map(|model| model.value))));
+                let known = list(models.iter().chain(missing).map(|model| model.value));
+                return Err(NameError::UnknownKey(key.clone(), known));
             }
         }
     }
@@ -100,21 +115,93 @@ pub fn default_id(
     named: Option<&str>,
     values: &[String],
     models: &[Configured<'_>],
-    missing: &[&str],
+    missing: &[Configured<'_>],
 ) -> Result<String, NameError> {
     let value = match named {
         Some(named) => named,
         None => values.first().map_or("", String::as_str),
     };
-    let same = |a: &str, b: &str| a.trim_end_matches('/') == b.trim_end_matches('/');
-    let loaded = models.iter().find(|model| model.id == value || same(model.value, value));
-    let absent = missing.iter().find(|id| same(id, value));
-    match (loaded, absent) {
-        (Some(model), _) => Ok(model.id.to_owned()),
-        (None, Some(id)) => Ok((*id).to_owned()),
-        (None, None) if named.is_none() => Ok(value.to_owned()),
-        (None, None) => {
-            Err(NameError::UnknownDefault(value.to_owned(), list(values.iter().map(String::as_str))))
+    let loaded = models.iter().find(|model| model.is(value));
+    match loaded.or_else(|| missing.iter().find(|model| model.is(value))) {
+        Some(model) => Ok(model.id.to_owned()),
+        None if named.is_none() => Ok(value.to_owned()),
+        None => Err(NameError::UnknownDefault(value.to_owned(), list(values.iter().map(String::as_str)))),
+    }
+}
+
+/// Whether every default prompt is one of its model's; `prompts` are those of each of `models`, in order. What is meant
+/// for a missing model is kept for later.
+///
+/// # Errors
+/// See [`NameError`].
+pub fn check_prompts(
+    wanted: &BTreeMap<String, String>,
+    models: &[(Configured<'_>, &str, Vec<&str>)],
+    missing: &[Configured<'_>],
+) -> Result<(), NameError> {
+    for (name, prompt) in wanted {
+        let model = models.iter().find(|(model, path_name, _)| model.is(name) || path_name == name);
+        match model {
+            Some((_, _, prompts)) if prompts.contains(&prompt.as_str()) => {}
+            Some((model, _, prompts)) => {
+                let known =
+                    if prompts.is_empty() { "none".to_owned() } else { list(prompts.iter().copied()) };
+                return Err(NameError::UnknownPrompt(model.id.to_owned(), prompt.clone(), known));
+            }
+            None if missing.iter().any(|model| model.is(name)) => {}
+            None => {
+                let known = list(models.iter().map(|(model, ..)| model.value));
+                return Err(NameError::PromptOfNothing(name.clone(), known));
+            }
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const LOADED: Configured<'_> = Configured { value: "/m/potion/", id: "minishlab/potion" };
+    const GONE: Configured<'_> = Configured { value: "/srv/gone", id: "gone" };
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_missing_model_is_known_by_what_was_configured_and_by_its_id() {
+        let values = [LOADED.value.to_owned(), GONE.value.to_owned()];
+        for name in ["/srv/gone", "/srv/gone/", "gone"] {
+            let aliases = pairs(&[(name, "g")]);
+            assert_eq!(path_names(&[LOADED], &[GONE], &aliases).unwrap(), ["potion"], "{name}");
+            assert_eq!(default_id(Some(name), &values, &[LOADED], &[GONE]).unwrap(), "gone", "{name}");
+        }
+        // Without a name the first counts, there or not, and never by its path.
+        let first_gone = [GONE.value.to_owned(), LOADED.value.to_owned()];
+        assert_eq!(default_id(None, &first_gone, &[LOADED], &[GONE]).unwrap(), "gone");
+        let unknown = default_id(Some("other"), &values, &[LOADED], &[GONE]).unwrap_err();
+        assert_eq!(unknown, NameError::UnknownDefault("other".into(), "/m/potion/, /srv/gone".into()));
+        let unknown = path_names(&[LOADED], &[GONE], &pairs(&[("other", "o")])).unwrap_err();
+        assert_eq!(unknown, NameError::UnknownKey("other".into(), "/m/potion/, /srv/gone".into()));
+    }
+
+    #[test]
+    fn a_default_prompt_is_one_that_its_model_has() {
+        let models = [(LOADED, "p", vec!["passage", "query"])];
+        let check = |model: &str, prompt: &str| {
+            check_prompts(&pairs(&[(model, prompt)]).into_iter().collect(), &models, &[GONE])
+        };
+        for model in ["minishlab/potion", "/m/potion", "p"] {
+            assert_eq!(check(model, "query"), Ok(()), "{model}");
+        }
+        assert_eq!(check("gone", "anything"), Ok(()));
+        let known = "passage, query".to_owned();
+        let id = LOADED.id.to_owned();
+        assert_eq!(check("p", "Query"), Err(NameError::UnknownPrompt(id, "Query".into(), known)));
+        let named = NameError::PromptOfNothing("nope".into(), "/m/potion/".into());
+        assert_eq!(check("nope", "query"), Err(named));
     }
 }

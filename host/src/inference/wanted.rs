@@ -46,7 +46,13 @@ impl Wanted {
                     true => name.rsplit('/').next().unwrap_or(name),
                     false => catalog::known(name).map_or(name, |model| model.id),
                 };
+                let is_path = value.starts_with(['/', '.']);
+                let on_hub = !is_path && catalog::known(name).is_none() && HubModel::parse(value).is_ok();
                 let remedy = match error {
+                    SourceError::Missing { .. } if is_path => "there is no such folder".to_owned(),
+                    SourceError::Missing { .. } if on_hub => {
+                        format!("get it with `bulkhead model pull {name} --hub`, or name its folder")
+                    }
                     SourceError::Missing { hint, .. } => hint,
                     error => error.to_string(),
                 };

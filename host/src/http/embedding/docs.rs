@@ -9,5 +9,5 @@ use crate::http::docs;
 
 /// Answers the page.
 pub async fn page(State(state): State<Arc<EmbeddingState>>) -> Response {
-    docs::page(&openapi::describe(!state.keys.is_empty()))
+    docs::page(&openapi::describe(&state.path_prefix, !state.keys.is_empty()))
 }

@@ -10,13 +10,14 @@ use crate::http::openapi::{self, answers, object, public, reference};
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
-    Json(describe(!state.keys.is_empty()))
+    Json(describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
-/// The document; `guarded` when calls need a key.
-pub fn describe(guarded: bool) -> Value {
+/// The document of a service below `prefix`; `guarded` when calls need a key.
+pub fn describe(prefix: &str, guarded: bool) -> Value {
     let about = "Text embeddings in the shapes of text-embeddings-inference and of OpenAI.";
-    let document = openapi::document("Bulkhead embedding service", about, paths(), schemas(), responses());
+    let document =
+        openapi::document(("Bulkhead embedding service", about), prefix, paths(), schemas(), responses());
     if guarded { openapi::guarded(document) } else { document }
 }
 
@@ -84,11 +85,16 @@ fn parameter(name: &str, description: &str) -> Value {
 
 fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]) -> Value {
     let segment = parameter("model_id", "A model's alias, else the last segment of its id");
+    let mut responses = answers(answer, errors);
+    if let Some(ok) = responses.get_mut("200").and_then(Value::as_object_mut) {
+        let cut = json!({ "description": "How many texts were cut", "schema": { "type": "integer" } });
+        ok.insert("headers".to_owned(), json!({ "x-truncated-inputs": cut }));
+    }
     json!({
         "summary": summary,
         "parameters": if named { vec![segment] } else { Vec::new() },
         "requestBody": openapi::body(body),
-        "responses": answers(answer, errors),
+        "responses": responses,
     })
 }
 
@@ -167,6 +173,20 @@ fn schemas() -> Value {
             "max_input_length": { "type": "integer" },
             "embedding_dimension": { "type": "integer" },
             "pooling": { "type": "string" },
+            "model_sha": { "type": "string", "description": "SHA-256 of the weights" },
+            "model_dtype": { "type": "string" },
+            "model_type": { "type": "object" },
+            "served_model_name": { "type": "string", "description": "The segment of /tei/{model_id}" },
+            "prompts": { "type": "object", "additionalProperties": { "type": "string" } },
+            "max_concurrent_requests": { "type": "integer" },
+            "max_batch_tokens": { "type": "integer" },
+            "max_batch_requests": nullable("integer"),
+            "max_client_batch_size": { "type": "integer" },
+            "auto_truncate": { "type": "boolean" },
+            "tokenization_workers": { "type": "integer" },
+            "version": { "type": "string" },
+            "sha": nullable("string"),
+            "docker_label": nullable("string"),
         }), &["model_id", "max_input_length", "embedding_dimension", "pooling"]),
         "ModelRecord": object(json!({
             "id": { "type": "string" },
@@ -198,14 +218,14 @@ mod tests {
 
     #[test]
     fn every_reference_leads_somewhere() {
-        assert_eq!(openapi::dangling(&describe(true)), Vec::<String>::new());
+        assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
     }
 
     #[test]
     fn keys_are_asked_for_where_they_are_needed() {
-        let open = describe(false);
+        let open = describe("", false);
         assert!(open.get("security").is_none());
-        let guarded = describe(true);
+        let guarded = describe("", true);
         assert_eq!(guarded["security"], json!([{ "key": [] }]));
         for (path, item) in guarded["paths"].as_object().unwrap() {
             let is_public =

@@ -15,18 +15,19 @@ const ERRORS: [&str; 8] = ["401", "408", "413", "415", "422", "500", "503", "504
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<TicketState>>) -> Json<Value> {
-    Json(describe(!state.keys.is_empty()))
+    Json(describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
 /// Answers the page.
 pub async fn page(State(state): State<Arc<TicketState>>) -> Response {
-    docs::page(&describe(!state.keys.is_empty()))
+    docs::page(&describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
 /// The document; `guarded` when calls need a key.
-fn describe(guarded: bool) -> Value {
+fn describe(prefix: &str, guarded: bool) -> Value {
     let about = "Sorts tickets into categories, says what happens next, and answers from a knowledge base.";
-    let document = openapi::document("Bulkhead ticket service", about, paths(), schemas(), responses());
+    let title = ("Bulkhead ticket service", about);
+    let document = openapi::document(title, prefix, paths(), schemas(), responses());
     if guarded { openapi::guarded(document) } else { document }
 }
 
@@ -185,13 +186,13 @@ mod tests {
 
     #[test]
     fn every_reference_leads_somewhere() {
-        assert_eq!(openapi::dangling(&describe(true)), Vec::<String>::new());
+        assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
     }
 
     #[test]
     fn keys_are_asked_for_where_they_are_needed() {
-        assert!(describe(false).get("security").is_none());
-        let guarded = describe(true);
+        assert!(describe("", false).get("security").is_none());
+        let guarded = describe("", true);
         assert_eq!(guarded["security"], json!([{ "key": [] }]));
         for (path, item) in guarded["paths"].as_object().unwrap() {
             for operation in item.as_object().unwrap().values() {

@@ -85,6 +85,8 @@ async fn malformed_settings_are_all_named() {
         ("kernel = \"abacus\"\n", "kernel"),
         ("dtype = \"int4\"\n", "dtype"),
         ("modles = []\n", "modles"),
+        ("cors_origins = [\"https://*.example\"]\n", "cors_origins"),
+        ("cors_origins = [\"www.example.org\"]\n", "cors_origins"),
     ] {
         let error = refused(config).await;
         assert!(error.contains(part), "{config}: {error}");
@@ -210,5 +212,60 @@ async fn a_switched_off_service_answers_nothing() {
     for path in ["/info", "/health", "/v1/models", "/docs"] {
         assert_eq!(host.client().get(host.url(path)).send().await.unwrap().status(), 404, "{path}");
     }
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_default_prompt_must_be_one_of_the_model_s() {
+    let folder = TempDir::new().unwrap();
+    let model = toy(folder.path(), "toy");
+    for (name, prompt, part) in [("toy", "zz", "`zz`"), ("nope", "query", "`nope`")] {
+        let config = format!("models = [{model:?}]\ndefault_prompts = {{ {name} = {prompt:?} }}\n");
+        let error = refused(&config).await;
+        assert!(error.contains("embedding.default_prompts") && error.contains(part), "{error}");
+    }
+}
+
+/// A name with a dash is a name, not another spelling of one with an underscore.
+#[tokio::test(flavor = "multi_thread")]
+async fn graphs_keep_their_names() {
+    let folder = TempDir::new().unwrap();
+    let model = toy(folder.path(), "toy");
+    for table in ["heads", "graphs"] {
+        let config = format!("models = [{model:?}]\n[embedding.{table}]\nmy-graph = \"/nowhere/at/all\"\n");
+        let error = refused(&config).await;
+        assert!(error.contains("my-graph") && !error.contains("my_graph"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_default_is_named_by_path_and_its_place_is_not_told() {
+    let folder = TempDir::new().unwrap();
+    let there = toy(folder.path(), "there");
+    let gone = "/nowhere/secret/gone";
+    for default in ["", "default_model = \"/nowhere/secret/gone/\"\naliases = [\"/nowhere/secret/gone=g\"]\n"]
+    {
+        let config = format!("[embedding]\nmodels = [{gone:?}, {there:?}]\n{default}");
+        let host = TestHost::builder().config(&config).start().await;
+        for path in ["/info", "/ready"] {
+            let answer = host.client().get(host.url(path)).send().await.unwrap();
+            assert_eq!(answer.status(), 503, "{path}");
+            let text = answer.text().await.unwrap();
+            assert!(text.contains("gone") && !text.contains("secret"), "{text}");
+        }
+        assert_eq!(host.client().get(host.url("/tei/there/info")).send().await.unwrap().status(), 200);
+        host.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_description_says_where_the_service_is() {
+    let folder = TempDir::new().unwrap();
+    let model = toy(folder.path(), "toy");
+    let config = format!("[services.embedding]\npath_prefix = \"/emb\"\n[embedding]\nmodels = [{model:?}]\n");
+    let host = TestHost::builder().config(&config).start().await;
+    let document = host.client().get(host.url("/emb/openapi.json")).send().await.unwrap();
+    let document: serde_json::Value = document.json().await.unwrap();
+    assert_eq!(document["servers"][0]["url"], "/emb");
     host.stop().await;
 }
