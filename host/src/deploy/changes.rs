@@ -82,14 +82,7 @@ impl<W: World> Deployment<W> {
     /// A version that has passed its trial once.
     fn tried(&self, name: &str) -> Result<Record, DeployError> {
         let record = self.known(name)?;
-        match record.stage() {
-            Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => {
-                Err(DeployError::Untried(record.id))
-            }
-            Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => {
-                Ok(record)
-            }
-        }
+        if record.is_tried() { Ok(record) } else { Err(DeployError::Untried(record.id)) }
     }
 
     async fn swap(&self, name: &str, expected: &Expected) -> Result<(), DeployError> {

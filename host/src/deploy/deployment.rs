@@ -221,6 +221,20 @@ impl<W: World> Deployment<W> {
         if self.book().answers(&id) {
             return Err(DeployError::Answering(id));
         }
+        if let Err(reason) = &signer
+            && self.book().get(&id).is_some_and(Record::is_tried)
+        {
+            // Else whoever pushes an old version with a bad signature takes it from those that can be gone back to.
+            let slot = self.slot.name().as_str();
+            tracing::warn!(
+                slot,
+                version = id.as_str(),
+                actor,
+                reason,
+                "a version that is known was refused anew"
+            );
+            return Err(DeployError::Refused { version: id, reason: reason.clone() });
+        }
         record.step(Move::now(Stage::Received, actor, ""));
         let component = (record.component.clone(), Arc::clone(&wasm));
         let received = |book: &mut Book| book.receive(record);

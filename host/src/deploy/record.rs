@@ -205,6 +205,14 @@ impl Record {
         self.moves.last().map_or(Stage::Received, |last| last.stage)
     }
 
+    /// Whether it has passed its trial, so that it may answer.
+    pub fn is_tried(&self) -> bool {
+        match self.stage() {
+            Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,
+            Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => true,
+        }
+    }
+
     /// Adds a step.
     pub fn step(&mut self, step: Move) {
         self.moves.push(step);
