@@ -1,0 +1,238 @@
+//! An answer in the passages' own words: the sentences that bear on the question, and no other.
+//!
+//! A sentence is worth what it says of the question's words that no chosen sentence has said yet, rare words more
+//! than frequent ones, and more where it has the kind of thing that is asked for: an amount, a time, a place.
+
+mod asked;
+mod question;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use bulkhead_ticket_text::language::Language;
+
+use self::{asked::Asked, question::Question};
+use crate::passage::Passage;
+use crate::sentences::{Sentence, sentences};
+use crate::terms::{Stems, said};
+
+/// Share of the best sentence's worth below which a sentence is left out.
+const LEAST_WORTH: f32 = 0.3;
+/// What saying a word again is worth, against saying it first.
+const AGAIN: f32 = 0.25;
+/// What the kind of thing that is asked for is worth, against one frequent word.
+const ASKED: f32 = 1.0;
+/// What a piece without a beginning or an end is worth against a whole sentence.
+const BROKEN: f32 = 0.25;
+/// Share of common words from which on two sentences say the same.
+const SAME: f32 = 0.8;
+/// Sentences of a passage that stand in for those with words of the question, where none has any.
+const LEAD: usize = 2;
+
+/// Words that point at the sentence before.
+const POINTING: &[&str] = &[
+    "dies",
+    "diese",
+    "dieser",
+    "dieses",
+    "dafür",
+    "dabei",
+    "dazu",
+    "damit",
+    "danach",
+    "außerdem",
+    "er",
+    "sie",
+    "es",
+    "dort",
+    "hierfür",
+    "hierzu",
+    "this",
+    "these",
+    "they",
+    "it",
+    "there",
+    "then",
+    "he",
+    "she",
+    "also",
+];
+
+/// A sentence of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Its words.
+    pub text: String,
+    /// Index of the passage that it rests on.
+    pub passage: usize,
+}
+
+/// How long an answer may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Most sentences.
+    pub sentences: usize,
+    /// Most characters.
+    pub characters: usize,
+}
+
+/// A sentence that may be chosen.
+struct Candidate {
+    passage: usize,
+    /// Its place among the passage's sentences.
+    place: usize,
+    sentence: Sentence,
+    terms: BTreeSet<String>,
+}
+
+/// The answer to `question` from `passages`, best first: statements in the order of their passages, and none when
+/// the passages have no sentences.
+pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
+    let stems = Stems::new(language);
+    let candidates = candidates(passages, &stems);
+    let mut chosen = choose(question, passages, &candidates, &stems, bounds);
+    match *chosen.as_slice() {
+        [] => chosen = lead(&candidates, bounds),
+        [only] => chosen.extend(continuation(&candidates, only, bounds)),
+        _ => {}
+    }
+    // Passages in the order in which they were first needed, sentences in the order of their passage.
+    let mut order: Vec<usize> = Vec::new();
+    for candidate in chosen.iter().filter_map(|index| candidates.get(*index)) {
+        if !order.contains(&candidate.passage) {
+            order.push(candidate.passage);
+        }
+    }
+    let mut chosen: Vec<&Candidate> = chosen.iter().filter_map(|index| candidates.get(*index)).collect();
+    chosen.sort_by_key(|one| (order.iter().position(|passage| *passage == one.passage), one.place));
+    chosen
+        .into_iter()
+        .map(|one| Statement { text: one.sentence.text.clone(), passage: one.passage })
+        .collect()
+}
+
+fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
+    let of_passage = |(passage, content): (usize, &Passage)| {
+        let sentences = sentences(&content.text).into_iter().enumerate();
+        let candidate = |(place, sentence): (usize, Sentence)| {
+            let terms = stems.terms(&sentence.text);
+            Candidate { passage, place, sentence, terms }
+        };
+        sentences.map(candidate).filter(|one| !one.sentence.text.starts_with('#')).collect::<Vec<_>>()
+    };
+    passages.iter().enumerate().flat_map(of_passage).collect()
+}
+
+/// Indices of candidates, in the order of their worth.
+fn choose(
+    question: &str,
+    passages: &[Passage],
+    candidates: &[Candidate],
+    stems: &Stems,
+    bounds: Bounds,
+) -> Vec<usize> {
+    let question = Question::new(question, stems, candidates.iter().map(|one| &one.terms));
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut too_long: Vec<usize> = Vec::new();
+    let mut covered: BTreeSet<String> = BTreeSet::new();
+    let mut first = None;
+    while chosen.len() < bounds.sentences {
+        let open = candidates.iter().enumerate().filter(|(index, one)| {
+            let seen = chosen.contains(index) || too_long.contains(index);
+            !seen && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
+        });
+        let worth = open.map(|(index, one)| {
+            let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
+            (index, score * worth(one, &question, &covered))
+        });
+        let best = worth.max_by(|(one, a), (other, b)| a.total_cmp(b).then(other.cmp(one)));
+        let Some((index, worth)) = best.filter(|(_, worth)| *worth > 0.0) else { break };
+        if worth < LEAST_WORTH * *first.get_or_insert(worth) {
+            break;
+        }
+        let added = with_antecedent(candidates, index, &chosen);
+        let characters = length(candidates, chosen.iter().chain(&added));
+        if characters > bounds.characters || chosen.len() + added.len() > bounds.sentences {
+            too_long.push(index);
+            continue;
+        }
+        for index in added {
+            covered.extend(candidates.get(index).into_iter().flat_map(|one| one.terms.iter().cloned()));
+            chosen.push(index);
+        }
+    }
+    chosen
+}
+
+fn worth(candidate: &Candidate, question: &Question, covered: &BTreeSet<String>) -> f32 {
+    let words = question.terms().map(|(term, weight)| {
+        let now = said(term, &candidate.terms);
+        let new = (now - said(term, covered)).max(0.0);
+        weight * (new + AGAIN * (now - new))
+    });
+    let words: f32 = words.sum();
+    if words == 0.0 {
+        return 0.0;
+    }
+    let answers = if question.asked().is_met_by(&candidate.sentence.text) { ASKED } else { 0.0 };
+    let whole = if candidate.sentence.whole { 1.0 } else { BROKEN };
+    whole * (words + answers)
+}
+
+/// Whether `candidate` says what one of `others` has said.
+fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candidate>) -> bool {
+    others.any(|other| {
+        let common = candidate.terms.intersection(&other.terms).count() as f32;
+        let all = candidate.terms.union(&other.terms).count().max(1) as f32;
+        common / all >= SAME
+    })
+}
+
+/// A sentence, and the one before it where it points there.
+fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
+    let mut added = vec![index];
+    let Some(candidate) = candidates.get(index) else { return added };
+    let begin =
+        candidate.sentence.text.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
+    let before = index.checked_sub(1).filter(|before| {
+        let same =
+            candidates.get(*before).is_some_and(|one| one.passage == candidate.passage && one.sentence.whole);
+        same && !chosen.contains(before)
+    });
+    if let Some(before) = before
+        && POINTING.contains(&begin.to_lowercase().as_str())
+    {
+        added.insert(0, before);
+    }
+    added
+}
+
+/// What a passage goes on with after its only sentence of an answer: how, where or until when.
+fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option<usize> {
+    let (next, passage) = (only + 1, candidates.get(only)?.passage);
+    let goes_on = candidates.get(next).is_some_and(|one| one.passage == passage && one.sentence.whole);
+    let fits = bounds.sentences > 1 && length(candidates, [only, next].iter()) <= bounds.characters;
+    (goes_on && fits).then_some(next)
+}
+
+/// The first whole sentences of the best passage: the passage was found by its meaning, not by its words.
+fn lead(candidates: &[Candidate], bounds: Bounds) -> Vec<usize> {
+    let Some(best) = candidates.first().map(|one| one.passage) else { return Vec::new() };
+    let of_best = || candidates.iter().enumerate().filter(|(_, one)| one.passage == best);
+    let whole: Vec<usize> = of_best().filter(|(_, one)| one.sentence.whole).map(|(index, _)| index).collect();
+    let from = if whole.is_empty() { of_best().map(|(index, _)| index).collect() } else { whole };
+    let mut taken: Vec<usize> = Vec::new();
+    for index in from.into_iter().take(LEAD.min(bounds.sentences)) {
+        if length(candidates, taken.iter().chain([&index])) > bounds.characters {
+            break;
+        }
+        taken.push(index);
+    }
+    taken
+}
+
+fn length<'a>(candidates: &[Candidate], chosen: impl Iterator<Item = &'a usize>) -> usize {
+    let texts = chosen.filter_map(|index| candidates.get(*index));
+    texts.map(|one| one.sentence.text.chars().count() + 1).sum()
+}

@@ -1,0 +1,95 @@
+use super::*;
+
+const PASSPORT: &str = "Den Reisepass beantragen Sie persönlich im Bürgerbüro. Ein Reisepass kostet 70 Euro. Wer jünger \
+                        als 24 Jahre ist, zahlt 37,50 Euro. Die Herstellung dauert etwa vier Wochen. Der Express-Pass ist \
+                        nach drei Werktagen da.";
+const CARD: &str = "Ein Personalausweis kostet 37 Euro. Er ist zehn Jahre gültig.";
+const BOUNDS: Bounds = Bounds { sentences: 4, characters: 600 };
+
+fn passage(text: &str, score: f32) -> Passage {
+    Passage { text: text.to_owned(), score, ..Passage::default() }
+}
+
+fn german(question: &str, passages: &[(&str, f32)], bounds: Bounds) -> Vec<(String, usize)> {
+    let passages: Vec<_> = passages.iter().map(|(text, score)| passage(text, *score)).collect();
+    let statements = write(question, &passages, Language::German, bounds);
+    statements.into_iter().map(|one| (one.text, one.passage)).collect()
+}
+
+fn first(question: &str) -> String {
+    let one = Bounds { sentences: 1, ..BOUNDS };
+    german(question, &[(PASSPORT, 0.9), (CARD, 0.6)], one).into_iter().map(|(text, _)| text).collect()
+}
+
+#[test]
+fn the_sentence_that_bears_on_the_question_comes_first() {
+    assert_eq!(first("Was kostet ein Reisepass?"), "Ein Reisepass kostet 70 Euro.");
+    assert_eq!(first("Wie lange dauert es bis zum Reisepass?"), "Die Herstellung dauert etwa vier Wochen.");
+    assert_eq!(
+        first("Ich bin 20 und jünger als andere. Was zahle ich?"),
+        "Wer jünger als 24 Jahre ist, zahlt 37,50 Euro."
+    );
+    assert_eq!(
+        first("Wo kann ich den Reisepass beantragen?"),
+        "Den Reisepass beantragen Sie persönlich im Bürgerbüro."
+    );
+}
+
+#[test]
+fn sentences_stand_in_the_order_of_their_passage() {
+    let written =
+        german("Was kostet ein Reisepass, und wie lange dauert die Herstellung?", &[(PASSPORT, 0.9)], BOUNDS);
+    let places: Vec<_> = written.iter().map(|(text, _)| PASSPORT.find(text.as_str())).collect();
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{written:?}");
+    assert!(written.len() >= 2);
+}
+
+#[test]
+fn a_sentence_that_points_back_brings_the_one_before() {
+    let written = german("Wie viele Jahre ist der Ausweis gültig?", &[(CARD, 0.9)], BOUNDS);
+    assert_eq!(written.first().map(|(text, _)| text.as_str()), Some("Ein Personalausweis kostet 37 Euro."));
+    assert_eq!(written.last().map(|(text, _)| text.as_str()), Some("Er ist zehn Jahre gültig."));
+}
+
+#[test]
+fn a_single_sentence_brings_the_one_after_it() {
+    let written = german("Wie lange dauert die Herstellung?", &[(PASSPORT, 0.9)], BOUNDS);
+    let texts: Vec<_> = written.iter().map(|(text, _)| text.as_str()).collect();
+    let after = "Der Express-Pass ist nach drei Werktagen da.";
+    assert_eq!(texts, ["Die Herstellung dauert etwa vier Wochen.", after]);
+}
+
+#[test]
+fn the_same_is_not_said_twice() {
+    let again = "Ein Reisepass kostet 70 Euro.";
+    let written = german("Was kostet ein Reisepass?", &[(PASSPORT, 0.9), (again, 0.8)], BOUNDS);
+    assert_eq!(written.iter().filter(|(text, _)| text == again).count(), 1, "{written:?}");
+}
+
+#[test]
+fn without_a_common_word_the_passage_s_beginning_is_quoted() {
+    let written = german("Urlaub geplant, Grenzübertritt", &[(PASSPORT, 0.9)], BOUNDS);
+    let texts: Vec<_> = written.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(
+        texts,
+        ["Den Reisepass beantragen Sie persönlich im Bürgerbüro.", "Ein Reisepass kostet 70 Euro."]
+    );
+}
+
+#[test]
+fn an_answer_keeps_its_bounds() {
+    let question =
+        "Reisepass beantragen, kosten, jünger als 24 Jahre, Herstellung, Express-Pass nach Werktagen";
+    for sentences in 1..=4 {
+        assert!(german(question, &[(PASSPORT, 0.9)], Bounds { sentences, ..BOUNDS }).len() <= sentences);
+    }
+    let written = german(question, &[(PASSPORT, 0.9)], Bounds { characters: 60, ..BOUNDS });
+    assert!(written.iter().map(|(text, _)| text.chars().count()).sum::<usize>() <= 60, "{written:?}");
+    assert!(!written.is_empty());
+}
+
+#[test]
+fn nothing_comes_of_nothing() {
+    assert!(german("Was kostet ein Reisepass?", &[], BOUNDS).is_empty());
+    assert!(german("Was kostet ein Reisepass?", &[("# Reisepass", 0.9)], BOUNDS).is_empty());
+}

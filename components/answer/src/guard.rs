@@ -1,0 +1,43 @@
+//! What stands against publishing an answer, seen in the ticket and in the answer itself. A draft is written all the
+//! same: a clerk reads it.
+
+mod injection;
+mod personal;
+#[cfg(test)]
+mod tests;
+
+use bulkhead_ticket_text::clean;
+
+pub use injection::prompt as injection_patterns;
+
+/// Something that only a clerk may pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Objection {
+    /// The ticket speaks to a machine.
+    TicketInjection,
+    /// The ticket is too long to be read whole.
+    TicketLength,
+    /// The answer speaks to a machine.
+    AnswerInjection,
+    /// The answer has personal data of this kind.
+    PersonalData(&'static str),
+    /// The answer is too long.
+    AnswerLength,
+}
+
+/// What stands in a ticket. `longest` is how many characters of it are read.
+pub fn ticket(text: &str, longest: usize) -> Vec<Objection> {
+    // Both what a mail shows and what its source hides.
+    let injected = injection::is_injected(text) || injection::is_injected(&clean::plain(text));
+    let long = text.chars().nth(longest).is_some();
+    let found = [(injected, Objection::TicketInjection), (long, Objection::TicketLength)];
+    found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
+}
+
+/// What stands in an answer. `office` are contacts that are nobody's personal data.
+pub fn answer(text: &str, longest: usize, office: &[String]) -> Vec<Objection> {
+    let injected = injection::is_injected(text).then_some(Objection::AnswerInjection);
+    let long = text.chars().nth(longest).map(|_| Objection::AnswerLength);
+    let personal = personal::kinds(text, office).into_iter().map(Objection::PersonalData);
+    injected.into_iter().chain(long).chain(personal).collect()
+}

@@ -1,0 +1,20 @@
+//! The answer component: says what a knowledge base knows of a ticket, in whose words, and whether a clerk must read
+//! it first.
+//!
+//! Everything here is plain Rust that knows no WIT and is tested natively.
+
+pub mod answer;
+pub mod configuration;
+pub mod extractive;
+pub mod grounding;
+pub mod guard;
+#[cfg(target_family = "wasm")]
+mod guest;
+pub mod passage;
+pub mod prompts;
+pub mod publication;
+pub mod references;
+pub mod self_test;
+pub mod sentences;
+pub mod terms;
+pub mod wording;

@@ -1,0 +1,82 @@
+//! What the knowledge base gives for a question.
+
+use bulkhead_ticket_text::language;
+
+/// A piece of a document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passage {
+    /// The document it is part of.
+    pub document: String,
+    /// The document's title.
+    pub title: String,
+    /// Where the document can be read.
+    pub url: Option<String>,
+    /// Its words.
+    pub text: String,
+    /// ISO 639 code, where the knowledge base knows it.
+    pub language: Option<String>,
+    /// Calibrated relevance to the question, 0 to 1.
+    pub score: f32,
+}
+
+impl Passage {
+    /// ISO 639 code of its language: what the knowledge base says, else what its words say.
+    pub fn language(&self) -> Option<&str> {
+        let known = self.language.as_deref().and_then(|code| code.split(['-', '_']).next());
+        known.filter(|code| !code.is_empty()).or_else(|| language::detect(&self.text))
+    }
+}
+
+/// The passages to answer from: those that reach `floor`, and of these the ones in `language` if there are any, best
+/// first. The second value says whether they are in that language.
+pub fn worth_reading(passages: Vec<Passage>, floor: f32, language: &str) -> (Vec<Passage>, bool) {
+    let mut passages: Vec<Passage> = passages
+        .into_iter()
+        .filter(|passage| passage.score >= floor && !passage.text.trim().is_empty())
+        .collect();
+    passages.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let (own, other): (Vec<_>, Vec<_>) =
+        passages.into_iter().partition(|passage| passage.language().is_none_or(|code| code == language));
+    if own.is_empty() { (other, false) } else { (own, true) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(title: &str, language: &str, score: f32) -> Passage {
+        Passage {
+            title: title.to_owned(),
+            language: (!language.is_empty()).then(|| language.to_owned()),
+            text: "Ein Reisepass kostet 70 Euro und ist zehn Jahre gültig.".to_owned(),
+            score,
+            ..Passage::default()
+        }
+    }
+
+    fn titles(passages: &[Passage]) -> Vec<&str> {
+        passages.iter().map(|passage| passage.title.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_below_the_floor_is_not_read() {
+        let found = vec![passage("a", "de", 0.4), passage("b", "de", 0.5), passage("c", "de", 0.9)];
+        let (read, own) = worth_reading(found, 0.5, "de");
+        assert_eq!((titles(&read), own), (vec!["c", "b"], true));
+    }
+
+    #[test]
+    fn the_ticket_s_language_goes_before_relevance() {
+        let found = vec![passage("en", "en", 0.9), passage("de", "de-DE", 0.6), passage("unsaid", "", 0.5)];
+        let (read, own) = worth_reading(found.clone(), 0.5, "de");
+        assert_eq!((titles(&read), own), (vec!["de", "unsaid"], true));
+        let (read, own) = worth_reading(found, 0.8, "de");
+        assert_eq!((titles(&read), own), (vec!["en"], false));
+    }
+
+    #[test]
+    fn a_passage_without_words_says_nothing() {
+        let empty = Passage { text: " \n".to_owned(), score: 1.0, ..Passage::default() };
+        assert!(worth_reading(vec![empty], 0.0, "de").0.is_empty());
+    }
+}

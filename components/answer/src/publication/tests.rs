@@ -1,0 +1,46 @@
+use super::*;
+use crate::configuration::tests::configuration;
+
+fn good() -> Record {
+    Record { score: Some(0.9), own_language: true, grounded: true, objections: Vec::new() }
+}
+
+fn found(category: &str, record: &Record) -> Vec<Hindrance> {
+    hindrances(&configuration(), category, record)
+}
+
+#[test]
+fn what_everything_speaks_for_is_published() {
+    assert_eq!(found("passports", &good()), []);
+    assert_eq!(found("passports", &Record { score: None, ..good() }), []);
+}
+
+#[test]
+fn each_thing_alone_stands_against_it() {
+    assert_eq!(found("fines", &good()), [Hindrance::Category]);
+    assert_eq!(found("nobody knows it", &good()), [Hindrance::UnknownCategory]);
+    assert_eq!(
+        found("passports", &Record { score: Some(0.7), ..good() }),
+        [Hindrance::Score { score: 0.7, needed: 0.8 }]
+    );
+    assert_eq!(found("passports", &Record { own_language: false, ..good() }), [Hindrance::Language]);
+    assert_eq!(found("passports", &Record { grounded: false, ..good() }), [Hindrance::Ungrounded]);
+    let objected = Record { objections: vec![Objection::TicketInjection], ..good() };
+    assert_eq!(found("passports", &objected), [Hindrance::Guard(Objection::TicketInjection)]);
+}
+
+#[test]
+fn the_higher_of_two_thresholds_holds() {
+    let mut configuration = configuration();
+    for category in &mut configuration.categories {
+        category.threshold = 0.95;
+    }
+    let needed = Hindrance::Score { score: 0.9, needed: 0.95 };
+    assert_eq!(hindrances(&configuration, "passports", &good()), [needed]);
+}
+
+#[test]
+fn no_number_is_no_relevance() {
+    let record = Record { score: Some(f32::NAN), ..good() };
+    assert!(matches!(found("passports", &record).as_slice(), [Hindrance::Score { .. }]));
+}

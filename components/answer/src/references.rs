@@ -1,0 +1,66 @@
+//! An answer with numbered references: `[n]` is the n-th document.
+
+#[cfg(test)]
+mod tests;
+
+use crate::extractive::Statement;
+use crate::passage::Passage;
+
+/// Between pieces of a quotation that do not stand next to each other.
+const GAP: &str = " … ";
+
+/// A document that an answer rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its title, or its id where it has none.
+    pub title: String,
+    /// Where it can be read; empty where nowhere.
+    pub url: String,
+    /// Calibrated relevance to the ticket, 0 to 1.
+    pub score: f32,
+    /// Its words that the answer rests on.
+    pub quote: String,
+}
+
+/// The text of an answer with its references, and what they refer to. Sentences that rest on one document follow each
+/// other under one reference.
+pub fn referenced(statements: &[Statement], passages: &[Passage]) -> (String, Vec<Document>) {
+    let mut paragraphs: Vec<(usize, String)> = Vec::new();
+    let mut used: Vec<(&str, Document)> = Vec::new();
+    for statement in statements {
+        let Some(passage) = passages.get(statement.passage) else { continue };
+        let place = used.iter().position(|(document, _)| *document == passage.document);
+        let number = match place.and_then(|place| used.get_mut(place)) {
+            Some((_, document)) => {
+                document.quote.push_str(GAP);
+                document.quote.push_str(&statement.text);
+                document.score = document.score.max(passage.score);
+                place.unwrap_or_default()
+            }
+            None => {
+                used.push((&passage.document, document(passage, &statement.text)));
+                used.len() - 1
+            }
+        };
+        match paragraphs.last_mut().filter(|(open, _)| *open == number) {
+            Some((_, text)) => {
+                text.push(if text.contains('\n') || statement.text.contains('\n') { '\n' } else { ' ' });
+                text.push_str(&statement.text);
+            }
+            None => paragraphs.push((number, statement.text.clone())),
+        }
+    }
+    let paragraphs = paragraphs.into_iter().map(|(number, text)| format!("{text} [{}]", number + 1));
+    let text = paragraphs.collect::<Vec<_>>().join("\n\n");
+    (text, used.into_iter().map(|(_, document)| document).collect())
+}
+
+fn document(passage: &Passage, quote: &str) -> Document {
+    let title = if passage.title.trim().is_empty() { &passage.document } else { &passage.title };
+    Document {
+        title: title.clone(),
+        url: passage.url.clone().unwrap_or_default(),
+        score: passage.score,
+        quote: quote.to_owned(),
+    }
+}

@@ -1,0 +1,47 @@
+use super::*;
+
+fn passage(document: &str, title: &str, score: f32) -> Passage {
+    let (document, title) = (document.to_owned(), title.to_owned());
+    Passage {
+        url: Some(format!("https://stadt.example/{document}")),
+        document,
+        title,
+        score,
+        ..Passage::default()
+    }
+}
+
+fn statement(text: &str, passage: usize) -> Statement {
+    Statement { text: text.to_owned(), passage }
+}
+
+#[test]
+fn numbers_are_the_places_of_documents() {
+    let passages =
+        [passage("1", "Reisepass", 0.9), passage("2", "Ausweis", 0.7), passage("3", "unused", 0.6)];
+    let statements = [statement("A.", 1), statement("B.", 1), statement("C.", 0), statement("D.", 1)];
+    let (text, documents) = referenced(&statements, &passages);
+    assert_eq!(text, "A. B. [1]\n\nC. [2]\n\nD. [1]");
+    let told: Vec<_> =
+        documents.iter().map(|one| (one.title.as_str(), one.url.as_str(), one.quote.as_str())).collect();
+    let expected = [
+        ("Ausweis", "https://stadt.example/2", "A. … B. … D."),
+        ("Reisepass", "https://stadt.example/1", "C."),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(documents.first().map(|one| one.score), Some(0.7));
+}
+
+#[test]
+fn passages_of_one_document_are_one_reference() {
+    let passages = [passage("1", "", 0.6), passage("1", "", 0.8)];
+    let (text, documents) = referenced(&[statement("A.", 0), statement("B:\n- c", 1)], &passages);
+    assert_eq!(text, "A.\nB:\n- c [1]");
+    assert_eq!(documents.len(), 1);
+    assert_eq!(documents.first().map(|one| (one.title.as_str(), one.score)), Some(("1", 0.8)));
+}
+
+#[test]
+fn what_refers_to_nothing_is_not_said() {
+    assert_eq!(referenced(&[statement("A.", 3)], &[passage("1", "", 0.6)]), (String::new(), Vec::new()));
+}

@@ -1,0 +1,53 @@
+use super::*;
+
+fn texts(text: &str) -> Vec<String> {
+    sentences(text).into_iter().map(|sentence| sentence.text).collect()
+}
+
+#[test]
+fn full_stops_inside_a_sentence_do_not_end_it() {
+    assert_eq!(
+        texts("Bringen Sie z. B. ein Foto mit. Es kostet ca. 12. Mai bis Nr. 5 nichts! Wirklich? Ja."),
+        ["Bringen Sie z. B. ein Foto mit.", "Es kostet ca. 12. Mai bis Nr. 5 nichts!", "Wirklich?", "Ja."]
+    );
+    assert_eq!(
+        texts("It costs 37.50 EUR (e.g. by card). \"Come early.\" We open at 8."),
+        ["It costs 37.50 EUR (e.g. by card).", "\"Come early.\"", "We open at 8."]
+    );
+}
+
+#[test]
+fn a_list_stays_with_the_line_above_it() {
+    let text = "Sie brauchen:\n- ein Foto\n- 70 Euro\n\nKommen Sie\nmit Termin.";
+    assert_eq!(texts(text), ["Sie brauchen:\n- ein Foto\n- 70 Euro", "Kommen Sie mit Termin."]);
+    assert_eq!(texts("1. Termin buchen\n2. Kommen"), ["1. Termin buchen", "2. Kommen"]);
+}
+
+#[test]
+fn what_is_cut_off_or_a_heading_is_not_whole() {
+    let found = sentences("# Reisepass\nund dann zahlen. Das kostet 70 Euro. Wer jünger ist, zah");
+    let whole: Vec<_> = found.iter().map(|sentence| (sentence.text.as_str(), sentence.whole)).collect();
+    assert_eq!(
+        whole,
+        [
+            ("# Reisepass", false),
+            ("und dann zahlen.", false),
+            ("Das kostet 70 Euro.", true),
+            ("Wer jünger ist, zah", false)
+        ]
+    );
+}
+
+#[test]
+fn ranges_are_where_sentences_stand() {
+    let text = "  Erster Satz.\n Zweiter\n Satz. \n\n- Punkt";
+    let found = sentences(text);
+    let raw: Vec<_> =
+        found.iter().map(|sentence| text.get(sentence.range.clone()).unwrap_or_default()).collect();
+    assert_eq!(raw, ["Erster Satz.", "Zweiter\n Satz.", "- Punkt"]);
+}
+
+#[test]
+fn nothing_has_no_sentences() {
+    assert!(sentences(" \n\n ").is_empty());
+}

@@ -1,0 +1,35 @@
+use super::*;
+
+fn terms(language: Language, text: &str) -> Vec<String> {
+    Stems::new(language).terms(text).into_iter().collect()
+}
+
+#[test]
+fn forms_of_a_word_are_one() {
+    assert_eq!(terms(Language::German, "die Gebühren"), terms(Language::German, "Gebühr"));
+    assert_eq!(terms(Language::German, "Pässe"), terms(Language::German, "Pass"));
+    assert_eq!(terms(Language::German, "gebuehrenfrei für Straßen"), ["gebuehrenfrei", "strass"]);
+    assert_eq!(terms(Language::English, "the applications"), terms(Language::English, "application"));
+}
+
+#[test]
+fn words_without_meaning_are_left_out() {
+    assert_eq!(
+        terms(Language::German, "Guten Tag, was kostet ein Reisepass?"),
+        ["kostet", "reisepass", "tag"]
+    );
+    assert_eq!(terms(Language::English, "Please tell me: is it not 5 EUR?"), ["5", "eur", "not", "tell"]);
+}
+
+#[test]
+fn a_part_of_a_compound_says_less_than_the_word() {
+    let said_in = |term: &str, text: &str| {
+        let stems = Stems::new(Language::German);
+        said(&stems.stem(term), &stems.terms(text))
+    };
+    assert_eq!(said_in("reisepass", "Der Reisepass ist da"), 1.0);
+    assert_eq!(said_in("gebühren", "Passgebühr"), PART);
+    assert_eq!(said_in("parkausweis", "ein Ausweis"), PART);
+    assert_eq!(said_in("alle", "eine Falle"), 0.0);
+    assert_eq!(said_in("12345", "123456"), 0.0);
+}
