@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 /// Folders under `components/` whose components the binary carries.
-const COMPONENTS: [&str; 3] = ["captcha", "status", "triage"];
+const COMPONENTS: [&str; 4] = ["answer", "captcha", "status", "triage"];
 
 fn main() {
     let Some(root) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };

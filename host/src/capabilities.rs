@@ -11,6 +11,7 @@ mod logging;
 mod nn;
 mod pow;
 mod random;
+mod search;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::{
     config::slots::{Slot, SlotName},
     inference::Gate,
     keys::KeyRing,
+    knowledge::Knowledge,
     pow::Pow,
     sandbox::Compartment,
     storage::Ledger,
@@ -43,6 +45,7 @@ pub mod bindings {
             "bulkhead:host/pow": async | trappable,
             "bulkhead:host/ledger": async | trappable,
             "bulkhead:host/embeddings": async | trappable,
+            "bulkhead:host/search": async | trappable,
         },
     });
 }
@@ -63,6 +66,8 @@ pub struct Backing {
     pub ledger: Option<Ledger>,
     /// What `bulkhead:host/appointments` reads; none where the slot's service reads no appointment system.
     pub appointments: Option<Collector>,
+    /// What `bulkhead:host/search` searches; none where the slot's service has no knowledge base.
+    pub knowledge: Option<Arc<Knowledge>>,
     /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
     pub models: Gate,
     /// Most bytes that the tensors of one call may take together.
@@ -84,6 +89,7 @@ impl Backing {
             pow,
             ledger: None,
             appointments: None,
+            knowledge: None,
             models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
             tensor_bytes: settings.limits.memory_bytes,
             log: LogBudget::new(settings.limits.log_bytes_per_second),
@@ -191,6 +197,7 @@ pub const INTERFACES: &[&Interface] = &[
     &nn::INFERENCE,
     &nn::GRAPH,
     &embeddings::EMBEDDINGS,
+    &search::SEARCH,
 ];
 
 /// Nobody.
@@ -199,6 +206,8 @@ const NO_SLOT: &[SlotName] = &[];
 const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
 /// Where tickets are read.
 const TICKETS: &[SlotName] = &[SlotName::Triage, SlotName::Answer];
+/// The answer slot only.
+const ANSWER: &[SlotName] = &[SlotName::Answer];
 /// The captcha slot only.
 const CAPTCHA: &[SlotName] = &[SlotName::Captcha];
 /// The status slot only.

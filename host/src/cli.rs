@@ -6,6 +6,7 @@ mod client;
 mod component;
 mod config;
 mod demo;
+mod kb;
 mod model;
 mod output;
 mod serve;
@@ -59,6 +60,12 @@ enum Command {
     /// Move to Bulkhead from a captcha service.
     #[command(subcommand)]
     Captcha(captcha::Command),
+    /// Fill the knowledge base that tickets are answered from, search it and judge it.
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than what was asked for; 2 wrong arguments."
+    )]
+    Kb(kb::Command),
     /// Train and judge ticket classifiers, or move to Bulkhead from zammad-ai.
     #[command(subcommand)]
     Triage(triage::Command),
@@ -103,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Admin(command) => command.run(),
         Command::Completions { shell } => completions(shell),
         Command::Captcha(command) => command.run(),
+        Command::Kb(command) => command.run(),
         Command::Triage(command) => command.run(),
     };
     match result {

@@ -75,4 +75,10 @@ impl Config {
     pub fn embedded_appointments(&self) -> PathBuf {
         self.data_dir.join("appointments.sqlite")
     }
+
+    /// URL of the knowledge base, which may hold a password.
+    pub fn knowledge_url(&self) -> captcha::Secret {
+        let embedded = tickets::knowledge::KnowledgeDatabase::embedded(&self.data_dir);
+        self.tickets.knowledge.url.url(&embedded)
+    }
 }

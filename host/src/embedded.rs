@@ -8,6 +8,6 @@ pub const fn component(slot: SlotName) -> Option<&'static [u8]> {
         SlotName::Captcha => Some(include_bytes!(env!("BULKHEAD_COMPONENT_CAPTCHA"))),
         SlotName::Triage => Some(include_bytes!(env!("BULKHEAD_COMPONENT_TRIAGE"))),
         SlotName::Status => Some(include_bytes!(env!("BULKHEAD_COMPONENT_STATUS"))),
-        SlotName::Answer => None,
+        SlotName::Answer => Some(include_bytes!(env!("BULKHEAD_COMPONENT_ANSWER"))),
     }
 }

@@ -5,6 +5,7 @@ mod component;
 mod embedding;
 mod heads;
 mod health;
+mod knowledge;
 mod models;
 mod observe;
 mod status;
@@ -160,8 +161,11 @@ impl Host {
     /// See [`Host::start`].
     pub async fn start_reloading(loaded: Loaded, source: Option<Source>) -> anyhow::Result<Self> {
         let Loaded { config, set, .. } = loaded;
-        let config =
-            if config.demo { status::with_demo_token(captcha::with_demo_site(config)) } else { config };
+        let config = if config.demo {
+            tickets::with_demo_contacts(status::with_demo_token(captcha::with_demo_site(config)))
+        } else {
+            config
+        };
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let mut parts = Parts::new(&config, lifecycle.clone())?;
@@ -223,9 +227,9 @@ impl Host {
         let parts = Parts::new(&config, Lifecycle::new())?;
         match slot {
             SlotName::Captcha => captcha::check(&parts, wasm).await,
-            SlotName::Triage => tickets::check(&parts, wasm).await,
+            SlotName::Triage => tickets::check_triage(&parts, wasm).await,
+            SlotName::Answer => tickets::check_answer(&parts, wasm).await,
             SlotName::Status => status::check(&parts, wasm).await,
-            _ => anyhow::bail!("slot {} has no world yet", slot.as_str()),
         }
     }
 

@@ -12,6 +12,7 @@
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
+//! knowledge            what answers come from, searched by words and meaning
 //! inference            loaded models and the threads that embed with them
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
@@ -34,6 +35,7 @@ pub mod http;
 pub mod inference;
 pub mod invoke;
 pub mod keys;
+pub mod knowledge;
 pub mod pow;
 pub mod sandbox;
 pub mod services;

@@ -1,5 +1,6 @@
 //! One file a service: what its slot is asked, in typed WIT records.
 
+pub mod answer;
 pub mod captcha;
 pub mod embedding;
 pub mod status;

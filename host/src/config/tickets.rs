@@ -1,7 +1,11 @@
 //! `[tickets]`: ticket triage and answers.
 
+pub mod answer;
+pub mod knowledge;
+
 use std::path::PathBuf;
 
+use self::{answer::Answer, knowledge::Knowledge};
 use super::{captcha::Secret, reader::Reader};
 
 /// Shortest key that is accepted, characters: the replaced service's rule.
@@ -20,6 +24,10 @@ pub struct Tickets {
     pub api_key: Option<Secret>,
     /// Largest request body, bytes.
     pub body_bytes: usize,
+    /// How answers are written and published.
+    pub answer: Answer,
+    /// What answers come from.
+    pub knowledge: Knowledge,
 }
 
 /// The head's name where none is given.
@@ -48,6 +56,8 @@ impl Tickets {
                 .key("body_bytes", "Largest request body")
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
+            answer: r.table("answer", Answer::read),
+            knowledge: r.table("knowledge", Knowledge::read),
         })
     }
 }

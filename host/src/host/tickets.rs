@@ -4,16 +4,30 @@ use std::sync::Arc;
 
 use axum::Router;
 
-use super::{Parts, component};
+use super::{Parts, component, knowledge};
 use crate::{
+    capabilities::Backing,
     compile::ComponentDigest,
     config::{Config, slots::SlotName},
     http::tickets::{self, TicketState},
-    services::triage::{Rules, TriageService},
+    knowledge::Knowledge,
+    services::{
+        answer::AnswerService,
+        triage::{Rules, TriageService},
+    },
 };
 
 /// What `--demo` sorts tickets by.
 const DEMO: &str = include_str!("demo/tickets.toml");
+
+/// The demonstration's office, whose contacts are nobody's personal data.
+const DEMO_CONTACTS: [&str; 3] = ["@beispielstadt.example", "01999 115", "01999 700"];
+
+/// Lets answers name the demonstration's office.
+pub(super) fn with_demo_contacts(mut config: Config) -> Config {
+    config.tickets.answer.office_contacts.extend(DEMO_CONTACTS.map(str::to_owned));
+    config
+}
 
 /// What tickets are decided by: the configured file, or the demonstration's.
 pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
@@ -25,13 +39,15 @@ pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
     })
 }
 
-/// The service's routes, with the component in its slot.
+/// The service's routes, with the components in their slots.
 pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
     let settings = &parts.config.tickets;
     let rules = parts.rules.as_ref();
-    let service = service(parts, rules);
-    component::fill(parts, service.slot()).await;
-    if let Err(reason) = service.classifies() {
+    let triage = triage(parts, rules);
+    let answer = answer(parts, rules, Some(knowledge::open(parts).await?))?;
+    component::fill(parts, triage.slot()).await;
+    component::fill(parts, answer.slot()).await;
+    if let Err(reason) = triage.classifies() {
         tracing::warn!(reason, "tickets are not classified");
     }
     for category in rules.into_iter().flat_map(|rules| rules.configuration().without_examples()) {
@@ -39,7 +55,8 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
         tracing::warn!(category, "a category without examples or description is never chosen");
     }
     let state = TicketState::new(
-        service,
+        triage,
+        answer,
         settings,
         &parts.config.server,
         &parts.config.services.tickets.path_prefix,
@@ -51,7 +68,7 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
     Ok(tickets::router(Arc::new(state)))
 }
 
-fn service(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {
+fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {
     let config = parts.config;
     TriageService::new(
         config.slots.get(SlotName::Triage),
@@ -63,7 +80,23 @@ fn service(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {
     )
 }
 
+fn answer(
+    parts: &Parts<'_>,
+    rules: Option<&Rules>,
+    knowledge: Option<Arc<Knowledge>>,
+) -> anyhow::Result<AnswerService> {
+    let config = parts.config;
+    let backing = Backing { knowledge, ..parts.backing(SlotName::Answer) };
+    let slot = config.slots.get(SlotName::Answer);
+    Ok(AnswerService::new(slot, parts.yard.clone(), backing, rules, &config.tickets)?)
+}
+
 /// Checks a component without serving or writing anything.
-pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(component::try_out(service(parts, None).slot(), wasm, "check").await?.digest)
+pub(super) async fn check_triage(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(component::try_out(triage(parts, None).slot(), wasm, "check").await?.digest)
+}
+
+/// Checks a component without serving or writing anything.
+pub(super) async fn check_answer(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(component::try_out(answer(parts, None, None)?.slot(), wasm, "check").await?.digest)
 }

@@ -1,10 +1,12 @@
 //! The ticket service's HTTP surface under `/api/v1`: triage and answers.
 
+mod answer;
 mod auth;
 mod error;
 mod observe;
 mod openapi;
 mod request;
+mod session;
 mod triage;
 
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use crate::{
     config::{server::Server, tickets::Tickets},
     http::body::BodyLimits,
     keys::ApiKeys,
-    services::triage::TriageService,
+    services::{answer::AnswerService, triage::TriageService},
     telemetry::Metrics,
 };
 
@@ -42,6 +44,8 @@ const REST: &str = "/api/v1/{*rest}";
 pub struct TicketState {
     /// What decides.
     pub triage: TriageService,
+    /// What answers.
+    pub answer: AnswerService,
     /// Who may call; empty: everybody.
     pub keys: ApiKeys,
     /// What a request body may cost.
@@ -56,6 +60,7 @@ impl TicketState {
     /// A state as configured.
     pub fn new(
         triage: TriageService,
+        answer: AnswerService,
         settings: &Tickets,
         server: &Server,
         path_prefix: &str,
@@ -63,6 +68,7 @@ impl TicketState {
     ) -> Self {
         Self {
             triage,
+            answer,
             keys: ApiKeys::new(settings.api_key.iter().map(|key| key.expose())),
             body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
             path_prefix: path_prefix.to_owned(),
@@ -75,7 +81,7 @@ impl TicketState {
 pub fn router(state: Arc<TicketState>) -> Router {
     let guarded = Router::new()
         .route(TRIAGE, post(triage::triage))
-        .route(ANSWER, post(answer))
+        .route(ANSWER, post(answer::answer))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
     let public = Router::new()
         .route(HEALTH, get(health))
@@ -93,9 +99,4 @@ pub fn router(state: Arc<TicketState>) -> Router {
 /// `GET /api/v1/health`: for as long as the service runs.
 async fn health(State(_): State<Arc<TicketState>>) -> Json<Value> {
     Json(json!({ "status": "healthy" }))
-}
-
-/// `POST /api/v1/answer`: the slot has no component of its own.
-async fn answer() -> ApiError {
-    ApiError::unavailable("AnswerServiceError", "slot answer is empty: this host carries no component for it")
 }

@@ -1,5 +1,6 @@
 //! The ticket service over HTTP, with a toy model and a head made by hand.
 
+mod answer;
 mod errors;
 mod triage;
 

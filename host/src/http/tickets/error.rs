@@ -14,7 +14,7 @@ use super::SERVICE;
 use crate::{
     http::{access_log::Served, body::BodyError},
     invoke::{CallError, Outcome},
-    services::triage::TriageError,
+    services::{answer::AnswerError, triage::TriageError},
 };
 
 /// Seconds after which an empty slot or an overload is worth another try.
@@ -90,6 +90,28 @@ impl ApiError {
         }
     }
 
+    /// A call of `slot` that its component has not answered; `error` is what the service calls that.
+    fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
+        let failure = match fault {
+            CallError::Empty(empty) => {
+                let answer = Self::unavailable(error, empty.to_string());
+                return Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer };
+            }
+            CallError::Failed(failure) => failure,
+        };
+        let answer = match failure.outcome {
+            Outcome::Overloaded => Self::unavailable(error, "too many tickets are waiting; ask again"),
+            Outcome::CpuBudget => Self::unavailable(error, "the ticket took too long; ask again"),
+            Outcome::Deadline => {
+                let message = format!("the ticket took longer than slots.{slot}.deadline_ms allows");
+                Self::typed(StatusCode::GATEWAY_TIMEOUT, error, message, true)
+            }
+            _ => Self::internal(),
+        };
+        let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
+        Self { retry_after: seconds.or(answer.retry_after), ..answer }
+    }
+
     fn internal() -> Self {
         let message = "Unexpected server error; the log has the reason under the request id";
         Self::typed(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, false)
@@ -151,27 +173,25 @@ impl From<TriageError> for ApiError {
                 tracing::error!(reason, "the triage component failed");
                 Self::internal()
             }
-            TriageError::Call(CallError::Empty(empty)) => {
-                let answer = Self::unavailable("TriageError", empty.to_string());
-                Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer }
+            TriageError::Call(error) => Self::call("TriageError", "triage", error),
+        }
+    }
+}
+
+impl From<AnswerError> for ApiError {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::Unconfigured => Self::unavailable("AnswerServiceError", error.to_string()),
+            AnswerError::UnknownAction(_) => {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                Self::typed(status, "ActionExecutionError", error.to_string(), false)
             }
-            TriageError::Call(CallError::Failed(failure)) => {
-                let answer = match failure.outcome {
-                    Outcome::Overloaded => {
-                        Self::unavailable("TriageError", "too many tickets are waiting; ask again")
-                    }
-                    Outcome::CpuBudget => {
-                        Self::unavailable("TriageError", "the ticket took too long; ask again")
-                    }
-                    Outcome::Deadline => {
-                        let message = "the ticket took longer than slots.triage.deadline_ms allows";
-                        Self::typed(StatusCode::GATEWAY_TIMEOUT, "TriageError", message, true)
-                    }
-                    _ => Self::internal(),
-                };
-                let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
-                Self { retry_after: seconds.or(answer.retry_after), ..answer }
+            AnswerError::Unavailable(reason) => Self::unavailable("AnswerServiceError", reason),
+            AnswerError::Guest(reason) => {
+                tracing::error!(reason, "the answer component failed");
+                Self::internal()
             }
+            AnswerError::Call(error) => Self::call("AnswerServiceError", "answer", error),
         }
     }
 }

@@ -164,6 +164,10 @@ fn schemas() -> Value {
                 "description": "What was retrieved and used, in the order of the references",
             },
             "auto_publish": { "type": "boolean", "description": "Whether it may go out without a clerk" },
+            "reason": { "type": ["string", "null"], "description": "Why there is no answer, or why it must not go out" },
+            "score": { "type": ["number", "null"], "description": "Relevance of the best document" },
+            "language": { "type": ["string", "null"], "description": "ISO 639 code of the ticket's language" },
+            "session_id": session(),
         }), &["response", "documents", "auto_publish"]),
         "PromptVersions": { "type": "object", "additionalProperties": { "oneOf": [
             nullable("integer"),

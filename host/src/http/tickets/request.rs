@@ -10,6 +10,9 @@ use super::{
 };
 use crate::http::body;
 
+/// Numbers below this are whole where they have no fraction: 2 to the power of 53.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
 /// The members of a body, and what has been found wrong with them so far.
 pub struct Members {
     members: Map<String, Value>,
@@ -61,6 +64,33 @@ impl Members {
             }
         }
         String::new()
+    }
+
+    /// A whole number, if there is one.
+    pub fn whole_number(&mut self, name: &str) -> Option<i64> {
+        let value = self.members.remove(name)?;
+        let (kind, message) = match &value {
+            Value::Null => return None,
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) => return Some(number),
+                (None, Some(number)) if number.fract() != 0.0 => {
+                    ("int_from_float", "Input should be a valid integer, got a number with a fractional part")
+                }
+                (None, Some(number)) if number.abs() < WHOLE => return Some(number as i64),
+                (None, _) => {
+                    ("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
+                }
+            },
+            Value::String(text) => match text.trim().parse() {
+                Ok(number) => return Some(number),
+                Err(_) => {
+                    ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+                }
+            },
+            _ => ("int_type", "Input should be a valid integer"),
+        };
+        self.violated(name, kind, message, value);
+        None
     }
 
     /// The session: a UUID, or a new one for null, nothing and the empty text.

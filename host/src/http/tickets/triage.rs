@@ -5,16 +5,19 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::{RawQuery, State},
-    http::{HeaderMap, HeaderName, HeaderValue},
+    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use serde_json::{Map, Value, json};
 
-use super::{TicketState, auth, error::ApiError, request::Members};
-use crate::services::triage::{Action, ActionKind, Decision, Value as Found};
-
-/// Echoes the session, so that a log can join a ticket's two calls.
-const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
+use super::{TicketState, auth, error::ApiError, request::Members, session};
+use crate::{
+    invoke::CallError,
+    services::{
+        answer::AnswerError,
+        triage::{Action, ActionKind, Decision, PromptVersion, TriageError, Value as Found},
+    },
+};
 
 /// `POST /api/v1/triage`.
 pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
@@ -22,9 +25,7 @@ pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) ->
     body.check()?;
     let session = session.to_string();
     let triage = state.triage.triage(&session, text).await?;
-    let header = HeaderValue::try_from(&session).ok().map(|value| [(X_SESSION_ID, value)]);
-    let body = Json(json!({ "triage": result(triage), "session_id": session }));
-    Ok((header.map(HeaderMap::from_iter).unwrap_or_default(), body).into_response())
+    Ok(session::answered(&session, json!({ "triage": result(triage), "session_id": session })))
 }
 
 /// The members of the replaced service, then our own.
@@ -48,7 +49,7 @@ fn result(triage: Decision) -> Value {
 }
 
 /// Four digits say all that a calibrated probability knows.
-fn number(confidence: f32) -> Value {
+pub(super) fn number(confidence: f32) -> Value {
     json!((f64::from(confidence) * 10_000.0).round() / 10_000.0)
 }
 
@@ -82,24 +83,40 @@ pub async fn prompt_versions(
     if details && !auth::is_admitted(&state, &headers) {
         return Err(ApiError::UNAUTHORIZED);
     }
-    let versions = state.triage.prompt_versions().await?;
-    if !details {
-        let flat: Map<String, Value> =
-            versions.into_iter().map(|prompt| (prompt.name, json!(prompt.version))).collect();
-        return Ok(Json(flat).into_response());
-    }
-    let component = state.triage.slot().active().map(|version| version.digest.to_string()).ok();
-    let detailed: Map<String, Value> = versions
-        .into_iter()
-        .map(|prompt| {
-            let about = json!({
+    let versions = versions(&state).await?;
+    let about = |(prompt, component): (PromptVersion, Option<String>)| {
+        let about = match details {
+            false => json!(prompt.version),
+            true => json!({
                 "version": prompt.version,
                 "sha256": prompt.sha256,
                 "source": "configuration",
                 "component": component,
-            });
-            (prompt.name, about)
-        })
-        .collect();
-    Ok(Json(detailed).into_response())
+            }),
+        };
+        (prompt.name, about)
+    };
+    Ok(Json(versions.into_iter().map(about).collect::<Map<String, Value>>()).into_response())
+}
+
+/// What the components report that run, each with its component's digest.
+async fn versions(state: &TicketState) -> Result<Vec<(PromptVersion, Option<String>)>, ApiError> {
+    let (triage, answer) = tokio::join!(state.triage.prompt_versions(), state.answer.prompt_versions());
+    let digest = |digest: Option<String>| move |prompt| (prompt, digest.clone());
+    let of_triage = state.triage.slot().active().map(|version| version.digest.to_string()).ok();
+    let of_answer = state.answer.slot().active().map(|version| version.digest.to_string()).ok();
+    match (triage, answer) {
+        (Ok(triage), Ok(answer)) => {
+            let triage = triage.into_iter().map(digest(of_triage));
+            Ok(triage.chain(answer.into_iter().map(digest(of_answer))).collect())
+        }
+        (Ok(triage), Err(AnswerError::Call(CallError::Empty(_)))) => {
+            Ok(triage.into_iter().map(digest(of_triage)).collect())
+        }
+        (Err(TriageError::Call(CallError::Empty(_))), Ok(answer)) => {
+            Ok(answer.into_iter().map(digest(of_answer)).collect())
+        }
+        (Err(error), _) => Err(error.into()),
+        (_, Err(error)) => Err(error.into()),
+    }
 }

@@ -6,6 +6,7 @@ use super::{names, root};
 
 /// Each first-party component and all that it imports.
 const COMPONENTS: &[(&str, &[&str])] = &[
+    ("answer", &["bulkhead:host/search@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
     (
         "captcha",
         &[

@@ -80,7 +80,8 @@ async fn what_is_not_there_is_a_typed_503() {
     });
     assert_eq!((answer.status, answer.json()), (503, json!({ "detail": detail })));
     assert!(answer.header("retry-after").is_some());
-    let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&json!({}));
+    let body = json!({ "text": "ahoy", "category": "harbour", "action": "answer" });
+    let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&body);
     let answer = service.send(request).await;
     assert_eq!((answer.status, &answer.json()["detail"]["error"]), (503, &json!("AnswerServiceError")));
     assert_eq!(service.get("/api/v1/triage").await.json(), json!({ "detail": "Method Not Allowed" }));

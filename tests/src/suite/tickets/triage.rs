@@ -82,11 +82,16 @@ async fn health_and_versions_are_told() {
     let health = service.get("/api/v1/health").await;
     assert_eq!((health.status, health.text.as_str()), (200, "{\"status\":\"healthy\"}"));
     let versions = service.get("/api/v1/prompt_versions").await.json();
-    assert_eq!(versions, json!({ "categories": null, "examples": null, "role": null }));
+    let of_answers = json!({ "agent": null, "format": null, "judge": null });
+    let mut expected = json!({ "categories": null, "examples": null, "role": null });
+    expected.as_object_mut().unwrap().extend(of_answers.as_object().unwrap().clone());
+    assert_eq!(versions, expected);
     let detailed = service.get("/api/v1/prompt_versions?details=1").await.json();
     let about = &detailed["categories"];
     assert_eq!(about["sha256"].as_str().unwrap().len(), 64);
     assert!(about["component"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(detailed["agent"]["sha256"].as_str().unwrap().len(), 64);
+    assert_ne!(about["component"], detailed["agent"]["component"]);
     service.stop().await;
 }
 

@@ -1,0 +1,60 @@
+//! `bulkhead:host/search`: the knowledge base, searched with the model that it was embedded with.
+
+use std::sync::Arc;
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    ANSWER,
+    Access::Read,
+    Backing, Capabilities, Interface,
+    bindings::bulkhead::host::search::{self as wit, Error, Options, Passage},
+};
+use crate::knowledge::SearchError;
+
+/// Searching.
+pub const SEARCH: Interface = Interface {
+    name: "bulkhead:host/search",
+    version: "0.1.0",
+    granted_to: ANSWER,
+    functions: &[("search", Read)],
+    add_to_linker: |linker| {
+        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+impl From<SearchError> for Error {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Unavailable(reason) => Self::Unavailable(reason),
+            SearchError::Failed(reason) => Self::Internal(reason),
+        }
+    }
+}
+
+impl From<bulkhead_knowledge::Passage> for Passage {
+    fn from(passage: bulkhead_knowledge::Passage) -> Self {
+        let bulkhead_knowledge::Passage { id, document, title, url, text, language, categories, score } =
+            passage;
+        Self { id, document, title, url, text, language, categories, score }
+    }
+}
+
+async fn search(backing: &Backing, text: String, options: Options) -> Result<Vec<Passage>, Error> {
+    let none = || Error::Unavailable("this slot's service has no knowledge base".to_owned());
+    let knowledge = backing.knowledge.as_ref().ok_or_else(none)?;
+    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    let found = knowledge.search(&backing.models, text, options.categories, limit).await?;
+    Ok(found.into_iter().map(Passage::from).collect())
+}
+
+impl wit::Host for Capabilities {
+    async fn search(
+        &mut self,
+        text: String,
+        options: Options,
+    ) -> wasmtime::Result<Result<Vec<Passage>, Error>> {
+        let backing = Arc::clone(&self.backing);
+        Ok(search(&backing, text, options).await)
+    }
+}

@@ -1,0 +1,103 @@
+//! `bulkhead kb`: the knowledge base that tickets are answered from.
+
+mod bar;
+mod evaluate;
+mod import;
+mod info;
+mod question;
+mod search;
+
+use std::{path::PathBuf, sync::Arc};
+
+use bulkhead_knowledge::{KnowledgeBase, Mode};
+use clap::Subcommand;
+
+use super::Configuration;
+use crate::{
+    config::{Config, Flag, embedding::MODELS},
+    inference::{Inference, ServedModel, models_dir},
+    telemetry::Metrics,
+};
+
+/// `bulkhead kb`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make the knowledge base hold what a source holds now: what is new is embedded, what is gone is removed. A host
+    /// that serves from the base notices.
+    Import(import::Import),
+    /// Show what the knowledge base has on a question, and how relevant it is.
+    Search(search::Search),
+    /// Say what searching is worth on questions whose answers are known.
+    Evaluate(evaluate::Evaluate),
+    /// Say what the knowledge base holds and which model it was embedded with.
+    Info(info::Info),
+}
+
+/// Where the base and the models are.
+#[derive(Debug, clap::Args)]
+struct Place {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Folder with the folder `models`, and with the base where no URL says otherwise.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+    /// The base: sqlite:PATH, or postgres://user@host/name [default: tickets.knowledge.url].
+    #[arg(long, value_name = "URL")]
+    base: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Place {
+    fn config(&self) -> anyhow::Result<Config> {
+        let folder = self.data_dir.as_ref().map(|folder| folder.display().to_string());
+        let values =
+            [("--data-dir", "data_dir", folder), ("--base", "tickets.knowledge.url", self.base.clone())];
+        let flags = values.into_iter().filter_map(|(name, path, value)| {
+            Some(Flag { name: name.into(), path: path.into(), value: value? })
+        });
+        Ok(self.configuration.load(flags.collect())?.config)
+    }
+}
+
+impl Command {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(async {
+            match self {
+                Self::Import(import) => import.run().await,
+                Self::Search(search) => search.run().await,
+                Self::Evaluate(evaluate) => evaluate.run().await,
+                Self::Info(info) => info.run().await,
+            }
+        })
+    }
+}
+
+async fn open(config: &Config, mode: Mode) -> anyhow::Result<KnowledgeBase> {
+    Ok(KnowledgeBase::open(config.knowledge_url().expose(), mode).await?)
+}
+
+/// One model, and threads to embed with; without a name the first that is configured.
+fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Inference>, Arc<ServedModel>)> {
+    let [default, ..] = MODELS;
+    let first =
+        config.embedding.default_model.as_deref().or(config.embedding.models.first().map(String::as_str));
+    let mut settings = config.embedding.clone();
+    settings.models = vec![name.or(first).unwrap_or(default).to_owned()];
+    settings.default_model = None;
+    settings.heads.clear();
+    settings.graphs.clear();
+    settings.aliases.clear();
+    let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+    let inference = Arc::new(Inference::start(&settings, &models_dir(config), metrics)?);
+    match inference.shared(inference.default_id()) {
+        Some(model) => Ok((inference, model)),
+        None => {
+            let missing = inference.missing().first();
+            let remedy = missing.map_or("name it in embedding.models", |missing| missing.remedy.as_str());
+            anyhow::bail!("the model `{}` is not there: {remedy}", inference.default_id())
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `bulkhead kb import`
+
+use std::{fs, path::PathBuf};
+
+use anyhow::Context as _;
+use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
+use serde_json::json;
+
+use super::{Place, bar::Bar, load_model, open};
+use crate::{cli::output, knowledge::Passages};
+
+/// Imports a source.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Import {
+    #[command(flatten)]
+    place: Place,
+    /// A folder of Markdown, HTML and text files, or a file with a JSON object a line: `{id, title, text or html,
+    /// url, categories, language}`.
+    #[arg(required_unless_present = "zammad", conflicts_with = "zammad")]
+    source: Option<PathBuf>,
+    #[command(flatten)]
+    zammad: ZammadFlags,
+    /// Keep the documents under this name instead of the source's path; an import replaces those of the same name.
+    #[arg(long)]
+    name: Option<String>,
+    /// The embedding model: its name or id, or its folder [default: the first that is configured].
+    #[arg(long)]
+    model: Option<String>,
+    /// Embed everything anew: the way to another model.
+    #[arg(long)]
+    reembed: bool,
+    /// Leave documents out that cannot be imported, instead of importing nothing.
+    #[arg(long)]
+    skip_refused: bool,
+    /// Most characters of a passage.
+    #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().most)]
+    passage: usize,
+    /// Most characters that a passage repeats of the one before.
+    #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().overlap)]
+    overlap: usize,
+}
+
+/// A knowledge base in Zammad as the source.
+#[derive(Debug, clap::Args)]
+struct ZammadFlags {
+    /// Take the published answers of a Zammad's knowledge base, at this address, instead of files.
+    #[arg(long, value_name = "URL", requires = "token_file")]
+    zammad: Option<String>,
+    /// Number of the knowledge base in Zammad.
+    #[arg(long, value_name = "ID", requires = "zammad", default_value_t = 1)]
+    knowledge_base: u64,
+    /// File with an access token of a user who may read the knowledge base.
+    #[arg(long, value_name = "FILE", requires = "zammad")]
+    token_file: Option<PathBuf>,
+    /// Locale in the addresses of answers.
+    #[arg(long, requires = "zammad", default_value = "de-de")]
+    locale: String,
+    /// Take answers that only agents may read as well.
+    #[arg(long, requires = "zammad")]
+    internal: bool,
+}
+
+impl ZammadFlags {
+    fn source(self) -> anyhow::Result<Option<Source>> {
+        let Self { zammad, knowledge_base, token_file, locale, internal } = self;
+        let Some((url, file)) = zammad.zip(token_file) else { return Ok(None) };
+        let token = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let token = token.trim().to_owned();
+        Ok(Some(Source::Zammad(Zammad { url, base: knowledge_base, token, locale, internal })))
+    }
+}
+
+impl Import {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        let config = self.place.config()?;
+        let source = match (self.zammad.source()?, self.source) {
+            (Some(zammad), _) => zammad,
+            (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),
+            (None, Some(file)) => Source::Lines(file),
+            (None, None) => anyhow::bail!("name a folder or a file, or --zammad"),
+        };
+        let options = ImportOptions {
+            name: self.name,
+            skip_refused: self.skip_refused,
+            reembed: self.reembed,
+            size: ChunkSize { most: self.passage, overlap: self.overlap },
+        };
+        let (inference, model) = load_model(&config, self.model.as_deref())?;
+        let base = open(&config, Mode::Write).await?;
+        let bar = Bar::new();
+        let report = base.import(source, &Passages::new(inference, model), options, &bar).await;
+        bar.finish();
+        if self.place.json {
+            output::json(&as_json(&report?))?
+        } else {
+            tell(&report?)?
+        }
+        Ok(())
+    }
+}
+
+fn as_json(report: &Report) -> serde_json::Value {
+    let refused = report.refused.iter().map(|one| json!({ "name": one.name, "reason": one.reason }));
+    json!({
+        "source": report.source,
+        "documents": report.documents,
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "passages": report.passages,
+        "embedded": report.embedded,
+        "resumed": report.resumed,
+        "refused": refused.collect::<Vec<_>>(),
+    })
+}
+
+fn tell(report: &Report) -> anyhow::Result<()> {
+    let Report { source, documents, added, changed, removed, passages, embedded, resumed, refused } = report;
+    output::line(format_args!("{source}"))?;
+    output::line(format_args!(
+        "{documents:7} documents: {added} added, {changed} changed, {removed} removed, {} left out",
+        refused.len()
+    ))?;
+    output::line(format_args!("{passages:7} passages: {embedded} embedded, {resumed} from an earlier try"))?;
+    for one in refused {
+        output::line(format_args!("left out {}: {}", one.name, one.reason))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! `bulkhead kb info`
+
+use bulkhead_knowledge::Mode;
+use serde_json::json;
+
+use super::{Place, open};
+use crate::cli::output;
+
+/// Tells about a base.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Info {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Info {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        let base = open(&self.place.config()?, Mode::Read).await?;
+        let (counts, provenance) = (base.count().await?, base.provenance());
+        if self.place.json {
+            return Ok(output::json(&json!({
+                "sources": counts.sources,
+                "documents": counts.documents,
+                "passages": counts.passages,
+                "provenance": provenance,
+            }))?);
+        }
+        output::line(format_args!("{:7} sources", counts.sources))?;
+        output::line(format_args!("{:7} documents", counts.documents))?;
+        output::line(format_args!("{:7} passages", counts.passages))?;
+        match provenance {
+            Some(provenance) => output::line(format_args!("embedded with {provenance}"))?,
+            None => output::line("nothing is embedded yet")?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! `bulkhead kb search`
+
+use bulkhead_knowledge::Passage;
+use serde_json::json;
+
+use super::{Place, question::Questions};
+use crate::cli::output;
+
+/// Characters of a passage that are shown to people.
+const SHOWN: usize = 200;
+
+/// Searches.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Search {
+    #[command(flatten)]
+    place: Place,
+    /// What is asked.
+    question: String,
+    /// Most passages.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=50))]
+    limit: u8,
+    /// Only documents that are for one of these categories, or for all.
+    #[arg(long = "category", value_name = "NAME")]
+    categories: Vec<String>,
+}
+
+impl Search {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        let questions = Questions::open(&self.place.config()?).await?;
+        let found = questions.ask(&self.question, self.categories, usize::from(self.limit)).await?;
+        if self.place.json {
+            return Ok(output::json(&found.iter().map(as_json).collect())?);
+        }
+        for passage in &found {
+            let address = passage.url.as_deref().unwrap_or(&passage.document);
+            output::line(format_args!("{:.3}  {}  {address}", passage.score, passage.title))?;
+            let text: String = passage.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let shown: String = text.chars().take(SHOWN).collect();
+            output::line(format_args!("       {shown}{}", if shown.len() < text.len() { "…" } else { "" }))?;
+        }
+        Ok(())
+    }
+}
+
+fn as_json(passage: &Passage) -> serde_json::Value {
+    let Passage { id, document, title, url, text, language, categories, score } = passage;
+    json!({
+        "id": id,
+        "document": document,
+        "title": title,
+        "url": url,
+        "text": text,
+        "language": language,
+        "categories": categories,
+        "score": score,
+    })
+}

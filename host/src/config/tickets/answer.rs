@@ -1,0 +1,67 @@
+//! `[tickets.answer]`: how answers are written, and which of them are published.
+
+use crate::config::reader::Reader;
+
+/// Relevance in per cent that a published answer needs: four of five such answers are to the point, and a wrong one
+/// in public costs more than a clerk's look.
+pub const PUBLISH_PERCENT: u8 = 80;
+/// What a person reads of an answer; more is a page to be linked.
+pub const MAX_SENTENCES: u32 = 5;
+/// A screen of text.
+pub const MAX_ANSWER_LENGTH: u32 = 1200;
+
+/// `[tickets.answer]`.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Relevance that a published answer needs, per cent, whatever its category's threshold is.
+    pub publish_percent: u8,
+    /// Most sentences of an answer.
+    pub max_sentences: u32,
+    /// Most characters of an answer.
+    pub max_answer_length: u32,
+    /// Whether documents for other categories than the ticket's are left out.
+    pub by_category: bool,
+    /// Contacts of the office, which are nobody's personal data.
+    pub office_contacts: Vec<String>,
+    /// Put below answers that are written from the knowledge base.
+    pub disclaimer: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn read(r: &mut Reader) -> Self {
+        let contact = |text: &str| match text.trim() {
+            "" => Err("must not be empty".to_owned()),
+            contact => Ok(contact.to_owned()),
+        };
+        Self {
+            publish_percent: r
+                .key(
+                    "publish_percent",
+                    "Relevance that a published answer needs, whatever its category's threshold",
+                )
+                .unit("per cent")
+                .integer(0..=100, PUBLISH_PERCENT),
+            max_sentences: r
+                .key("max_sentences", "Most sentences of an answer")
+                .integer(1..=50, MAX_SENTENCES),
+            max_answer_length: r
+                .key("max_answer_length", "Longest answer")
+                .unit("characters")
+                .integer(100..=20_000, MAX_ANSWER_LENGTH),
+            by_category: r
+                .key(
+                    "by_category",
+                    "Answer only from documents for the ticket's category, and from those for all",
+                )
+                .flag(false),
+            office_contacts: r
+                .key(
+                    "office_contacts",
+                    "What is no personal data in answers: addresses, @domains, and first digits of numbers",
+                )
+                .list("contacts", contact)
+                .unwrap_or_default(),
+            disclaimer: r.key("disclaimer", "Put below answers from the knowledge base").text(),
+        }
+    }
+}

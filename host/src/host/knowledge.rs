@@ -1,0 +1,62 @@
+//! Opens the knowledge base that answers come from; brings one with `--demo`.
+
+use std::{fs, path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use bulkhead_knowledge::{Embedder as _, ImportOptions, KnowledgeBase, Mode, Silent, Source};
+
+use super::Parts;
+use crate::{
+    config::{captcha::Secret, tickets::knowledge::KnowledgeDatabase},
+    knowledge::{Knowledge, Passages},
+};
+
+/// What `--demo` answers from: a town hall's pages, one JSON object a line.
+const DEMO: &str = include_str!("demo/knowledge.jsonl");
+
+/// The base, which need not be there: then every answer says so.
+///
+/// # Errors
+/// When the base was embedded with another model than the one that is loaded, or is none.
+pub(super) async fn open(parts: &Parts<'_>) -> anyhow::Result<Arc<Knowledge>> {
+    let config = parts.config;
+    let demo = config.demo && matches!(config.tickets.knowledge.url, KnowledgeDatabase::Embedded);
+    let url = match demo {
+        true => demonstration(parts).await.context("cannot make the demonstration's knowledge base")?,
+        false => config.knowledge_url(),
+    };
+    let knowledge = Knowledge::new(url, parts.inference.clone());
+    if let Some(reason) = knowledge.open().await? {
+        tracing::warn!(reason, "tickets are not answered from a knowledge base");
+    }
+    Ok(Arc::new(knowledge))
+}
+
+/// Brings the demonstration's base up to date: embeds what is new in it, and nothing where nothing is.
+async fn demonstration(parts: &Parts<'_>) -> anyhow::Result<Secret> {
+    let folder = parts.config.data_dir.join("demo");
+    fs::create_dir_all(&folder)?;
+    let (lines, base) = (folder.join("knowledge.jsonl"), folder.join("knowledge.sqlite"));
+    let url = Secret::new(format!("sqlite:{}", base.display()));
+    let Some(inference) = &parts.inference else { return Ok(url) };
+    let Some(model) = inference.shared(inference.default_id()) else { return Ok(url) };
+    write(&lines)?;
+    let embedder = Passages::new(Arc::clone(inference), model);
+    let opened = KnowledgeBase::open(url.expose(), Mode::Write).await?;
+    let reembed = opened.provenance().is_some_and(|recorded| recorded != embedder.provenance());
+    let options = ImportOptions { name: Some("demo".to_owned()), reembed, ..ImportOptions::default() };
+    let report = opened.import(Source::Lines(lines), &embedder, options, &Silent).await?;
+    tracing::info!(
+        documents = report.documents,
+        embedded = report.embedded,
+        "the demonstration's knowledge base is ready"
+    );
+    Ok(url)
+}
+
+fn write(file: &Path) -> std::io::Result<()> {
+    match fs::read_to_string(file) {
+        Ok(text) if text == DEMO => Ok(()),
+        _ => fs::write(file, DEMO),
+    }
+}

@@ -1,0 +1,49 @@
+//! `POST /api/v1/answer`.
+
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
+use serde_json::{Value, json};
+
+use super::{TicketState, error::ApiError, observe::NoAnswer, request::Members, session, triage::number};
+use crate::services::answer::{Document, Outcome, Reply, Request};
+
+/// `POST /api/v1/answer`: a text for the ticket whatever the action is; an answer that there is none is an answer.
+pub async fn answer(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
+    let request =
+        Request { text: body.text("text"), category: body.text("category"), action: body.text("action") };
+    let (session, ticket) = (body.session(), body.whole_number("ticket_id"));
+    body.check()?;
+    let session = session.to_string();
+    let reply = state.answer.answer(&session, request).await?;
+    let outcome = match reply.outcome {
+        Outcome::Answered => "answered",
+        Outcome::Configured => "configured",
+        Outcome::None => "none",
+    };
+    tracing::info!(ticket, session, outcome, auto_publish = reply.auto_publish, "ticket answered");
+    let is_none = reply.outcome == Outcome::None;
+    let mut response = session::answered(&session, result(reply, &session));
+    if is_none {
+        response.extensions_mut().insert(NoAnswer);
+    }
+    Ok(response)
+}
+
+/// The members of the replaced service, then our own.
+fn result(reply: Reply, session: &str) -> Value {
+    json!({
+        "response": reply.response,
+        "documents": reply.documents.into_iter().map(document).collect::<Vec<_>>(),
+        "auto_publish": reply.auto_publish,
+        "reason": reply.reason,
+        "score": reply.score.map(number),
+        "language": reply.language,
+        "session_id": session,
+    })
+}
+
+fn document(document: Document) -> Value {
+    let Document { title, url, score, quote } = document;
+    json!({ "title": title, "url": url, "score": number(score), "quote": quote })
+}

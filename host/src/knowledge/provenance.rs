@@ -1,0 +1,75 @@
+//! Which loaded model belongs to a knowledge base.
+
+use std::sync::Arc;
+
+use bulkhead_inference::model::Description;
+use bulkhead_knowledge::Provenance;
+
+use crate::inference::{Inference, ServedModel};
+
+/// The prompt that questions are embedded with, where the model has it.
+pub const QUERY_PROMPT: &str = "query";
+/// The prompt that passages are embedded with, where the model has it.
+const PASSAGE_PROMPT: &str = "passage";
+
+/// Why a base cannot be searched with what is loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum Misfit {
+    /// Its model is not loaded, and could be.
+    #[error("the model `{id}` of the knowledge base is not loaded: {remedy}")]
+    Absent {
+        /// The model.
+        id: String,
+        /// How to get it.
+        remedy: String,
+    },
+    /// Another model is in its place.
+    #[error(
+        "the knowledge base was embedded with {recorded}, but the host has {loaded}: name that model in \
+         embedding.models, or embed all anew with `bulkhead kb import --reembed`"
+    )]
+    Other {
+        /// What the base holds.
+        recorded: Box<Provenance>,
+        /// What is loaded.
+        loaded: String,
+    },
+}
+
+/// How the model `id` embeds passages.
+pub fn provenance(id: &str, about: &Description) -> Provenance {
+    Provenance {
+        model: id.to_owned(),
+        weights_sha256: about.weights_sha256.clone(),
+        dtype: about.dtype.clone(),
+        prompt: about.prompts.get(PASSAGE_PROMPT).cloned(),
+        dims: about.dims,
+    }
+}
+
+/// Name of the prompt that passages are embedded with by a model.
+pub(super) fn passage_prompt(about: &Description) -> Option<String> {
+    about.prompts.contains_key(PASSAGE_PROMPT).then(|| PASSAGE_PROMPT.to_owned())
+}
+
+/// The loaded model that made the vectors of a base.
+///
+/// # Errors
+/// When it is not loaded, or what is loaded makes other vectors.
+pub fn fitting_model(
+    inference: Option<&Inference>,
+    recorded: &Provenance,
+) -> Result<Arc<ServedModel>, Misfit> {
+    let absent = |remedy: &str| Misfit::Absent { id: recorded.model.clone(), remedy: remedy.to_owned() };
+    let other = |loaded: String| Misfit::Other { recorded: Box::new(recorded.clone()), loaded };
+    let inference = inference.ok_or_else(|| absent("no model is; turn services.embedding on"))?;
+    let Some(model) = inference.shared(&recorded.model) else {
+        let missing = inference.missing().iter().find(|missing| missing.id == recorded.model);
+        return Err(match missing {
+            Some(missing) => absent(&missing.remedy),
+            None => other(format!("`{}`", inference.default_id())),
+        });
+    };
+    let loaded = provenance(&model.id, model.model.description());
+    if loaded == *recorded { Ok(model) } else { Err(other(loaded.to_string())) }
+}

@@ -1,0 +1,122 @@
+//! The answer service: what its component is told to work by, and what it answers.
+
+mod settings;
+mod world;
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
+use self::world::{Error, Settings};
+use crate::{
+    capabilities::Backing,
+    config::{
+        slots::{Slot as SlotSettings, SlotName},
+        tickets::Tickets,
+    },
+    invoke,
+    services::triage::{PromptVersion, Rules},
+    slots::{Slot, Yard},
+    telemetry::escape_guest,
+};
+
+/// Longest text of a guest's error that is passed on, bytes.
+const ERROR_BYTES: usize = 1000;
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// The slot is empty, overloaded, or the sandbox ended the call.
+    #[error(transparent)]
+    Call(#[from] invoke::CallError),
+    /// No configuration says which actions there are.
+    #[error("no triage configuration is loaded; set tickets.triage")]
+    Unconfigured,
+    /// No action has this name.
+    #[error("No action found with name: {0}")]
+    UnknownAction(String),
+    /// The knowledge base cannot be searched this time.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The component does not follow the configuration, or failed.
+    #[error("the answer component failed: {0}")]
+    Guest(String),
+}
+
+/// The answer service.
+#[derive(Debug)]
+pub struct AnswerService {
+    slot: Arc<Slot<AnswerWorld>>,
+    settings: Option<Settings>,
+}
+
+impl AnswerService {
+    /// The service with an empty slot. `rules` is what triage decides by; `backing` has the knowledge base.
+    ///
+    /// # Errors
+    /// When the configuration cannot be written down for the component.
+    pub fn new(
+        slot: &SlotSettings,
+        yard: Yard,
+        backing: Backing,
+        rules: Option<&Rules>,
+        tickets: &Tickets,
+    ) -> Result<Self, serde_json::Error> {
+        let metrics = backing.metrics.slot(SlotName::Answer);
+        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
+        let configuration =
+            rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));
+        let configuration =
+            configuration.map(|configuration| serde_json::to_string(&configuration)).transpose()?;
+        Ok(Self { slot, settings: configuration.map(|configuration| Settings { configuration }) })
+    }
+
+    /// The compartment, for loading.
+    pub const fn slot(&self) -> &Arc<Slot<AnswerWorld>> {
+        &self.slot
+    }
+
+    /// Answers a ticket. Calls with one `session` are answered by one version.
+    ///
+    /// # Errors
+    /// See [`AnswerError`].
+    pub async fn answer(&self, session: &str, request: Request) -> Result<Reply, AnswerError> {
+        let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
+        let reply = invoke::call_for(&self.slot, Some(session.as_bytes()), move |answer, store| {
+            Box::pin(
+                async move { answer.bulkhead_answer_answers().call_answer(store, &settings, &request).await },
+            )
+        });
+        reply.await?.map_err(guest_error)
+    }
+
+    /// What the running component's answers hang on.
+    ///
+    /// # Errors
+    /// See [`AnswerError`].
+    pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, AnswerError> {
+        let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
+        let versions = invoke::call(&self.slot, move |answer, store| {
+            Box::pin(
+                async move { answer.bulkhead_answer_answers().call_prompt_versions(store, &settings).await },
+            )
+        });
+        let versions = versions.await?.map_err(guest_error)?;
+        let version = |found: world::PromptVersion| PromptVersion {
+            name: found.name,
+            version: found.version,
+            sha256: hex::encode(Sha256::digest(found.text)),
+        };
+        Ok(versions.into_iter().map(version).collect())
+    }
+}
+
+fn guest_error(error: Error) -> AnswerError {
+    let escape = |text: String| escape_guest(&text, ERROR_BYTES);
+    match error {
+        Error::UnknownAction(name) => AnswerError::UnknownAction(escape(name)),
+        Error::Unavailable(reason) => AnswerError::Unavailable(escape(reason)),
+        Error::Configuration(text) | Error::Internal(text) => AnswerError::Guest(escape(text)),
+    }
+}

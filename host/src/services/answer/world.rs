@@ -1,0 +1,41 @@
+//! The answer world's bindings.
+
+use wasmtime::{Store, component::InstancePre};
+
+use crate::{capabilities::Guest, slots::World};
+
+#[allow(missing_docs)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host", "../wit/answer"],
+        world: "bulkhead:answer/answer",
+        exports: { default: async },
+        with: {
+            "wasi:logging": crate::capabilities::bindings::wasi::logging,
+            "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
+        },
+    });
+}
+
+pub use self::bindings::{
+    Answer as AnswerWorld, AnswerPre,
+    exports::bulkhead::answer::answers::{Document, Error, Outcome, PromptVersion, Reply, Request, Settings},
+};
+
+impl World for AnswerWorld {
+    const NAME: &'static str = "bulkhead:answer/answer@0.1.0";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:answer/answers@0.1.0", "self-test"];
+    type Linked = AnswerPre<Guest>;
+
+    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+        AnswerPre::new(linked)
+    }
+
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+        linked.instantiate_async(store).await
+    }
+
+    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+        self.call_self_test(store).await
+    }
+}

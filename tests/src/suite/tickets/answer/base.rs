@@ -1,0 +1,85 @@
+//! The knowledge base comes, changes and goes while a host serves.
+
+use super::*;
+
+async fn start(folder: TempDir, config: &str) -> Service {
+    Service { host: TestHost::builder().config(config).start().await, _folder: folder }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_base_there_is_no_answer_until_one_is_imported() {
+    let folder = TempDir::new().unwrap();
+    let config = answering(folder.path(), "");
+    let service = start(folder, &config).await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert_no_answer(&reply);
+    assert!(reply["reason"].as_str().unwrap().contains("bulkhead kb import"), "{reply}");
+    import(service._folder.path(), DOCUMENTS, &[]).await;
+    bulkhead_tests::host::eventually("the imported base is answered from", async || {
+        let reply = service.reply(QUESTION, "harbour", "answer").await;
+        reply["documents"][0]["title"] == "Mooring cost"
+    })
+    .await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_is_answered_from_at_once() {
+    let service = Service::answering("").await;
+    assert!(
+        service.reply(QUESTION, "harbour", "answer").await["response"].as_str().unwrap().contains("12 EUR")
+    );
+    let report = import(service._folder.path(), &DOCUMENTS.replace("12 EUR", "15 EUR"), &[]).await;
+    assert_eq!(
+        (&report["documents"], &report["changed"], &report["embedded"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert!(reply["response"].as_str().unwrap().contains("15 EUR"), "{reply}");
+    let rest = DOCUMENTS.lines().nth(1).unwrap();
+    assert_eq!(import(service._folder.path(), rest, &[]).await["removed"], 1);
+    assert_no_answer(&service.reply(QUESTION, "harbour", "answer").await);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_model_a_base_gives_no_answer() {
+    let folder = TempDir::new().unwrap();
+    let config = answering(folder.path(), "");
+    import(folder.path(), DOCUMENTS, &[]).await;
+    std::fs::remove_dir_all(folder.path().join("toy")).unwrap();
+    // Without a model there is no head either.
+    let config = config.replace("heads = {", "# heads = {");
+    let service = start(folder, &config).await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert_no_answer(&reply);
+    assert!(reply["reason"].as_str().unwrap().contains("`toy`"), "{reply}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_is_a_start_up_error_that_says_how_to_mend_it() {
+    let folder = TempDir::new().unwrap();
+    let config = answering(folder.path(), "");
+    import(folder.path(), DOCUMENTS, &[]).await;
+    let other = ToyModel { scale: 2.0, ..ToyModel::default() }.write(folder.path(), "toy");
+    head(&other).write(&folder.path().join("head.safetensors")).unwrap();
+    let error = TestHost::builder().config(&config).try_start().await.err().unwrap();
+    assert!(error.contains("kb import --reembed"), "{error}");
+    let report = import(folder.path(), DOCUMENTS, &["--reembed"]).await;
+    assert_eq!(report["embedded"], 2);
+    let service = start(folder, &config).await;
+    assert!(
+        service.reply(QUESTION, "harbour", "answer").await["response"].as_str().unwrap().contains("12 EUR")
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_base_is_a_start_up_error() {
+    let folder = TempDir::new().unwrap();
+    let config = answering(folder.path(), "");
+    let wrong = config.replace(&base_url(folder.path()), "sqlite:");
+    let error = TestHost::builder().config(&wrong).try_start().await.err().unwrap();
+    assert!(error.contains("tickets.knowledge.url") && error.contains("the path of a file"), "{error}");
+}
