@@ -90,6 +90,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.heads.clear();
     settings.graphs.clear();
     settings.aliases.clear();
+    settings.default_prompts.clear();
     let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
     let inference = Arc::new(Inference::start(&settings, &models_dir(config), metrics)?);
     match inference.shared(inference.default_id()) {

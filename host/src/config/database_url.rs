@@ -87,6 +87,22 @@ pub(super) fn parse(written: &str) -> Result<Written, String> {
     }
 }
 
+/// The same where MariaDB will not do.
+///
+/// # Errors
+/// What is wrong, for operators.
+pub(super) fn sqlite_or_postgres<T>(
+    written: &str,
+    sqlite: impl FnOnce(PathBuf) -> T,
+    postgres: impl FnOnce(Secret) -> T,
+) -> Result<T, String> {
+    match parse(written)? {
+        Written::Sqlite(path) => Ok(sqlite(path)),
+        Written::Postgres(url) => Ok(postgres(url)),
+        Written::MySql(_) => Err("must be sqlite:PATH or postgres://user:password@host/name".to_owned()),
+    }
+}
+
 fn known(url: &Url, names: &[&str]) -> Result<(), String> {
     let wrong = url.query_pairs().find(|(name, _)| {
         let option = name.starts_with("options[") && names.contains(&"options");

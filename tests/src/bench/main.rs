@@ -34,7 +34,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 12] = [
+const MEASURES: [(&str, Measure); 13] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
@@ -43,6 +43,7 @@ const MEASURES: [(&str, Measure); 12] = [
     ("swap", swap::measure),
     ("tickets-accuracy", tickets::accuracy::measure),
     ("tickets-http", tickets::http::measure),
+    ("tickets-answers", tickets::answers::measure),
     ("embedding-engine", embedding::engine::measure),
     ("embedding-http", embedding::http::measure),
     ("embedding-static", embedding::static_models::measure),

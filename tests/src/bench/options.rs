@@ -17,6 +17,7 @@ Measures, all when none is named:
   tickets    the ticket service, which is all of:
     tickets-accuracy  trained and asked on public data beside a linear support vector machine
     tickets-http      decisions through HTTP beside the embedding of the same text
+    tickets-answers   answers from ten thousand passages beside the embedding of the question
   embedding  the embedding service, which is all of:
     embedding-engine  an encoder in a process beside ONNX Runtime
     embedding-http    an encoder through HTTP beside ONNX Runtime behind a minimal server

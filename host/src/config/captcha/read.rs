@@ -9,8 +9,7 @@ use super::{
     SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Site,
 };
 use crate::config::{
-    database_url::{self, Written},
-    forms,
+    database_url, forms,
     problems::{Origin, Problem},
     reader::Reader,
 };
@@ -90,14 +89,12 @@ fn read_database(r: &mut Reader) -> Database {
     let Some(written) = written else {
         return Database::EmbeddedSqlite;
     };
-    let problem = match database_url::parse(written.expose()) {
-        Ok(Written::Sqlite(path)) => return Database::Sqlite(path),
-        Ok(Written::Postgres(url)) => return Database::Postgres(url),
-        Ok(Written::MySql(_)) => "must be sqlite:PATH or postgres://user:password@host/name".to_owned(),
-        Err(problem) => problem,
-    };
-    r.problem("database", problem);
-    Database::EmbeddedSqlite
+    database_url::sqlite_or_postgres(written.expose(), Database::Sqlite, Database::Postgres).unwrap_or_else(
+        |problem| {
+            r.problem("database", problem);
+            Database::EmbeddedSqlite
+        },
+    )
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use url::Url;
-
-use crate::config::{captcha::Secret, reader::Reader};
+use crate::config::{captcha::Secret, database_url, reader::Reader};
 
 /// The base's file in the data folder.
 const FILE: &str = "knowledge.sqlite";
@@ -57,7 +55,14 @@ impl Knowledge {
             .key("url", "The knowledge base: sqlite:PATH, or postgres://user:password@host/name")
             .default_text("knowledge.sqlite in data_dir")
             .secret();
-        let url = written.map(|written| parse_database(&written)).transpose();
+        let url = written.map(|written| {
+            database_url::sqlite_or_postgres(
+                written.expose(),
+                KnowledgeDatabase::Sqlite,
+                KnowledgeDatabase::Postgres,
+            )
+        });
+        let url = url.transpose();
         Self {
             url: url
                 .unwrap_or_else(|text| {
@@ -71,21 +76,5 @@ impl Knowledge {
                 .integer(0..=100, FLOOR_PERCENT),
             limit: r.key("limit", "Most documents that are read for an answer").integer(1..=50, LIMIT),
         }
-    }
-}
-
-/// Error texts never show the URL, which may hold a password.
-fn parse_database(written: &Secret) -> Result<KnowledgeDatabase, String> {
-    if let Some(path) = written.expose().strip_prefix("sqlite:") {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if matches!(path, "" | ":memory:") || path.contains('?') {
-            return Err("must be sqlite: and the path of a file".to_owned());
-        }
-        return Ok(KnowledgeDatabase::Sqlite(PathBuf::from(path)));
-    }
-    let scheme = Url::parse(written.expose()).ok().map(|url| url.scheme().to_owned());
-    match scheme.as_deref() {
-        Some("postgres" | "postgresql") => Ok(KnowledgeDatabase::Postgres(written.clone())),
-        _ => Err("must be sqlite:PATH or postgres://user:password@host/name".to_owned()),
     }
 }

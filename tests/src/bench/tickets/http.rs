@@ -1,5 +1,7 @@
 //! Decisions on tickets through HTTP beside the embedding of the same text.
 
+use std::net::SocketAddr;
+
 use bulkhead_inference::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::json;
@@ -30,26 +32,7 @@ pub fn measure(options: &Options, report: &mut Report) {
         ([request("POST", "/api/v1/triage", &json!({ "text": TICKET }).to_string())], "\"reasoning\""),
     ];
     for connections in CONNECTIONS {
-        let mut turns = [const { Vec::new() }; 2];
-        // The first turn warms up and does not count.
-        for round in 0..=options.rounds {
-            for ((requests, expected), turns) in calls.iter().zip(&mut turns) {
-                let load = Load {
-                    address: host.public,
-                    connections,
-                    time: options.turn,
-                    requests,
-                    once: false,
-                    expected,
-                    keep: false,
-                };
-                let done = load.run();
-                if round > 0 {
-                    turns.push(done);
-                }
-            }
-        }
-        let [embedding, triage] = &turns;
+        let [embedding, triage] = &in_turns(options, host.public, &calls, connections);
         let mut row = |name: &str, figure: &dyn Fn(&Done) -> f64, target| {
             let [theirs, ours] =
                 [embedding, triage].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
@@ -62,4 +45,27 @@ pub fn measure(options: &Options, report: &mut Report) {
     }
     let memory = [host.process.memory()[0]];
     report.figure("resident after, MiB", &memory, Target::None);
+}
+
+/// Requests, and what an answer holds.
+pub type Call = ([Vec<u8>; 1], &'static str);
+
+/// Two calls of one host in turns; the first turn of each warms up and does not count.
+pub fn in_turns(
+    options: &Options,
+    address: SocketAddr,
+    calls: &[Call; 2],
+    connections: usize,
+) -> [Vec<Done>; 2] {
+    let mut turns = [const { Vec::new() }; 2];
+    for round in 0..=options.rounds {
+        for ((requests, expected), turns) in calls.iter().zip(&mut turns) {
+            let (time, once, keep) = (options.turn, false, false);
+            let done = Load { address, connections, time, requests, once, expected, keep }.run();
+            if round > 0 {
+                turns.push(done);
+            }
+        }
+    }
+    turns
 }
