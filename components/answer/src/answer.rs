@@ -186,8 +186,11 @@ impl<H: Host> Call<'_, H> {
         let mut objections = self.objections.clone();
         let longest = self.configuration.max_answer_length as usize;
         objections.extend(guard::answer(&plain(&grounded), longest, &self.configuration.office_contacts));
-        let record =
-            Record { score: Some(score), own_language, grounded: grounded.len() == written, objections };
+        // A ticket in a third language is answered in one of the two.
+        let detected = language::detect(&self.own);
+        let in_its_language = own_language && detected.is_none_or(|code| code == self.language.code());
+        let grounded = grounded.len() == written;
+        let record = Record { score: Some(score), own_language: in_its_language, grounded, objections };
         self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record)
     }
 

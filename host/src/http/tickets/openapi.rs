@@ -82,7 +82,12 @@ fn responses() -> Value {
             "The body is not declared as JSON in UTF-8, or compressed: UnsupportedMediaTypeError",
             "Error",
         ),
-        ("422", "The body is not what it should be; everything that is wrong with it", "Violations"),
+        (
+            "422",
+            "The body is not what it should be, with everything that is wrong; or its action is not configured: \
+             ActionExecutionError",
+            "Unprocessable",
+        ),
         ("500", "The service failed: InternalServerError", "Error"),
         ("503", "What is needed is missing or overloaded, see Retry-After", "Error"),
         ("504", "The call took longer than its deadline", "Error"),
@@ -178,6 +183,10 @@ fn schemas() -> Value {
         "Health": object(json!({ "status": { "const": "healthy" } }), &["status"]),
         "Refusal": object(json!({ "detail": text() }), &["detail"]),
         "Error": object(json!({ "detail": typed }), &["detail"]),
+        "Unprocessable": { "oneOf": [
+            { "$ref": "#/components/schemas/Violations" },
+            { "$ref": "#/components/schemas/Error" },
+        ] },
         "Violations": object(json!({ "detail": { "type": "array", "items": violation } }), &["detail"]),
     })
 }
