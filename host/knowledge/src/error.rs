@@ -84,8 +84,11 @@ pub enum Error {
         /// What was to be imported with.
         loaded: Box<Provenance>,
     },
+    /// A line of questions, from 1, and what is wrong with it.
+    #[error("line {0} is no question: {1}")]
+    Question(usize, String),
     /// The model failed.
-    #[error("passages cannot be embedded: {0}")]
+    #[error("texts cannot be embedded: {0}")]
     Embedding(String),
     /// A question's vector of another length, or not finite.
     #[error("the question's vector has {found} finite numbers, those of the base have {expected}")]

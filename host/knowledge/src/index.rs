@@ -2,29 +2,38 @@
 
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::Error;
 use crate::store::{Entry, Head, Snapshot};
+use vocabulary::Vocabulary;
+
+/// Fewest passages of a language whose mean says something about the language.
+const FEWEST: usize = 20;
 
 /// One state of a base.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub head: Head,
-    /// Languages of its documents.
+    /// Languages of its documents; those without one have none here.
     pub languages: Vec<String>,
     /// Numbers of the passages, ascending.
     numbers: Vec<i64>,
     /// Number of each passage's document.
     documents: Vec<i64>,
-    /// `[passages, dims]`, each of length 1.
+    /// Index of each passage's language; that of passages without one is the number of languages.
+    groups: Vec<usize>,
+    /// `[passages, dims]`, each of length 1: what sets a passage apart from the others of its language.
+    ///
+    /// The vectors of one language have much in common, so that a question lies nearer to every passage in its own
+    /// language than to the right one in another. Without the mean of their language, they compare.
     vectors: Vec<f32>,
     dims: usize,
     /// Categories of documents that have some, by the documents' numbers.
     categories: HashMap<i64, Vec<String>>,
-    /// In how many passages each term is.
-    vocabulary: HashMap<String, u32>,
+    vocabulary: Vocabulary,
     /// Mean number of terms in a passage.
     mean_length: f32,
 }
@@ -32,19 +41,20 @@ pub(crate) struct Index {
 impl Index {
     /// Reads the state that `snapshot` sees.
     pub(crate) async fn load(snapshot: &mut Snapshot, head: Head) -> Result<Self, Error> {
-        let languages = snapshot.languages().await?;
+        let languages: HashMap<i64, String> = snapshot.languages().await?.into_iter().collect();
         let categories = snapshot.categories().await?;
-        let entries = snapshot.entries().await?;
-        let mut index = Self { languages, ..Self::new(head, &entries)? };
+        let mut index = Self::new(head, &snapshot.entries().await?, &languages)?;
         for (document, category) in categories {
             index.categories.entry(document).or_default().push(category);
         }
         Ok(index)
     }
 
-    fn new(head: Head, entries: &[Entry]) -> Result<Self, Error> {
+    fn new(head: Head, entries: &[Entry], languages: &HashMap<i64, String>) -> Result<Self, Error> {
         let dims = head.provenance.as_ref().map_or(0, |provenance| provenance.dims);
-        let mut index = Self { dims, head, ..Self::default() };
+        let names: BTreeSet<&String> = languages.values().collect();
+        let names: Vec<String> = names.into_iter().cloned().collect();
+        let mut index = Self { dims, head, languages: names, ..Self::default() };
         index.vectors.reserve_exact(entries.len() * dims);
         let mut length = 0;
         for entry in entries {
@@ -52,23 +62,62 @@ impl Index {
                 let (number, bytes) = (entry.number, entry.vector.len());
                 return Err(Error::Damaged(format!("passage {number} has a vector of {bytes} bytes")));
             }
+            let language = languages.get(&entry.document);
+            let group = language.and_then(|language| index.languages.binary_search(language).ok());
+            index.groups.push(group.unwrap_or(index.languages.len()));
             index.numbers.push(entry.number);
             index.documents.push(entry.document);
             index.vectors.extend(decode(&entry.vector));
             let mut seen = HashSet::new();
             for term in entry.terms.split_whitespace() {
                 length += 1;
-                if !seen.insert(term) {
-                    continue;
-                }
-                match index.vocabulary.get_mut(term) {
-                    Some(count) => *count += 1,
-                    None => drop(index.vocabulary.insert(term.to_owned(), 1)),
+                if seen.insert(term) {
+                    index.vocabulary.count(term);
                 }
             }
         }
         index.mean_length = length as f32 / entries.len().max(1) as f32;
+        index.set_apart();
         Ok(index)
+    }
+
+    /// Takes from each vector the mean of its language, or of the whole base where the language has few passages.
+    fn set_apart(&mut self) {
+        if self.dims == 0 || self.len() < FEWEST {
+            return;
+        }
+        let whole = self.mean(None);
+        let means: Vec<Vec<f32>> = (0..=self.languages.len())
+            .map(|group| {
+                let few = self.groups.iter().filter(|own| **own == group).count() < FEWEST;
+                if few { whole.clone() } else { self.mean(Some(group)) }
+            })
+            .collect();
+        for (vector, group) in self.vectors.chunks_exact_mut(self.dims).zip(&self.groups) {
+            let apart: Vec<f32> = vector
+                .iter()
+                .zip(means.get(*group).unwrap_or(&whole))
+                .map(|(own, mean)| own - mean)
+                .collect();
+            // A passage that is the mean stays what it is.
+            if let Some(direction) = direction(&apart) {
+                vector.copy_from_slice(&direction);
+            }
+        }
+    }
+
+    /// Mean vector of a language's passages, or of all.
+    fn mean(&self, group: Option<usize>) -> Vec<f32> {
+        let mut mean = vec![0.0; self.dims];
+        let mut count = 0.0;
+        for (vector, own) in self.vectors.chunks_exact(self.dims).zip(&self.groups) {
+            if group.is_none_or(|group| group == *own) {
+                count += 1.0;
+                mean.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
+            }
+        }
+        mean.iter_mut().for_each(|sum| *sum /= f32::max(count, 1.0));
+        mean
     }
 
     /// Passages.
@@ -82,7 +131,12 @@ impl Index {
 
     /// In how many passages `term` is.
     pub(crate) fn frequency(&self, term: &str) -> u32 {
-        self.vocabulary.get(term).copied().unwrap_or(0)
+        self.vocabulary.frequency(term)
+    }
+
+    /// Terms of the base that are compounds with `term`, or parts of it.
+    pub(crate) fn related(&self, term: &str) -> Vec<String> {
+        self.vocabulary.related(term)
     }
 
     /// Number of the document that the passage with this number is of.
@@ -110,32 +164,22 @@ impl Index {
         direction(vector).ok_or_else(fault)
     }
 
-    /// Cosine of a direction and the vector of the passage with this number.
-    pub(crate) fn cosine(&self, number: i64, direction: &[f32]) -> Option<f32> {
-        let start = self.position(number)? * self.dims;
-        Some(dot(self.vectors.get(start..start + self.dims)?, direction))
-    }
-
-    /// Numbers of the `limit` passages nearest to a direction, nearest first. With `categories` only those of
-    /// documents in one of them, or in none at all.
-    pub(crate) fn nearest(&self, direction: &[f32], categories: &[String], limit: usize) -> Vec<i64> {
+    /// Numbers of the `limit` passages nearest to a direction, nearest first: of all languages, then of each one
+    /// that the base has several of. With `categories` only those of documents in one of them, or in none at all.
+    pub(crate) fn nearest(&self, direction: &[f32], categories: &[String], limit: usize) -> Vec<Vec<i64>> {
         if self.dims == 0 {
             return Vec::new();
         }
-        let passages = self.numbers.iter().zip(&self.documents).zip(self.vectors.chunks_exact(self.dims));
-        let mut nearest: Vec<(f32, i64)> = passages
-            .filter(|((_, document), _)| categories.is_empty() || self.fits(**document, categories))
-            .map(|((number, _), vector)| (dot(vector, direction), *number))
+        let passages = self.numbers.iter().zip(&self.documents).zip(&self.groups);
+        let near: Vec<Near> = passages
+            .zip(self.vectors.chunks_exact(self.dims))
+            .filter(|(((_, document), _), _)| categories.is_empty() || self.fits(**document, categories))
+            .map(|(((number, _), group), vector)| (dot(vector, direction), *number, *group))
             .collect();
-        // Equals in the order of their numbers: the same question has the same answer.
-        let order =
-            |left: &(f32, i64), right: &(f32, i64)| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
-        if nearest.len() > limit && limit > 0 {
-            nearest.select_nth_unstable_by(limit - 1, order);
-        }
-        nearest.truncate(limit);
-        nearest.sort_unstable_by(order);
-        nearest.into_iter().map(|(_, number)| number).collect()
+        let languages = if self.languages.len() > 1 { self.languages.len() } else { 0 };
+        let own = (0..languages).map(|group| near.iter().filter(|near| near.2 == group).copied().collect());
+        let own: Vec<Vec<Near>> = own.collect();
+        [near].into_iter().chain(own).map(|near| first(near, limit)).collect()
     }
 
     fn fits(&self, document: i64, categories: &[String]) -> bool {
@@ -146,6 +190,26 @@ impl Index {
     fn position(&self, number: i64) -> Option<usize> {
         self.numbers.binary_search(&number).ok()
     }
+}
+
+/// Product, number and language of a passage.
+type Near = (f32, i64, usize);
+
+/// Numbers of the `limit` greatest, in order.
+fn first(mut near: Vec<Near>, limit: usize) -> Vec<i64> {
+    // Equals in the order of their numbers: the same question has the same answer.
+    let order = |left: &Near, right: &Near| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
+    if near.len() > limit && limit > 0 {
+        near.select_nth_unstable_by(limit - 1, order);
+    }
+    near.truncate(limit);
+    near.sort_unstable_by(order);
+    near.into_iter().map(|(_, number, _)| number).collect()
+}
+
+/// Product of a stored vector and a direction: their cosine.
+pub(crate) fn cosine(stored: &[u8], direction: &[f32]) -> f32 {
+    dot(&decode(stored).collect::<Vec<_>>(), direction)
 }
 
 /// `vector` at length 1; `None` if it has no direction.

@@ -2,6 +2,7 @@
 //!
 //! Layers, each using only what stands below it:
 //!
+//! - `evaluation`: what a base is worth, and the parameters of its relevance
 //! - `base`: an opened knowledge base
 //! - `import`: from a source to a new state of the base
 //! - `search`: words and vectors fused into one order, with a calibrated relevance
@@ -16,6 +17,7 @@ mod chunk;
 mod document;
 mod embedder;
 mod error;
+pub mod evaluation;
 mod import;
 mod index;
 mod progress;

@@ -61,6 +61,7 @@ pub(crate) struct Found {
     pub language: Option<String>,
     pub text: String,
     pub terms: String,
+    pub vector: Vec<u8>,
 }
 
 /// A document in the base, without its text.
@@ -242,21 +243,23 @@ impl Snapshot {
         }
     }
 
-    pub(crate) async fn languages(&mut self) -> Result<Vec<String>, Error> {
+    /// Languages of documents that have one, by the documents' numbers.
+    pub(crate) async fn languages(&mut self) -> Result<Vec<(i64, String)>, Error> {
         match self {
             Self::Sqlite(snapshot) => snapshot.languages().await,
             Self::Postgres(snapshot) => snapshot.languages().await,
         }
     }
 
-    /// Numbers of the passages that hold some of `terms`, best first; a term's weight says how rare it is. With `categories` only those of documents
-    /// in one of them, or in none at all.
+    /// Numbers and terms of the passages that hold some of `terms`, those that the database finds the best; a
+    /// term's weight says how rare it is. With `categories` only those of documents in one of them, or in none at
+    /// all.
     pub(crate) async fn matches(
         &mut self,
         terms: &[(&str, f32)],
         categories: &[String],
         limit: usize,
-    ) -> Result<Vec<i64>, Error> {
+    ) -> Result<Vec<(i64, String)>, Error> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         match self {
             Self::Sqlite(snapshot) => snapshot.matches(terms, categories, limit).await,
@@ -300,7 +303,7 @@ impl Snapshot {
 /// An entry's columns.
 type EntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
-type FoundRow = (i64, String, String, String, Option<String>, Option<String>, String, String);
+type FoundRow = (i64, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
 
 impl From<EntryRow> for Entry {
     fn from((number, document, terms, vector): EntryRow) -> Self {
@@ -309,8 +312,8 @@ impl From<EntryRow> for Entry {
 }
 
 impl From<FoundRow> for Found {
-    fn from((number, id, document, title, url, language, text, terms): FoundRow) -> Self {
-        Self { number, id, document, title, url, language, text, terms }
+    fn from((number, id, document, title, url, language, text, terms, vector): FoundRow) -> Self {
+        Self { number, id, document, title, url, language, text, terms, vector }
     }
 }
 

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 mod imports;
 mod searches;
 mod toy;

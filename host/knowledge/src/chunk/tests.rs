@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 use super::*;
 
 fn size(most: usize, overlap: usize) -> ChunkSize {

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 use super::*;
 use crate::provenance::Provenance;
 
@@ -15,21 +17,21 @@ fn index(vectors: &[[f32; 3]]) -> Index {
         terms: "a\nb b".into(),
         vector: encode(&direction(vector).unwrap()),
     });
-    Index::new(Head { generation: 1, provenance: Some(provenance) }, &entries.collect::<Vec<_>>()).unwrap()
+    let head = Head { generation: 1, provenance: Some(provenance) };
+    Index::new(head, &entries.collect::<Vec<_>>(), &HashMap::new()).unwrap()
 }
 
 #[test]
 fn the_nearest_come_first_and_categories_filter() {
     let mut index =
         index(&[[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0], [-1.0, 0.0, 0.0]]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 3), [10, 11, 12]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 99).len(), 5);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 0), [0; 0]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 3)[0], [10, 11, 12]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 99)[0].len(), 5);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 0)[0], [0; 0]);
     index.categories.insert(0, vec!["x".into()]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into()], 2), [12, 13]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into(), "x".into()], 1), [10]);
-    assert!((index.cosine(11, &[1.0, 0.0, 0.0]).unwrap() - 0.5_f32.sqrt()).abs() < 1e-6);
-    assert_eq!(index.cosine(9, &[1.0, 0.0, 0.0]), None);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into()], 2)[0], [12, 13]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into(), "x".into()], 1)[0], [10]);
+    assert!((cosine(&encode(&[0.6, 0.8, 0.0]), &[1.0, 0.0, 0.0]) - 0.6).abs() < 1e-6);
 }
 
 #[test]
@@ -57,4 +59,51 @@ fn products_of_any_length_are_those_of_the_definition() {
         let expected: f32 = left.iter().zip(&right).map(|(a, b)| a * b).sum();
         assert!((dot(&left, &right) - expected).abs() < 1e-3);
     }
+}
+
+/// Each language has a direction of its own, and each passage a small one besides.
+#[test]
+fn a_question_finds_the_right_passage_in_another_language() {
+    let passage = |n: usize, language: f32| {
+        let mut vector = vec![0.0; 32];
+        vector[n] = 0.3;
+        vector[30] = 1.0 - language;
+        vector[31] = language;
+        vector
+    };
+    let provenance = Provenance { dims: 32, ..index(&[[1.0, 0.0, 0.0]]).head.provenance.unwrap() };
+    // Passages 0..30 are German and even ones only; 100..130 English, odd ones only.
+    let entries =
+        (0..30_usize).flat_map(|n| [(n as i64, n - n % 2, 0.0), (100 + n as i64, n - n % 2 + 1, 1.0)]);
+    let mut entries: Vec<_> = entries
+        .map(|(number, n, language)| Entry {
+            number,
+            document: number,
+            terms: "a\nb".into(),
+            vector: encode(&direction(&passage(n, language)).unwrap()),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.number);
+    let language = |entry: &Entry| if entry.number < 100 { "de" } else { "en" };
+    let languages = entries.iter().map(|entry| (entry.document, language(entry).to_owned())).collect();
+    let index =
+        Index::new(Head { generation: 1, provenance: Some(provenance) }, &entries, &languages).unwrap();
+    // A German question to what only English passages are about.
+    let question = direction(&passage(7, 0.0)).unwrap();
+    let nearest = index.nearest(&question, &[], 2);
+    assert_eq!(nearest[0], [106, 107]);
+    assert!(nearest[1].iter().all(|number| *number < 100) && nearest[2] == [106, 107]);
+}
+
+#[test]
+fn compounds_and_their_parts_are_related() {
+    let mut vocabulary = Vocabulary::default();
+    for term in ["bewohnerparkausweis", "parkausweis", "parkhaus", "ausweis", "ausweisen", "weis", "gebühr"]
+    {
+        vocabulary.count(term);
+    }
+    assert_eq!(vocabulary.related("parkausweis"), ["ausweis", "bewohnerparkausweis"]);
+    assert_eq!(vocabulary.related("ausweis"), ["ausweisen", "bewohnerparkausweis", "parkausweis"]);
+    assert_eq!(vocabulary.related("parkgebühr"), ["gebühr"]);
+    assert_eq!(vocabulary.related("weis"), [""; 0]);
 }

@@ -46,7 +46,7 @@ const SCHEMA: &[&str] = &[
 pub(crate) struct Sqlite {
     readers: SqlitePool,
     /// How to connect for writing; `None` if the base was opened for reading.
-    writer: Option<SqliteConnectOptions>,
+    writer: Option<Box<SqliteConnectOptions>>,
 }
 
 impl Sqlite {
@@ -76,7 +76,7 @@ impl Sqlite {
         if tables == 0 {
             return Err(Error::Missing(path.to_path_buf()));
         }
-        Ok(Self { readers, writer: write.then_some(writer) })
+        Ok(Self { readers, writer: write.then(|| Box::new(writer)) })
     }
 
     pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};

@@ -51,12 +51,10 @@ impl PostgresSnapshot {
             .await?)
     }
 
-    pub(crate) async fn languages(&mut self) -> Result<Vec<String>, Error> {
-        Ok(sqlx::query_scalar(
-            "SELECT DISTINCT language FROM knowledge_document WHERE language IS NOT NULL ORDER BY language",
-        )
-        .fetch_all(&mut *self.transaction)
-        .await?)
+    pub(crate) async fn languages(&mut self) -> Result<Vec<(i64, String)>, Error> {
+        Ok(sqlx::query_as("SELECT number, language FROM knowledge_document WHERE language IS NOT NULL")
+            .fetch_all(&mut *self.transaction)
+            .await?)
     }
 
     /// `ts_rank_cd` alone counts occurrences, however common a word is. So each word is ranked for itself,
@@ -66,18 +64,18 @@ impl PostgresSnapshot {
         terms: &[(&str, f32)],
         categories: &[String],
         limit: i64,
-    ) -> Result<Vec<i64>, Error> {
+    ) -> Result<Vec<(i64, String)>, Error> {
         let (terms, weights): (Vec<String>, Vec<f32>) =
             terms.iter().map(|(term, weight)| (format!("'{term}'"), *weight)).unzip();
-        Ok(sqlx::query_scalar(
-            "SELECT p.number
+        Ok(sqlx::query_as(
+            "SELECT p.number, p.terms
             FROM unnest($1::text[], $2::real[]) AS asked (term, weight)
             JOIN knowledge_passage p ON p.words @@ asked.term::tsquery
             WHERE $4::text[] = '{}'
                 OR NOT EXISTS (SELECT 1 FROM knowledge_category c WHERE c.document = p.document)
                 OR EXISTS (SELECT 1 FROM knowledge_category c
                     WHERE c.document = p.document AND c.name = ANY($4))
-            GROUP BY p.number
+            GROUP BY p.number, p.terms
             ORDER BY sum(asked.weight * ts_rank_cd('{0.33, 0.33, 0.33, 1}', p.words, asked.term::tsquery, 32))
                 DESC, p.number
             LIMIT $3",
@@ -92,7 +90,7 @@ impl PostgresSnapshot {
 
     pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
         let rows: Vec<FoundRow> = sqlx::query_as(
-            "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms
+            "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms, p.vector
             FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
             WHERE p.number = ANY($1)",
         )

@@ -52,12 +52,10 @@ impl SqliteSnapshot {
             .await?)
     }
 
-    pub(crate) async fn languages(&mut self) -> Result<Vec<String>, Error> {
-        Ok(sqlx::query_scalar(
-            "SELECT DISTINCT language FROM knowledge_document WHERE language IS NOT NULL ORDER BY language",
-        )
-        .fetch_all(&mut *self.transaction)
-        .await?)
+    pub(crate) async fn languages(&mut self) -> Result<Vec<(i64, String)>, Error> {
+        Ok(sqlx::query_as("SELECT number, language FROM knowledge_document WHERE language IS NOT NULL")
+            .fetch_all(&mut *self.transaction)
+            .await?)
     }
 
     /// Terms are letters and digits: quoted, none of them is query syntax. FTS5 weighs them itself.
@@ -66,19 +64,23 @@ impl SqliteSnapshot {
         terms: &[(&str, f32)],
         categories: &[String],
         limit: i64,
-    ) -> Result<Vec<i64>, Error> {
+    ) -> Result<Vec<(i64, String)>, Error> {
         let query = terms.iter().map(|(term, _)| format!("\"{term}\"")).collect::<Vec<_>>().join(" OR ");
         let sql = if categories.is_empty() {
-            "SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH $1 ORDER BY rank LIMIT $2"
+            "SELECT p.number, p.terms FROM (
+                SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH $1 ORDER BY rank LIMIT $2) w
+            JOIN knowledge_passage p ON p.number = w.rowid"
         } else {
-            "SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH $1 AND EXISTS (
+            "SELECT p.number, p.terms FROM (
+                SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH $1 AND EXISTS (
                 SELECT 1 FROM knowledge_passage p WHERE p.number = knowledge_words.rowid AND (
                     NOT EXISTS (SELECT 1 FROM knowledge_category c WHERE c.document = p.document)
                     OR EXISTS (SELECT 1 FROM knowledge_category c WHERE c.document = p.document
                         AND c.name IN (SELECT value FROM json_each($3)))))
-            ORDER BY rank LIMIT $2"
+                ORDER BY rank LIMIT $2) w
+            JOIN knowledge_passage p ON p.number = w.rowid"
         };
-        let mut query = sqlx::query_scalar(sql).bind(query).bind(limit);
+        let mut query = sqlx::query_as(sql).bind(query).bind(limit);
         if !categories.is_empty() {
             query = query.bind(json(categories)?);
         }
@@ -87,7 +89,7 @@ impl SqliteSnapshot {
 
     pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
         let rows: Vec<FoundRow> = sqlx::query_as(
-            "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms
+            "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms, p.vector
             FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
             WHERE p.number IN (SELECT value FROM json_each($1))",
         )
