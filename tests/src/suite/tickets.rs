@@ -2,6 +2,7 @@
 
 mod answer;
 mod errors;
+mod knowledge_postgres;
 mod triage;
 
 use std::path::Path;

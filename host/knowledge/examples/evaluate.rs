@@ -1,0 +1,105 @@
+//! Measures retrieval and fits its relevance: `evaluate MODEL_FOLDER MODEL_ID [DATA_FOLDER]`, where the data folder
+//! (default `tests/data/knowledge`) has `passages.jsonl`, `questions-dev.jsonl` and `questions-test.jsonl`. The base
+//! is a scratch file, or the one that `KNOWLEDGE_URL` names.
+//!
+//! Prints parameters fitted on the development questions, as `src/relevance/parameters.rs` has them, and the figures
+//! of both sets with the parameters that are built in, with vectors and by words alone. The floor comes from the
+//! development questions.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bulkhead_inference::engine::{Engine, EngineOptions, Request};
+use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
+use bulkhead_knowledge::evaluation::{Run, questions};
+use bulkhead_knowledge::{Embedder, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Silent, Source};
+use futures_util::future::BoxFuture;
+
+struct Prompted {
+    id: String,
+    model: Arc<Model>,
+    engine: Arc<Engine>,
+    prompt: Option<String>,
+}
+
+impl Embedder for Prompted {
+    fn provenance(&self) -> Provenance {
+        let model = self.model.description();
+        Provenance {
+            model: self.id.clone(),
+            weights_sha256: model.weights_sha256.clone(),
+            dtype: model.dtype.clone(),
+            prompt: self.prompt.clone(),
+            dims: model.dims,
+        }
+    }
+
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+        Box::pin(async move {
+            let prompt = self.prompt.as_deref().map(Arc::from);
+            let options = EmbedOptions { prompt, ..EmbedOptions::default() };
+            let texts = texts.into_iter().map(Into::into).collect();
+            let request = Request { texts, options, deadline: Instant::now() + Duration::from_secs(600) };
+            let pending = self.engine.embed(&self.model, request).map_err(|error| error.to_string())?;
+            let embedded = pending.await.map_err(|error| error.to_string())?;
+            Ok(embedded.vectors.chunks(embedded.dims).map(<[f32]>::to_vec).collect())
+        })
+    }
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, id, data @ ..] = arguments.as_slice() else { panic!("MODEL_FOLDER MODEL_ID [DATA_FOLDER]") };
+    let data = PathBuf::from(data.first().map_or("tests/data/knowledge", String::as_str));
+    let model = Arc::new(Model::load(Path::new(folder), &LoadOptions::default()).unwrap());
+    let engine = Arc::new(Engine::start(EngineOptions::default()).unwrap());
+    let prompted = |name: &str| Prompted {
+        id: id.clone(),
+        prompt: model.description().prompts.get(name).cloned(),
+        model: Arc::clone(&model),
+        engine: Arc::clone(&engine),
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let url =
+        std::env::var("KNOWLEDGE_URL").unwrap_or(scratch.path().join("kb.sqlite").display().to_string());
+    let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
+    let source = Source::Lines(data.join("passages.jsonl"));
+    let report = base.import(source, &prompted("passage"), ImportOptions::default(), &Silent).await.unwrap();
+    println!("{} documents, {} passages", report.documents, report.passages);
+
+    let asker = prompted("query");
+    for (name, embedder) in [("vectors and words", Some(&asker as &dyn Embedder)), ("words alone", None)] {
+        let ask = async |part: &str| {
+            let text = std::fs::read_to_string(data.join(format!("questions-{part}.jsonl"))).unwrap();
+            Run::ask(&base, questions(&text).unwrap(), embedder).await.unwrap()
+        };
+        let (development, test) = (ask("dev").await, ask("test").await);
+        let (bias, weights) = development.fit(embedder.is_some());
+        println!("{name}\n  fitted: bias: {bias:.3}, weights: {weights:.3?}");
+        let floor = development.floor();
+        println!("  development: {:?}", development.evaluate(floor));
+        println!("  test: {:?}", test.evaluate(floor));
+        for question in test.missed() {
+            println!("    missed: {:.100} -> {:?}", question.question.replace('\n', " "), question.answers);
+        }
+    }
+    speed(&base, &asker).await;
+}
+
+/// Times searches without the embedding.
+async fn speed(base: &KnowledgeBase, asker: &Prompted) {
+    let text = "Wie lange dauert es, bis mein neuer Reisepass fertig ist, und was kostet der?".to_owned();
+    let vector = asker.embed(vec![text.clone()]).await.unwrap().remove(0);
+    let query = Query { text, vector: Some(vector), categories: Vec::new(), limit: 5 };
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let began = Instant::now();
+        base.search(&query).await.unwrap();
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    println!("search: p50 {:?}, p99 {:?} of 200", times[100], times[198]);
+}

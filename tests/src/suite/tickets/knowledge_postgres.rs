@@ -1,0 +1,219 @@
+//! Knowledge bases in PostgreSQL: the same answers as in SQLite, all or nothing, seen by every host.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bulkhead_knowledge::{
+    Counts, Embedder, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Report, Silent, Source,
+};
+use bulkhead_tests::servers::postgres::Postgres;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+const DIMS: usize = 32;
+
+/// Counts letters; gives up after `left` texts.
+struct Letters {
+    model: &'static str,
+    embedded: AtomicUsize,
+    left: usize,
+}
+
+fn letters(model: &'static str, left: usize) -> Letters {
+    Letters { model, embedded: AtomicUsize::new(0), left }
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut vector = vec![0.1; DIMS];
+    for byte in text.to_lowercase().bytes() {
+        vector[usize::from(byte) % DIMS] += 1.0;
+    }
+    vector
+}
+
+impl Embedder for Letters {
+    fn provenance(&self) -> Provenance {
+        Provenance {
+            model: self.model.into(),
+            weights_sha256: "5e1f".into(),
+            dtype: "float32".into(),
+            prompt: None,
+            dims: DIMS,
+        }
+    }
+
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+        Box::pin(async move {
+            let before = self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
+            let vectors = texts.iter().map(|text| vector(text)).collect();
+            if before + texts.len() > self.left { Err("the model is gone".into()) } else { Ok(vectors) }
+        })
+    }
+}
+
+async fn import(
+    url: &str,
+    documents: &[Value],
+    model: &Letters,
+    options: ImportOptions,
+) -> Result<Report, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kb.jsonl");
+    fs::write(&path, documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")).unwrap();
+    // The file's folder is another one each time.
+    let options = ImportOptions { name: Some(options.name.unwrap_or("town".into())), ..options };
+    let base = KnowledgeBase::open(url, Mode::Write).await?;
+    base.import(Source::Lines(path), model, options, &Silent).await
+}
+
+fn document(id: &str, title: &str, text: &str, categories: &[&str]) -> Value {
+    json!({ "id": id, "title": title, "text": text, "language": "de", "categories": categories })
+}
+
+fn town() -> Vec<Value> {
+    vec![
+        document("hund", "Hundesteuer", "Die Hundesteuer beträgt 120 Euro im Jahr.", &["steuern"]),
+        document(
+            "park",
+            "Bewohnerparkausweis",
+            "Der Ausweis für Bewohner kostet 30 Euro.",
+            &["verkehr", "steuern"],
+        ),
+        document(
+            "pass",
+            "Reisepass",
+            "Ein Reisepass kostet 70 Euro. Bringen Sie ein Foto mit.",
+            &["ausweise"],
+        ),
+        document(
+            "evil",
+            "'; DROP TABLE knowledge_base; --",
+            "'a' & !b | c:*A \\ \" \u{0} ' <-> NEAR(x)",
+            &[],
+        ),
+    ]
+}
+
+fn query(text: &str, categories: &[&str], with_vector: bool) -> Query {
+    Query {
+        text: text.into(),
+        vector: with_vector.then(|| vector(text)),
+        categories: categories.iter().map(|category| (*category).to_owned()).collect(),
+        limit: 5,
+    }
+}
+
+async fn ids(base: &KnowledgeBase, query: &Query) -> Vec<String> {
+    base.search(query).await.unwrap().into_iter().map(|passage| passage.document).collect()
+}
+
+#[tokio::test]
+async fn imports_are_incremental_and_other_hosts_see_them_at_once() {
+    let postgres = Postgres::start();
+    let url = postgres.url();
+    let missing = KnowledgeBase::open(&url, Mode::Read).await;
+    assert!(matches!(missing, Err(Error::Unmade)));
+
+    let model = letters("letters", usize::MAX);
+    let report = import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((report.added, report.embedded), (4, 4));
+    let reader = KnowledgeBase::open(&url, Mode::Read).await.unwrap();
+    assert_eq!(ids(&reader, &query("Reisepässe", &[], false)).await, ["pass"]);
+    assert_eq!(ids(&reader, &query("Hundesteuern 120", &[], true)).await[0], "hund");
+
+    let mut changed = town();
+    changed.remove(2);
+    changed[0]["text"] = json!("Die Hundesteuer beträgt 150 Euro.");
+    changed.push(document("neu", "Fundbüro", "Fundsachen werden ein halbes Jahr aufbewahrt.", &[]));
+    let report = import(&url, &changed, &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((report.added, report.changed, report.removed, report.embedded), (1, 1, 1, 2));
+    assert_eq!(ids(&reader, &query("Reisepass", &[], false)).await, [""; 0]);
+    assert_eq!(ids(&reader, &query("Fundsachen", &[], false)).await, ["neu"]);
+    assert!(reader.search(&query("Hundesteuer", &[], true)).await.unwrap()[0].text.contains("150"));
+
+    let again = import(&url, &changed, &model, ImportOptions::default()).await.unwrap();
+    assert_eq!((again.added, again.changed, again.removed, again.embedded), (0, 0, 0, 0));
+    assert_eq!(reader.count().await.unwrap(), Counts { sources: 1, documents: 4, passages: 4 });
+}
+
+#[tokio::test]
+async fn categories_filter_and_no_text_is_query_syntax() {
+    let postgres = Postgres::start();
+    let model = letters("letters", usize::MAX);
+    import(&postgres.url(), &town(), &model, ImportOptions::default()).await.unwrap();
+    let base = KnowledgeBase::open(&postgres.url(), Mode::Read).await.unwrap();
+    for with_vector in [false, true] {
+        let mut found = ids(&base, &query("120 Euro Reisepass drop table", &["steuern"], with_vector)).await;
+        found.sort_unstable();
+        assert_eq!(found, ["evil", "hund", "park"]);
+        assert_eq!(ids(&base, &query("Euro drop", &["' OR true --"], with_vector)).await, ["evil"]);
+        for text in
+            ["'", "a & !b", "x <-> y", "hund:*", "\\", "\0", "'; DROP TABLE knowledge_passage; --", ""]
+        {
+            ids(&base, &query(text, &[], with_vector)).await;
+        }
+    }
+    assert_eq!(base.count().await.unwrap().documents, 4);
+}
+
+#[tokio::test]
+async fn an_interrupted_import_changes_nothing_and_is_taken_up_again() {
+    let mut postgres = Postgres::start();
+    let url = postgres.url();
+    import(&url, &town(), &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
+    let many: Vec<_> =
+        (0..200).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), "Text.", &[])).collect();
+    let failed = import(&url, &many, &letters("letters", 150), ImportOptions::default()).await;
+    assert!(matches!(failed, Err(Error::Embedding(_))), "{failed:?}");
+    postgres.crash();
+    postgres.restart();
+
+    let base = KnowledgeBase::open(&url, Mode::Read).await.unwrap();
+    assert_eq!(base.count().await.unwrap().documents, 4);
+    let report =
+        import(&url, &many, &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
+    assert_eq!((report.resumed, report.embedded, report.removed), (128, 72, 4));
+    assert_eq!(base.count().await.unwrap().documents, 200);
+}
+
+#[tokio::test]
+async fn another_model_is_refused_or_embeds_all_sources_anew() {
+    let postgres = Postgres::start();
+    let url = postgres.url();
+    import(&url, &town(), &letters("old", usize::MAX), ImportOptions::default()).await.unwrap();
+    let extra = [document("extra", "Standesamt", "Trauungen finden freitags statt.", &[])];
+    let second = |reembed| ImportOptions { name: Some("second".into()), reembed, ..ImportOptions::default() };
+    let refused = import(&url, &extra, &letters("new", usize::MAX), second(false)).await.unwrap_err();
+    assert!(refused.to_string().contains("kb import --reembed"), "{refused}");
+    let report = import(&url, &extra, &letters("new", usize::MAX), second(true)).await.unwrap();
+    assert_eq!((report.added, report.embedded), (1, 5));
+    let base = KnowledgeBase::open(&url, Mode::Read).await.unwrap();
+    assert_eq!(base.provenance().unwrap().model, "new");
+}
+
+#[tokio::test]
+async fn both_databases_find_the_same_words() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/knowledge");
+    let (postgres, folder) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("kb.sqlite").display().to_string();
+    let mut bases = Vec::new();
+    for url in [postgres.url(), file] {
+        let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
+        let source = Source::Lines(data.join("passages.jsonl"));
+        base.import(source, &letters("letters", usize::MAX), ImportOptions::default(), &Silent)
+            .await
+            .unwrap();
+        bases.push(base);
+    }
+    let questions = fs::read_to_string(data.join("questions-dev.jsonl")).unwrap();
+    for line in questions.lines() {
+        let question: Value = serde_json::from_str(line).unwrap();
+        let asked = query(question["question"].as_str().unwrap(), &[], false);
+        let (left, right) = (bases[0].search(&asked).await.unwrap(), bases[1].search(&asked).await.unwrap());
+        let scored = |passages: &[bulkhead_knowledge::Passage]| {
+            passages.iter().map(|passage| (passage.id.clone(), passage.score)).collect::<Vec<_>>()
+        };
+        assert_eq!(scored(&left), scored(&right), "{}", asked.text);
+    }
+}
