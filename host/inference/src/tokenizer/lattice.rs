@@ -1,4 +1,7 @@
 //! The best segmentation of a word by a Unigram model (Viterbi), with the sums and the ties of the reference.
+//!
+//! Once some way through the whole word is known, a start from which no way can be better is passed over. No score is
+//! above zero, so a way is worth at most its part so far and the next piece; adding rounds, but never above that.
 
 use super::trie::Trie;
 use super::word_cache::WordCache;
@@ -15,14 +18,29 @@ pub(super) struct Node {
 const NOWHERE: u32 = u32::MAX;
 const NONE: Node = Node { score: 0.0, start: NOWHERE, id: 0 };
 
+/// The pieces of a model.
+#[derive(Clone, Copy)]
+pub(super) struct Pieces<'a> {
+    pub(super) trie: Trie<'a>,
+    /// Bits of each piece's score, an f64.
+    pub(super) scores: &'a [u64],
+    pub(super) unknown: u32,
+    pub(super) unknown_score: f64,
+    /// Bits of the best score of what begins with each byte.
+    pub(super) highest: &'a [u64],
+}
+
+impl Pieces<'_> {
+    /// No piece that begins with this byte scores more.
+    #[inline(always)]
+    fn highest(&self, first: u8) -> f64 {
+        self.highest.get(usize::from(first)).map_or(f64::INFINITY, |bits| f64::from_bits(*bits))
+    }
+}
+
 /// A model and room for one word's nodes.
 pub(super) struct Lattice<'a> {
-    trie: Trie<'a>,
-    root: u32,
-    /// Bits of each piece's score, an f64.
-    scores: &'a [u64],
-    unknown: u32,
-    unknown_score: f64,
+    pieces: Pieces<'a>,
     nodes: &'a mut Vec<Node>,
     /// The cache, and the number that this model goes by in it.
     cache: &'a mut WordCache,
@@ -30,16 +48,12 @@ pub(super) struct Lattice<'a> {
 }
 
 impl<'a> Lattice<'a> {
-    /// Takes the sections of a compact form and the unknown piece's id and score.
     pub(super) fn new(
-        units: &'a [u32],
-        scores: &'a [u64],
-        (unknown, unknown_score): (u32, f64),
+        pieces: Pieces<'a>,
         nodes: &'a mut Vec<Node>,
         (cache, owner): (&'a mut WordCache, u32),
     ) -> Self {
-        let trie = Trie::new(units);
-        Self { trie, root: trie.root(), scores, unknown, unknown_score, nodes, cache, owner }
+        Self { pieces, nodes, cache, owner }
     }
 
     /// Appends the ids of a word (UTF-8); neighbouring unknown characters are one token.
@@ -52,7 +66,7 @@ impl<'a> Lattice<'a> {
         let mut end = word.len();
         let mut unknown_before = false;
         while let Some(node) = self.nodes.get(end).filter(|node| end > 0 && node.start != NOWHERE) {
-            let unknown = node.id == self.unknown;
+            let unknown = node.id == self.pieces.unknown;
             if !(unknown && unknown_before) {
                 ids.push(node.id);
             }
@@ -73,7 +87,9 @@ impl<'a> Lattice<'a> {
         while let Some(node) = self.nodes.get(end).filter(|node| end > 0 && node.start != NOWHERE) {
             let len = end - node.start as usize;
             match tokens.last_mut() {
-                Some((id, behind)) if *id == self.unknown && node.id == self.unknown => *behind += len,
+                Some((id, behind)) if *id == self.pieces.unknown && node.id == self.pieces.unknown => {
+                    *behind += len
+                }
                 _ => tokens.push((node.id, len)),
             }
             end = node.start as usize;
@@ -92,24 +108,37 @@ impl<'a> Lattice<'a> {
             let Some((from, ahead)) = self.nodes.get_mut(at..).and_then(<[Node]>::split_first_mut) else {
                 return;
             };
-            let so_far = from.score;
-            let mut unit = self.root;
-            let mut single = false;
-            for (len, (byte, node)) in rest.iter().zip(ahead.iter_mut()).enumerate() {
-                let Some(child) = self.trie.child(unit, *byte) else { break };
-                unit = child;
-                if !Trie::ends(unit) {
-                    continue;
-                }
-                let Some(id) = self.trie.value(unit) else { continue };
-                let Some(score) = self.scores.get(id as usize) else { continue };
-                offer(node, f64::from_bits(u64::from_le(*score)) + so_far, at, id);
-                single |= len + 1 == character;
-            }
-            if !single && let Some(node) = ahead.get_mut(character - 1) {
-                offer(node, self.unknown_score + so_far, at, self.unknown);
+            let most = from.score + self.pieces.highest(*first);
+            let lost = ahead.last().is_some_and(|end| end.start != NOWHERE && most <= end.score);
+            // Where starts were passed over, nothing may lead here.
+            let reached = at == 0 || from.start != NOWHERE;
+            if reached && !lost {
+                self.pieces.offer_all(rest, character, (at, from.score), ahead);
             }
             rest = rest.get(character..).unwrap_or_default();
+        }
+    }
+}
+
+impl Pieces<'_> {
+    /// Offers each piece that `rest` begins with to the node behind it.
+    #[inline(always)]
+    fn offer_all(&self, rest: &[u8], character: usize, (at, so_far): (usize, f64), ahead: &mut [Node]) {
+        let mut unit = self.trie.root();
+        let mut single = false;
+        for (len, (byte, node)) in rest.iter().zip(ahead.iter_mut()).enumerate() {
+            let Some(child) = self.trie.child(unit, *byte) else { break };
+            unit = child;
+            if !Trie::ends(unit) {
+                continue;
+            }
+            let Some(id) = self.trie.value(unit) else { continue };
+            let Some(score) = self.scores.get(id as usize) else { continue };
+            offer(node, f64::from_bits(u64::from_le(*score)) + so_far, at, id);
+            single |= len + 1 == character;
+        }
+        if !single && let Some(node) = ahead.get_mut(character - 1) {
+            offer(node, self.unknown_score + so_far, at, self.unknown);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::error::LoadError;
 
 const MAGIC: &[u8; 8] = b"BHTOKENS";
 /// Raised whenever the meaning of a section changes; other versions are refused.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER: usize = 16;
 const ENTRY: usize = 16;
 

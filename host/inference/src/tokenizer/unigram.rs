@@ -5,9 +5,9 @@ mod parameters;
 use super::charsmap::{self, Charsmap, Mapped, stands_alone};
 use super::compact::{Scratch, u32_bytes};
 use super::definition::{Definition, Vocabulary};
-use super::lattice::Lattice;
+use super::lattice::{Lattice, Pieces};
 use super::packed::Packed;
-use super::trie;
+use super::trie::{self, Trie};
 use super::word_cache::WordCache;
 pub(super) use parameters::Parameters;
 use parameters::{META, Runs};
@@ -35,8 +35,10 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
     if unknown as usize >= pieces.len() || !lowest.is_finite() || lowest >= PENALTY {
         return Err("Unigram scores".to_owned());
     }
+    let unknown_score = lowest - PENALTY;
     let mut parameters =
-        Parameters { unknown, unknown_score: (lowest - PENALTY).to_bits(), ..Parameters::default() };
+        Parameters { unknown, unknown_score: unknown_score.to_bits(), ..Parameters::default() };
+    parameters.highest = highest(pieces, unknown_score);
     let mut blob = Vec::new();
     parameters.read_normalizer(&definition.normalizer, &mut blob)?;
     parameters.read_pre_tokenizer(&definition.pre_tokenizer)?;
@@ -56,6 +58,22 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
     };
     let sections = vec![u32_bytes(&units), scores, map.to_vec(), replacements.to_vec()];
     Ok((parameters, sections))
+}
+
+/// Bits of the best score that a piece has, or an unknown character, by the first byte; none where a score above zero
+/// makes longer ways better.
+fn highest(pieces: &[(String, f64)], unknown_score: f64) -> Vec<u64> {
+    let mut highest = vec![unknown_score; 256];
+    for (piece, score) in pieces {
+        let best = piece.bytes().next().and_then(|first| highest.get_mut(usize::from(first)));
+        if let Some(best) = best {
+            *best = best.max(*score);
+        }
+    }
+    match highest.iter().all(|score| *score <= 0.0) {
+        true => highest.into_iter().map(f64::to_bits).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// Checks a form from a file.
@@ -143,9 +161,8 @@ pub(super) fn encode(
     ids: &mut Vec<u32>,
 ) -> Option<()> {
     let charsmap = charsmap(parameters, packed);
-    let unknown = (parameters.unknown, f64::from_bits(parameters.unknown_score));
-    let (nodes, cache) = (&mut scratch.nodes, (&mut scratch.cache, number));
-    let lattice = Lattice::new(packed.u32s(TRIE), packed.u64s(SCORES), unknown, nodes, cache);
+    let cache = (&mut scratch.cache, number);
+    let lattice = Lattice::new(pieces(parameters, packed), &mut scratch.nodes, cache);
     scratch.text.clear();
     scratch.text.reserve(text.len() + text.len() / 2 + 16);
     let mut run = Run { parameters, lattice, text: &mut scratch.text, start: 0, fresh: true, spaces: 0, ids };
@@ -172,11 +189,18 @@ pub(super) fn encode(
 
 /// Hands on the id and the length in bytes of each token of one normalised word.
 pub(super) fn word(parameters: &Parameters, packed: &Packed, word: &str, put: impl FnMut(u32, usize)) {
-    let unknown = (parameters.unknown, f64::from_bits(parameters.unknown_score));
     let (mut nodes, mut cache) = (Vec::new(), WordCache::default());
-    let cache = (&mut cache, 0);
-    Lattice::new(packed.u32s(TRIE), packed.u64s(SCORES), unknown, &mut nodes, cache)
-        .tokens(word.as_bytes(), put);
+    Lattice::new(pieces(parameters, packed), &mut nodes, (&mut cache, 0)).tokens(word.as_bytes(), put);
+}
+
+fn pieces<'a>(parameters: &'a Parameters, packed: &'a Packed) -> Pieces<'a> {
+    Pieces {
+        trie: Trie::new(packed.u32s(TRIE)),
+        scores: packed.u64s(SCORES),
+        unknown: parameters.unknown,
+        unknown_score: f64::from_bits(parameters.unknown_score),
+        highest: &parameters.highest,
+    }
 }
 
 impl Run<'_> {

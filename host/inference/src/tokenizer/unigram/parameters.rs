@@ -11,6 +11,8 @@ pub(in crate::tokenizer) struct Parameters {
     pub(super) unknown: u32,
     /// Score of an unknown character, as the bits of an f64.
     pub(super) unknown_score: u64,
+    /// Bits of the best score of what begins with each byte; none where a score is above zero.
+    pub(super) highest: Vec<u64>,
     pub(super) charsmap: bool,
     /// Characters of ASCII that get a space on both sides.
     pub(super) isolated: String,
