@@ -16,11 +16,16 @@ mod tests;
 /// HTML becomes plain text first; paragraphs stay apart by one empty line. A text of nothing but quotes or
 /// signatures comes back whole: better a noisy text than none.
 pub fn clean(text: &str) -> String {
-    let whole = plain(text);
-    let own = quotes::remove(&whole);
+    own(&plain(text))
+}
+
+/// What is left of `plain` text (see [`plain`]) without what its writer did not write; all of it where that is
+/// nothing.
+pub fn own(plain: &str) -> String {
+    let own = quotes::remove(plain);
     let own = closing::remove(&own);
     let own = tidy(salutation::remove(&own));
-    if own.is_empty() { whole } else { own }
+    if own.is_empty() { plain.to_owned() } else { own }
 }
 
 /// `text` as plain text with nothing taken out: HTML rendered, line ends and spaces made alike.

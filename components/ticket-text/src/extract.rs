@@ -87,6 +87,9 @@ type Reading = (Range<usize>, String);
 /// year.
 pub fn find(text: &str, today: Date) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
+    if !text.bytes().any(|byte| byte == b'@' || byte.is_ascii_digit()) {
+        return all;
+    }
     // The stricter a kind, the earlier it takes its place: an account number holds what looks like a telephone's.
     let kinds: [(Kind, Vec<Reading>); 7] = [
         (Kind::Iban, account::find(text)),

@@ -3,19 +3,29 @@
 /// The words of `text` in lower case: runs of letters and digits. Every digit is written `0`, so that
 /// numbers of one shape (years, postcodes, references) are one word.
 pub fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
+    each(&spaced(text)).map(str::to_owned).collect()
+}
+
+/// The same words in one text, each between two spaces: much quicker where they are only looked at.
+pub fn spaced(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 2);
+    words.push(' ');
     for character in text.chars() {
         if character.is_numeric() {
-            word.push('0');
+            words.push('0');
         } else if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        } else if !word.is_empty() {
-            words.push(std::mem::take(&mut word));
+            words.extend(character.to_lowercase());
+        } else if !words.ends_with(' ') {
+            words.push(' ');
         }
     }
-    if !word.is_empty() {
-        words.push(word);
+    if !words.ends_with(' ') {
+        words.push(' ');
     }
     words
+}
+
+/// The words of a text that [`spaced`] wrote.
+pub fn each(spaced: &str) -> impl Iterator<Item = &str> {
+    spaced.split(' ').filter(|word| !word.is_empty())
 }

@@ -59,7 +59,8 @@ const TELLING: [&str; 12] = [
 
 /// Whether `text` is HTML rather than plain text that mentions `<` somewhere.
 pub(super) fn is_html(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
+    let Some(first) = text.find('<') else { return false };
+    let lower = text.get(first..).unwrap_or_default().to_ascii_lowercase();
     TELLING.iter().any(|tag| lower.contains(tag))
 }
 

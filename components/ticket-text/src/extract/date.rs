@@ -1,65 +1,92 @@
 //! Dates in the forms that Germans, English and computers write, checked against the calendar.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
 pub use time::Date;
 use time::Month;
 
-/// Names of months as they begin, in both languages; the first that fits counts.
-const MONTHS: [(&str, Month); 19] = [
-    ("jan", Month::January),
-    ("jän", Month::January),
-    ("feb", Month::February),
-    ("mär", Month::March),
-    ("maer", Month::March),
-    ("mrz", Month::March),
-    ("mar", Month::March),
-    ("apr", Month::April),
-    ("mai", Month::May),
-    ("may", Month::May),
-    ("jun", Month::June),
-    ("jul", Month::July),
-    ("aug", Month::August),
-    ("sep", Month::September),
-    ("okt", Month::October),
-    ("oct", Month::October),
-    ("nov", Month::November),
-    ("dez", Month::December),
-    ("dec", Month::December),
+use crate::cursor::{Cursor, scan};
+
+/// Months in full, without their first letter, which may be of either case; the longer before those that begin them.
+const MONTHS: [(char, &str, Month); 22] = [
+    ('j', "anuary", Month::January),
+    ('j', "anuar", Month::January),
+    ('j', "änner", Month::January),
+    ('f', "ebruary", Month::February),
+    ('f', "ebruar", Month::February),
+    ('m', "ärz", Month::March),
+    ('m', "aerz", Month::March),
+    ('m', "arch", Month::March),
+    ('a', "pril", Month::April),
+    ('m', "ai", Month::May),
+    ('m', "ay", Month::May),
+    ('j', "uni", Month::June),
+    ('j', "une", Month::June),
+    ('j', "uli", Month::July),
+    ('j', "uly", Month::July),
+    ('a', "ugust", Month::August),
+    ('s', "eptember", Month::September),
+    ('o', "ktober", Month::October),
+    ('o', "ctober", Month::October),
+    ('n', "ovember", Month::November),
+    ('d', "ezember", Month::December),
+    ('d', "ecember", Month::December),
 ];
-/// A month, in full or as its usual short form.
-const MONTH: &str = "(?P<month>[Jj]anuar[y]?|[Jj]änner|[Ff]ebruar[y]?|[Mm]ärz|[Mm]aerz|[Mm]arch|[Aa]pril|[Mm]ai|[Mm]ay|[Jj]un[ie]|\
-    [Jj]ul[iy]|[Aa]ugust|[Ss]eptember|[Oo]ktober|[Oo]ctober|[Nn]ovember|[Dd]ezember|[Dd]ecember|\
-    (?:Jan|Feb|Mär|Mrz|Mar|Apr|Jun|Jul|Aug|Sept?|Okt|Oct|Nov|Dez|Dec)\\.?)";
+/// Their short forms, which need their capital; a point may follow.
+const SHORT_MONTHS: [(&str, Month); 16] = [
+    ("Jan", Month::January),
+    ("Feb", Month::February),
+    ("Mär", Month::March),
+    ("Mrz", Month::March),
+    ("Mar", Month::March),
+    ("Apr", Month::April),
+    ("Jun", Month::June),
+    ("Jul", Month::July),
+    ("Aug", Month::August),
+    ("Sept", Month::September),
+    ("Sep", Month::September),
+    ("Okt", Month::October),
+    ("Oct", Month::October),
+    ("Nov", Month::November),
+    ("Dez", Month::December),
+    ("Dec", Month::December),
+];
+/// What English writers put behind a day.
+const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// Years of two digits up to this many after today's belong to this century.
 const YEARS_AHEAD: i32 = 20;
 /// Years that are taken for years.
 const YEARS: Range<i32> = 1900..2100;
 
 /// The forms, the stricter before those that are part of them.
-static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let named = [
-        "(?P<year>[0-9]{4})-(?P<number>[0-9]{2})-(?P<day>[0-9]{2})".to_owned(),
-        "(?P<day>[0-9]{1,2})\\. ?(?P<number>[0-9]{1,2})\\. ?(?P<year>[0-9]{4}|[0-9]{2})".to_owned(),
-        "(?P<day>[0-9]{1,2})/(?P<number>[0-9]{1,2})/(?P<year>[0-9]{4}|[0-9]{2})".to_owned(),
-        format!("(?P<day>[0-9]{{1,2}})(?:\\.|st|nd|rd|th)? ?(?:of )?{MONTH}(?:,? (?P<year>[0-9]{{4}}))?"),
-        format!("{MONTH} (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{{4}}))?"),
-        "(?P<day>[0-9]{1,2})\\.(?P<number>[0-9]{1,2})\\.".to_owned(),
-    ];
-    named.iter().filter_map(|form| Regex::new(form).ok()).collect()
-});
+const FORMS: [for<'t> fn(&mut Cursor<'t>) -> Option<Written<'t>>; 6] = [
+    year_first,
+    |cursor| with_year(cursor, &[". ", "."]),
+    |cursor| with_year(cursor, &["/"]),
+    named_behind_day,
+    named_before_day,
+    day_and_month,
+];
+
+/// A date as it is written, in a form that may hold one.
+struct Written<'t> {
+    day: &'t str,
+    /// `None` where its number is no month's.
+    month: Option<Month>,
+    year: Option<&'t str>,
+}
 
 /// Dates and the bytes of `text` they stand in. A date without a year is the one nearest to `today`; days before
 /// months, as everywhere but in the United States.
 pub fn find(text: &str, today: Date) -> Vec<(Range<usize>, Date)> {
     let mut found: Vec<(Range<usize>, Date)> = Vec::new();
-    for captures in FORMS.iter().flat_map(|form| form.captures_iter(text)) {
-        let Some(range) = captures.get(0).map(|whole| whole.range()) else { continue };
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return found;
+    }
+    for (range, written) in FORMS.iter().flat_map(|form| scan(text, form)) {
         let taken = found.iter().any(|(other, _)| range.start < other.end && other.start < range.end);
         if !taken && bounded(text, &range) {
-            found.extend(read(&captures, today).map(|date| (range, date)));
+            found.extend(read(&written, today).map(|date| (range, date)));
         }
     }
     found.sort_by_key(|(range, _)| range.start);
@@ -81,24 +108,88 @@ fn bounded(text: &str, range: &Range<usize>) -> bool {
         && !after.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))
 }
 
-fn read(captures: &Captures<'_>, today: Date) -> Option<Date> {
-    let number = |name: &str| captures.name(name)?.as_str().parse::<i32>().ok();
-    let month = match captures.name("month") {
-        Some(name) => {
-            let name = name.as_str().to_lowercase();
-            MONTHS.iter().find(|(start, _)| name.starts_with(start))?.1
-        }
-        None => Month::try_from(u8::try_from(number("number")?).ok()?).ok()?,
-    };
-    let day = u8::try_from(number("day")?).ok()?;
-    match captures.name("year") {
-        None => nearest(month, day, today),
-        Some(year) => {
-            let written: i32 = year.as_str().parse().ok()?;
-            let year = if year.len() == 2 { full_year(written, today) } else { written };
-            YEARS.contains(&year).then(|| Date::from_calendar_date(year, month, day).ok()).flatten()
-        }
+/// `2026-05-03`
+fn year_first<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let year = cursor.digits(4..=4)?;
+    cursor.need("-")?;
+    let month = cursor.digits(2..=2)?;
+    cursor.need("-")?;
+    Some(Written { day: cursor.digits(2..=2)?, month: numbered(month), year: Some(year) })
+}
+
+/// `3.5.2026`, `03. 05. 26`, `3/5/2026`
+fn with_year<'t>(cursor: &mut Cursor<'t>, joints: &[&str]) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    cursor.skip_any(joints).then_some(())?;
+    let month = cursor.digits(1..=2)?;
+    cursor.skip_any(joints).then_some(())?;
+    let year = cursor.digits(4..=4).or_else(|| cursor.digits(2..=2))?;
+    Some(Written { day, month: numbered(month), year: Some(year) })
+}
+
+/// `3. Mai 2026`, `1st of December`
+fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    let _ordinal = cursor.skip(".") || cursor.skip_any(&ORDINALS);
+    cursor.skip(" ");
+    cursor.skip("of ");
+    let month = Some(named(cursor)?);
+    Some(Written { day, month, year: year_behind(cursor) })
+}
+
+/// `May 3rd, 2026`
+fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let month = Some(named(cursor)?);
+    cursor.need(" ")?;
+    let day = cursor.digits(1..=2)?;
+    cursor.skip_any(&ORDINALS);
+    Some(Written { day, month, year: year_behind(cursor) })
+}
+
+/// `24.9.`
+fn day_and_month<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    cursor.need(".")?;
+    let month = cursor.digits(1..=2)?;
+    cursor.need(".")?;
+    Some(Written { day, month: numbered(month), year: None })
+}
+
+/// ` 2026` or `, 2026`, where it follows.
+fn year_behind<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
+    cursor.attempt(|ahead| {
+        ahead.skip(",");
+        ahead.need(" ")?;
+        ahead.digits(4..=4)
+    })
+}
+
+/// A month in full or as its usual short form.
+fn named(cursor: &mut Cursor<'_>) -> Option<Month> {
+    let first = cursor.rest().chars().next()?;
+    let mut behind = *cursor;
+    behind.take(1..=1, |letter| letter.is_ascii_alphabetic())?;
+    let full =
+        MONTHS.iter().find(|(initial, rest, _)| *initial == first.to_ascii_lowercase() && behind.skip(rest));
+    if let Some((_, _, month)) = full {
+        *cursor = behind;
+        return Some(*month);
     }
+    let (_, month) = SHORT_MONTHS.iter().find(|(name, _)| cursor.skip(name))?;
+    cursor.skip(".");
+    Some(*month)
+}
+
+fn numbered(month: &str) -> Option<Month> {
+    Month::try_from(month.parse::<u8>().ok()?).ok()
+}
+
+fn read(written: &Written<'_>, today: Date) -> Option<Date> {
+    let (month, day) = (written.month?, written.day.parse().ok()?);
+    let Some(year) = written.year else { return nearest(month, day, today) };
+    let number: i32 = year.parse().ok()?;
+    let year = if year.len() == 2 { full_year(number, today) } else { number };
+    YEARS.contains(&year).then(|| Date::from_calendar_date(year, month, day).ok()).flatten()
 }
 
 fn full_year(two_digits: i32, today: Date) -> i32 {

@@ -1,42 +1,123 @@
 //! Numbers of tickets and files: what follows the words that announce one.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::Reading;
+use crate::cursor::{Cursor, scan};
 
-/// Letters and digits in groups, with at least one digit.
-const NUMBER: &str = r"(?P<number>[0-9A-Za-zÄÖÜ]+(?:[./_-][0-9A-Za-z]+)*)";
+/// Words that announce the number of a file, the longer before those that begin them.
+const FILE_WORDS: [&str; 17] = [
+    "aktenzeichen",
+    "az",
+    "geschäftszeichen",
+    "gz",
+    "vorgangsnummer",
+    "vorgang",
+    "antragsnummer",
+    "bearbeitungsnummer",
+    "kassenzeichen",
+    "zeichen",
+    "processing id",
+    "case number",
+    "file number",
+    "reference number",
+    "reference",
+    "ref",
+    "case no",
+];
+/// What may follow such a word.
+const FILE_PARTS: [Part; 3] = [points, counter, space];
+const COUNTERS: [&str; 6] = ["nr", "no", "number", "lautet", "ist", "is"];
+/// What may follow the word "ticket".
+const TICKET_PARTS: [Part; 6] = [
+    |cursor| any_word(cursor, &["nummer", " number"]),
+    short_counter,
+    space,
+    |cursor| cursor.skip_any(&["#", ":"]),
+    space,
+    |cursor| cursor.skip("#"),
+];
+/// Digits of the shortest number.
+const LEAST_DIGITS: usize = 3;
 
-static TICKET: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words = r"(?:(?i:ticket)(?i:nummer| number)?(?: ?(?i:nr|no)\.?)? ?[#:]? ?#?|\[#)";
-    Regex::new(&format!("{words}{NUMBER}")).ok()
-});
-static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words = "(?i:aktenzeichen|az|geschäftszeichen|gz|vorgangsnummer|vorgang|antragsnummer|bearbeitungsnummer|\
-                 kassenzeichen|zeichen|processing id|case number|file number|reference number|reference|ref|case no)";
-    Regex::new(&format!(r"{words}\.?:?(?: (?i:nr|no|number|lautet|ist|is)\.?:?)? ?{NUMBER}")).ok()
-});
+/// Passes something that may be left out; whether it was there.
+type Part = fn(&mut Cursor<'_>) -> bool;
 
 /// Numbers of tickets.
 pub(super) fn find_tickets(text: &str) -> Vec<Reading> {
-    find(&TICKET, text)
+    find(text, |cursor| {
+        if cursor.skip("[#") {
+            return number(cursor);
+        }
+        cursor.skip_word("ticket").then(|| after(cursor, &TICKET_PARTS)).flatten()
+    })
 }
 
 /// Numbers under which offices file cases.
 pub(super) fn find_files(text: &str) -> Vec<Reading> {
-    find(&FILE, text)
+    find(text, |cursor| {
+        FILE_WORDS.iter().find_map(|word| {
+            cursor.attempt(|ahead| ahead.skip_word(word).then(|| after(ahead, &FILE_PARTS)).flatten())
+        })
+    })
 }
 
-fn find(form: &LazyLock<Option<Regex>>, text: &str) -> Vec<Reading> {
-    let captures = form.iter().flat_map(|form| form.captures_iter(text));
-    let numbers = captures.filter_map(|captures| {
-        let (whole, number) = (captures.get(0)?, captures.name("number")?);
-        let digits = number.as_str().chars().filter(char::is_ascii_digit).count();
-        let before = text.get(..whole.start())?.chars().next_back();
-        let fits = digits >= 3 && !before.is_some_and(char::is_alphanumeric);
-        fits.then(|| (number.range(), number.as_str().to_owned()))
+/// What `form` reads behind whole words, and only with digits enough.
+fn find<'t>(text: &'t str, form: impl Fn(&mut Cursor<'t>) -> Option<Reading>) -> Vec<Reading> {
+    let announced = scan(text, |cursor| {
+        let before = cursor.before();
+        form(cursor).map(|read| (before, read))
+    });
+    let numbers = announced.filter_map(|(_, (before, (range, number)))| {
+        let digits = number.chars().filter(char::is_ascii_digit).count();
+        let fits = digits >= LEAST_DIGITS && !before.is_some_and(char::is_alphanumeric);
+        fits.then_some((range, number))
     });
     numbers.collect()
+}
+
+/// The number behind as many of `parts` as leave one.
+fn after(cursor: &mut Cursor<'_>, parts: &[Part]) -> Option<Reading> {
+    let Some((part, parts)) = parts.split_first() else { return number(cursor) };
+    let with = cursor.attempt(|ahead| part(ahead).then(|| after(ahead, parts)).flatten());
+    with.or_else(|| after(cursor, parts))
+}
+
+/// Letters and digits in groups.
+fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
+    let start = cursor.at();
+    let whole = cursor.rest();
+    cursor.take(1..=usize::MAX, |letter| letter.is_ascii_alphanumeric() || "ÄÖÜ".contains(letter))?;
+    let group = |ahead: &mut Cursor<'_>| {
+        ahead.take(1..=1, |letter| "./_-".contains(letter))?;
+        ahead.take(1..=usize::MAX, |letter| letter.is_ascii_alphanumeric()).map(drop)
+    };
+    while cursor.attempt(group).is_some() {}
+    Some((start..cursor.at(), whole.get(..cursor.at() - start)?.to_owned()))
+}
+
+/// `Nr.:` and the like.
+fn counter(cursor: &mut Cursor<'_>) -> bool {
+    let found = cursor.skip(" ") && any_word(cursor, &COUNTERS);
+    points(cursor);
+    found
+}
+
+/// `Nr.` and the like.
+fn short_counter(cursor: &mut Cursor<'_>) -> bool {
+    cursor.skip(" ");
+    let found = any_word(cursor, &["nr", "no"]);
+    cursor.skip(".");
+    found
+}
+
+/// A point, a colon, or both.
+fn points(cursor: &mut Cursor<'_>) -> bool {
+    cursor.skip(".") | cursor.skip(":")
+}
+
+fn space(cursor: &mut Cursor<'_>) -> bool {
+    cursor.skip(" ")
+}
+
+fn any_word(cursor: &mut Cursor<'_>, words: &[&str]) -> bool {
+    words.iter().any(|word| cursor.skip_word(word))
 }
