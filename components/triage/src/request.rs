@@ -3,10 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use bulkhead_ticket_text::cursor::{Cursor, scan};
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::extract::{Kind, find};
 
@@ -79,23 +76,34 @@ const NUMBERS: [(&str, i64); 29] = [
     ("twelve", 12),
 ];
 
-/// "vor drei Wochen", "seit 11 Wochen", "six weeks ago", "for two months"
-static SPAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let number = r"(?P<number>[0-9]{1,3}|[a-zäöüß]+)";
-    let unit = "(?P<unit>tag|woche|monat|jahr|day|week|month|year)(?:en|e|n|s)?";
-    Regex::new(&format!(r"(?i)\b(?:vor|seit)(?: (?:über|mehr als|etwa|ca\.|rund|fast))? {number} {unit}\b|\b{number_2} {unit_2} ago\b|\bfor (?:over |more than |about |almost )?{number_3} {unit_3}\b",
-        number_2 = number.replace("number", "number2"), unit_2 = unit.replace("unit", "unit2"),
-        number_3 = number.replace("number", "number3"), unit_3 = unit.replace("unit", "unit3"))).ok()
-});
+/// Beginnings of words for spans, with their days; see [`ENDINGS`].
+const UNITS: [(&str, i64); 8] = [
+    ("tag", 1),
+    ("day", 1),
+    ("woche", 7),
+    ("week", 7),
+    ("monat", 30),
+    ("month", 30),
+    ("jahr", 365),
+    ("year", 365),
+];
+/// How those words may end.
+const ENDINGS: [&str; 5] = ["en", "e", "n", "s", ""];
+/// What may stand between "vor" or "seit" and the number.
+const ROUGHLY: [&str; 6] = [" über", " mehr als", " etwa", " ca.", " rund", " fast"];
+/// The same between "for" and the number.
+const ABOUT: [&str; 4] = ["over ", "more than ", "about ", "almost "];
 
 /// What `text` says of its request. Days come from a date, or a span such as "vor drei Wochen", in a sentence that
 /// tells of a request; of several the longest ago counts. Dates in the future were never a request's.
 pub fn facts(text: &str, today: Date) -> Facts {
-    let days = sentences(text).filter(|sentence| {
-        let sentence = sentence.to_lowercase();
-        REQUEST.iter().any(|word| sentence.contains(word))
+    let days = sentences(text).flat_map(|sentence| {
+        let lower = sentence.to_lowercase();
+        let told = REQUEST.iter().any(|word| lower.contains(word));
+        let days: Vec<i64> =
+            if told { dated(sentence, today).chain(spans(&lower)).collect() } else { Vec::new() };
+        days
     });
-    let days = days.flat_map(|sentence| dated(sentence, today).chain(spans(sentence)).collect::<Vec<_>>());
     let mut files = find(text, today).into_iter().filter(|found| found.kind == Kind::FileNumber);
     Facts {
         days_since_request: days.filter(|days| *days >= 0).max(),
@@ -107,25 +115,60 @@ fn dated(sentence: &str, today: Date) -> impl Iterator<Item = i64> {
     date::find(sentence, today).into_iter().map(move |(_, date)| (today - date).whole_days())
 }
 
+/// Days of the spans in `sentence`, which is in lower case.
 fn spans(sentence: &str) -> impl Iterator<Item = i64> {
-    let captures = SPAN.iter().flat_map(move |span| span.captures_iter(sentence));
-    captures.filter_map(|captures| {
-        let part = |names: [&str; 3]| {
-            names.into_iter().find_map(|name| captures.name(name)).map(|part| part.as_str().to_lowercase())
-        };
-        let number = part(["number", "number2", "number3"])?;
-        let number = number.parse().ok().or_else(|| {
-            let word = NUMBERS.iter().find(|(word, _)| *word == number);
-            word.map(|(_, number)| *number)
-        })?;
-        let unit = match part(["unit", "unit2", "unit3"])?.as_str() {
-            "tag" | "day" => 1,
-            "woche" | "week" => 7,
-            "monat" | "month" => 30,
-            _ => 365,
-        };
-        Some(number * unit)
-    })
+    let spans = scan(sentence, |cursor| {
+        if cursor.before().is_some_and(in_word) {
+            return None;
+        }
+        let since = cursor.attempt(since);
+        since.or_else(|| cursor.attempt(ago)).or_else(|| cursor.attempt(lasting))
+    });
+    spans.filter_map(|(_, (number, days))| Some(amount(number)? * days))
+}
+
+/// "vor drei Wochen", "seit etwa 11 Wochen"
+fn since<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+    cursor.skip_any(&["vor", "seit"]).then_some(())?;
+    cursor.skip_any(&ROUGHLY);
+    cursor.need(" ")?;
+    span(cursor)
+}
+
+/// "six weeks ago"
+fn ago<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+    let span = span(cursor)?;
+    cursor.need(" ago")?;
+    (!cursor.rest().starts_with(in_word)).then_some(span)
+}
+
+/// "for more than two months"
+fn lasting<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+    cursor.need("for ")?;
+    cursor.skip_any(&ABOUT);
+    span(cursor)
+}
+
+/// A number as it is written, and the days of what it counts.
+fn span<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+    let word = |letter: char| letter.is_ascii_lowercase() || "äöüß".contains(letter);
+    let number = cursor.digits(1..=3).or_else(|| cursor.take(1..=usize::MAX, word))?;
+    cursor.need(" ")?;
+    let unit = cursor.take(1..=usize::MAX, in_word)?;
+    let (_, days) = UNITS
+        .into_iter()
+        .find(|(start, _)| unit.strip_prefix(start).is_some_and(|ending| ENDINGS.contains(&ending)))?;
+    Some((number, days))
+}
+
+fn amount(number: &str) -> Option<i64> {
+    let word = || NUMBERS.iter().find(|(word, _)| *word == number).map(|(_, amount)| *amount);
+    number.parse().ok().or_else(word)
+}
+
+/// Whether a word goes on with `letter`.
+fn in_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 /// Parts of `text` that end with a mark and a space, or a line. The point of "3. Mai" ends none.
