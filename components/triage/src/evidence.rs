@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::words::words;
+use std::collections::HashSet;
+
+use bulkhead_ticket_text::words::{each, spaced};
 
 use crate::features::{FeatureSettings, Row};
 
@@ -24,6 +26,11 @@ const FEATURES: FeatureSettings = FeatureSettings::words_and_characters(18);
 /// Likeness below which an example is none: two texts of one language share endings and small words anyway.
 const LEAST_LIKENESS: f32 = 0.1;
 
+/// Examples whose rows are compared; trigrams tell which.
+const COMPARED: usize = 4;
+/// Bits of a table of trigrams: many more than a letter has trigrams.
+const TABLE_BITS: u32 = 13;
+
 /// What speaks for a category.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
@@ -35,23 +42,56 @@ pub struct Evidence {
 
 /// Compares `text` with the labelled `examples` of a category.
 pub fn evidence(text: &str, examples: &[String]) -> Evidence {
+    let spaced_examples: Vec<String> = examples.iter().map(|example| spaced(example)).collect();
     let row = FEATURES.row(text);
-    let likeness = |example: &String| cosine(&row, &FEATURES.row(example));
-    let likest = examples.iter().map(|example| (likeness(example), example));
+    let likest = closest(text, &spaced_examples).filter_map(|at| examples.get(at));
+    let likest = likest.map(|example| (cosine(&row, &FEATURES.row(example)), example));
     let likest = likest
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS);
-    let known: Vec<String> = examples.iter().flat_map(|example| words(example)).collect();
+    let known: HashSet<&str> = spaced_examples.iter().flat_map(|example| each(example)).collect();
     let mut shared: Vec<String> = Vec::new();
     for word in written_words(text) {
         let lower = word.to_lowercase();
         let says = lower.chars().count() >= SHORTEST_WORD && !EMPTY_WORDS.contains(&lower.as_str());
-        if says && known.contains(&lower) && !shared.iter().any(|other| other.to_lowercase() == lower) {
+        if says && known.contains(lower.as_str()) && !shared.iter().any(|other| other.to_lowercase() == lower)
+        {
             shared.push(word.to_owned());
         }
     }
     shared.truncate(MOST_WORDS);
     Evidence { example: likest.map(|(_, example)| example.clone()), words: shared }
+}
+
+/// Indices of the few examples that may be the most like `text`: those that share the most trigrams of bytes with it
+/// for their length. Rows of all of them would take far longer.
+fn closest(text: &str, spaced_examples: &[String]) -> impl Iterator<Item = usize> {
+    let mut table = vec![false; 1 << TABLE_BITS];
+    for trigram in trigrams(&spaced(text)) {
+        if let Some(there) = table.get_mut(trigram) {
+            *there = true;
+        }
+    }
+    let shared = |example: &String| {
+        let (all, shared) = trigrams(example).fold((0.0_f32, 0.0), |(all, shared), trigram| {
+            let there = table.get(trigram).is_some_and(|there| *there);
+            (all + 1.0, shared + if there { 1.0 } else { 0.0 })
+        });
+        shared / all.max(1.0).sqrt()
+    };
+    let mut order: Vec<(usize, f32)> =
+        spaced_examples.iter().map(shared).enumerate().filter(|(_, shared)| *shared > 0.0).collect();
+    order.sort_by(|one, other| other.1.total_cmp(&one.1));
+    order.into_iter().take(COMPARED).map(|(at, _)| at)
+}
+
+/// Places of the trigrams of `spaced` in a table, by multiplicative hashing.
+fn trigrams(spaced: &str) -> impl Iterator<Item = usize> {
+    spaced.as_bytes().windows(3).filter_map(|bytes| {
+        let [one, two, three] = *bytes else { return None };
+        let key = u32::from_be_bytes([0, one, two, three]);
+        Some((key.wrapping_mul(0x9e37_79b1) >> (u32::BITS - TABLE_BITS)) as usize)
+    })
 }
 
 /// Words as they are written; those with digits may be somebody's number and are left out.

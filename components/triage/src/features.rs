@@ -9,7 +9,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use bulkhead_ticket_text::words::words;
+use bulkhead_ticket_text::words;
 
 /// What the features are; raised when the same settings would give other features than before.
 pub const FEATURES_VERSION: u32 = 1;
@@ -98,7 +98,8 @@ impl FeatureSettings {
     /// The features of `text`. Each group (words, characters) has length 1 over the root of the number of
     /// groups; a feature weighs `1 + ln(count)` before that. A text without any has an empty row.
     pub fn row(&self, text: &str) -> Row {
-        let words = words(text);
+        let spaced = words::spaced(text);
+        let words: Vec<&str> = words::each(&spaced).collect();
         let mut row = Vec::new();
         let groups = [self.word_ngrams(&words), self.character_ngrams(&words)];
         let used = groups.iter().filter(|group| !group.is_empty()).count() as f32;
@@ -111,7 +112,7 @@ impl FeatureSettings {
         Row::from_pairs(row)
     }
 
-    fn word_ngrams(&self, words: &[String]) -> Vec<u32> {
+    fn word_ngrams(&self, words: &[&str]) -> Vec<u32> {
         let sizes = 1..=usize::from(self.words);
         sizes
             .flat_map(|size| words.windows(size))
@@ -125,21 +126,22 @@ impl FeatureSettings {
             .collect()
     }
 
-    fn character_ngrams(&self, words: &[String]) -> Vec<u32> {
-        if self.longest == 0 {
-            return Vec::new();
-        }
+    /// N-grams that begin at one character begin alike: the hash of the shorter goes on as that of the longer.
+    fn character_ngrams(&self, words: &[&str]) -> Vec<u32> {
         let mut columns = Vec::new();
+        let mut bounded = String::new();
         for word in words {
-            let bounded = format!(" {word} ");
-            let starts: Vec<usize> =
-                bounded.char_indices().map(|(at, _)| at).chain([bounded.len()]).collect();
-            for size in usize::from(self.shortest)..=usize::from(self.longest) {
-                let ngrams = starts.windows(size + 1).filter_map(|starts| match starts {
-                    [first, .., last] => bounded.get(*first..*last),
-                    _ => None,
-                });
-                columns.extend(ngrams.map(|ngram| Hash::new(b'c').write(ngram.as_bytes()).column(self)));
+            bounded.clear();
+            bounded.extend([" ", *word, " "]);
+            for (start, _) in bounded.char_indices() {
+                let mut hash = Hash::new(b'c');
+                let characters = bounded.get(start..).unwrap_or_default().chars();
+                for (before, character) in characters.take(usize::from(self.longest)).enumerate() {
+                    hash.write(character.encode_utf8(&mut [0; 4]).as_bytes());
+                    if before + 1 >= usize::from(self.shortest) {
+                        columns.push(hash.column(self));
+                    }
+                }
             }
         }
         columns

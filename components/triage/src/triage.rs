@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use bulkhead_ticket_text::clean::{self, clean};
+use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{self, Value};
 use bulkhead_ticket_text::language;
@@ -85,7 +85,8 @@ pub struct Triage {
 pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Result<Triage, String> {
     let user_text = configuration.preparser.apply(text);
     let read = window(&user_text, MOST_READ);
-    let own = clean(&read);
+    let plain = clean::plain(&read);
+    let own = clean::own(&plain);
     let decision = decided(host, configuration, &own);
     let no_category = configuration.no_category().ok_or("the configuration has no category for none")?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
@@ -96,7 +97,6 @@ pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Re
     // What speaks for the best category says as much about why it was not enough.
     let evidence = chosen.map_or_else(Evidence::default, |chosen| evidence(&own, &chosen.examples));
     let today = host.today();
-    let plain = clean::plain(&read);
     let name = action_name(configuration, &category.name, &request::facts(&plain, today));
     let action = configuration.action(name).ok_or("the configuration has no action for none")?.clone();
     let reasoning = reasoning(&decision, &evidence, language::german_or_english(&own));

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use bulkhead_ticket_text::words::words;
+
 use super::*;
 
 const SETTINGS: FeatureSettings = FeatureSettings::words_and_characters(18);
