@@ -11,6 +11,8 @@ mod salutation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use closing::closings;
+
 /// A ticket's text without what its writer did not write.
 ///
 /// HTML becomes plain text first; paragraphs stay apart by one empty line. A text of nothing but quotes or

@@ -80,6 +80,11 @@ const LONGEST_NAME: usize = 40;
 /// A signature has at most as many lines; a longer rest is text.
 const LONGEST_SIGNATURE: usize = 14;
 
+/// Words that end a letter.
+pub(crate) fn closings() -> &'static [&'static str] {
+    &CLOSINGS
+}
+
 /// `text` up to the words that end it; lines that begin with "PS" stay.
 pub(super) fn remove(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();

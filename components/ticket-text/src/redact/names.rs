@@ -1,0 +1,85 @@
+//! Names of people, where their place in the text makes them sure.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Personal;
+use crate::clean;
+
+/// One part of a name.
+const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+";
+/// Small words inside names.
+const LINK: &str = "(?:(?:von|van|vom|zu|zur|de|der|den|di|al|el|ben|bin) )*";
+/// Between a title and its bearer.
+const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
+
+/// Words that no name has: whom people greet without naming anybody, titles, and what else follows a sign-off.
+const NOBODY: [&str; 26] = [
+    "Damen",
+    "Dame",
+    "Herren",
+    "Herrn",
+    "Herr",
+    "Frau",
+    "Mr",
+    "Mrs",
+    "Ms",
+    "Miss",
+    "Team",
+    "Amt",
+    "Stadt",
+    "Support",
+    "Service",
+    "Leute",
+    "Sir",
+    "Sirs",
+    "Madam",
+    "All",
+    "Ladies",
+    "Gentlemen",
+    "There",
+    "Ihr",
+    "Sie",
+    "Danke",
+];
+/// Beginnings of such words.
+const NOBODYS: [&str; 5] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every"];
+
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let mut closings = clean::closings().to_vec();
+    closings.sort_by_key(|words| std::cmp::Reverse(words.len()));
+    let closings = closings.join("|");
+    let first = format!("{LINK}{PART}");
+    let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}");
+    let forms = [
+        // "Sehr geehrte Frau Dr. von Müller", "Mr Smith"
+        format!(
+            r"\b(?:Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?|Miss) {DEGREES}(?P<name>{first}(?: {PART})?)"
+        ),
+        // "Liebe Petra,"
+        format!(
+            r"(?m)^[ \t]*(?:Liebe[rs]?|Hallo|Hi|Hey|Guten (?:Tag|Morgen|Abend)|Servus|Moin|Dear|Hello|Good (?:morning|afternoon|evening)),? (?P<name>{first}(?: {PART})?)[ \t]*(?:[,!:]|$)"
+        ),
+        // "Mein Name ist Petra Vogel", "Name: Vogel"
+        format!(
+            r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:) {{0,3}}(?P<name>{name})"
+        ),
+        // "Mit freundlichen Grüßen, Petra Vogel"
+        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +(?P<name>{name})[,.]?[ \t]*$"),
+        // The same over two lines.
+        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[^\n?]{{0,40}}\n\s*(?P<name>{name})[,.]?[ \t]*$"),
+    ];
+    forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
+});
+
+pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
+    let names = FORMS.iter().flat_map(|form| form.captures_iter(text));
+    let names = names.filter_map(|captures| captures.name("name"));
+    let sure = names.filter(|name| {
+        let mut words = name.as_str().split_whitespace();
+        !words.any(|word| NOBODY.contains(&word) || NOBODYS.iter().any(|start| word.starts_with(start)))
+    });
+    sure.map(|name| (name.range(), Personal::Name)).collect()
+}

@@ -1,0 +1,91 @@
+//! Places of a text that are taken out.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::Personal;
+
+/// A name's part that is taken out wherever it stands has at least as many letters: "von" and "de" stay.
+const SHORTEST_PART: usize = 4;
+
+/// Places that do not overlap, by where they start.
+#[derive(Debug, Default)]
+pub(super) struct Spans(BTreeMap<usize, (usize, Personal)>);
+
+impl Spans {
+    /// Adds a place. Where it overlaps others, all of them become one, of the strictest kind: half a value that stays
+    /// is a leak.
+    pub(super) fn add(&mut self, range: Range<usize>, kind: Personal) {
+        if range.is_empty() {
+            return;
+        }
+        let (mut start, mut end, mut kind) = (range.start, range.end, kind);
+        while let Some((first, (last, other))) = self.overlapping(&(start..end)) {
+            self.0.remove(&first);
+            (start, end, kind) = (start.min(first), end.max(last), kind.min(other));
+        }
+        self.0.insert(start, (end, kind));
+    }
+
+    /// Adds every other place where a value stands that has been found once.
+    pub(super) fn repeat(&mut self, text: &str) {
+        loop {
+            let before = self.0.len();
+            for (value, kind) in self.values(text) {
+                for (at, _) in text.match_indices(&value) {
+                    let range = at..at + value.len();
+                    if self.overlapping(&range).is_none()
+                        && (kind != Personal::Name || self.whole(text, &range))
+                    {
+                        self.add(range, kind);
+                    }
+                }
+            }
+            if self.0.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// The places in the order of the text.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<usize>, Personal)> {
+        self.0.iter().map(|(start, (end, kind))| (*start..*end, *kind))
+    }
+
+    fn overlapping(&self, range: &Range<usize>) -> Option<(usize, (usize, Personal))> {
+        let before = self.0.range(..range.end).next_back();
+        before.filter(|(_, (end, _))| *end > range.start).map(|(start, place)| (*start, *place))
+    }
+
+    /// What has been found, the longest first; of names the parts as well. Names come last: other values next to one
+    /// make it a whole word.
+    fn values(&self, text: &str) -> Vec<(String, Personal)> {
+        let mut values = BTreeMap::new();
+        for (range, kind) in self.iter() {
+            let Some(value) = text.get(range) else { continue };
+            values.entry(value.to_owned()).or_insert(kind);
+            if kind == Personal::Name {
+                let parts = value.split_whitespace().filter(|part| {
+                    part.chars().count() >= SHORTEST_PART && part.starts_with(char::is_uppercase)
+                });
+                for part in parts {
+                    values.entry(part.to_owned()).or_insert(kind);
+                }
+            }
+        }
+        let mut values: Vec<_> = values.into_iter().collect();
+        values.sort_by_key(|(value, kind)| (*kind == Personal::Name, std::cmp::Reverse(value.len())));
+        values
+    }
+
+    /// Whether `range` is no part of a longer word of what stays.
+    fn whole(&self, text: &str, range: &Range<usize>) -> bool {
+        let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+        let after = text.get(range.end..).and_then(|after| after.chars().next());
+        let starts =
+            range.start.checked_sub(1).is_some_and(|at| self.overlapping(&(at..range.start)).is_some());
+        let ends = self.0.contains_key(&range.end);
+        (starts || !before.is_some_and(char::is_alphanumeric))
+            && (ends || !after.is_some_and(char::is_alphanumeric))
+    }
+}
