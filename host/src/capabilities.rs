@@ -4,9 +4,11 @@ mod appointments;
 mod clocks;
 mod config;
 mod embeddings;
+mod guard;
 mod journal;
 mod keys;
 mod ledger;
+mod llm;
 mod logging;
 mod nn;
 mod pow;
@@ -15,6 +17,7 @@ mod search;
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
@@ -25,9 +28,11 @@ pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
 use crate::{
     appointments::Collector,
     config::slots::{Slot, SlotName},
+    guard::Guard,
     inference::Gate,
     keys::KeyRing,
     knowledge::Knowledge,
+    llm::Llm,
     pow::Pow,
     sandbox::Compartment,
     storage::Ledger,
@@ -46,6 +51,8 @@ pub mod bindings {
             "bulkhead:host/ledger": async | trappable,
             "bulkhead:host/embeddings": async | trappable,
             "bulkhead:host/search": async | trappable,
+            "bulkhead:host/llm": async | trappable,
+            "bulkhead:host/guard": async | trappable,
         },
     });
 }
@@ -68,6 +75,10 @@ pub struct Backing {
     pub appointments: Option<Collector>,
     /// What `bulkhead:host/search` searches; none where the slot's service has no knowledge base.
     pub knowledge: Option<Arc<Knowledge>>,
+    /// What `bulkhead:host/llm` asks; none where none is configured.
+    pub llm: Option<Arc<Llm>>,
+    /// What `bulkhead:host/guard` asks; none where none is configured.
+    pub guard: Option<Arc<Guard>>,
     /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
     pub models: Gate,
     /// Most bytes that the tensors of one call may take together.
@@ -90,6 +101,8 @@ impl Backing {
             ledger: None,
             appointments: None,
             knowledge: None,
+            llm: None,
+            guard: None,
             models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
             tensor_bytes: settings.limits.memory_bytes,
             log: LogBudget::new(settings.limits.log_bytes_per_second),
@@ -105,6 +118,8 @@ pub struct Capabilities {
     pub backing: Arc<Backing>,
     /// First characters of the component's digest, for attribution.
     pub version: Arc<str>,
+    /// When the present call must have ended; what waits for others ends in time for the guest to go on without.
+    pub deadline: Option<Instant>,
     /// What the component is given, `wasi:config/store`'s answers among it.
     pub settings: Arc<Slot>,
     /// Whether another call is asked the same.
@@ -131,6 +146,7 @@ impl Capabilities {
             version,
             settings,
             mirror: Mirror::None,
+            deadline: None,
             table: ResourceTable::new(),
             tensor_bytes: 0,
             clocks: None,
@@ -198,6 +214,8 @@ pub const INTERFACES: &[&Interface] = &[
     &nn::GRAPH,
     &embeddings::EMBEDDINGS,
     &search::SEARCH,
+    &llm::LLM,
+    &guard::GUARD,
 ];
 
 /// Nobody.

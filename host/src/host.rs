@@ -88,6 +88,8 @@ struct Parts<'a> {
     rules: Option<Rules>,
     /// None where nobody embeds.
     inference: Option<Arc<Inference>>,
+    /// What may be asked about tickets, besides the components.
+    advisers: tickets::Advisers,
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
     roster: Arc<Roster>,
@@ -103,7 +105,9 @@ impl<'a> Parts<'a> {
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        Ok(Self { config, yard, pow: Arc::new(pow), rules, inference: None, metrics, health, roster })
+        let advisers = tickets::Advisers::new(&config.tickets)?;
+        let pow = Arc::new(pow);
+        Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster })
     }
 
     /// A slot's backing, before its service has added to it.
@@ -113,6 +117,9 @@ impl<'a> Parts<'a> {
         let figures = metrics.slot_inference(slot);
         let mut backing = Backing::new(slot, settings, pow, metrics);
         backing.models = Gate::new(slot, settings, self.inference.clone(), figures);
+        if matches!(slot, SlotName::Triage | SlotName::Answer) {
+            self.advisers.lend(&mut backing);
+        }
         backing
     }
 }

@@ -153,6 +153,7 @@ where
         }
         None => fresh(slot, version, record, deadline).await?,
     };
+    kept.store.data_mut().capabilities.deadline = Some(deadline);
     // A kept instance has that of its last call.
     kept.store.data_mut().capabilities.mirror = mirror;
     let since = Instant::now();

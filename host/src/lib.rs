@@ -14,6 +14,7 @@
 //! capabilities         what a guest may ask for
 //! knowledge            what answers come from, searched by words and meaning
 //! inference            loaded models and the threads that embed with them
+//! llm, guard, outbound  a language model and a guard, over HTTP
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
 //! sandbox, compile, engine, embedded, keys, files
@@ -30,12 +31,15 @@ pub mod deploy;
 pub mod embedded;
 pub mod engine;
 pub mod files;
+pub mod guard;
 pub mod host;
 pub mod http;
 pub mod inference;
 pub mod invoke;
 pub mod keys;
 pub mod knowledge;
+pub mod llm;
+pub mod outbound;
 pub mod pow;
 pub mod sandbox;
 pub mod services;

@@ -182,7 +182,12 @@ impl TestHost {
     pub async fn assert_at_rest(&self) {
         eventually("everything lent out is back", async || {
             let metrics = self.metrics().await;
-            let busy = ["bulkhead_in_flight", "bulkhead_queue_depth", "bulkhead_pool_slots_in_use"];
+            let busy = [
+                "bulkhead_in_flight",
+                "bulkhead_llm_in_flight",
+                "bulkhead_queue_depth",
+                "bulkhead_pool_slots_in_use",
+            ];
             metrics
                 .iter()
                 .filter(|(name, _)| busy.iter().any(|busy| name.starts_with(busy)))

@@ -1,5 +1,6 @@
 //! Servers that tests need, each on a port and in a folder of its own.
 
+pub mod llm;
 pub mod mariadb;
 pub mod postgres;
 pub mod proxy;

@@ -6,7 +6,8 @@ mod imports;
 use std::sync::Once;
 
 use crate::configuration::Configuration;
-use crate::{prompts, triage};
+use crate::prompts;
+use crate::triage::{self, Policy};
 use bindings::exports::bulkhead::triage::tickets as wit;
 use bindings::wasi::logging::logging::{Level, log};
 use imports::Imports;
@@ -23,7 +24,9 @@ mod bindings {
             "../../wit/deps/io",
             "../../wit/deps/clocks",
             "../../wit/deps/logging",
+            "../../wit/deps/config",
             "../../wit/deps/nn",
+            "../../wit/host",
             "../../wit/triage",
         ],
         world: "bulkhead:triage/triage",
@@ -45,16 +48,20 @@ impl wit::Guest for Component {
         report_panics();
         let configuration = configuration(&settings)?;
         let imports = Imports::new(settings.classifier).map_err(wit::Error::Configuration)?;
-        let decided = triage::triage(&imports, &configuration, &text).map_err(wit::Error::Internal)?;
+        let policy = Policy { strategy: settings.strategy.into(), guarding: settings.guarding.into() };
+        let decided = triage::triage(&imports, &configuration, policy, &text)?;
         Ok(decided.into())
     }
 
     fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
         report_panics();
         let head = settings.classifier.as_ref().ok().map(|classifier| classifier.head.as_str());
-        let prompts = prompts::prompts(&configuration(&settings)?, head);
-        let version =
-            |(name, text): (&str, String)| wit::PromptVersion { name: name.to_owned(), version: None, text };
+        let prompts = prompts::prompts(&configuration(&settings)?, head, settings.strategy.into());
+        let version = |prompt: prompts::Prompt| wit::PromptVersion {
+            name: prompt.name.to_owned(),
+            version: prompt.version,
+            text: prompt.text,
+        };
         Ok(prompts.into_iter().map(version).collect())
     }
 }

@@ -6,8 +6,10 @@ pub mod configuration;
 pub mod decision;
 pub mod evidence;
 pub mod features;
+pub mod guarding;
 #[cfg(target_family = "wasm")]
 mod guest;
+pub mod llm;
 pub mod preparser;
 pub mod prompts;
 pub mod reasoning;

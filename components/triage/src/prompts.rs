@@ -1,12 +1,26 @@
 //! What decisions hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
 //! sees by them whether they decide alike.
 
+use bulkhead_ticket_text::language::Language;
 use serde_json::json;
 
 use crate::configuration::Configuration;
+use crate::llm;
+use crate::triage::Strategy;
 
-/// Each by its name, as text that changes when a decision may.
-pub fn prompts(configuration: &Configuration, head: Option<&str>) -> Vec<(&'static str, String)> {
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number, where this component counts.
+    pub version: Option<u32>,
+    /// Text that changes when a decision may.
+    pub text: String,
+}
+
+/// All of them; those of the language model where it chooses.
+pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Strategy) -> Vec<Prompt> {
     let categories = configuration.categories.iter();
     let categories =
         categories.map(|category| json!([category.name, category.threshold, category.auto_publish]));
@@ -17,16 +31,22 @@ pub fn prompts(configuration: &Configuration, head: Option<&str>) -> Vec<(&'stat
         "max_user_text_length": configuration.max_user_text_length,
         "action_rules": configuration.action_rules,
     });
-    vec![
-        ("categories", json!(categories.collect::<Vec<_>>()).to_string()),
-        ("examples", json!(examples.collect::<Vec<_>>()).to_string()),
-        ("role", rules.to_string()),
-    ]
+    let prompt = |name, text| Prompt { name, version: None, text };
+    let mut prompts = vec![
+        prompt("categories", json!(categories.collect::<Vec<_>>()).to_string()),
+        prompt("examples", json!(examples.collect::<Vec<_>>()).to_string()),
+        prompt("role", rules.to_string()),
+    ];
+    if strategy == Strategy::Llm {
+        let text = [llm::system(configuration, Language::German), llm::schema(configuration)].join("\n");
+        prompts.push(Prompt { name: "triage", version: Some(llm::VERSION), text });
+    }
+    prompts
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 
@@ -37,8 +57,8 @@ mod tests {
         "no_action_name": "Read"
     }"#;
 
-    fn texts(json: &str, head: Option<&str>) -> Vec<(&'static str, String)> {
-        prompts(&Configuration::from_json(json).unwrap(), head)
+    fn texts(json: &str, head: Option<&str>) -> Vec<Prompt> {
+        prompts(&Configuration::from_json(json).unwrap(), head, Strategy::Llm)
     }
 
     #[test]
@@ -47,17 +67,24 @@ mod tests {
         let changed = |json: &str, head| {
             let after = texts(json, head);
             let pairs = before.iter().zip(&after).filter(|(one, other)| one != other);
-            pairs.map(|((name, _), _)| *name).collect::<Vec<_>>()
+            pairs.map(|(prompt, _)| prompt.name).collect::<Vec<_>>()
         };
         assert_eq!(
-            before.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-            ["categories", "examples", "role"]
+            before.iter().map(|prompt| prompt.name).collect::<Vec<_>>(),
+            ["categories", "examples", "role", "triage"]
         );
         assert_eq!(changed(CONFIGURATION, None), ["role"]);
-        assert_eq!(changed(&CONFIGURATION.replace("my passport", "my visa"), Some("head")), ["examples"]);
+        assert_eq!(
+            changed(&CONFIGURATION.replace("my passport", "my visa"), Some("head")),
+            ["examples", "triage"]
+        );
         assert_eq!(
             changed(&CONFIGURATION.replace("Passport", "Visa"), Some("head")),
-            ["categories", "examples"]
+            ["categories", "examples", "triage"]
         );
+        let classifier =
+            prompts(&Configuration::from_json(CONFIGURATION).unwrap(), None, Strategy::Classifier);
+        assert_eq!(classifier.len(), 3);
+        assert_eq!(before[3].version, Some(llm::VERSION));
     }
 }

@@ -25,6 +25,22 @@ pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -
     [Some(said), evidence].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// What the language model said of its choice.
+pub fn quoted(said: &str, language: Language) -> String {
+    match language {
+        Language::German => format!("Begründung des Sprachmodells: {said}"),
+        Language::English => format!("The language model's reason: {said}"),
+    }
+}
+
+/// Why the classifier decided where the language model should have.
+pub fn fallen_back(reason: &str, language: Language) -> String {
+    match language {
+        Language::German => format!("Ohne das Sprachmodell entschieden ({reason})."),
+        Language::English => format!("Decided without the language model ({reason})."),
+    }
+}
+
 fn chosen(decision: &Decision, language: Language) -> String {
     let Some((first, margin)) = decision.first() else { return String::new() };
     let (name, confidence, margin) = (&first.name, percent(first.confidence), percent(margin));

@@ -2,7 +2,9 @@
 
 use crate::configuration::Configuration;
 use crate::features::{FeatureSettings, Row};
-use crate::triage::{Head, Host, triage};
+use crate::guarding::Verdict;
+use crate::llm::Question;
+use crate::triage::{Head, Host, Policy, triage};
 use bulkhead_ticket_text::extract::date::Date;
 
 /// Two categories and a rule.
@@ -33,6 +35,14 @@ impl Host for Certain {
         }
     }
 
+    fn ask(&self, _question: &Question) -> Result<String, String> {
+        Err("a self-test asks nobody".to_owned())
+    }
+
+    fn guard(&self, _text: &str) -> Verdict {
+        Verdict::Unguarded
+    }
+
     fn today(&self) -> Date {
         Date::MIN
     }
@@ -41,7 +51,9 @@ impl Host for Certain {
 /// Decides on a ticket without the host's models; the text says what does not work.
 pub fn self_test() -> Result<(), String> {
     let configuration = Configuration::from_json(CONFIGURATION).map_err(|invalid| invalid.to_string())?;
-    let decided = triage(&Certain, &configuration, "What does a passport cost? Write to eva@example.org")?;
+    let text = "What does a passport cost? Write to eva@example.org";
+    let decided = triage(&Certain, &configuration, Policy::default(), text);
+    let decided = decided.map_err(|undecided| undecided.to_string())?;
     if decided.category != "passport" || decided.action.name != "tell" {
         return Err(format!(
             "a certain ticket was decided as {} and {}",

@@ -1,5 +1,6 @@
 //! A ticket's way through the component.
 
+mod choice;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,12 @@ use bulkhead_ticket_text::language;
 use bulkhead_ticket_text::window::window;
 
 use crate::configuration::{Action, Category, Configuration};
-use crate::decision::{Candidate, Decision, Refusal, decide};
+use crate::decision::{Candidate, Decision, Refusal};
 use crate::evidence::{Evidence, evidence};
 use crate::features::{FeatureSettings, Row};
-use crate::reasoning::reasoning;
+use crate::guarding::Verdict;
+use crate::llm::Question;
+use crate::reasoning::{self, reasoning};
 use crate::request;
 use crate::rules::action_name;
 
@@ -48,8 +51,64 @@ pub trait Host {
     /// With the reason why there are none now.
     fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String>;
 
+    /// What the language model answers to a question.
+    ///
+    /// # Errors
+    ///
+    /// With the reason why it does not.
+    fn ask(&self, question: &Question) -> Result<String, String>;
+
+    /// What the guard says of a text.
+    fn guard(&self, text: &str) -> Verdict;
+
     /// Today, in UTC.
     fn today(&self) -> Date;
+}
+
+/// What chooses the category.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// The classifier.
+    #[default]
+    Classifier,
+    /// The language model; where that fails, the classifier.
+    Llm,
+}
+
+/// What follows when the guard calls a text unsafe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Guarding {
+    /// There is no guard.
+    #[default]
+    Off,
+    /// It is never published, and no language model is shown it.
+    Withhold,
+    /// It is refused.
+    Refuse,
+}
+
+/// How the host wants tickets decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// What chooses the category.
+    pub strategy: Strategy,
+    /// What follows from a guard's objection.
+    pub guarding: Guarding,
+}
+
+/// Why there is no decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Undecided {
+    /// The guard objects, and what it objects to is to be refused; its words for what it found.
+    #[error("{}", found(.0))]
+    Unsafe(Vec<String>),
+    /// The configuration lacks its own category or action for none, which a checked one never does.
+    #[error("the configuration has no {0} for none")]
+    Incomplete(&'static str),
+}
+
+fn found(labels: &[String]) -> String {
+    if labels.is_empty() { "unsafe".to_owned() } else { labels.join(", ") }
 }
 
 /// What triage says of a ticket.
@@ -59,7 +118,7 @@ pub struct Triage {
     pub user_text: String,
     /// Name of the category.
     pub category: String,
-    /// Whether answers in it may be published without a clerk: as configured.
+    /// Whether answers in it may be published without a clerk: as configured, unless a guard keeps it from that.
     pub auto_publish: bool,
     /// What happens next.
     pub action: Action,
@@ -77,33 +136,47 @@ pub struct Triage {
     pub internal_note: Option<String>,
 }
 
-/// Decides on a ticket. Whatever the classifier does, the answer is a configured category and action.
+/// Decides on a ticket. Whatever classifier and language model do, the answer is a configured category and action.
 ///
 /// # Errors
 ///
-/// When the configuration lacks its own category or action for none, which a checked one never does.
-pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Result<Triage, String> {
+/// When a guard's objection is to be followed so, or the configuration lacks what a checked one has.
+pub fn triage(
+    host: &impl Host,
+    configuration: &Configuration,
+    policy: Policy,
+    text: &str,
+) -> Result<Triage, Undecided> {
     let user_text = configuration.preparser.apply(text);
     let read = window(&user_text, MOST_READ);
     let plain = clean::plain(&read);
     let own = clean::own(&plain);
-    let decision = decided(host, configuration, &own);
-    let no_category = configuration.no_category().ok_or("the configuration has no category for none")?;
+    let language = language::german_or_english(&own);
+    let choice = choice::choose(host, configuration, policy, &own, language)?;
+    let decision = choice.decision;
+    let no_category = configuration.no_category().ok_or(Undecided::Incomplete("category"))?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
     let category = match decision.refusal {
         None => chosen.unwrap_or(no_category),
         Some(_) => no_category,
     };
     // What speaks for the best category says as much about why it was not enough.
-    let evidence = chosen.map_or_else(Evidence::default, |chosen| evidence(&own, &chosen.examples));
+    let evidence = match chosen {
+        Some(chosen) if choice.said.is_none() => evidence(&own, &chosen.examples),
+        _ => Evidence::default(),
+    };
     let today = host.today();
     let name = action_name(configuration, &category.name, &request::facts(&plain, today));
-    let action = configuration.action(name).ok_or("the configuration has no action for none")?.clone();
-    let reasoning = reasoning(&decision, &evidence, language::german_or_english(&own));
+    let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
+    let said = choice.said.map(|said| reasoning::quoted(&said, language));
+    let failed = choice.failed.map(|reason| reasoning::fallen_back(&reason, language));
+    let reasoning = reasoning(&decision, &evidence, language);
+    let told = [failed, Some(reasoning), said, choice.verdict.told(language)];
+    let reasoning = told.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Ok(Triage {
         internal_note: note(configuration, category, &action, &reasoning),
         category: category.name.clone(),
-        auto_publish: category.auto_publish,
+        auto_publish: category.auto_publish && choice.verdict.publishes(),
         confidence: confidence(&decision),
         extracted_values: extract::extract(&plain, today, &category.extract),
         alternatives: alternatives(&decision),
@@ -112,28 +185,6 @@ pub fn triage(host: &impl Host, configuration: &Configuration, text: &str) -> Re
         action,
         reasoning,
     })
-}
-
-fn decided(host: &impl Host, configuration: &Configuration, own: &str) -> Decision {
-    if own.trim().is_empty() {
-        return Decision::refused(Refusal::Empty);
-    }
-    let text = window(own, configuration.max_user_text_length);
-    let classified = host.head().and_then(|head| {
-        let row = match &head.features {
-            None => Row::default(),
-            Some(features) => {
-                features.check().map_err(|error| error.to_string())?;
-                // A window is what a model takes; words count wherever they stand.
-                features.row(own)
-            }
-        };
-        Ok((head.labels, host.classify(&text, &row)?))
-    });
-    match classified {
-        Ok((labels, probabilities)) => decide(configuration, &labels, &probabilities),
-        Err(reason) => Decision::refused(Refusal::Unavailable(reason)),
-    }
 }
 
 /// An empty message is certain to belong nowhere; without a classifier nothing is.

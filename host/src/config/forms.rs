@@ -46,6 +46,26 @@ pub(super) fn web_url(text: &str) -> Result<Url, String> {
     }
 }
 
+/// The URL of a service that is asked: `http` or `https`, and nothing but where it is.
+pub(super) fn service_url(text: &str) -> Result<Url, String> {
+    let url = web_url(text)?;
+    let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    match bare && url.fragment().is_none() {
+        true => Ok(url),
+        // Not told back: it may hold a password.
+        false => Err("must be a URL without a user, a query and a fragment".to_owned()),
+    }
+}
+
+/// Whether `url` is one of `prefixes` or below one: same scheme, host and port, and whole segments of the path.
+pub(super) fn is_below(prefixes: &[Url], url: &Url) -> bool {
+    let below = |prefix: &Url| {
+        let rest = url.path().strip_prefix(prefix.path().trim_end_matches('/'));
+        prefix.origin() == url.origin() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    prefixes.iter().any(below)
+}
+
 /// A web origin as browsers send it, or `*`.
 pub(super) fn web_origin(text: &str) -> Result<String, String> {
     if text == "*" {
@@ -61,4 +81,47 @@ pub(super) fn web_origin(text: &str) -> Result<String, String> {
         return Ok(origin);
     }
     Err(format!("must be an origin without path; write it as {origin}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn prefixes_allow_whole_segments_of_one_origin() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let allowed = [url("https://llm.example.org/v1"), url("http://127.0.0.1:8000")];
+        for text in
+            ["https://llm.example.org/v1", "https://llm.example.org:443/v1/", "http://127.0.0.1:8000/any"]
+        {
+            assert!(is_below(&allowed, &url(text)), "{text}");
+        }
+        for text in [
+            "http://llm.example.org/v1",
+            "https://llm.example.org/v12",
+            "https://llm.example.org/v1/../v2",
+            "https://llm.example.org.evil.example/v1",
+            "https://evil.example/v1",
+            "http://127.0.0.1:8001/",
+        ] {
+            assert!(!is_below(&allowed, &url(text)), "{text}");
+        }
+        assert!(!is_below(&[], &url("https://llm.example.org/v1")));
+    }
+
+    #[test]
+    fn a_service_has_neither_password_nor_query() {
+        assert!(service_url("https://llm.example.org/v1").is_ok());
+        for text in [
+            "https://eva:secret@llm.example.org",
+            "https://x.example/?key=secret",
+            "https://x.example/#secret",
+        ] {
+            let refused = service_url(text).unwrap_err();
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+        assert!(service_url("ftp://x.example").is_err());
+    }
 }

@@ -1,11 +1,13 @@
 //! `[tickets]`: ticket triage and answers.
 
 pub mod answer;
+pub mod guard;
 pub mod knowledge;
+pub mod llm;
 
 use std::path::PathBuf;
 
-use self::{answer::Answer, knowledge::Knowledge};
+use self::{answer::Answer, guard::Guard, knowledge::Knowledge, llm::Llm};
 use super::{captcha::Secret, reader::Reader};
 
 /// Shortest key that is accepted, characters: the replaced service's rule.
@@ -28,6 +30,21 @@ pub struct Tickets {
     pub answer: Answer,
     /// What answers come from.
     pub knowledge: Knowledge,
+    /// What decides on categories.
+    pub triage_strategy: Strategy,
+    /// The language model that may be asked.
+    pub llm: Option<Llm>,
+    /// The guardrail service that is asked.
+    pub guard: Option<Guard>,
+}
+
+/// What decides, or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// The classifier on this machine.
+    Classifier,
+    /// The language model; the classifier where that fails.
+    Llm,
 }
 
 /// The head's name where none is given.
@@ -35,29 +52,50 @@ pub const HEAD: &str = "triage";
 
 impl Tickets {
     pub(super) fn read(reader: &mut Reader) -> Self {
-        reader.table("tickets", |r| Self {
-            triage: r.key("triage", "Categories, actions and rules, a TOML or JSON file").path(),
-            head: r.key("head", "The classifier, one of embedding.heads").parsed(
-                "text",
-                HEAD.to_owned(),
-                |text| Ok(text.to_owned()),
-            ),
-            api_key: r
-                .key("api_key", "Bearer key of at least 32 characters; none: everybody may call")
-                .secret()
-                .and_then(|key| match key.expose().chars().count() >= KEY_CHARS {
-                    true => Some(key),
-                    false => {
-                        r.problem("api_key", "must have at least 32 characters; make a longer one");
-                        None
-                    }
-                }),
-            body_bytes: r
-                .key("body_bytes", "Largest request body")
-                .unit("bytes")
-                .integer(1024..=1 << 30, BODY_BYTES),
-            answer: r.table("answer", Answer::read),
-            knowledge: r.table("knowledge", Knowledge::read),
-        })
+        reader
+            .table("tickets", |r| Self {
+                triage: r.key("triage", "Categories, actions and rules, a TOML or JSON file").path(),
+                head: r.key("head", "The classifier, one of embedding.heads").parsed(
+                    "text",
+                    HEAD.to_owned(),
+                    |text| Ok(text.to_owned()),
+                ),
+                api_key: r
+                    .key("api_key", "Bearer key of at least 32 characters; none: everybody may call")
+                    .secret()
+                    .and_then(|key| match key.expose().chars().count() >= KEY_CHARS {
+                        true => Some(key),
+                        false => {
+                            r.problem("api_key", "must have at least 32 characters; make a longer one");
+                            None
+                        }
+                    }),
+                body_bytes: r
+                    .key("body_bytes", "Largest request body")
+                    .unit("bytes")
+                    .integer(1024..=1 << 30, BODY_BYTES),
+                answer: r.table("answer", Answer::read),
+                knowledge: r.table("knowledge", Knowledge::read),
+                triage_strategy: r
+                    .key(
+                        "triage_strategy",
+                        "What chooses the category; where tickets.llm fails, the classifier does",
+                    )
+                    .choice(
+                        &[("classifier", Strategy::Classifier), ("llm", Strategy::Llm)],
+                        Strategy::Classifier,
+                    ),
+                llm: r.table("llm", Llm::read),
+                guard: r.table("guard", Guard::read),
+            })
+            .with_checks(reader)
+    }
+
+    /// A strategy needs what it asks.
+    fn with_checks(self, reader: &mut Reader) -> Self {
+        if self.triage_strategy == Strategy::Llm && self.llm.is_none() && !reader.is_set("tickets.llm.url") {
+            reader.problem("tickets.triage_strategy", "is llm without tickets.llm.url; set one or the other");
+        }
+        self
     }
 }

@@ -8,9 +8,11 @@ use super::{Parts, component, knowledge};
 use crate::{
     capabilities::Backing,
     compile::ComponentDigest,
-    config::{Config, slots::SlotName},
+    config::{Config, slots::SlotName, tickets::Tickets},
+    guard::Guard,
     http::tickets::{self, TicketState},
     knowledge::Knowledge,
+    llm::Llm,
     services::{
         answer::AnswerService,
         triage::{Rules, TriageService},
@@ -19,6 +21,31 @@ use crate::{
 
 /// What `--demo` sorts tickets by.
 const DEMO: &str = include_str!("demo/tickets.toml");
+
+/// The language model and the guard, where they are configured. All slots share one of each, and its limits.
+#[derive(Debug)]
+pub(super) struct Advisers {
+    llm: Option<Arc<Llm>>,
+    guard: Option<Arc<Guard>>,
+}
+
+impl Advisers {
+    pub(super) fn new(settings: &Tickets) -> anyhow::Result<Self> {
+        let llm = settings.llm.as_ref().map(Llm::new).transpose();
+        let guard = settings.guard.as_ref().map(Guard::new).transpose();
+        let mend = |table: &str, reason: String| anyhow::anyhow!("{reason}; mend {table}");
+        Ok(Self {
+            llm: llm.map_err(|reason| mend("tickets.llm", reason))?.map(Arc::new),
+            guard: guard.map_err(|reason| mend("tickets.guard", reason))?.map(Arc::new),
+        })
+    }
+
+    /// Lets a slot's guests ask them.
+    pub(super) fn lend(&self, backing: &mut Backing) {
+        backing.llm.clone_from(&self.llm);
+        backing.guard.clone_from(&self.guard);
+    }
+}
 
 /// The demonstration's office, whose contacts are nobody's personal data.
 const DEMO_CONTACTS: [&str; 3] = ["@beispielstadt.example", "01999 115", "01999 700"];
@@ -76,7 +103,7 @@ fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {
         parts.backing(SlotName::Triage),
         rules,
         parts.inference.as_deref(),
-        &config.tickets.head,
+        &config.tickets,
     )
 }
 

@@ -8,14 +8,17 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use self::world::{Classifier, Error, Settings};
+use self::world::{Classifier, Error, Guarding, Settings, Strategy};
 pub use self::{
     rules::{Rules, RulesError},
     world::{Action, ActionKind, Candidate, Decision, TriageWorld, Value},
 };
 use crate::{
     capabilities::Backing,
-    config::slots::{Slot as SlotSettings, SlotName},
+    config::{
+        slots::{Slot as SlotSettings, SlotName},
+        tickets::{self, Tickets},
+    },
     inference::{Inference, NamedHead},
     invoke,
     slots::{Slot, Yard},
@@ -34,6 +37,9 @@ pub enum TriageError {
     /// No configuration says what tickets are about.
     #[error("no triage configuration is loaded; set tickets.triage")]
     Unconfigured,
+    /// The guard calls the ticket unsafe.
+    #[error("the guard refuses this ticket: {0}")]
+    Refused(String),
     /// The component does not follow the configuration, or failed.
     #[error("the triage component failed: {0}")]
     Guest(String),
@@ -58,20 +64,29 @@ pub struct TriageService {
 }
 
 impl TriageService {
-    /// The service with an empty slot. `rules` is what tickets are decided by, `head` the name of what classifies.
+    /// The service with an empty slot. `rules` is what tickets are decided by, `tickets` by what.
     pub fn new(
         slot: &SlotSettings,
         yard: Yard,
         backing: Backing,
         rules: Option<&Rules>,
         inference: Option<&Inference>,
-        head: &str,
+        tickets: &Tickets,
     ) -> Self {
         let metrics = backing.metrics.slot(SlotName::Triage);
         let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
         let settings = rules.map(|rules| Settings {
             configuration: rules.json().to_owned(),
-            classifier: classifier(inference, head),
+            classifier: classifier(inference, &tickets.head),
+            strategy: match tickets.triage_strategy {
+                tickets::Strategy::Classifier => Strategy::Classifier,
+                tickets::Strategy::Llm => Strategy::Llm,
+            },
+            guarding: match &tickets.guard {
+                None => Guarding::Off,
+                Some(guard) if guard.block => Guarding::Refuse,
+                Some(_) => Guarding::Withhold,
+            },
         });
         Self { slot, settings }
     }
@@ -129,8 +144,12 @@ impl TriageService {
 }
 
 fn guest_error(error: Error) -> TriageError {
-    let (Error::Configuration(text) | Error::Internal(text)) = error;
-    TriageError::Guest(escape_guest(&text, ERROR_BYTES))
+    match error {
+        Error::Refused(text) => TriageError::Refused(escape_guest(&text, ERROR_BYTES)),
+        Error::Configuration(text) | Error::Internal(text) => {
+            TriageError::Guest(escape_guest(&text, ERROR_BYTES))
+        }
+    }
 }
 
 /// What classifies, or why nothing does, in words for whoever reads a ticket's reasoning.

@@ -30,6 +30,8 @@ const TIMES: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
     0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
+/// Bounds for times of services that are asked over the network, seconds.
+const REMOTE_TIMES: &[f64] = &[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 /// Bounds for the cost of challenges: rounds, iterations, N or passes.
@@ -76,6 +78,20 @@ families! {
         "Time of a guest's share of inference, tokenisation included.";
     INFERENCE_REFUSED: Kind::Counter, "bulkhead_inference_refused_total" ["slot", "reason"] "",
         "Embedding calls of guests that were refused.";
+    LLM_CALLS: Kind::Counter, "bulkhead_llm_calls_total" ["slot", "outcome"] "",
+        "Calls of the language model by outcome.";
+    LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_seconds" ["slot"] "seconds",
+        "Time of a call of the language model, waiting and all attempts included.";
+    LLM_TOKENS: Kind::Counter, "bulkhead_llm_tokens_total" ["slot", "direction"] "tokens",
+        "Tokens of the language model, as its endpoint counts them.";
+    LLM_RETRIES: Kind::Counter, "bulkhead_llm_retries_total" ["slot"] "",
+        "Attempts at the language model that were made again.";
+    LLM_IN_FLIGHT: Kind::Gauge, "bulkhead_llm_in_flight" ["slot"] "",
+        "Calls of the language model running or waiting now.";
+    GUARD_CHECKS: Kind::Counter, "bulkhead_guard_checks_total" ["slot", "type", "outcome"] "",
+        "Checks by the guardrail service by outcome.";
+    GUARD_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_guard_seconds" ["slot"] "seconds",
+        "Time of a check by the guardrail service.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",

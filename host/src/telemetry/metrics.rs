@@ -2,8 +2,10 @@
 
 mod captcha;
 mod embedding;
+mod guard;
 mod http;
 mod inference;
+mod llm;
 mod pool;
 mod process;
 mod slot;
@@ -25,14 +27,19 @@ use crate::{
 
 pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use embedding::{Embedding, EmbeddingCall, Spent};
+pub use guard::{GuardOutcome, SlotGuard};
 pub use http::{Answered, Http, method_label};
 pub use inference::{RefusedInference, SlotInference};
+pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use slot::{SlotMetrics, SlotReading};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
 
-use self::{inference::InferenceFamilies, pool::Pools, process::Process, slot::Families};
+use self::{
+    guard::GuardFamilies, inference::InferenceFamilies, llm::LlmFamilies, pool::Pools, process::Process,
+    slot::Families,
+};
 
 /// Runs before each scrape and sets what is only read then.
 type Hook = dyn Fn(&Metrics) + Send + Sync;
@@ -75,6 +82,8 @@ pub struct Metrics {
     slots: [(SlotName, SlotMetrics); SlotName::ALL.len()],
     slot_families: Families,
     inference: InferenceFamilies,
+    llm: LlmFamilies,
+    guard: GuardFamilies,
     pool_slots: Series<Gauge, 1>,
     compile_cache: Series<IntCounter, 1>,
     compile: Histogram,
@@ -113,6 +122,8 @@ impl Metrics {
             slots: SlotName::ALL.map(|name| (name, slot_families.slot(name.as_str()))),
             slot_families,
             inference: InferenceFamilies::register(&registry)?,
+            llm: LlmFamilies::register(&registry)?,
+            guard: GuardFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
             pool_slots: Series::register(&catalog::POOL_SLOTS, &registry)?,
             compile_cache,
@@ -136,6 +147,16 @@ impl Metrics {
     /// What a slot's guests use of inference.
     pub fn slot_inference(&self, name: SlotName) -> SlotInference {
         self.inference.slot(name.as_str())
+    }
+
+    /// What a slot's guests ask of the language model.
+    pub fn slot_llm(&self, name: SlotName) -> SlotLlm {
+        self.llm.slot(name.as_str())
+    }
+
+    /// What a slot's guests ask of the guard.
+    pub fn slot_guard(&self, name: SlotName) -> SlotGuard {
+        self.guard.slot(name.as_str())
     }
 
     /// Log text that a slot wrote beyond its rate, bytes.

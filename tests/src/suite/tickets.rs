@@ -3,6 +3,7 @@
 mod answer;
 mod errors;
 mod knowledge_postgres;
+mod llm;
 mod triage;
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Two categories, told apart by one word of the toy vocabulary each, and one for the rest.
-const RULES: &str = r#"
+pub const RULES: &str = r#"
     no_category_name = "other"
     no_action_name = "clerk"
     no_action_internal_note = "{category}: {reason}"

@@ -3,7 +3,7 @@
 use super::wit;
 use crate::configuration::{Action, ActionType};
 use crate::decision::Candidate;
-use crate::triage::Triage;
+use crate::triage::{Guarding, Strategy, Triage, Undecided};
 use bulkhead_ticket_text::extract::Value;
 
 impl From<Action> for wit::Action {
@@ -31,6 +31,34 @@ impl From<Value> for wit::Value {
             Value::Integer(value) => Self::Integer(value),
             Value::Number(value) => Self::Number(value),
             Value::Text(value) => Self::Text(value),
+        }
+    }
+}
+
+impl From<wit::Strategy> for Strategy {
+    fn from(strategy: wit::Strategy) -> Self {
+        match strategy {
+            wit::Strategy::Classifier => Self::Classifier,
+            wit::Strategy::Llm => Self::Llm,
+        }
+    }
+}
+
+impl From<wit::Guarding> for Guarding {
+    fn from(guarding: wit::Guarding) -> Self {
+        match guarding {
+            wit::Guarding::Off => Self::Off,
+            wit::Guarding::Withhold => Self::Withhold,
+            wit::Guarding::Refuse => Self::Refuse,
+        }
+    }
+}
+
+impl From<Undecided> for wit::Error {
+    fn from(undecided: Undecided) -> Self {
+        match undecided {
+            Undecided::Unsafe(_) => Self::Refused(undecided.to_string()),
+            Undecided::Incomplete(_) => Self::Internal(undecided.to_string()),
         }
     }
 }

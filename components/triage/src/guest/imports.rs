@@ -1,11 +1,14 @@
-//! The host as the logic sees it: a clock, and two graphs of `wasi:nn`.
+//! The host as the logic sees it: a clock, two graphs of `wasi:nn`, a language model and a guard.
 
+use super::bindings::bulkhead::host::{guard, llm};
 use super::bindings::wasi::clocks::wall_clock;
 use super::bindings::wasi::nn::errors::Error;
 use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
 use super::wit;
 use crate::features::{Row, Rows};
+use crate::guarding::Verdict;
+use crate::llm::{ANSWER_TOKENS, Question};
 use crate::triage::{Head, Host};
 use bulkhead_ticket_text::extract::date::Date;
 
@@ -72,6 +75,35 @@ impl Host for Imports {
         let (_, probabilities) = compute(&classifier.head, inputs)?;
         let data = probabilities.data();
         Ok(data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+
+    fn ask(&self, question: &Question) -> Result<String, String> {
+        let message = |role, content: &str| llm::Message { role, content: content.to_owned() };
+        let request = llm::Request {
+            messages: vec![
+                message(llm::Role::System, &question.system),
+                message(llm::Role::User, &question.user),
+            ],
+            schema: Some(llm::Schema { name: "category".to_owned(), json: question.schema.clone() }),
+            max_tokens: Some(ANSWER_TOKENS),
+        };
+        let completed = llm::complete(&request).map_err(|error| match error {
+            llm::Error::NotConfigured => "none is configured".to_owned(),
+            llm::Error::Denied(reason)
+            | llm::Error::OverBudget(reason)
+            | llm::Error::Unavailable(reason)
+            | llm::Error::InvalidAnswer(reason) => reason,
+        });
+        completed.map(|completion| completion.text)
+    }
+
+    fn guard(&self, text: &str) -> Verdict {
+        match guard::check_prompt(text) {
+            Ok(verdict) if verdict.safe => Verdict::Safe,
+            Ok(verdict) => Verdict::Unsafe(verdict.labels),
+            Err(guard::Error::NotConfigured) => Verdict::Unguarded,
+            Err(guard::Error::Unavailable(reason)) => Verdict::Unavailable(reason),
+        }
     }
 
     fn today(&self) -> Date {

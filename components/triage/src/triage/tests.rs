@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod advised;
+mod guarded;
+
 use std::cell::RefCell;
 
 use time::Month;
@@ -10,6 +13,11 @@ use super::*;
 struct Fixed {
     probabilities: Result<Vec<f32>, String>,
     asked: RefCell<Vec<(String, Row)>>,
+    /// What the language model answers.
+    advice: Result<String, String>,
+    questions: RefCell<Vec<Question>>,
+    verdict: Verdict,
+    guarded: RefCell<Vec<String>>,
 }
 
 impl Host for Fixed {
@@ -23,13 +31,37 @@ impl Host for Fixed {
         self.probabilities.clone()
     }
 
+    fn ask(&self, question: &Question) -> Result<String, String> {
+        self.questions.borrow_mut().push(question.clone());
+        self.advice.clone()
+    }
+
+    fn guard(&self, text: &str) -> Verdict {
+        self.guarded.borrow_mut().push(text.to_owned());
+        self.verdict.clone()
+    }
+
     fn today(&self) -> Date {
         Date::from_calendar_date(2026, Month::November, 28).unwrap()
     }
 }
 
 fn host(probabilities: &[f32]) -> Fixed {
-    Fixed { probabilities: Ok(probabilities.to_vec()), asked: RefCell::default() }
+    Fixed {
+        probabilities: Ok(probabilities.to_vec()),
+        asked: RefCell::default(),
+        advice: Err("a classifier asks nobody".into()),
+        questions: RefCell::default(),
+        verdict: Verdict::Unguarded,
+        guarded: RefCell::default(),
+    }
+}
+
+/// By the classifier, unguarded.
+fn triage(host: &Fixed, configuration: &Configuration, text: &str) -> Result<Triage, Undecided> {
+    let decided = super::triage(host, configuration, Policy::default(), text);
+    assert!(host.questions.borrow().is_empty() && host.guarded.borrow().is_empty(), "nobody else was asked");
+    decided
 }
 
 fn configuration() -> Configuration {
@@ -102,7 +134,7 @@ fn a_blank_text_asks_nobody() {
 
 #[test]
 fn without_a_classifier_the_reason_is_told() {
-    let host = Fixed { probabilities: Err("the model is not loaded".into()), asked: RefCell::default() };
+    let host = Fixed { probabilities: Err("the model is not loaded".into()), ..host(&[]) };
     let result = triage(&host, &configuration(), "Where is my bin?").unwrap();
     assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 0.0));
     assert_eq!(

@@ -169,6 +169,9 @@ impl From<TriageError> for ApiError {
     fn from(error: TriageError) -> Self {
         match error {
             TriageError::Unconfigured => Self::unavailable("TriageError", error.to_string()),
+            TriageError::Refused(_) => {
+                Self::typed(StatusCode::UNPROCESSABLE_ENTITY, "TriageError", error.to_string(), false)
+            }
             TriageError::Guest(reason) => {
                 tracing::error!(reason, "the triage component failed");
                 Self::internal()

@@ -8,13 +8,15 @@ use crate::{capabilities::Guest, slots::World};
 mod bindings {
     wasmtime::component::bindgen!({
         path: [
-            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/logging", "../wit/deps/nn", "../wit/triage",
+            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/logging", "../wit/deps/config", "../wit/deps/nn",
+            "../wit/host", "../wit/triage",
         ],
         world: "bulkhead:triage/triage",
         exports: { default: async },
         with: {
             "wasi:clocks": wasmtime_wasi::p2::bindings::clocks,
             "wasi:logging": crate::capabilities::bindings::wasi::logging,
+            "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
             "wasi:nn": crate::capabilities::nn_bindings::wasi::nn,
         },
     });
@@ -23,7 +25,8 @@ mod bindings {
 pub use self::bindings::{
     Triage as TriageWorld, TriagePre,
     exports::bulkhead::triage::tickets::{
-        Action, ActionKind, Candidate, Classifier, Decision, Error, PromptVersion, Settings, Value,
+        Action, ActionKind, Candidate, Classifier, Decision, Error, Guarding, PromptVersion, Settings,
+        Strategy, Value,
     },
 };
 

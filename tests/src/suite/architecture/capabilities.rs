@@ -43,6 +43,7 @@ fn what_changes_something_is_marked_a_write() {
         "bulkhead:host/ledger#claim",
         "bulkhead:host/ledger#record-failure",
         "bulkhead:host/ledger#record-visit",
+        "bulkhead:host/llm#complete",
         "wasi:logging/logging#log",
     ];
     assert_eq!(writes.collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());

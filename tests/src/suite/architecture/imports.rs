@@ -32,6 +32,8 @@ const COMPONENTS: &[(&str, &[&str])] = &[
     (
         "triage",
         &[
+            "bulkhead:host/guard@0.1.0",
+            "bulkhead:host/llm@0.1.0",
             "wasi:clocks/wall-clock@0.2.12",
             "wasi:logging/logging@0.1.0-draft",
             "wasi:nn/errors@0.2.0-rc-2024-10-28",

@@ -2,6 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use bulkhead_tests::servers::llm::{
+    Behaviour::{Says, Status},
+    FakeLlm, category,
+};
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -10,7 +14,7 @@ use super::{
     child::{Bulkhead, Launch},
     valid,
 };
-use crate::captcha_http::solver;
+use crate::{captcha_http::solver, tickets::RULES};
 
 /// Every secret has this in it, those that clients make up too.
 const SECRET: &str = "MARKER";
@@ -133,6 +137,38 @@ async fn nothing_secret_is_logged_counted_or_answered() {
         assert!(!client.told.contains(hidden), "{hidden} was answered");
     }
     for hidden in addresses.iter().map(String::as_str).chain([SECRET, PRIVATE]) {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(hidden)).collect();
+        assert!(lines.is_empty(), "{hidden} was logged: {lines:#?}");
+    }
+}
+
+/// Neither the key of a language model nor what a ticket says, nor what the model says of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn tickets_and_the_language_model_s_key_are_not_logged() {
+    let endpoint = FakeLlm::start([Status(500, None), Says("PRIVATE words".to_owned()), {
+        Says(category("harbour", 0.9, "PRIVATE"))
+    }])
+    .await;
+    let folder = TempDir::new().unwrap();
+    let rules = folder.path().join("rules.toml");
+    std::fs::write(&rules, RULES).unwrap();
+    let (url, allow) = (endpoint.url("/v1"), endpoint.url("/"));
+    let config = format!(
+        "[tickets]\ntriage = {rules:?}\ntriage_strategy = \"llm\"\n[tickets.llm]\nurl = {url:?}\nallow = [{allow:?}]\n\
+         model = \"small\"\napi_key = \"MARKER-llm-key\"\nretries = 0\n[services.embedding]\nenabled = false"
+    );
+    let launch = Launch::serve_with(folder.path(), &config).args(&["--log-level", "trace"]);
+    let mut host = launch.ready().await;
+    for _ in 0..3 {
+        let ticket = json!({ "text": "mein Name ist PRIVATE, ahoy" });
+        assert_eq!(host.post("/api/v1/triage", &ticket).await.0, 200);
+    }
+    assert_eq!(endpoint.received().len(), 3);
+    host.signal(rustix::process::Signal::TERM);
+    assert!(host.ended().await.success());
+    let log = host.text();
+    assert!(log.contains("\"TRACE\"") && log.contains("answered"), "everything is logged:\n{log}");
+    for hidden in [SECRET, PRIVATE] {
         let lines: Vec<_> = log.lines().filter(|line| line.contains(hidden)).collect();
         assert!(lines.is_empty(), "{hidden} was logged: {lines:#?}");
     }

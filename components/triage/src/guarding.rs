@@ -1,0 +1,55 @@
+//! What a guard says of a text, and what follows from it.
+//!
+//! A guard that objects or cannot be asked keeps a ticket from being published; sorting it and drafting an answer go
+//! on, because those harm nobody.
+
+use bulkhead_ticket_text::language::Language;
+
+/// What the host's guard said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// No guard is configured.
+    Unguarded,
+    /// It objects to nothing.
+    Safe,
+    /// It objects; its words for what it found.
+    Unsafe(Vec<String>),
+    /// It cannot be asked; the text says why.
+    Unavailable(String),
+}
+
+impl Verdict {
+    /// Whether answers may be published, as far as the guard is concerned.
+    pub fn publishes(&self) -> bool {
+        matches!(self, Self::Unguarded | Self::Safe)
+    }
+
+    /// Whether a language model may be shown the text.
+    pub fn may_be_shown(&self) -> bool {
+        !matches!(self, Self::Unsafe(_))
+    }
+
+    /// What a clerk reads of it.
+    pub fn told(&self, language: Language) -> Option<String> {
+        match (self, language) {
+            (Self::Unguarded | Self::Safe, _) => None,
+            (Self::Unsafe(labels), Language::German) => Some(format!(
+                "Die Prüfung hat die Nachricht beanstandet{}; veröffentlicht wird nichts.",
+                list(labels)
+            )),
+            (Self::Unsafe(labels), Language::English) => {
+                Some(format!("The guard objects to the message{}; nothing is published.", list(labels)))
+            }
+            (Self::Unavailable(reason), Language::German) => {
+                Some(format!("Die Prüfung antwortet nicht ({reason}); veröffentlicht wird nichts."))
+            }
+            (Self::Unavailable(reason), Language::English) => {
+                Some(format!("The guard does not answer ({reason}); nothing is published."))
+            }
+        }
+    }
+}
+
+fn list(labels: &[String]) -> String {
+    if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) }
+}

@@ -1,0 +1,67 @@
+//! The strategy that asks a language model for the category.
+//!
+//! The model sees instructions and categories in the system message, and the customer's text, without personal data,
+//! as one JSON string in the user message: text cannot end a JSON string, so it cannot pass for instructions. Whatever
+//! comes back is checked; a category that is not configured is no answer. Which action follows, and whether answers
+//! are published, is the configuration's to say and never asked.
+
+mod prompt;
+mod reply;
+
+use bulkhead_ticket_text::language::Language;
+use bulkhead_ticket_text::redact::Redacted;
+
+use crate::configuration::Configuration;
+use crate::decision::{Decision, decide};
+
+pub use prompt::{VERSION, schema, system};
+
+/// Tokens of an answer: a name, a number and two sentences.
+pub const ANSWER_TOKENS: u32 = 400;
+
+/// What a language model is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Instructions, and nothing of the customer.
+    pub system: String,
+    /// JSON with the customer's text, and nothing else.
+    pub user: String,
+    /// JSON schema of the answer.
+    pub schema: String,
+}
+
+/// What the model decided, and why in its words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advice {
+    /// Under the thresholds of the configuration.
+    pub decision: Decision,
+    /// One line, personal data restored.
+    pub reasoning: String,
+}
+
+/// What to ask about a text.
+pub fn question(configuration: &Configuration, redacted: &Redacted, language: Language) -> Question {
+    Question {
+        system: system(configuration, language),
+        user: prompt::user(redacted.text()),
+        schema: schema(configuration),
+    }
+}
+
+/// Reads an answer.
+///
+/// # Errors
+///
+/// With why it is none, for whoever reads the ticket's reasoning; never with a word of the answer.
+pub fn advice(
+    configuration: &Configuration,
+    redacted: &Redacted,
+    answer: &str,
+) -> Result<Advice, &'static str> {
+    let reply = reply::read(answer)?;
+    if configuration.category(&reply.category).is_none() {
+        return Err("it named a category that is not configured");
+    }
+    let decision = decide(configuration, &[reply.category], &[reply.confidence]);
+    Ok(Advice { decision, reasoning: reply::line(&redacted.restore(&reply.reasoning)) })
+}

@@ -1,0 +1,90 @@
+//! The category of a text: by the language model where it is asked, else by the classifier.
+
+use bulkhead_ticket_text::language::Language;
+use bulkhead_ticket_text::redact::{Redacted, redact};
+use bulkhead_ticket_text::window::window;
+
+use super::{Guarding, Host, Policy, Strategy, Undecided};
+use crate::configuration::Configuration;
+use crate::decision::{Decision, Refusal, decide};
+use crate::features::Row;
+use crate::guarding::Verdict;
+use crate::llm::{self, Advice};
+
+/// What was chosen, and how that came.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// The category, or why there is none.
+    pub(super) decision: Decision,
+    /// What the language model said, where it chose.
+    pub(super) said: Option<String>,
+    /// Why it did not, where it should have.
+    pub(super) failed: Option<String>,
+    /// What the guard says of the text.
+    pub(super) verdict: Verdict,
+}
+
+pub(super) fn choose(
+    host: &impl Host,
+    configuration: &Configuration,
+    policy: Policy,
+    own: &str,
+    language: Language,
+) -> Result<Choice, Undecided> {
+    if own.trim().is_empty() {
+        let decision = Decision::refused(Refusal::Empty);
+        return Ok(Choice { decision, said: None, failed: None, verdict: Verdict::Unguarded });
+    }
+    let text = window(own, configuration.max_user_text_length);
+    let asked = policy.strategy == Strategy::Llm;
+    // Both are other machines: what is personal stays here.
+    let redacted = (asked || policy.guarding != Guarding::Off).then(|| redact(&text));
+    let verdict = match (&redacted, policy.guarding) {
+        (None, _) | (_, Guarding::Off) => Verdict::Unguarded,
+        (Some(redacted), Guarding::Withhold | Guarding::Refuse) => host.guard(redacted.text()),
+    };
+    if let (Verdict::Unsafe(labels), Guarding::Refuse) = (&verdict, policy.guarding) {
+        return Err(Undecided::Unsafe(labels.clone()));
+    }
+    let advised = redacted.filter(|_| asked).map(|redacted| match verdict.may_be_shown() {
+        true => advised(host, configuration, &redacted, language),
+        false => Err("the guard objects to the message".to_owned()),
+    });
+    Ok(match advised {
+        Some(Ok(Advice { decision, reasoning })) => {
+            Choice { decision, said: Some(reasoning), failed: None, verdict }
+        }
+        other => {
+            let failed = other.and_then(Result::err);
+            Choice { decision: classified(host, configuration, own, &text), said: None, failed, verdict }
+        }
+    })
+}
+
+fn advised(
+    host: &impl Host,
+    configuration: &Configuration,
+    redacted: &Redacted,
+    language: Language,
+) -> Result<Advice, String> {
+    let answer = host.ask(&llm::question(configuration, redacted, language))?;
+    llm::advice(configuration, redacted, &answer).map_err(str::to_owned)
+}
+
+fn classified(host: &impl Host, configuration: &Configuration, own: &str, text: &str) -> Decision {
+    let classified = host.head().and_then(|head| {
+        let row = match &head.features {
+            None => Row::default(),
+            Some(features) => {
+                features.check().map_err(|error| error.to_string())?;
+                // A window is what a model takes; words count wherever they stand.
+                features.row(own)
+            }
+        };
+        Ok((head.labels, host.classify(text, &row)?))
+    });
+    match classified {
+        Ok((labels, probabilities)) => decide(configuration, &labels, &probabilities),
+        Err(reason) => Decision::refused(Refusal::Unavailable(reason)),
+    }
+}

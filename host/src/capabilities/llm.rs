@@ -1,0 +1,79 @@
+//! `bulkhead:host/llm`: the language model that the host's configuration names.
+
+use std::sync::Arc;
+
+use wasmtime::component::HasSelf;
+
+use super::{
+    Access::Write,
+    Capabilities, Interface, TICKETS,
+    bindings::bulkhead::host::llm::{self, Completion, Error, Request},
+};
+use crate::llm::{self as client, LlmError};
+
+/// Asking. Marked as a write: it spends the token budget, and sends a text out of the house.
+pub const LLM: Interface = Interface {
+    name: "bulkhead:host/llm",
+    version: "0.1.0",
+    granted_to: TICKETS,
+    functions: &[("complete", Write)],
+    add_to_linker: |linker| {
+        llm::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+impl From<Request> for client::Request {
+    fn from(request: Request) -> Self {
+        let role = |role| match role {
+            llm::Role::System => client::Role::System,
+            llm::Role::User => client::Role::User,
+            llm::Role::Assistant => client::Role::Assistant,
+        };
+        let messages = request.messages.into_iter();
+        Self {
+            messages: messages
+                .map(|message| client::Message { role: role(message.role), content: message.content })
+                .collect(),
+            schema: request.schema.map(|schema| client::Schema { name: schema.name, json: schema.json }),
+            max_tokens: request.max_tokens,
+        }
+    }
+}
+
+impl From<client::Completion> for Completion {
+    fn from(completion: client::Completion) -> Self {
+        let client::Completion { text, model, input_tokens, output_tokens } = completion;
+        Self { text, model, input_tokens, output_tokens }
+    }
+}
+
+impl From<LlmError> for Error {
+    fn from(error: LlmError) -> Self {
+        match error {
+            LlmError::Denied(reason) => Self::Denied(reason),
+            LlmError::OverBudget(reason) => Self::OverBudget(reason),
+            LlmError::Unavailable(reason) => Self::Unavailable(reason),
+            LlmError::InvalidAnswer(reason) => Self::InvalidAnswer(reason),
+        }
+    }
+}
+
+/// What a copy of a call is told that would ask what the call itself has not asked.
+fn suppressed<T>() -> Result<T, Error> {
+    let reason = "a version in shadow spends no tokens, and the live one did not ask this";
+    Err(Error::Unavailable(reason.to_owned()))
+}
+
+impl llm::Host for Capabilities {
+    async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
+        let (backing, deadline) = (Arc::clone(&self.backing), self.deadline);
+        let question = format!("complete {request:?}");
+        let ask = async move {
+            let Some(llm) = &backing.llm else { return Err(Error::NotConfigured) };
+            let metrics = backing.metrics.slot_llm(backing.slot);
+            let completed = llm.complete(&request.into(), deadline, &metrics).await;
+            completed.map(Into::into).map_err(Into::into)
+        };
+        Ok(self.mirror.write(|| question, suppressed, ask).await)
+    }
+}

@@ -1,0 +1,74 @@
+//! What guests ask of the guardrail service, by slot.
+
+use std::{fmt, time::Duration};
+
+use prometheus::{Histogram, IntCounter, Registry, Result};
+
+use crate::telemetry::{catalog, series::Series};
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardOutcome {
+    /// Nothing.
+    Safe,
+    /// Something.
+    Unsafe,
+    /// There was no answer that can be understood.
+    Unavailable,
+}
+
+impl GuardOutcome {
+    const ALL: [Self; 3] = [Self::Safe, Self::Unsafe, Self::Unavailable];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Unsafe => "unsafe",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// The families, all with a slot label.
+pub(super) struct GuardFamilies {
+    checks: Series<IntCounter, 3>,
+    time: Series<Histogram, 1>,
+}
+
+impl GuardFamilies {
+    pub(super) fn register(registry: &Registry) -> Result<Self> {
+        Ok(Self {
+            checks: Series::register(&catalog::GUARD_CHECKS, registry)?,
+            time: Series::register(&catalog::GUARD_TIME, registry)?,
+        })
+    }
+
+    pub(super) fn slot(&self, slot: &'static str) -> SlotGuard {
+        for outcome in GuardOutcome::ALL {
+            self.checks.get([slot, "prompt", outcome.as_str()]);
+        }
+        SlotGuard { slot, checks: self.checks.clone(), time: self.time.get([slot]) }
+    }
+}
+
+/// What one slot's guests ask of the guard. Clones share the figures.
+#[derive(Clone)]
+pub struct SlotGuard {
+    slot: &'static str,
+    checks: Series<IntCounter, 3>,
+    time: Histogram,
+}
+
+impl fmt::Debug for SlotGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotGuard").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl SlotGuard {
+    /// Counts a check of a `prompt` or a `response`.
+    pub fn checked(&self, kind: &'static str, outcome: GuardOutcome, elapsed: Duration) {
+        self.checks.get([self.slot, kind, outcome.as_str()]).inc();
+        self.time.observe(elapsed.as_secs_f64());
+    }
+}
