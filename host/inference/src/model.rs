@@ -314,6 +314,7 @@ impl Model {
                     vocabulary: model.tokenizer().id_bound(false) as usize,
                 },
                 StaticError::Dims { .. } => shape("the output is not [texts, dims]"),
+                StaticError::NotFinite => EmbedError::NotFinite { text },
             })?;
         }
         Ok(())

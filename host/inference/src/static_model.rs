@@ -50,6 +50,9 @@ pub enum StaticError {
         /// Elements of the output.
         given: usize,
     },
+    /// Sums that no f32 holds: the table has values that are too large.
+    #[error("the vector is not finite")]
+    NotFinite,
 }
 
 impl StaticModel {
@@ -60,7 +63,7 @@ impl StaticModel {
     /// # Errors
     ///
     /// When a file is missing or is not what it should be; the message names it. Everything that a token id
-    /// leads to is checked here: each id has a row inside the table and a weight.
+    /// leads to is checked here: each id has a row inside the table and a weight, and all of them are finite.
     pub fn open(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
         let files = layout::find(folder)?;
         let config = Config::read(&files.config)?;
@@ -110,7 +113,8 @@ impl StaticModel {
     ///
     /// # Errors
     ///
-    /// When an id is outside the vocabulary or `out` is not of the model's dimensions.
+    /// When an id is outside the vocabulary, `out` is not of the model's dimensions, or an element leaves the range
+    /// of f32.
     pub fn embed(&self, ids: &[u32], out: &mut [f32]) -> Result<(), StaticError> {
         if out.len() != self.dims() {
             return Err(StaticError::Dims { dims: self.dims(), given: out.len() });
@@ -135,7 +139,7 @@ impl StaticModel {
         }
         let share = 1.0 / count.max(1) as f32;
         out.iter_mut().for_each(|element| *element *= share);
-        Ok(())
+        if rows::are_finite(out) { Ok(()) } else { Err(StaticError::NotFinite) }
     }
 
     /// The row of a token: as mapped, and beyond the mapping its id.
@@ -154,6 +158,11 @@ pub fn normalize(vector: &mut [f32]) {
         sums.iter_mut().zip(block).for_each(|(sum, element)| *sum += element * element);
     }
     let square = sums.iter().sum::<f32>() + rest.iter().map(|element| element * element).sum::<f32>();
+    if !square.is_finite() {
+        // The squares of elements above 1e19 leave the range of f32.
+        let length = vector.iter().map(|element| f64::from(*element).powi(2)).sum::<f64>().sqrt();
+        return vector.iter_mut().for_each(|element| *element = (f64::from(*element) / length) as f32);
+    }
     let scale = 1.0 / square.sqrt().max(1e-12);
     vector.iter_mut().for_each(|element| *element *= scale);
 }
@@ -203,5 +212,9 @@ fn weights(tensors: &Tensors) -> Result<Option<Vec<f32>>, LoadError> {
     let floats =
         matches!(tensor.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16).then(|| tensor.to_f32()).flatten();
     let reason = || malformed(format!("tensor `weights` is of {:?}, not F64, F32 or F16", tensor.dtype));
-    floats.ok_or_else(reason).map(Some)
+    let weights = floats.ok_or_else(reason)?;
+    if !rows::are_finite(&weights) {
+        return Err(malformed("tensor `weights` has values that are not finite".to_owned()));
+    }
+    Ok(Some(weights))
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::Scratch;
-use crate::model::tests::{encoder, faulty, toy};
+use crate::model::tests::{encoder, faulty, huge, toy};
 
 fn engine(threads: usize, queue_texts: usize) -> Engine {
     Engine::start(EngineOptions { threads, queue_texts }).unwrap()
@@ -112,6 +112,15 @@ fn a_poisonous_text_fails_its_own_request_only() {
         let after = engine.embed(&model, request(&["fair"])).unwrap().wait().unwrap();
         assert_eq!(after.vectors[0], 8.0, "the thread lives on");
     }
+}
+
+#[test]
+fn a_vector_beyond_the_range_fails_its_own_request_only() {
+    let (engine, model) = (engine(1, 1000), Arc::new(huge()));
+    let embed = |texts: &[&str]| engine.embed(&model, request(texts)).unwrap().wait();
+    let failure = embed(&["hello", "hello world"]).unwrap_err();
+    assert_eq!(failure, Failure::Internal("text 1: the vector is not finite".to_owned()));
+    assert!(embed(&["hello"]).unwrap().vectors.iter().all(|element| element.is_finite()));
 }
 
 #[test]

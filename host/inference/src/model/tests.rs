@@ -23,6 +23,10 @@ fn row(id: usize) -> [f32; 4] {
 }
 
 pub(crate) fn toy_folder(folder: &Path) {
+    write_toy(folder, row);
+}
+
+fn write_toy(folder: &Path, row: fn(usize) -> [f32; 4]) {
     let vocabulary: serde_json::Map<_, _> =
         WORDS.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
     let tokenizer = json!({
@@ -46,6 +50,13 @@ pub(crate) fn toy_folder(folder: &Path) {
 pub(crate) fn toy() -> Model {
     let folder = TempDir::new().unwrap();
     toy_folder(folder.path());
+    Model::load(folder.path(), &LoadOptions::default()).unwrap()
+}
+
+/// The toy model with vectors so long that two of them have no sum.
+pub(crate) fn huge() -> Model {
+    let folder = TempDir::new().unwrap();
+    write_toy(folder.path(), |_| [3e38; 4]);
     Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }
 

@@ -40,6 +40,9 @@ impl Rows {
         let dtype = tensor.dtype;
         let (size, kernel) = kernel(dtype)
             .ok_or_else(|| malformed(format!("is of {dtype:?}, not F64, F32, F16, BF16 or I8")))?;
+        if !holds_finite(dtype, tensor.bytes) {
+            return Err(malformed("has values that are not finite".to_owned()));
+        }
         let stride = dims * size;
         Ok(Self { tensors, place, dtype, count, dims, stride, kernel })
     }
@@ -85,6 +88,29 @@ impl Rows {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = row;
     }
+}
+
+/// Whether all numbers are finite, without a branch for each.
+pub(super) fn are_finite(numbers: &[f32]) -> bool {
+    all(numbers, |number| number.is_finite())
+}
+
+/// Whether all elements of a table become finite numbers of 32 bits. One pass at memory speed.
+fn holds_finite(dtype: Dtype, bytes: &[u8]) -> bool {
+    match dtype {
+        Dtype::F64 => all(bytes.as_chunks().0, |bytes| (f64::from_le_bytes(*bytes) as f32).is_finite()),
+        Dtype::F32 => all(bytes.as_chunks().0, |bytes| f32::from_le_bytes(*bytes).is_finite()),
+        // All bits of the exponent are set in infinities and in what is no number.
+        Dtype::F16 => all(bytes.as_chunks().0, |bytes| u16::from_le_bytes(*bytes) & 0x7c00 != 0x7c00),
+        Dtype::BF16 => all(bytes.as_chunks().0, |bytes| u16::from_le_bytes(*bytes) & 0x7f80 != 0x7f80),
+        _ => true,
+    }
+}
+
+/// Whether a condition holds for all; looks at whole blocks, which the compiler does at once.
+#[inline(always)]
+fn all<T>(elements: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    elements.chunks(1024).all(|block| block.iter().fold(true, |so_far, element| so_far & holds(element)))
 }
 
 /// Bytes of an element, and the function that adds a row of such elements.

@@ -174,6 +174,53 @@ fn what_does_not_fit_is_refused_at_load() {
     assert!(nowhere.to_string().contains("/nonexistent"));
 }
 
+/// One value among many, wherever it stands and whatever it is stored as.
+#[test]
+fn values_that_are_not_finite_are_refused_at_load() {
+    let refused = |parts: &Parts, tensor: &str| {
+        let fault = open(parts, "{}").err().unwrap().to_string();
+        let wanted = format!("model.safetensors: tensor `{tensor}` has values that are not finite");
+        assert!(fault.ends_with(&wanted), "{fault}");
+    };
+    let encode = |dtype: Dtype, value: f64| match dtype {
+        Dtype::F64 => value.to_le_bytes().to_vec(),
+        Dtype::F32 => (value as f32).to_le_bytes().to_vec(),
+        Dtype::F16 => half::f16::from_f64(value).to_le_bytes().to_vec(),
+        _ => half::bf16::from_f64(value).to_le_bytes().to_vec(),
+    };
+    for dtype in [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16] {
+        for place in [0, 5, ids() * 4 - 1] {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let values = table(ids()).into_iter().enumerate();
+                let values = values.map(|(at, value)| if at == place { bad } else { f64::from(value) });
+                let bytes = values.flat_map(|value| encode(dtype, value)).collect();
+                refused(&vec![("embeddings", dtype, vec![ids(), 4], bytes)], "embeddings");
+            }
+        }
+    }
+    // Finite as it is stored, but beyond the range of f32.
+    let bytes = (0..ids() * 4).flat_map(|_| 1e300f64.to_le_bytes()).collect();
+    refused(&vec![("embeddings", Dtype::F64, vec![ids(), 4], bytes)], "embeddings");
+    for bad in [f32::NAN, f32::INFINITY] {
+        let mut weights = vec![1.0; ids()];
+        weights[7] = bad;
+        let mut parts = plain();
+        parts.push(("weights", Dtype::F32, vec![ids()], f32s(&weights)));
+        refused(&parts, "weights");
+    }
+}
+
+#[test]
+fn a_sum_beyond_the_range_is_an_error_and_a_long_vector_is_still_scaled() {
+    let bytes = f32s(&vec![3e38; ids() * 4]);
+    let model = open(&vec![("embeddings", Dtype::F32, vec![ids(), 4], bytes)], "{}").unwrap();
+    assert_eq!(model.embed(&[5, 6], &mut [0.0; 4]), Err(StaticError::NotFinite));
+    let mut vector = embed(&model, "hello", 9);
+    assert_eq!(vector, [3e38; 4]);
+    normalize(&mut vector);
+    assert_eq!(vector, [0.5; 4]);
+}
+
 #[test]
 fn the_configuration_decides_length() {
     for (config, length) in
