@@ -1,11 +1,11 @@
 //! Packed weights as a file of a cache folder.
 //!
 //! Header, little-endian: magic (8 bytes), format version (u32), zero (u32), sha256 of the layout, sha256 of the
-//! source file, length of the source (u64), its modification time (seconds u64, nanoseconds u64), length of the
-//! image (u64); zeros up to 4096. The image follows.
+//! source file, stamp of the source (32 bytes, see [`stamp`]), length of the image (u64); zeros up to 4096. The image
+//! follows.
 //!
-//! A file whose source has the length and time of the header is believed; with another time, if the source still
-//! has the digest. Any other file is written anew: beside its name, synced, then renamed.
+//! A file whose source has the stamp of the header is believed; with another stamp, if the source still has the
+//! digest. Any other file is written anew: beside its name, synced, then renamed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -25,8 +25,8 @@ use crate::tensors::shards;
 /// Bytes before the image: one page, so that sections keep their alignment.
 pub(super) const HEADER: usize = 4096;
 const MAGIC: [u8; 8] = *b"BHPACKED";
-/// Raised with every change of the layout's meaning or of the quantisation.
-const VERSION: u32 = 1;
+/// Raised with every change of the header, the layout's meaning or the quantisation.
+const VERSION: u32 = 2;
 
 /// Why a file was not written.
 pub(super) enum WriteError {
@@ -47,23 +47,15 @@ pub(super) struct Entry {
     path: PathBuf,
     weights: Vec<PathBuf>,
     fingerprint: [u8; 32],
-    stamp: Stamp,
+    stamp: [u8; 32],
     length: usize,
-}
-
-/// What tells cheaply that files are those they were: the sums of their lengths and times.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    length: u64,
-    seconds: u64,
-    nanoseconds: u64,
 }
 
 /// A header's fields that are compared with the model.
 struct Header {
     fingerprint: [u8; 32],
     digest: [u8; 32],
-    stamp: Stamp,
+    stamp: [u8; 32],
     length: u64,
 }
 
@@ -77,7 +69,7 @@ impl Entry {
         let failed = |source| LoadError::read(weights, source);
         let real = weights.canonicalize().map_err(failed)?;
         let weights = shards::files(weights)?;
-        let stamp = Stamp::of(&weights)?;
+        let stamp = stamp(&weights)?;
         let name = hex::encode(Sha256::digest(real.as_os_str().as_encoded_bytes()));
         let name = format!("{}-{}.packed", name.get(..24).unwrap_or(&name), layout.dtype.name());
         Ok(Self {
@@ -122,14 +114,14 @@ impl Entry {
         Ok((map, header.digest))
     }
 
-    /// Notes the source's new time, so that the next start need not digest it; without it all works, slower.
+    /// Notes the source's new stamp, so that the next start need not digest it; without it all works, slower.
     fn renew(&self, digest: [u8; 32]) {
         let written = OpenOptions::new()
             .write(true)
             .open(&self.path)
             .and_then(|mut file| file.write_all(&self.header(digest)));
         if let Err(fault) = written {
-            tracing::debug!("{}: time not renewed: {fault}", self.path.display());
+            tracing::debug!("{}: stamp not renewed: {fault}", self.path.display());
         }
     }
 
@@ -164,27 +156,32 @@ impl Entry {
         header.extend([0; 4]);
         header.extend(self.fingerprint);
         header.extend(digest);
-        for number in [self.stamp.length, self.stamp.seconds, self.stamp.nanoseconds, self.length as u64] {
-            header.extend(number.to_le_bytes());
-        }
+        header.extend(self.stamp);
+        header.extend((self.length as u64).to_le_bytes());
         header.resize(HEADER, 0);
         header
     }
 }
 
-impl Stamp {
-    fn of(files: &[PathBuf]) -> Result<Self, LoadError> {
-        let mut stamp = Self { length: 0, seconds: 0, nanoseconds: 0 };
-        for path in files {
-            let failed = |source| LoadError::read(path, source);
-            let data = path.metadata().map_err(failed)?;
-            let time = data.modified().map_err(failed)?.duration_since(UNIX_EPOCH).unwrap_or_default();
-            stamp.length += data.len();
-            stamp.seconds += time.as_secs();
-            stamp.nanoseconds += u64::from(time.subsec_nanos());
+/// What tells cheaply that files are those they were: the digest of their lengths, times and inodes. Whoever replaces
+/// a file can give it the length and modification time of the old one, but not its time of change.
+fn stamp(files: &[PathBuf]) -> Result<[u8; 32], LoadError> {
+    let mut stamp = Sha256::new();
+    for path in files {
+        let failed = |source| LoadError::read(path, source);
+        let data = path.metadata().map_err(failed)?;
+        let modified = data.modified().map_err(failed)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        stamp.update(data.len().to_le_bytes());
+        stamp.update(modified.as_nanos().to_le_bytes());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            stamp.update(data.ino().to_le_bytes());
+            stamp.update(data.ctime().to_le_bytes());
+            stamp.update(data.ctime_nsec().to_le_bytes());
         }
-        Ok(stamp)
     }
+    Ok(stamp.finalize().into())
 }
 
 impl Header {
@@ -192,13 +189,11 @@ impl Header {
         if file.get(..8)? != MAGIC || file.get(8..12)? != VERSION.to_le_bytes() || file.len() < HEADER {
             return None;
         }
-        let number =
-            |at: usize| -> Option<u64> { Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?)) };
         Some(Self {
             fingerprint: file.get(16..48)?.try_into().ok()?,
             digest: file.get(48..80)?.try_into().ok()?,
-            stamp: Stamp { length: number(80)?, seconds: number(88)?, nanoseconds: number(96)? },
-            length: number(104)?,
+            stamp: file.get(80..112)?.try_into().ok()?,
+            length: u64::from_le_bytes(file.get(112..120)?.try_into().ok()?),
         })
     }
 }

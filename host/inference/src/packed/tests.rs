@@ -87,8 +87,8 @@ fn a_faulty_file_is_packed_again() {
         bench.spoil(|bytes| bytes.truncate(cut));
     }
     bench.spoil(|bytes| bytes.push(0));
-    // Magic, version, layout, length of the source, length of the image.
-    for at in [0, 8, 16, 47, 80, 104] {
+    // Magic, version, layout, stamp, length of the image.
+    for at in [0, 8, 16, 47, 80, 112] {
         bench.spoil(|bytes| bytes[at] ^= 1);
     }
 }
@@ -102,6 +102,53 @@ fn other_weights_are_packed_again() {
     set_time(&bench.model.path().join("model.safetensors"), 1_000);
     bench.check();
     assert_ne!(first, vector(&bench.open(Some(bench.cache.path()))));
+}
+
+/// Length and modification time are what copying tools keep, so that they prove nothing.
+#[test]
+#[cfg(unix)]
+fn other_weights_of_equal_length_and_time_are_packed_again() {
+    let weights = |bench: &Bench| bench.model.path().join("model.safetensors");
+    for renamed in [true, false] {
+        let bench = Bench::new(Dtype::Int8);
+        set_time(&weights(&bench), 1_000);
+        let first = vector(&bench.open(Some(bench.cache.path())));
+        let other = tempdir().unwrap();
+        Toy { seed: 2, ..Toy::default() }.write(other.path());
+        let other = other.path().join("model.safetensors");
+        assert_eq!(fs::metadata(&other).unwrap().len(), fs::metadata(weights(&bench)).unwrap().len());
+        if renamed {
+            let beside = bench.model.path().join("new");
+            fs::copy(&other, &beside).unwrap();
+            set_time(&beside, 1_000);
+            fs::rename(&beside, weights(&bench)).unwrap();
+        } else {
+            // A file system's clock may tick every ten milliseconds only.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            fs::copy(&other, weights(&bench)).unwrap();
+            set_time(&weights(&bench), 1_000);
+        }
+        bench.check();
+        assert_ne!(first, vector(&bench.open(Some(bench.cache.path()))), "renamed: {renamed}");
+    }
+}
+
+/// A copied folder has other inodes and times: it is digested once, and believed again from then on.
+#[test]
+#[cfg(unix)]
+fn a_copied_model_keeps_its_packed_weights() {
+    let bench = Bench::new(Dtype::Int8);
+    bench.check();
+    let image = fs::read(bench.file()).unwrap();
+    let (path, beside) = (bench.model.path().join("model.safetensors"), bench.model.path().join("copy"));
+    fs::copy(&path, &beside).unwrap();
+    fs::rename(&beside, &path).unwrap();
+    bench.check();
+    let renewed = fs::read(bench.file()).unwrap();
+    assert_eq!(image[HEADER..], renewed[HEADER..]);
+    assert_ne!(image[..HEADER], renewed[..HEADER], "the header notes the new stamp");
+    bench.check();
+    assert!(fs::read(bench.file()).unwrap() == renewed);
 }
 
 #[test]
