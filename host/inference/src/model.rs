@@ -76,10 +76,10 @@ pub struct EmbedOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// It has more tokens than the model takes, and was not to be cut.
-    #[error("it has {count} tokens, the limit is {limit}")]
+    #[error("it has {}, the limit is {limit}", tokens(*count, *limit))]
     TooLong {
-        /// Tokens, special tokens included.
-        count: usize,
+        /// Tokens, special tokens included; `None` if it is so long that they were not all counted.
+        count: Option<usize>,
         /// The limit.
         limit: usize,
     },
@@ -97,6 +97,10 @@ pub enum TextError {
     /// It cannot be tokenised.
     #[error("it cannot be tokenised: {0}")]
     Tokenize(String),
+}
+
+fn tokens(count: Option<usize>, limit: usize) -> String {
+    count.map_or_else(|| format!("more than {limit} tokens"), |count| format!("{count} tokens"))
 }
 
 /// The token ids of a text.
@@ -219,7 +223,7 @@ impl Model {
         let mut ids = Vec::new();
         let encoded = self.tokenizer().encode(text, encode, &mut ids);
         let encoded = encoded.map_err(|error: TokenizeError| TextError::Tokenize(error.to_string()))?;
-        let truncated = encoded.count > encoded.kept;
+        let truncated = encoded.is_cut();
         if truncated && options.refuse_long {
             return Err(TextError::TooLong { count: encoded.count, limit });
         }
@@ -237,7 +241,7 @@ impl Model {
             return Err(TextError::Empty);
         }
         if count > limit {
-            return Err(TextError::TooLong { count, limit });
+            return Err(TextError::TooLong { count: Some(count), limit });
         }
         let bound = self.tokenizer().id_bound(self.is_encoder());
         match ids.iter().find(|id| **id >= bound) {

@@ -78,12 +78,18 @@ pub enum TruncationSide {
 /// What became of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoded {
-    /// Tokens of the whole text, special tokens included. For a text that is not read to its end (longer than
-    /// 256 KiB and than 256 bytes a token of the limit) this counts the part that was read, and is above the
-    /// limit all the same.
-    pub count: usize,
+    /// Tokens of the whole text, special tokens included; `None` for a text that was not read to its end (longer
+    /// than 256 KiB and than 256 bytes a token of the limit), as it has more than the limit.
+    pub count: Option<usize>,
     /// Tokens that were appended, at most the limit.
     pub kept: usize,
+}
+
+impl Encoded {
+    /// Whether tokens were cut away.
+    pub fn is_cut(&self) -> bool {
+        self.count.is_none_or(|count| count > self.kept)
+    }
 }
 
 /// One token of a text, as text-embeddings-inference's `/tokenize` shows it.
@@ -224,17 +230,18 @@ impl Tokenizer {
         let count = self.encode_enough(text, room, options.side, ids)?;
         cut(ids, own, room, options.side);
         ids.extend_from_slice(after);
-        Ok(Encoded { count: count + special, kept: ids.len() - start })
+        Ok(Encoded { count: count.map(|count| count + special), kept: ids.len() - start })
     }
 
-    /// Appends the ids of a text, or of so much of it that more than `room` come of it; returns their number.
+    /// Appends the ids of a text, or of so much of it that more than `room` come of it; returns how many the whole
+    /// text has, if it was read.
     fn encode_enough(
         &self,
         text: &str,
         room: usize,
         side: TruncationSide,
         ids: &mut Vec<u32>,
-    ) -> Result<usize, TokenizeError> {
+    ) -> Result<Option<usize>, TokenizeError> {
         let before = ids.len();
         let mut bytes = room.saturating_mul(BYTES_PER_TOKEN).max(READ_BYTES);
         loop {
@@ -245,8 +252,11 @@ impl Tokenizer {
                 _ => self.reference()?.encode(part, ids)?,
             }
             let count = ids.len() - before;
-            if part.len() == text.len() || count > room {
-                return Ok(count);
+            if part.len() == text.len() {
+                return Ok(Some(count));
+            }
+            if count > room {
+                return Ok(None);
             }
             ids.truncate(before);
             bytes = bytes.saturating_mul(4);

@@ -1,12 +1,14 @@
 //! One request on its way through the queue.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::{Embedded, Failure, Request};
-use crate::model::Model;
+use crate::model::{Model, TextError};
 
 /// A request, shared by the pieces that it was cut into.
 pub(super) struct Job {
@@ -22,6 +24,19 @@ struct Progress {
     started: bool,
     /// Texts without a vector yet.
     remaining: usize,
+    /// All texts before this one have been tokenised.
+    tokenized: usize,
+    /// Pieces that have been tokenised before one that lies before them: first text, and the text after the last.
+    ahead: BTreeMap<usize, usize>,
+    refused: Option<Refused>,
+}
+
+/// The first text so far that cannot be embedded.
+struct Refused {
+    index: usize,
+    error: TextError,
+    /// Where its piece begins.
+    piece: usize,
 }
 
 impl Job {
@@ -32,7 +47,15 @@ impl Job {
     ) -> Arc<Self> {
         let (texts, dims) = (request.texts.len(), request.options.dimensions.unwrap_or(model.dims()));
         let embedded = Embedded { vectors: vec![0.0; texts * dims], dims, ..Embedded::default() };
-        let progress = Progress { sender: Some(sender), embedded, started: false, remaining: texts };
+        let progress = Progress {
+            sender: Some(sender),
+            embedded,
+            started: false,
+            remaining: texts,
+            tokenized: 0,
+            ahead: BTreeMap::new(),
+            refused: None,
+        };
         let job = Self { model, request, submitted: Instant::now(), progress: Mutex::new(progress) };
         if texts == 0 {
             job.finish(Ok(()));
@@ -49,21 +72,48 @@ impl Job {
         progress.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// A thread has taken up a piece of the job.
-    pub(super) fn started(&self) {
+    /// A thread has taken up a piece of the job; false if a text before it has been refused.
+    pub(super) fn started(&self, piece: &Range<usize>) -> bool {
         let mut progress = self.lock();
         if !progress.started {
             progress.started = true;
             progress.embedded.queued = self.submitted.elapsed();
         }
+        progress.refused.as_ref().is_none_or(|refused| refused.index > piece.start)
     }
 
-    /// Some of the texts have been tokenised.
-    pub(super) fn tokenized(&self, tokens: usize, truncated: usize, time: Duration) {
+    /// A piece has been tokenised.
+    pub(super) fn tokenized(&self, piece: Range<usize>, tokens: usize, truncated: usize, time: Duration) {
         let mut progress = self.lock();
         progress.embedded.tokens += tokens;
         progress.embedded.truncated += truncated;
         progress.embedded.tokenizing += time;
+        progress.ahead.insert(piece.start, piece.end);
+        let mut end = progress.tokenized;
+        while let Some(further) = progress.ahead.remove(&end) {
+            end = further;
+        }
+        progress.tokenized = end;
+        self.settle(progress);
+    }
+
+    /// A text of a piece cannot be embedded. Of several the first is named, whichever thread comes first, so this
+    /// ends the job only when all texts before it have been tokenised.
+    pub(super) fn refused(&self, piece: Range<usize>, index: usize, error: TextError) {
+        let mut progress = self.lock();
+        if progress.refused.as_ref().is_none_or(|first| index < first.index) {
+            progress.refused = Some(Refused { index, error, piece: piece.start });
+        }
+        self.settle(progress);
+    }
+
+    fn settle(&self, mut progress: MutexGuard<'_, Progress>) {
+        let tokenized = progress.tokenized;
+        if let Some(Refused { index, error, .. }) = progress.refused.take_if(|first| first.piece <= tokenized)
+        {
+            drop(progress);
+            self.fail(Failure::Text { index, error });
+        }
     }
 
     /// The time of the job's share of a batch.
@@ -100,7 +150,7 @@ impl Job {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -44,11 +44,13 @@ fn guarded<T>(scratch: &mut Scratch, work: impl FnOnce(&mut Scratch) -> T) -> Re
 
 /// Turns a piece of a job into ids. A model that needs no batches embeds it on the spot.
 fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Scratch) {
-    job.started();
+    if !job.started(&piece) {
+        return;
+    }
     let started = Instant::now();
     let mut ready = Vec::with_capacity(piece.len());
     let (mut tokens, mut truncated) = (0, 0);
-    for index in piece {
+    for index in piece.clone() {
         let Some(text) = job.request.texts.get(index) else { return };
         let tokenized = match text {
             Input::Text(text) => job.model.tokenize(text, &job.request.options),
@@ -60,10 +62,10 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
                 truncated += usize::from(tokenized.truncated);
                 ready.push(Ready { job: Arc::clone(job), index, ids: tokenized.ids });
             }
-            Err(error) => return job.fail(Failure::Text { index, error }),
+            Err(error) => return job.refused(piece, index, error),
         }
     }
-    job.tokenized(tokens, truncated, started.elapsed());
+    job.tokenized(piece, tokens, truncated, started.elapsed());
     if job.model.batches() {
         queue.ready(ready);
     } else {

@@ -118,7 +118,11 @@ fn a_text_that_is_too_long_is_cut_or_refused() {
     assert_eq!(model.tokenize("hello world good", &left).unwrap().ids, [5, 6]);
     let refused = EmbedOptions { refuse_long: true, ..plain };
     let error = model.tokenize("hello world good", &refused).unwrap_err();
-    assert_eq!(error, TextError::TooLong { count: 3, limit: 2 });
+    assert_eq!(error, TextError::TooLong { count: Some(3), limit: 2 });
+    assert_eq!(error.to_string(), "it has 3 tokens, the limit is 2");
+    // Not read to its end, so that nobody knows how many there are.
+    let error = model.tokenize(&"hello ".repeat(100_000), &refused).unwrap_err();
+    assert_eq!(error.to_string(), "it has more than 2 tokens, the limit is 2");
     assert!(!model.tokenize("hello world", &refused).unwrap().truncated);
 }
 
