@@ -114,13 +114,20 @@ impl Definition {
     }
 
     /// The id of text that the vocabulary does not cover: `unk_id` for Unigram, else that of `unk_token`.
+    ///
+    /// # Errors
+    ///
+    /// When the token is not where the reference looks for it: with each text that needs it that would fail.
     pub(super) fn unknown_id(&self) -> Result<Option<u32>, String> {
-        if self.model.kind.as_deref() == Some("Unigram") {
+        let kind = self.model.kind.as_deref();
+        if kind == Some("Unigram") {
             return Ok(self.model.unk_id);
         }
         let Some(unknown) = &self.model.unk_token else { return Ok(None) };
-        let added = self.added.iter().find(|(token, _)| token.content == *unknown).map(|(_, id)| *id);
-        match added.or_else(|| self.model.vocab.id(unknown)) {
+        // Byte-level BPE never needs it.
+        let by_vocabulary = matches!(kind, Some("WordPiece" | "WordLevel"));
+        let mut added = self.added.iter().filter(|(token, _)| !by_vocabulary && token.content == *unknown);
+        match added.next().map(|(_, id)| *id).or_else(|| self.model.vocab.id(unknown)) {
             Some(id) => Ok(Some(id)),
             None => Err(format!("unk_token `{unknown}` is not in the vocabulary")),
         }

@@ -89,6 +89,28 @@ fn a_bad_file_is_named() {
     }
 }
 
+/// Tokens added to a vocabulary are found in a text; for what is unknown only the vocabulary itself is asked.
+#[test]
+fn an_unknown_token_outside_the_vocabulary_is_refused() {
+    let folder = Folder::new();
+    for kind in ["WordPiece", "WordLevel"] {
+        for vocabulary in [serde_json::json!({}), serde_json::json!({ "hello": 0, "world": 1 })] {
+            let mut file: serde_json::Value = serde_json::from_str(&wordpiece()).unwrap();
+            file["model"]["type"] = kind.into();
+            file["model"]["vocab"] = vocabulary;
+            file["post_processor"] = serde_json::Value::Null;
+            let unknown = crate::tokenizer::toys::added(0, "[UNK]", false);
+            file["added_tokens"] = serde_json::from_str(&format!("[{unknown}]")).unwrap();
+            let Err(fault) = Tokenizer::open(&folder.write(&file.to_string())) else { panic!("{kind}") };
+            let wanted = "tokenizer.json: unk_token `[UNK]` is not in the vocabulary";
+            assert!(fault.to_string().ends_with(wanted), "{fault}");
+            file["model"]["vocab"]["[UNK]"] = 2.into();
+            let tokenizer = Tokenizer::open(&folder.write(&file.to_string())).unwrap();
+            assert_eq!(ids(&tokenizer, "strange", ALL).0, [2]);
+        }
+    }
+}
+
 #[test]
 fn a_long_text_is_not_read_to_its_end() {
     let folder = Folder::new();
