@@ -142,10 +142,10 @@ impl ModelFolder {
                 let tensors = Tensors::open(&self.weights)?;
                 let table = STATIC_TABLES.iter().find_map(|name| tensors.get(name));
                 match table.map(|table| table.shape) {
-                    Some([_, dims]) => Ok(*dims),
+                    Some([_, dims]) if *dims > 0 => Ok(*dims),
                     _ => Err(LoadError::malformed(
                         &self.weights,
-                        "there is no two-dimensional table of vectors",
+                        "there is no two-dimensional table of vectors, or it is empty",
                     )),
                 }
             }

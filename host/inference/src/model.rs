@@ -1,6 +1,7 @@
 //! One loaded model of either family: from text to vectors.
 
 mod cache;
+mod inspect;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -17,6 +18,7 @@ use crate::progress::Silent;
 use crate::static_model::{self, StaticError, StaticModel};
 use crate::tokenizer::{EncodeOptions, Token, TokenizeError, Tokenizer};
 
+pub use self::inspect::inspect;
 pub use crate::tokenizer::TruncationSide;
 
 pub(crate) use crate::encoder::team::Team;

@@ -48,13 +48,15 @@ pub struct Inspection {
     pub provenance: Option<Provenance>,
     /// The first file that is not as recorded, if one is not.
     pub damage: Option<String>,
+    /// Why it cannot be served: what loading it says. Only [`crate::model::inspect`] tries.
+    pub fault: Option<String>,
 }
 
-/// Describes a model. The weights are read once for their digest, which `progress` follows.
+/// Describes a model by what its files state, without loading it. The weights are read once for their digest, which `progress` follows.
 ///
 /// # Errors
 ///
-/// When the folder holds no model that can be served, or a file cannot be read.
+/// When the folder holds no model of a family that is served, or a file cannot be read.
 pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection, LoadError> {
     let model = ModelFolder::open(folder)?;
     let files = contents(folder)?;
@@ -102,5 +104,6 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         files,
         provenance: model.provenance,
         damage,
+        fault: None,
     })
 }
