@@ -15,17 +15,19 @@ pub(crate) mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use self::hub::{HubModel, HubSettings};
 pub use self::inspect::{Inspection, inspect};
 pub use self::pull::{PullSource, Pulled, pull, pull_known};
 use crate::catalog::{self, KnownModel, MODELS};
 use crate::error::SourceError;
+use crate::folder::ModelFolder;
 use crate::folder::contents::contents;
 use crate::folder::provenance::Provenance;
 
 /// A model as `bulkhead model list` shows it.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// Canonical id.
+    /// Canonical id; of a revision in the hub's cache that is not the main one, with `@COMMIT`.
     pub id: String,
     /// Its entry in the table of known models, if it has one.
     pub known: Option<&'static KnownModel>,
@@ -38,55 +40,82 @@ pub struct Listed {
 /// A model to be served: its canonical id and its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// Canonical id: the last part of a local path, or the id under which the model was pulled.
+    /// Canonical id: the last part of a local path, the id under which the model was pulled, or the name of a folder
+    /// that was put among the models by hand.
     pub id: String,
     /// Its folder.
     pub folder: PathBuf,
 }
 
-/// The known models in the table's order, then whatever else lies in the folder with a provenance record.
-/// Folders that cannot be read are left out.
+/// The known models in the table's order, then whatever else lies in the folder, pulled or put there by hand, then the
+/// models of the Hugging Face hub's cache. What holds no model of a family that is served is left out.
 pub fn list(models_folder: &Path) -> Vec<Listed> {
-    let mut pulled = pulled(models_folder);
+    list_with(models_folder, &HubSettings::from_environment())
+}
+
+fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<Listed> {
+    let mut found = present(models_folder);
+    let cached = hub::list_cached(settings).into_iter();
+    found.extend(cached.map(|model| Present { id: model.id, folder: model.folder, provenance: None }));
     let mut listed = Vec::new();
-    let mut add = |id: &str, known, found: Option<(PathBuf, Provenance)>| {
-        let (folder, provenance) = found.unzip();
+    let mut add = |id: &str, known, found: Option<Present>| {
+        let (folder, provenance) = found.map(|found| (found.folder, found.provenance)).unzip();
         let size =
             |folder: &Path| contents(folder).map_or(0, |files| files.iter().map(|file| file.bytes).sum());
         let present = folder.map(|folder| {
             let bytes = size(&folder);
             (folder, bytes)
         });
-        listed.push(Listed { id: id.to_owned(), known, present, provenance });
+        listed.push(Listed { id: id.to_owned(), known, present, provenance: provenance.flatten() });
     };
     for model in &MODELS {
-        let place = pulled.iter().position(|(_, record)| record.origin.model_id == model.id);
-        add(model.id, Some(model), place.map(|place| pulled.swap_remove(place)));
+        let place = found.iter().position(|found| found.id == model.id);
+        add(model.id, Some(model), place.map(|place| found.remove(place)));
     }
-    pulled.sort_by(|a, b| a.0.cmp(&b.0));
-    for (folder, record) in pulled {
-        add(&record.origin.model_id.clone(), None, Some((folder, record)));
+    for found in found {
+        add(&found.id.clone(), None, Some(found));
     }
     listed
 }
 
-/// The folder of a pulled model by canonical id, short name of the table, or either with `@revision`.
+/// The folder of a model among the models, pulled or put there by hand: by canonical id, short name of the table, or
+/// either with `@revision`, or by the folder's name.
 pub fn find(models_folder: &Path, id: &str) -> Option<PathBuf> {
-    let (name, revision) = split_revision(id);
-    let id = catalog::known(name).map_or(name, |model| model.id);
-    let found = pulled(models_folder).into_iter().find(|(_, record)| {
-        record.origin.model_id == id
-            && revision.is_none_or(|revision| record.origin.revision().as_deref() == Some(revision))
-    });
-    found.map(|(folder, _)| folder)
+    find_present(models_folder, id).map(|found| found.folder)
 }
 
-/// Tells which model a `--model` value means: an existing path first, else a pulled model.
+fn find_present(models_folder: &Path, value: &str) -> Option<Present> {
+    let (name, revision) = split_revision(value);
+    let id = catalog::known(name).map_or(name, |model| model.id);
+    let present = present(models_folder);
+    let is_meant = |found: &Present| {
+        let own = found.provenance.as_ref().and_then(|record| record.origin.revision());
+        found.id == id && revision.is_none_or(|revision| own.as_deref() == Some(revision))
+    };
+    let by_id = present.iter().position(is_meant);
+    let is_called = |found: &Present| found.folder.file_name().is_some_and(|folder| folder == value);
+    let place = by_id.or_else(|| present.iter().position(is_called));
+    place.and_then(|place| present.into_iter().nth(place)).or_else(|| broken(models_folder, value))
+}
+
+/// A folder among the models that holds no whole model: what is wrong with it is told to whoever asks for it by name.
+fn broken(models_folder: &Path, name: &str) -> Option<Present> {
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
+    let folder = Some(models_folder.join(name)).filter(|folder| plain && folder.is_dir())?;
+    Some(Present { id: name.to_owned(), folder, provenance: None })
+}
+
+/// Tells which model a `--model` value means: an existing path first, else a model among the models, else one in the
+/// Hugging Face hub's cache.
 ///
 /// # Errors
 ///
-/// When it is neither; the message says how to pull it, or which models can be pulled.
+/// When it is none; the message says how to pull it, or which models can be pulled.
 pub fn resolve(value: &str, models_folder: &Path) -> Result<Resolved, SourceError> {
+    resolve_with(value, models_folder, &HubSettings::from_environment())
+}
+
+fn resolve_with(value: &str, models_folder: &Path, settings: &HubSettings) -> Result<Resolved, SourceError> {
     let path = Path::new(value);
     if !value.is_empty() && path.exists() {
         let name = match path.file_name() {
@@ -99,12 +128,18 @@ pub fn resolve(value: &str, models_folder: &Path) -> Result<Resolved, SourceErro
         };
         return Ok(Resolved { id: name, folder: path.to_path_buf() });
     }
-    let (name, revision) = split_revision(value);
-    let id = catalog::known(name).map_or(name, |model| model.id);
-    if let Some(folder) = find(models_folder, value) {
-        return Ok(Resolved { id: id.to_owned(), folder });
+    if let Some(found) = find_present(models_folder, value) {
+        return Ok(Resolved { id: found.id, folder: found.folder });
     }
-    let hint = match (catalog::known(name), revision) {
+    let (name, revision) = split_revision(value);
+    let known = catalog::known(name);
+    let id = known.map_or(name, |model| model.id);
+    let full = revision.map_or_else(|| id.to_owned(), |revision| format!("{id}@{revision}"));
+    let cached = HubModel::parse(&full).ok().and_then(|model| hub::find_cached(&model, settings));
+    if let Some(cached) = cached {
+        return Ok(Resolved { id: cached.id, folder: cached.folder });
+    }
+    let hint = match (known, revision) {
         (_, Some(revision)) if find(models_folder, name).is_some() => {
             format!("`{id}` is present, but not as revision `{revision}`")
         }
@@ -122,18 +157,35 @@ fn split_revision(value: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// All folders with a readable provenance record.
-fn pulled(models_folder: &Path) -> Vec<(PathBuf, Provenance)> {
+/// A model among the models.
+struct Present {
+    /// Canonical id: the record's, or without a record the folder's name.
+    id: String,
+    folder: PathBuf,
+    provenance: Option<Provenance>,
+}
+
+/// All folders with a readable provenance record, and those without any that hold a model all the same.
+fn present(models_folder: &Path) -> Vec<Present> {
     let Ok(entries) = fs::read_dir(models_folder) else { return Vec::new() };
-    let visible = entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     let mut found = Vec::new();
-    for folder in visible.map(|entry| entry.path()).filter(|path| path.is_dir()) {
+    for entry in entries.flatten() {
+        let (folder, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if name.starts_with('.') || !folder.is_dir() {
+            continue;
+        }
         match Provenance::read(&folder) {
-            Ok(Some(record)) => found.push((folder, record)),
+            Ok(Some(record)) => {
+                let id = record.origin.model_id.clone();
+                found.push(Present { id, folder, provenance: Some(record) });
+            }
+            Ok(None) if ModelFolder::open(&folder).is_ok() => {
+                found.push(Present { id: name, folder, provenance: None });
+            }
             Ok(None) => {}
             Err(fault) => tracing::warn!(%fault, "a folder among the models has an unreadable record"),
         }
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found.sort_by(|a, b| a.folder.cmp(&b.folder));
     found
 }

@@ -11,7 +11,7 @@ mod settings;
 mod tests;
 mod unfinished;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ pub struct HubModel {
 /// A model in the hub's cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cached {
-    /// `ORG/NAME`.
+    /// `ORG/NAME`, in a list perhaps with `@COMMIT`.
     pub id: String,
     /// The commit, 40 hexadecimal digits.
     pub commit: String,
@@ -104,6 +104,35 @@ pub fn find_cached(model: &HubModel, settings: &HubSettings) -> Option<Cached> {
     let folder = cache.snapshot(&commit);
     ModelFolder::open(&folder).ok()?;
     Some(Cached { id: model.id.clone(), commit, folder })
+}
+
+/// All models in the cache that are whole and of a family that is served, by id. The id of a snapshot that is not what
+/// the branch `main` means has `@COMMIT` behind it. Asks no server.
+pub fn list_cached(settings: &HubSettings) -> Vec<Cached> {
+    let mut found = Vec::new();
+    for folder in names(&settings.cache) {
+        let id = folder.strip_prefix("models--").and_then(|name| name.split_once("--"));
+        let Some((organisation, name)) = id else { continue };
+        let Ok(model) = HubModel::parse(&format!("{organisation}/{name}")) else { continue };
+        let cache = Cache::new(settings, &model.id);
+        let main = cache.commit(&model.revision);
+        for commit in names(&cache.snapshots()) {
+            let folder = cache.snapshot(&commit);
+            if ModelFolder::open(&folder).is_ok() {
+                let is_main = main.as_ref() == Some(&commit);
+                let id = if is_main { model.id.clone() } else { format!("{}@{commit}", model.id) };
+                found.push(Cached { id, commit, folder });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found
+}
+
+/// The names in a folder; none if it cannot be read.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// Fetches what the cache lacks of a model. Offline, what the cache has must do.

@@ -17,11 +17,7 @@ use crate::progress::Silent;
 /// A folder with a model and its record, as a pull or a conversion leaves it.
 fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
     let folder = models.join(name);
-    for (name, bytes) in model_files() {
-        let path = folder.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
+    write(&folder);
     let origin = Origin {
         model_id: id.to_owned(),
         package: Some("package".to_owned()),
@@ -33,6 +29,32 @@ fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
     folder
 }
 
+/// A hub's cache of a test's own.
+fn hub_cache(cache: &Path) -> HubSettings {
+    HubSettings::from_variables(|name| (name == "HF_HUB_CACHE").then(|| cache.display().to_string()))
+}
+
+/// A model in a hub's cache, as `huggingface_hub` leaves it.
+fn place_cached(cache: &Path, id: &str, commit: &str, is_main: bool) -> PathBuf {
+    let root = cache.join(format!("models--{}", id.replace('/', "--")));
+    let folder = root.join("snapshots").join(commit);
+    write(&folder);
+    if is_main {
+        fs::create_dir_all(root.join("refs")).unwrap();
+        fs::write(root.join("refs/main"), commit).unwrap();
+    }
+    folder
+}
+
+/// The files of a model.
+fn write(folder: &Path) {
+    for (name, bytes) in model_files() {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
 #[test]
 fn models_are_listed_known_ones_first() {
     let models = TempDir::new().unwrap();
@@ -42,7 +64,8 @@ fn models_are_listed_known_ones_first() {
     fs::create_dir(models.path().join("no-model")).unwrap();
     fs::create_dir(models.path().join("bad")).unwrap();
     fs::write(models.path().join("bad/bulkhead.json"), "{").unwrap();
-    let listed = list(models.path());
+    let no_hub = hub_cache(&models.path().join("none"));
+    let listed = list_with(models.path(), &no_hub);
     let ids: Vec<_> = listed.iter().map(|model| (model.id.as_str(), model.present.is_some())).collect();
     assert_eq!(
         ids,
@@ -57,7 +80,83 @@ fn models_are_listed_known_ones_first() {
     assert_eq!(folder, own);
     assert_eq!(bytes, contents(&own).unwrap().iter().map(|file| file.bytes).sum::<u64>());
     assert!(listed[3].known.is_none() && listed[1].known.is_some() && listed[0].provenance.is_none());
-    assert_eq!(list(&models.path().join("none")).len(), MODELS.len());
+    assert_eq!(list_with(&models.path().join("none"), &no_hub).len(), MODELS.len());
+}
+
+#[test]
+fn folders_put_among_the_models_by_hand_are_listed_and_found_by_name() {
+    let models = TempDir::new().unwrap();
+    let own = place(models.path(), "own", "me/own", "1");
+    let (by_hand, half) = (models.path().join("by-hand"), models.path().join("half"));
+    write(&by_hand);
+    write(&half);
+    fs::remove_file(half.join("tokenizer.json")).unwrap();
+    write(&models.path().join(".by-hand.partial"));
+    let no_hub = hub_cache(&models.path().join("none"));
+    let listed = list_with(models.path(), &no_hub);
+    let others: Vec<_> = listed.iter().filter(|model| model.known.is_none()).collect();
+    let ids: Vec<_> = others.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(ids, ["by-hand", "me/own"]);
+    let (folder, bytes) = others[0].present.clone().unwrap();
+    assert_eq!((&folder, others[0].provenance.is_none()), (&by_hand, true));
+    assert_eq!(bytes, contents(&by_hand).unwrap().iter().map(|file| file.bytes).sum::<u64>());
+    // A pulled model goes by its folder's name too, and a folder that is not whole is still found, to say why.
+    for (value, id, folder) in [
+        ("by-hand", "by-hand", &by_hand),
+        ("own", "me/own", &own),
+        ("me/own", "me/own", &own),
+        ("half", "half", &half),
+    ] {
+        let resolved = resolve_with(value, models.path(), &no_hub).unwrap();
+        assert_eq!((resolved.id.as_str(), &resolved.folder), (id, folder));
+    }
+    for value in ["", ".by-hand.partial", "by-hand/1_Pooling", "by-hand@1", "By-Hand"] {
+        assert!(resolve_with(value, models.path(), &no_hub).is_err(), "{value}");
+    }
+}
+
+#[test]
+fn models_of_the_hub_are_listed_and_found_by_id_and_commit() {
+    let (models, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let settings = hub_cache(cache.path());
+    let (new, old) = ("b".repeat(40), "a".repeat(40));
+    let main = place_cached(cache.path(), "org/toy", &new, true);
+    let other = place_cached(cache.path(), "org/toy", &old, false);
+    let potion = place_cached(cache.path(), "minishlab/potion-base-8M", &new, true);
+    let half = place_cached(cache.path(), "org/half", &new, true);
+    fs::remove_file(half.join("model.safetensors")).unwrap();
+    fs::create_dir_all(cache.path().join("datasets--org--texts/snapshots/x")).unwrap();
+    fs::create_dir_all(cache.path().join("models--gpt2")).unwrap();
+    let listed = list_with(models.path(), &settings);
+    let at_commit = format!("org/toy@{old}");
+    let present: Vec<_> = listed
+        .iter()
+        .filter_map(|model| Some((model.id.as_str(), model.present.clone()?.0, model.known.is_some())))
+        .collect();
+    assert_eq!(
+        present,
+        [
+            ("minishlab/potion-base-8M", potion.clone(), true),
+            ("org/toy", main.clone(), false),
+            (at_commit.as_str(), other.clone(), false),
+        ]
+    );
+    assert!(listed.iter().filter_map(|model| model.present.as_ref()).all(|(_, bytes)| *bytes > 0));
+    for (value, id, folder) in [
+        ("org/toy", "org/toy", &main),
+        ("org/toy@main", "org/toy", &main),
+        (at_commit.as_str(), "org/toy", &other),
+        ("potion-base-8M", "minishlab/potion-base-8M", &potion),
+    ] {
+        let resolved = resolve_with(value, models.path(), &settings).unwrap();
+        assert_eq!((resolved.id.as_str(), &resolved.folder), (id, folder));
+    }
+    for value in ["org/half", "org/toy@v2", "toy", "gpt2"] {
+        assert!(resolve_with(value, models.path(), &settings).is_err(), "{value}");
+    }
+    // What has been pulled comes first.
+    let pulled = place(models.path(), "potion", "minishlab/potion-base-8M", "1");
+    assert_eq!(resolve_with("potion-base-8M", models.path(), &settings).unwrap().folder, pulled);
 }
 
 #[test]
@@ -70,8 +169,9 @@ fn models_are_found_by_id_name_and_revision() {
         assert_eq!(resolved, Resolved { id: "minishlab/potion-base-8M".to_owned(), folder: potion.clone() });
     }
     assert_eq!(find(models.path(), "minishlab/potion-base-8M@package-1.0"), None);
+    let no_hub = hub_cache(&models.path().join("none"));
     assert_eq!(find(models.path(), "Minishlab/Potion-Base-8M"), None);
-    let fault = resolve("potion-base-8M@package-1.0", models.path()).unwrap_err().to_string();
+    let fault = resolve_with("potion-base-8M@package-1.0", models.path(), &no_hub).unwrap_err().to_string();
     assert!(fault.contains("not as revision `package-1.0`"), "{fault}");
 }
 
@@ -104,7 +204,8 @@ fn what_is_missing_says_how_to_get_it() {
         ("", "can get"),
         ("@", "can get"),
     ] {
-        let fault = resolve(value, models.path()).unwrap_err();
+        let no_hub = hub_cache(&models.path().join("none"));
+        let fault = resolve_with(value, models.path(), &no_hub).unwrap_err();
         assert!(matches!(fault, SourceError::Missing { .. }) && fault.to_string().contains(hint), "{fault}");
     }
 }

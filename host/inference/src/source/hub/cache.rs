@@ -52,7 +52,11 @@ impl Cache {
     }
 
     pub fn snapshot(&self, commit: &str) -> PathBuf {
-        self.root.join("snapshots").join(commit)
+        self.snapshots().join(commit)
+    }
+
+    pub fn snapshots(&self) -> PathBuf {
+        self.root.join("snapshots")
     }
 
     pub fn has(&self, commit: &str, name: &str) -> bool {
