@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    config::tickets::guard::Guard as Settings,
+    config::tickets,
     outbound::{Outbound, Route},
     telemetry::metrics::{GuardOutcome, SlotGuard},
 };
@@ -35,7 +35,7 @@ pub struct Judgement {
 #[derive(Debug)]
 pub struct Guard {
     outbound: Outbound,
-    settings: Settings,
+    settings: tickets::guard::Guard,
 }
 
 impl Guard {
@@ -43,7 +43,7 @@ impl Guard {
     ///
     /// # Errors
     /// When its token cannot be used.
-    pub fn new(settings: &Settings) -> Result<Self, String> {
+    pub fn new(settings: &tickets::guard::Guard) -> Result<Self, String> {
         let outbound = Outbound::new(&Route {
             base: settings.url.clone(),
             key: settings.auth_token.clone(),

@@ -17,7 +17,7 @@ use tokio::{
 use self::budget::MinuteBudget;
 pub use self::wire::{Completion, Message, Request, Role, Schema};
 use crate::{
-    config::tickets::llm::Llm as Settings,
+    config::tickets,
     outbound::{Fault, Outbound, Route},
     telemetry::metrics::{LlmOutcome, SlotLlm},
 };
@@ -68,7 +68,7 @@ impl From<Fault> for LlmError {
 #[derive(Debug)]
 pub struct Llm {
     outbound: Outbound,
-    settings: Settings,
+    settings: tickets::llm::Llm,
     places: Semaphore,
     budget: MinuteBudget,
 }
@@ -78,7 +78,7 @@ impl Llm {
     ///
     /// # Errors
     /// When the key or the proxy cannot be used.
-    pub fn new(settings: &Settings) -> Result<Self, String> {
+    pub fn new(settings: &tickets::llm::Llm) -> Result<Self, String> {
         let outbound = Outbound::new(&Route {
             base: settings.url.clone(),
             key: settings.api_key.clone(),

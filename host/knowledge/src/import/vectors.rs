@@ -81,6 +81,6 @@ async fn embed<'k>(
     });
     let directions: Option<Vec<_>> = directions.collect();
     directions.ok_or_else(|| {
-        Error::Embedding("the model gave a vector of another length, or one that has no direction".into())
+        Error::Embedding("the model gave a vector of another length, or one that is not finite".into())
     })
 }

@@ -43,12 +43,13 @@ fn frequencies_count_passages() {
 }
 
 #[test]
-fn vectors_without_a_direction_or_of_another_length_are_refused() {
+fn vectors_that_are_not_finite_or_of_another_length_are_refused() {
     let index = index(&[[1.0, 0.0, 0.0]]);
-    for vector in [&[0.0, 0.0, 0.0][..], &[1.0, 0.0], &[f32::NAN, 0.0, 1.0], &[f32::INFINITY, 0.0, 1.0]] {
+    for vector in [&[1.0, 0.0][..], &[f32::NAN, 0.0, 1.0], &[f32::INFINITY, 0.0, 1.0]] {
         assert!(matches!(index.direction(vector), Err(Error::Vector { expected: 3, .. })), "{vector:?}");
     }
-    assert!(index.direction(&[2.0, 0.0, 0.0]).is_ok());
+    assert_eq!(index.direction(&[2.0, 0.0, 0.0]).unwrap(), [1.0, 0.0, 0.0]);
+    assert_eq!(index.direction(&[0.0; 3]).unwrap(), [0.0; 3], "a text without a known word");
 }
 
 #[test]

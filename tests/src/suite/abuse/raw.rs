@@ -35,10 +35,10 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The code in either error shape.
+    /// The code in any service's error shape; the ticket service has words in its place.
     pub fn code(&self) -> String {
         let body = self.json();
-        let code = body.get("code").or_else(|| body.get("error"));
+        let code = body.get("code").or_else(|| body.get("error")).or_else(|| body.get("detail"));
         code.unwrap_or_else(|| panic!("{body}")).as_str().unwrap().to_owned()
     }
 

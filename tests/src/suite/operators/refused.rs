@@ -59,7 +59,6 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
     for (path, status) in [
         ("/v1/slots/none", 404),
         ("/v1/slots/..%2Fcaptcha", 404),
-        ("/v1/slots/answer", 404),
         ("/v1/slots/captcha/logs?limit=0", 400),
         ("/v1/slots/captcha/logs?lines=1", 400),
         ("/v1/slots/%ff", 404),

@@ -88,7 +88,12 @@ async fn the_model_chooses_and_the_configuration_decides_the_rest() {
 async fn the_model_s_prompt_is_told_with_its_version() {
     let (service, _endpoint) = service([Says(String::new())], "").await;
     let versions = service.get("/api/v1/prompt_versions").await.json();
-    assert_eq!(versions, json!({ "categories": null, "examples": null, "role": null, "triage": 1 }));
+    assert_eq!(
+        versions,
+        json!({
+            "agent": null, "categories": null, "examples": null, "format": null, "judge": null, "role": null, "triage": 1
+        })
+    );
     service.stop().await;
 }
 
