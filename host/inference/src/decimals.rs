@@ -52,7 +52,7 @@ fn other(number: f32, place: &mut [u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::excessive_precision)]
 
     use super::*;
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::tickets::llm::Llm as Settings;
+use crate::config::tickets;
 
 /// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
 const BYTES_OF_A_TOKEN: u64 = 3;
@@ -100,7 +100,11 @@ impl Request {
 }
 
 /// The body of a request; the text says why it may not be sent.
-pub(super) fn body(settings: &Settings, request: &Request, max_tokens: u32) -> Result<Bytes, String> {
+pub(super) fn body(
+    settings: &tickets::llm::Llm,
+    request: &Request,
+    max_tokens: u32,
+) -> Result<Bytes, String> {
     if request.messages.is_empty() || request.messages.len() > MOST_MESSAGES {
         return Err(format!("a request has 1 to {MOST_MESSAGES} messages"));
     }

@@ -24,7 +24,7 @@ const CONFIG: &str = r#"
 "#;
 
 /// Every template that the listener serves.
-const ROUTES: [&str; 17] = [
+const ROUTES: [&str; 18] = [
     "/",
     "UNKNOWN",
     "/actuator",
@@ -32,6 +32,7 @@ const ROUTES: [&str; 17] = [
     "/actuator/health",
     "/actuator/health/{component}",
     "/actuator/{*path}",
+    "/api/v1/{*rest}",
     "/api/v1/captcha",
     "/api/v1/captcha/",
     "/api/v1/captcha/challenge",

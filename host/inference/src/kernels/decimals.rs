@@ -143,9 +143,9 @@ fn eight_digits(number: u64) -> u64 {
     // Two groups of four digits, then four of two, then eight of one.
     let group = product(number, 109_951_163) >> 40;
     let groups = group | (number - group * 10_000) << 32;
-    let group = groups * 10_486 >> 20 & 0x7f_0000_007f;
+    let group = ((groups * 10_486) >> 20) & 0x7f_0000_007f;
     let groups = group | (groups - group * 100) << 16;
-    let group = groups * 103 >> 10 & 0x000f_000f_000f_000f;
+    let group = ((groups * 103) >> 10) & 0x000f_000f_000f_000f;
     group | (groups - group * 10) << 8
 }
 
@@ -180,8 +180,9 @@ mod tests {
         let (least, end) = (LEAST << MANTISSA_BITS, 127 << MANTISSA_BITS);
         let mut buffer = zmij::Buffer::new();
         for first in (least..end).step_by(BLOCK * 641) {
-            let numbers =
-                std::array::from_fn(|index| f32::from_bits(first + index as u32 | (index as u32 & 1) << 31));
+            let numbers = std::array::from_fn(|index| {
+                f32::from_bits((first + index as u32) | ((index as u32 & 1) << 31))
+            });
             let [texts, portable] = both(&numbers);
             assert_eq!(texts, portable);
             for (index, number) in numbers.into_iter().enumerate() {

@@ -89,7 +89,7 @@ async fn published_answers_become_documents_and_no_others() {
     assert_eq!(document.text, "Rufen Sie an.\n\nEr wird geholt.");
     let link = format!("{url}#knowledge_base/3/locale/de-de/answer/1");
     assert_eq!(document.url.as_ref(), Some(&link));
-    let heads = heads.lock().unwrap();
+    let heads = std::mem::take(&mut *heads.lock().unwrap());
     assert!(heads.iter().all(|head| head.contains("authorization: Token token=s3cret")));
 
     let (url, _) = server(base()).await;
