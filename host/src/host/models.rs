@@ -19,13 +19,12 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
     if !config.services.embedding.enabled && !SlotName::ALL.iter().any(wants_models) {
         return Ok(None);
     }
-    let (settings, folder) = (config.embedding.clone(), models_dir(config));
+    let (config, rules) = (config.clone(), parts.rules.clone());
     let metrics = Arc::clone(&parts.metrics);
-    let (whole, rules) = (config.clone(), parts.rules.clone());
     let start = move || {
-        let mut inference = Inference::start(&settings, &folder, metrics)?;
-        if let Some(rules) = rules.filter(|_| whole.services.tickets.enabled) {
-            heads::teach(&whole, &rules, &mut inference)?;
+        let mut inference = Inference::start(&config.embedding, &models_dir(&config), metrics)?;
+        if let Some(rules) = rules.filter(|_| config.services.tickets.enabled) {
+            heads::teach(&config, &rules, &mut inference)?;
         }
         anyhow::Ok(Arc::new(inference))
     };

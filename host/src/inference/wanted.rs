@@ -6,10 +6,7 @@ use bulkhead_inference::{
     catalog,
     error::SourceError,
     model::LoadOptions,
-    source::{
-        self, Resolved,
-        hub::{self, HubModel, HubSettings},
-    },
+    source::{self, hub::HubModel},
 };
 
 use crate::config::{Config, embedding::Embedding};
@@ -32,21 +29,16 @@ pub(super) struct Wanted {
 impl Wanted {
     /// A path where there is something, else a model that has been pulled, else one in the hub's cache.
     pub(super) fn find(value: &str, models_dir: &Path) -> Self {
-        let found = source::resolve(value, models_dir).or_else(|error| {
-            let cached = HubModel::parse(value).ok();
-            let cached = cached.and_then(|model| hub::find_cached(&model, &HubSettings::from_environment()));
-            cached.map(|found| Resolved { id: found.id, folder: found.folder }).ok_or(error)
-        });
-        match found {
+        match source::resolve(value, models_dir) {
             Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
             Err(error) => {
                 // The id that it would have; a path of this machine is nobody else's business.
                 let name = value.trim_end_matches('/');
-                let id = match value.starts_with(['/', '.']) {
+                let is_path = value.starts_with(['/', '.']);
+                let id = match is_path {
                     true => name.rsplit('/').next().unwrap_or(name),
                     false => catalog::known(name).map_or(name, |model| model.id),
                 };
-                let is_path = value.starts_with(['/', '.']);
                 let on_hub = !is_path && catalog::known(name).is_none() && HubModel::parse(value).is_ok();
                 let remedy = match error {
                     SourceError::Missing { .. } if is_path => "there is no such folder".to_owned(),

@@ -48,7 +48,8 @@ pub enum AnswerError {
 #[derive(Debug)]
 pub struct AnswerService {
     slot: Arc<Slot<AnswerWorld>>,
-    settings: Option<Settings>,
+    /// Shared by all calls: it holds the whole configuration.
+    settings: Option<Arc<Settings>>,
 }
 
 impl AnswerService {
@@ -69,7 +70,7 @@ impl AnswerService {
             rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));
         let configuration =
             configuration.map(|configuration| serde_json::to_string(&configuration)).transpose()?;
-        Ok(Self { slot, settings: configuration.map(|configuration| Settings { configuration }) })
+        Ok(Self { slot, settings: configuration.map(|configuration| Arc::new(Settings { configuration })) })
     }
 
     /// The compartment, for loading.

@@ -60,7 +60,8 @@ pub struct PromptVersion {
 #[derive(Debug)]
 pub struct TriageService {
     slot: Arc<Slot<TriageWorld>>,
-    settings: Option<Settings>,
+    /// Shared by all calls: it holds the whole configuration.
+    settings: Option<Arc<Settings>>,
 }
 
 impl TriageService {
@@ -88,7 +89,7 @@ impl TriageService {
                 Some(_) => Guarding::Withhold,
             },
         });
-        Self { slot, settings }
+        Self { slot, settings: settings.map(Arc::new) }
     }
 
     /// The compartment, for loading.
