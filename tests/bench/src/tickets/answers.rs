@@ -11,7 +11,7 @@ use crate::{
     binary::Host,
     load::request,
     options::Options,
-    process::target,
+    process::{target, tests},
     report::{Report, Target},
 };
 
@@ -34,7 +34,7 @@ pub fn measure(options: &Options, report: &mut Report) {
         .status()
         .unwrap();
     assert!(import.success(), "kb import");
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/triage/configuration.toml");
+    let rules = tests().join("data/triage/configuration.toml");
     let config = data.path().join("bulkhead.toml");
     fs::write(&config, format!("[tickets]\ntriage = {rules:?}\n")).unwrap();
     let host = Host::start(data.path(), &["--config", config.to_str().unwrap(), "--model", MODEL]);

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     options::Options,
-    process::target,
+    process::{target, tests},
     report::{Report, Target},
 };
 
@@ -40,7 +40,7 @@ pub fn measure(_: &Options, report: &mut Report) {
         report.figure("expected calibration error, %", &[calibration(&ours)], CALIBRATED);
     }
     report.section("tickets sorted: ours, ten examples a category", "", "Bulkhead");
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/triage");
+    let data = tests().join("data/triage");
     for (language, most) in [("german", Target::AtLeast(90.0)), ("english", Target::None)] {
         let folder = tempfile::tempdir().unwrap();
         let test = data.join(format!("test-{language}.jsonl"));
@@ -61,7 +61,7 @@ fn calibration(evaluation: &Value) -> f64 {
 /// The peer's figures; leaves `train.jsonl` and `test.jsonl` in `folder`.
 fn linear_svc(dataset: &str, folder: &Path) -> Value {
     let python = target().join("test-tools/python/bin/python");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/tickets/linear_svc.py");
+    let script = tests().join("bench/src/tickets/linear_svc.py");
     said(Command::new(python).env("PYTHONDONTWRITEBYTECODE", "1").arg(script).arg(dataset).arg(folder))
 }
 

@@ -22,7 +22,7 @@ use crate::{
     dialog::Dialog,
     load::{Done, Load, request},
     options::Options,
-    process::{Server, target},
+    process::{Server, target, tests},
     report::{Report, Target},
 };
 
@@ -52,7 +52,7 @@ pub fn measure(options: &Options, report: &mut Report) {
 /// The peers' program, built if it is not there.
 fn build() -> PathBuf {
     let folder = target().join("peers");
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/Cargo.toml");
+    let manifest = tests().join("peers/Cargo.toml");
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]).arg(manifest);
     let status = cargo.arg("--target-dir").arg(&folder).status().unwrap();

@@ -108,3 +108,8 @@ fn spawn(command: &mut Command) -> Child {
 pub fn target() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf()
 }
+
+/// `tests`, with the suite's data and the peers.
+pub fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

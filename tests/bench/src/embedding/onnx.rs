@@ -9,7 +9,7 @@ use bulkhead_inference::encoder::Dtype;
 
 use crate::{
     dialog::Dialog,
-    process::{Server, target},
+    process::{Server, target, tests},
 };
 
 /// What runs batches of ids.
@@ -24,7 +24,7 @@ pub fn server(model: &Path, dtype: Dtype, threads: usize, runs: usize) -> Server
 }
 
 fn python(script: &str, model: &Path, dtype: Dtype) -> Command {
-    let source: PathBuf = env!("CARGO_MANIFEST_DIR").into();
+    let source = tests();
     let tools = target().join("test-tools");
     let python = tools.join("python/bin/python");
     assert!(python.is_file(), "no Python packages; run `just bench`");
@@ -32,7 +32,7 @@ fn python(script: &str, model: &Path, dtype: Dtype) -> Command {
     command
         .env("PYTHONPATH", source.join("data/embedding"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .arg(source.join("src/bench/embedding").join(script))
+        .arg(source.join("bench/src/embedding").join(script))
         .arg(model)
         .arg(tools.join("onnx"))
         .arg(dtype.name());
