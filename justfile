@@ -49,5 +49,13 @@ bench *ARGS: build
     @{{ setup }} tests
     target/release/bench "$@"
 
+# Fuzz with AddressSanitizer: [TARGET|all] [SECONDS]
+fuzz *ARGS:
+    @{{ setup }} fuzz "$@"
+
+# Test the embedding engine on 64-bit ARM, emulated: [FILTER]...
+arm *ARGS:
+    @{{ setup }} arm "$@"
+
 # What continuous integration runs
 ci: test lint

@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 
 use self::cache::Cache;
 pub use self::cache::CacheError;
-use crate::{engine::Engine, keys::MasterKey, telemetry::Metrics};
+use crate::{background, engine::Engine, keys::MasterKey, telemetry::Metrics};
 
 /// Why a component has no machine code.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +97,7 @@ impl Compiler {
         let engine = Arc::clone(&self.engine);
         let cache = self.cache.clone();
         let metrics = Arc::clone(&self.metrics);
-        tokio::task::spawn_blocking(move || compile(&engine, cache.as_deref(), &metrics, &wasm))
+        background::run(move || compile(&engine, cache.as_deref(), &metrics, &wasm))
             .await
             .map_err(|_| CompileError::Stopped)?
     }

@@ -17,12 +17,13 @@
 //! llm, guard, outbound  a language model and a guard, over HTTP
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
-//! sandbox, compile, engine, embedded, keys, files
+//! sandbox, compile, engine, embedded, keys, files, background
 //! telemetry, config
 //! ```
 
 pub mod admin;
 pub mod appointments;
+pub mod background;
 pub mod capabilities;
 pub mod cli;
 pub mod compile;

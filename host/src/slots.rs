@@ -39,6 +39,7 @@ pub use self::{
     world::World,
 };
 use crate::{
+    background,
     capabilities::{Backing, Guest, INTERFACES, Interface},
     compile::{CompileError, Compiler, ComponentDigest},
     config::{
@@ -309,7 +310,7 @@ impl<W: World> Slot<W> {
         let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
         let grants = settings.grants.clone();
         // Reading and hashing megabytes is not a worker's job.
-        let preflight = tokio::task::spawn_blocking(move || {
+        let preflight = background::run(move || {
             let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
             contract.check(&wasm, cap).map(|()| ComponentDigest::of(&wasm))
         });

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::command::{Outcome, cargo, run};
 use crate::manifest::{self, Names};
 use crate::rustc::Rustc;
-use crate::wasm_std::{self, Compiler, TARGET};
+use crate::target_std::{self, Compiler, WEBASSEMBLY};
 use crate::{files, places};
 
 /// How every component begins, as opposed to a core module, which has 1 and 0 for 0x0d and 1.
@@ -25,7 +25,7 @@ pub fn build() -> Outcome {
     let _lock = files::lock(&places::target())?;
     let active = Rustc::ask("rustc")?;
     let linkers = linkers(&active)?;
-    let compiler = wasm_std::find(active)?;
+    let compiler = target_std::find(active, WEBASSEMBLY)?;
     let guests = places::target().join("guests");
     start_afresh_for(&compiler.rustc, &guests)?;
     let mut changed = Vec::new();
@@ -104,7 +104,7 @@ fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Pa
     }
     let mut command = cargo(["rustc", "--quiet", "--locked", "--profile", "guest"]);
     command
-        .args(["--target", TARGET, "-p", &source.names.package])
+        .args(["--target", WEBASSEMBLY.name, "-p", &source.names.package])
         .args(["--lib", "--crate-type", "cdylib", "--target-dir"])
         .arg(guests)
         .current_dir(workspace)
@@ -116,7 +116,7 @@ fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Pa
 
 /// Copies a built component to its place; true when it differs from what lay there.
 fn place(source: &Source, guests: &Path) -> Outcome<bool> {
-    let built = guests.join(TARGET).join("guest").join(format!("{}.wasm", source.names.library));
+    let built = guests.join(WEBASSEMBLY.name).join("guest").join(format!("{}.wasm", source.names.library));
     let bytes = std::fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     if !bytes.starts_with(&COMPONENT_HEADER) {
         return Err(format!("{} is no component", built.display()));

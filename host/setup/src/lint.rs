@@ -1,6 +1,7 @@
 //! What `just lint` runs beside the toolchain's own tools.
 
-use crate::command::{Outcome, cargo, run, succeeds};
+use crate::cargo_tool;
+use crate::command::{Outcome, cargo, succeeds};
 
 /// Checks licences, sources and advisories; pinned to the line that the configuration is for.
 const CARGO_DENY: &str = "^0.20";
@@ -12,10 +13,7 @@ pub fn install() -> Outcome {
             return Err(format!("no {component}; run: rustup component add {component}"));
         }
     }
-    if succeeds(&mut cargo(["deny", "--version"])) {
-        println!("lint tools: rustfmt, clippy and cargo-deny are here");
-        return Ok(());
-    }
-    println!("lint tools: installing cargo-deny {CARGO_DENY} with cargo");
-    run(&mut cargo(["install", "--quiet", "--locked", "cargo-deny", "--version", CARGO_DENY]))
+    cargo_tool::install("deny", CARGO_DENY)?;
+    println!("lint tools: rustfmt, clippy and cargo-deny are here");
+    Ok(())
 }

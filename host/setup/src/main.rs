@@ -4,35 +4,43 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod apt;
+mod arm;
+mod cargo_tool;
 mod command;
 mod components;
 mod files;
+mod fuzz;
 mod lint;
 mod manifest;
 mod places;
 mod rustc;
+mod target_std;
 mod test_tools;
-mod wasm_std;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
 Prepares a machine to build and test Bulkhead.
 
-Usage: setup <STEP>
+Usage: setup <STEP> [ARGUMENTS]
 
 Steps:
   components  find or build std for WebAssembly, then build every component into target/components
   tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages
   lint        install what `just lint` runs
+  fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
+  arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 
 fn main() -> ExitCode {
-    let step = std::env::args().nth(1).unwrap_or_default();
-    let outcome = match step.as_str() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (step, rest) = arguments.split_first().map_or(("", &[][..]), |(step, rest)| (step.as_str(), rest));
+    let outcome = match step {
         "components" => components::build(),
         "tests" => test_tools::install(),
         "lint" => lint::install(),
+        "fuzz" => fuzz::fuzz(rest),
+        "arm" => arm::test(rest),
         "-h" | "--help" | "help" => {
             print!("{HELP}");
             Ok(())

@@ -14,6 +14,7 @@ use super::{
     Stage, Vault, VersionDiff, VersionId, record::revision, signature, watch::Watched,
 };
 use crate::{
+    background,
     capabilities::LogLine,
     compile::ComponentDigest,
     config::slots::{Slot as Settings, SlotName},
@@ -105,7 +106,7 @@ impl<W: World> Deployment<W> {
         let components: Vec<Unkept> = component.into_iter().chain(unkept).collect();
         let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
         let write = move || vault.keep(slot, &before, &kept, &components);
-        tokio::task::spawn_blocking(write).await.map_err(|_| DeployError::Stopping)??;
+        background::run(write).await.map_err(|_| DeployError::Stopping)??;
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.set_book(after);
         Ok(())
@@ -158,7 +159,7 @@ impl<W: World> Deployment<W> {
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
         let cap = self.slot.yard.sandbox.component_bytes;
         let read = move || vault.component(slot, &component, cap);
-        Ok(tokio::task::spawn_blocking(read).await.map_err(|_| DeployError::Stopping)??)
+        Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
     }
 
     /// Waits in the background for the last call of a version that answers no more, and notes it as retired.
@@ -198,7 +199,7 @@ impl<W: World> Deployment<W> {
         let signatures = settings.signatures.clone();
         let (bytes, hashed) = (wasm.len(), wasm);
         let look = move || (ComponentDigest::of(&hashed), signature::signer(&signatures, &hashed, &proof));
-        let looked = tokio::task::spawn_blocking(look).await;
+        let looked = background::run(look).await;
         let (digest, signer) = looked.map_err(|_| DeployError::Stopping)?;
         let mut record = Record::new(digest, bytes, source, &settings);
         if let Ok(Some(signed)) = &signer {

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::Serialize;
 
 use super::{DeployError, Deployment, Record, VersionId};
-use crate::slots::{Outline, World, outline};
+use crate::{
+    background,
+    slots::{Outline, World, outline},
+};
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -117,7 +120,7 @@ impl<W: World> Deployment<W> {
 
     async fn outline(&self, record: &Record) -> Result<Outline, DeployError> {
         let wasm: Arc<[u8]> = self.component(record).await?;
-        let read = tokio::task::spawn_blocking(move || outline(&wasm));
+        let read = background::run(move || outline(&wasm));
         let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
         read.await.map_err(|_| DeployError::Stopping)?.map_err(refused)
     }

@@ -25,6 +25,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::{Change, Deployment, Expected, HOST, Proof, VersionId};
 use crate::{
+    background,
     compile::ComponentDigest,
     config::{slots::Slot, watch::Watch},
     slots::{Weight, World},
@@ -239,7 +240,7 @@ impl<W: World> Deployment<W> {
 
     async fn try_file(&self, path: PathBuf, unknown: bool) -> Result<Option<VersionId>, String> {
         let (cap, file) = (self.slot.yard.sandbox.component_bytes, path.clone());
-        let read = tokio::task::spawn_blocking(move || component(&file, cap));
+        let read = background::run(move || component(&file, cap));
         let (wasm, proof) =
             read.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         let component = ComponentDigest::of(&wasm).to_string();

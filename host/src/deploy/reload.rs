@@ -10,9 +10,12 @@ use serde::Serialize;
 use tokio::sync::Mutex;
 
 use super::{DeployError, Expected, Rehearsed, Roster, VersionId};
-use crate::config::{
-    Loaded, Problems,
-    slots::{Limits, Slot as Settings, SlotName},
+use crate::{
+    background,
+    config::{
+        Loaded, Problems,
+        slots::{Limits, Slot as Settings, SlotName},
+    },
 };
 
 /// Reads the configuration as at the start.
@@ -92,7 +95,7 @@ impl Reloader {
     pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
         let source = self.source.clone().ok_or(ReloadError::NoSource)?;
         let mut running = self.running.lock().await;
-        let read = tokio::task::spawn_blocking(move || source()).await;
+        let read = background::run(move || source()).await;
         let loaded = read.map_err(|_| stopping())?.map_err(ReloadError::Unsound)?;
         let slots = self.roster.each();
         let (live, restart) =

@@ -9,7 +9,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{Api, ApiError};
-use crate::deploy::DeployError;
+use crate::{background, deploy::DeployError};
 
 /// Lines and moves that are shown where nobody says how many.
 const SHOWN: usize = 100;
@@ -77,7 +77,7 @@ pub(super) async fn audit(
     let parameters = known(parameters, &["limit", "slot"])?;
     let slot = parameters.get("slot").map(|name| api.slot(name)).transpose()?.map(|slot| slot.slot());
     let (limit, roster) = (limit(&parameters)?, Arc::clone(&api.operators.roster));
-    let read = tokio::task::spawn_blocking(move || roster.audit(slot, limit)).await;
+    let read = background::run(move || roster.audit(slot, limit)).await;
     let entries = read.map_err(|_| ApiError::stopping())??;
     Ok(Json(json!({ "entries": entries })))
 }

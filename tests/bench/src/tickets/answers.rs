@@ -1,6 +1,6 @@
 //! Answers through HTTP from ten thousand passages, beside the embedding of the same question.
 
-use std::{fmt::Write as _, fs, path::Path, process::Command};
+use std::{fmt::Write as _, fs, process::Command};
 
 use bulkhead_inference::catalog::known;
 use bulkhead_tests::pulled::{models_folder, pulled};

@@ -1,5 +1,5 @@
-//! Rust's standard library for WebAssembly. The active toolchain's is used where it has one; on
-//! Debian it is built once from packaged sources, since rustup's server may be out of reach.
+//! Rust's standard library for targets other than this machine. The active toolchain's is used where it has
+//! one; on Debian it is built once from packaged sources, since rustup's server may be out of reach.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,18 @@ use crate::command::{Outcome, capture, cargo, program};
 use crate::rustc::{self, Rustc};
 use crate::{apt, files, places};
 
-/// The target that components are compiled for; the linker makes components of its modules.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+/// What to compile for.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub name: &'static str,
+    /// The crates of its standard library, as cargo's `-Zbuild-std` names them.
+    crates: &'static str,
+}
+
+/// Components; the linker makes components of its modules.
+pub const WEBASSEMBLY: Target = Target { name: "wasm32-unknown-unknown", crates: "std,panic_abort" };
+/// 64-bit ARM, with what tests need.
+pub const ARM: Target = Target { name: "aarch64-unknown-linux-gnu", crates: "std,test" };
 
 /// Debian's compiler and the sources of its standard library, always of one version.
 const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
@@ -19,7 +29,7 @@ const PACKAGED_RUSTC: &str = "/usr/bin/rustc";
 /// The oldest compiler that the workspace builds with.
 const OLDEST_RUSTC: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// A compiler with std for WebAssembly.
+/// A compiler with std for a target.
 #[derive(Debug)]
 pub struct Compiler {
     pub rustc: Rustc,
@@ -27,23 +37,23 @@ pub struct Compiler {
     pub sysroot: Option<PathBuf>,
 }
 
-/// Finds a compiler with std for WebAssembly, or makes one.
-pub fn find(active: Rustc) -> Outcome<Compiler> {
-    if has_std(&active.libraries(TARGET)) {
+/// Finds a compiler with std for the target, or makes one.
+pub fn find(active: Rustc, target: Target) -> Outcome<Compiler> {
+    if has_std(&active.libraries(target.name)) {
         return Ok(Compiler { rustc: active, sysroot: None });
     }
     if apt::is_here() {
-        return packaged();
+        return packaged(target);
     }
-    println!("wasm std: adding the target {TARGET} with rustup");
-    capture(&mut program("rustup", ["target", "add", TARGET]))?;
+    println!("std: adding the target {} with rustup", target.name);
+    capture(&mut program("rustup", ["target", "add", target.name]))?;
     Ok(Compiler { rustc: active, sysroot: None })
 }
 
-fn packaged() -> Outcome<Compiler> {
+fn packaged(target: Target) -> Outcome<Compiler> {
     if !apt::missing(&PACKAGES).is_empty() {
-        apt::install("wasm std", &PACKAGES).map_err(|reason| {
-            format!("{reason}\n(or, where rustup has network: rustup target add {TARGET})")
+        apt::install("std", &PACKAGES).map_err(|reason| {
+            format!("{reason}\n(or, where rustup has network: rustup target add {})", target.name)
         })?;
     }
     let rustc = Rustc::ask(PACKAGED_RUSTC)?;
@@ -53,42 +63,44 @@ fn packaged() -> Outcome<Compiler> {
             rustc.release
         ));
     }
-    let sysroot = cached(&rustc)?;
+    let sysroot = cached(&rustc, target)?;
     Ok(Compiler { rustc, sysroot: Some(sysroot) })
 }
 
 /// The sysroot that holds std as built by this compiler, built first if this is the first time.
-fn cached(rustc: &Rustc) -> Outcome<PathBuf> {
-    let cache = places::cache().join("wasm-std");
+fn cached(rustc: &Rustc, target: Target) -> Outcome<PathBuf> {
+    let cache = places::cache().join("std").join(target.name);
     let sysroot = cache.join(&rustc.commit);
     let _lock = files::lock(&cache)?;
-    if !has_std(&rustc::libraries(&sysroot, TARGET)) {
+    if !has_std(&rustc::libraries(&sysroot, target.name)) {
         println!(
-            "wasm std: building it once (a minute or two) from rust-web-src {} into {}",
+            "std for {}: building it once (a minute or two) from rust-web-src {} into {}",
+            target.name,
             rustc.release,
             sysroot.display()
         );
         let scratch = cache.join("build");
         files::remove_folder(&scratch)?;
         files::remove_folder(&sysroot)?;
-        files::rename(&build(rustc, &scratch)?, &sysroot)?;
+        files::rename(&build(rustc, target, &scratch)?, &sysroot)?;
         files::remove_folder(&scratch)?;
     }
     Ok(sysroot)
 }
 
-/// Builds std as the dependency of an empty crate, with bitcode so that components link with LTO
+/// Builds std as the dependency of an empty crate, with bitcode so that what is built on it can link with LTO
 /// and without network, since the package carries std's own dependencies. Gives back a finished
 /// sysroot inside the scratch folder.
-fn build(rustc: &Rustc, scratch: &Path) -> Outcome<PathBuf> {
+fn build(rustc: &Rustc, target: Target, scratch: &Path) -> Outcome<PathBuf> {
     const EMPTY: &str = "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n";
     files::write(&scratch.join("Cargo.toml"), EMPTY.as_bytes())?;
     files::write(&scratch.join("src/lib.rs"), b"")?;
     let vendored = rustc.sysroot.join("lib/rustlib/src/rust/library/vendor");
-    let args = ["build", "--offline", "--release", "-Zbuild-std=std,panic_abort"];
+    let args = ["build", "--offline", "--release"];
     capture(
         cargo(args)
-            .args(["--target", TARGET, "--target-dir", "target"])
+            .arg(format!("-Zbuild-std={}", target.crates))
+            .args(["--target", target.name, "--target-dir", "target"])
             .args(["--config", "source.crates-io.replace-with='packaged'"])
             .args(["--config", &format!("source.packaged.directory='{}'", vendored.display())])
             .current_dir(scratch)
@@ -97,9 +109,9 @@ fn build(rustc: &Rustc, scratch: &Path) -> Outcome<PathBuf> {
             .env("CARGO_ENCODED_RUSTFLAGS", "-Cembed-bitcode=yes"),
     )?;
     let sysroot = scratch.join("sysroot");
-    let libraries = rustc::libraries(&sysroot, TARGET);
+    let libraries = rustc::libraries(&sysroot, target.name);
     files::create_folder(&libraries)?;
-    let built = scratch.join("target").join(TARGET).join("release/deps");
+    let built = scratch.join("target").join(target.name).join("release/deps");
     for file in files::entries(&built).iter().filter(|file| is_library(file)) {
         files::copy_into(file, &libraries)?;
     }

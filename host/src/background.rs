@@ -1,0 +1,55 @@
+//! Operators' work beside calls: on a few threads of a lower priority, so that calls go first.
+
+use std::{io, sync::LazyLock};
+
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinError,
+};
+
+/// Steps below the host's own priority; the compiler's threads are started from here and inherit it.
+const NICENESS: i32 = 10;
+/// Works at once; more wait.
+const THREADS: usize = 8;
+
+/// Only its threads for blocking work are used.
+static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
+    let step_back = || {
+        // On Linux this is the calling thread's own priority. One that cannot be lowered is no reason to stop.
+        let _ = rustix::process::setpriority_process(None, NICENESS);
+    };
+    Builder::new_current_thread()
+        .thread_name("background")
+        .max_blocking_threads(THREADS)
+        .on_thread_start(step_back)
+        .build()
+});
+
+/// Runs `work`, which may block and calculate as long as it likes.
+///
+/// # Errors
+/// When it panics, or the host stops before it is begun.
+pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+    match &*POOL {
+        Ok(pool) => pool.handle().spawn_blocking(work).await,
+        // No second kind of threads: slower for others is better than not at all.
+        Err(_) => tokio::task::spawn_blocking(work).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_yields_to_calls_and_a_panic_ends_only_itself() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let mine = niceness();
+        assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(19));
+        assert!(run(|| std::hint::black_box(None::<()>).unwrap()).await.is_err());
+        assert_eq!(run(|| 1).await.unwrap(), 1);
+        assert_eq!(niceness(), mine);
+    }
+}
