@@ -330,19 +330,11 @@ impl<W: World> Slot<W> {
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
         let component = self.yard.compiler.compile(wasm).await?;
-        let linked =
-            self.link(&component, &settings).map_err(|error| LoadError::Types { world: W::NAME, error })?;
+        let (engine, slot, chosen) = (Arc::clone(&self.yard.engine), self.name(), Arc::clone(&settings));
+        let linking = background::run(move || link::<W>(&engine, &component, slot, &chosen.grants));
+        let linked = linking.await.map_err(|_| CompileError::Stopped)?;
+        let linked = linked.map_err(|error| LoadError::Types { world: W::NAME, error })?;
         Ok(Arc::new(Version::new(digest, source, linked, settings)))
-    }
-
-    fn link(&self, component: &Component, settings: &Settings) -> wasmtime::Result<W::Linked> {
-        let mut linker = Linker::<Guest>::new(self.yard.engine.wasmtime());
-        for interface in
-            INTERFACES.iter().filter(|interface| granted(interface, self.name(), &settings.grants))
-        {
-            interface.add_to_linker(&mut linker)?;
-        }
-        linker.instantiate_pre(component).and_then(W::link)
     }
 
     /// Checks, compiles and links `wasm`; the version does not answer yet. `source` says where it came from.
@@ -354,6 +346,20 @@ impl<W: World> Slot<W> {
         let digest = self.check(Arc::clone(&wasm), &settings).await?;
         self.compile(wasm, digest, source, settings).await
     }
+}
+
+/// Gives a component what its slot may import.
+fn link<W: World>(
+    engine: &Engine,
+    component: &Component,
+    slot: SlotName,
+    grants: &[String],
+) -> wasmtime::Result<W::Linked> {
+    let mut linker = Linker::<Guest>::new(engine.wasmtime());
+    for interface in INTERFACES.iter().filter(|interface| granted(interface, slot, grants)) {
+        interface.add_to_linker(&mut linker)?;
+    }
+    linker.instantiate_pre(component).and_then(W::link)
 }
 
 /// Whether `slot` may import `interface`, by itself or by the configuration's grants.

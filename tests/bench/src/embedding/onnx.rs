@@ -1,7 +1,7 @@
 //! ONNX Runtime in processes of Python.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
 };
 
