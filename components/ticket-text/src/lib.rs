@@ -1,10 +1,12 @@
-//! What the components that read tickets share: the language of a text, its clean-up, the values in it, and how
-//! personal ones are kept back.
+//! What the components that read tickets share: the language of a text, its clean-up, the values in it, how personal
+//! ones are kept back, and what other machines are asked about it.
 
 pub mod clean;
 pub mod cursor;
 pub mod extract;
+pub mod guarding;
 pub mod language;
+pub mod llm;
 pub mod redact;
 pub mod window;
 pub mod words;

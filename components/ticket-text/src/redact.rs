@@ -101,6 +101,13 @@ impl Redacted {
         token.replace_all(text, original).into_owned()
     }
 
+    /// The tokens that stand in `text`, which may be another than [`Self::text`], and their values; none for those that
+    /// stand for nothing.
+    pub fn tokens<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
+        let tokens = TOKEN.iter().flat_map(move |token| token.find_iter(text));
+        tokens.map(|token| (token.as_str(), self.originals.get(token.as_str()).map(String::as_str)))
+    }
+
     /// Each token and the value it stands for.
     pub fn originals(&self) -> impl Iterator<Item = (&str, &str)> {
         self.originals.iter().map(|(token, value)| (token.as_str(), value.as_str()))

@@ -6,7 +6,6 @@ pub mod configuration;
 pub mod decision;
 pub mod evidence;
 pub mod features;
-pub mod guarding;
 #[cfg(target_family = "wasm")]
 mod guest;
 pub mod llm;

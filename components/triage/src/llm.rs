@@ -9,6 +9,7 @@ mod prompt;
 mod reply;
 
 use bulkhead_ticket_text::language::Language;
+use bulkhead_ticket_text::llm::Question;
 use bulkhead_ticket_text::redact::Redacted;
 
 use crate::configuration::Configuration;
@@ -18,17 +19,6 @@ pub use prompt::{VERSION, schema, system};
 
 /// Tokens of an answer: a name, a number and two sentences.
 pub const ANSWER_TOKENS: u32 = 400;
-
-/// What a language model is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// Instructions, and nothing of the customer.
-    pub system: String,
-    /// JSON with the customer's text, and nothing else.
-    pub user: String,
-    /// JSON schema of the answer.
-    pub schema: String,
-}
 
 /// What the model decided, and why in its words.
 #[derive(Debug, Clone, PartialEq)]

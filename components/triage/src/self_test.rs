@@ -2,10 +2,10 @@
 
 use crate::configuration::Configuration;
 use crate::features::{FeatureSettings, Row};
-use crate::guarding::Verdict;
-use crate::llm::Question;
 use crate::triage::{Head, Host, Policy, triage};
 use bulkhead_ticket_text::extract::date::Date;
+use bulkhead_ticket_text::guarding::Verdict;
+use bulkhead_ticket_text::llm::Question;
 
 /// Two categories and a rule.
 const CONFIGURATION: &str = r#"{

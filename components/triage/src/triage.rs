@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{self, Value};
+use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::language;
+use bulkhead_ticket_text::llm::Question;
 use bulkhead_ticket_text::window::window;
 
 use crate::configuration::{Action, Category, Configuration};
 use crate::decision::{Candidate, Decision, Refusal};
 use crate::evidence::{Evidence, evidence};
 use crate::features::{FeatureSettings, Row};
-use crate::guarding::Verdict;
-use crate::llm::Question;
 use crate::reasoning::{self, reasoning};
 use crate::request;
 use crate::rules::action_name;
@@ -75,18 +75,6 @@ pub enum Strategy {
     Llm,
 }
 
-/// What follows when the guard calls a text unsafe.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Guarding {
-    /// There is no guard.
-    #[default]
-    Off,
-    /// It is never published, and no language model is shown it.
-    Withhold,
-    /// It is refused.
-    Refuse,
-}
-
 /// How the host wants tickets decided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Policy {
@@ -105,10 +93,6 @@ pub enum Undecided {
     /// The configuration lacks its own category or action for none, which a checked one never does.
     #[error("the configuration has no {0} for none")]
     Incomplete(&'static str),
-}
-
-fn found(labels: &[String]) -> String {
-    if labels.is_empty() { "unsafe".to_owned() } else { labels.join(", ") }
 }
 
 /// What triage says of a ticket.
@@ -171,7 +155,7 @@ pub fn triage(
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallen_back(&reason, language));
     let reasoning = reasoning(&decision, &evidence, language);
-    let told = [failed, Some(reasoning), said, choice.verdict.told(language)];
+    let told = [failed, Some(reasoning), said, choice.verdict.told(Judged::Message, language)];
     let reasoning = told.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Ok(Triage {
         internal_note: note(configuration, category, &action, &reasoning),

@@ -32,6 +32,13 @@ fn values_go_back_into_what_is_said_of_them() {
 }
 
 #[test]
+fn tokens_of_another_text_are_told_with_their_values() {
+    let redacted = redact("Hello, my name is Eva Brandt");
+    let tokens: Vec<_> = redacted.tokens("[NAME_1], [IBAN_3] and [1]").collect();
+    assert_eq!(tokens, [("[NAME_1]", Some("Eva Brandt")), ("[IBAN_3]", None)]);
+}
+
+#[test]
 fn names_are_taken_where_they_are_sure() {
     for (text, expected) in [
         ("Hallo Herr Meier, danke", "Hallo Herr [NAME_1], danke"),

@@ -3,8 +3,9 @@
 use super::wit;
 use crate::configuration::{Action, ActionType};
 use crate::decision::Candidate;
-use crate::triage::{Guarding, Strategy, Triage, Undecided};
+use crate::triage::{Strategy, Triage, Undecided};
 use bulkhead_ticket_text::extract::Value;
+use bulkhead_ticket_text::guarding::Guarding;
 
 impl From<Action> for wit::Action {
     fn from(action: Action) -> Self {

@@ -7,10 +7,11 @@ use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
 use super::wit;
 use crate::features::{Row, Rows};
-use crate::guarding::Verdict;
-use crate::llm::{ANSWER_TOKENS, Question};
+use crate::llm::ANSWER_TOKENS;
 use crate::triage::{Head, Host};
 use bulkhead_ticket_text::extract::date::Date;
+use bulkhead_ticket_text::guarding::Verdict;
+use bulkhead_ticket_text::llm::Question;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

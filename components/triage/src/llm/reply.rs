@@ -1,5 +1,6 @@
-//! What the model answered. It is a text from outside like any other.
+//! What the model answered.
 
+use bulkhead_ticket_text::llm::{bare, one_line};
 use serde::Deserialize;
 
 /// Longest reasoning that is passed on, characters.
@@ -14,7 +15,7 @@ pub(super) struct Reply {
     pub(super) confidence: f32,
 }
 
-/// Reads JSON, also in the fence of Markdown that small models put around it.
+/// Reads JSON.
 pub(super) fn read(answer: &str) -> Result<Reply, &'static str> {
     let reply: Reply =
         serde_json::from_str(bare(answer)).map_err(|_| "its answer has another form than asked for")?;
@@ -24,17 +25,9 @@ pub(super) fn read(answer: &str) -> Result<Reply, &'static str> {
     }
 }
 
-fn bare(answer: &str) -> &str {
-    let answer = answer.trim();
-    let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
-    fenced.and_then(|rest| rest.strip_suffix("```")).unwrap_or(answer)
-}
-
 /// One line without controls, not too long.
 pub(super) fn line(text: &str) -> String {
-    let shown = |character: char| if character.is_control() { ' ' } else { character };
-    let text: String = text.chars().map(shown).collect();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     match line.char_indices().nth(LONGEST) {
         None => line,
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),

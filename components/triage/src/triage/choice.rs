@@ -1,14 +1,14 @@
 //! The category of a text: by the language model where it is asked, else by the classifier.
 
+use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::redact::{Redacted, redact};
 use bulkhead_ticket_text::window::window;
 
-use super::{Guarding, Host, Policy, Strategy, Undecided};
+use super::{Host, Policy, Strategy, Undecided};
 use crate::configuration::Configuration;
 use crate::decision::{Decision, Refusal, decide};
 use crate::features::Row;
-use crate::guarding::Verdict;
 use crate::llm::{self, Advice};
 
 /// What was chosen, and how that came.

@@ -1,9 +1,9 @@
-//! What a guard says of a text, and what follows from it.
+//! What a guardrail service says of a text, and what follows from it.
 //!
 //! A guard that objects or cannot be asked keeps a ticket from being published; sorting it and drafting an answer go
 //! on, because those harm nobody.
 
-use bulkhead_ticket_text::language::Language;
+use crate::language::Language;
 
 /// What the host's guard said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,27 @@ pub enum Verdict {
     Unavailable(String),
 }
 
+/// What was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judged {
+    /// What a customer wrote.
+    Message,
+    /// What is to be answered to it.
+    Answer,
+}
+
+/// What follows when the guard calls a text unsafe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Guarding {
+    /// There is no guard.
+    #[default]
+    Off,
+    /// It is never published, and no language model is shown it.
+    Withhold,
+    /// It is refused.
+    Refuse,
+}
+
 impl Verdict {
     /// Whether answers may be published, as far as the guard is concerned.
     pub fn publishes(&self) -> bool {
@@ -30,15 +51,23 @@ impl Verdict {
     }
 
     /// What a clerk reads of it.
-    pub fn told(&self, language: Language) -> Option<String> {
+    pub fn told(&self, judged: Judged, language: Language) -> Option<String> {
+        let german = match judged {
+            Judged::Message => "Nachricht",
+            Judged::Answer => "Antwort",
+        };
+        let english = match judged {
+            Judged::Message => "message",
+            Judged::Answer => "answer",
+        };
         match (self, language) {
             (Self::Unguarded | Self::Safe, _) => None,
             (Self::Unsafe(labels), Language::German) => Some(format!(
-                "Die Prüfung hat die Nachricht beanstandet{}; veröffentlicht wird nichts.",
+                "Die Prüfung hat die {german} beanstandet{}; veröffentlicht wird nichts.",
                 list(labels)
             )),
             (Self::Unsafe(labels), Language::English) => {
-                Some(format!("The guard objects to the message{}; nothing is published.", list(labels)))
+                Some(format!("The guard objects to the {english}{}; nothing is published.", list(labels)))
             }
             (Self::Unavailable(reason), Language::German) => {
                 Some(format!("Die Prüfung antwortet nicht ({reason}); veröffentlicht wird nichts."))
@@ -52,4 +81,9 @@ impl Verdict {
 
 fn list(labels: &[String]) -> String {
     if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) }
+}
+
+/// What a guard found, for whoever is refused.
+pub fn found(labels: &[String]) -> String {
+    if labels.is_empty() { "unsafe".to_owned() } else { labels.join(", ") }
 }
