@@ -1,20 +1,26 @@
 //! A ticket's way to its answer.
 
+mod draft;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use bulkhead_ticket_text::clean::clean;
+use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::language::{self, Language};
+use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::redact::{Redacted, redact};
 use bulkhead_ticket_text::window::window;
 
 use crate::configuration::{Action, ActionType, Configuration};
-use crate::extractive::{self, Bounds, Statement};
 use crate::guard::{self, Objection};
 use crate::passage::{Passage, worth_reading};
 use crate::publication::{Record, hindrances};
 use crate::references::{Document, referenced};
-use crate::wording::{self, NoAnswer};
-use crate::{grounding, wording::PLACEHOLDER};
+use crate::statement::Grounded;
+use crate::wording::{self, NoAnswer, PLACEHOLDER};
+use draft::Draft;
 
 /// Characters of a ticket that are read, at its head and at its tail: ten pages.
 const MOST_READ: usize = 20_000;
@@ -36,6 +42,35 @@ pub trait Host {
     ///
     /// With the reason why there are none.
     fn search(&self, text: &str, limit: u32, category: Option<&str>) -> Result<Vec<Passage>, SearchError>;
+
+    /// What the language model answers to a question.
+    ///
+    /// # Errors
+    ///
+    /// With the reason why it does not.
+    fn ask(&self, question: &Question) -> Result<String, String>;
+
+    /// What the guard says of a ticket's text, or of the answer to it where there is one.
+    fn guard(&self, text: &str, answer: Option<&str>) -> Verdict;
+}
+
+/// Who writes answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Nobody: they are sentences of the passages.
+    #[default]
+    Extractive,
+    /// The language model; where that fails, they are sentences of the passages.
+    Llm,
+}
+
+/// How the host wants tickets answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Who writes.
+    pub strategy: Strategy,
+    /// What follows from a guard's objection.
+    pub guarding: Guarding,
 }
 
 /// What is to be answered.
@@ -71,7 +106,7 @@ pub struct Reply {
     pub auto_publish: bool,
     /// Where it comes from.
     pub outcome: Outcome,
-    /// Why there is none, or why it is not published.
+    /// Why there is none, why it is not published, and why the language model has not written it.
     pub reason: Option<String>,
     /// Relevance of the best document that it rests on.
     pub score: Option<f32>,
@@ -85,47 +120,102 @@ pub enum Error {
     /// No action has this name.
     #[error("no action found with name: {0}")]
     UnknownAction(String),
+    /// The guard objects, and what it objects to is to be refused; its words for what it found.
+    #[error("the guard refuses this {}: {}", name(.0), found(.1))]
+    Unsafe(Judged, Vec<String>),
     /// The search failed.
     #[error("{0}")]
     Search(String),
+}
+
+fn name(judged: &Judged) -> &'static str {
+    match judged {
+        Judged::Message => "ticket",
+        Judged::Answer => "answer",
+    }
 }
 
 /// A ticket that is being answered.
 struct Call<'a, H> {
     host: &'a H,
     configuration: &'a Configuration,
+    policy: Policy,
     request: Request<'a>,
     /// What its writer wrote.
     own: String,
+    /// As much of it as is searched for and shown to other machines.
+    text: String,
+    /// The same for machines outside, which personal data is kept from.
+    redacted: OnceCell<Redacted>,
     language: Language,
     objections: Vec<Objection>,
+    /// What the guard says of the ticket.
+    verdict: Verdict,
 }
 
-/// Answers a ticket.
+/// Answers a ticket. Whatever a language model writes, only what passages say is answered, and only the configuration
+/// publishes it.
 ///
 /// # Errors
 ///
-/// When the action does not exist or the search fails.
+/// When the action does not exist, the search fails, or a guard's objection is to be followed so.
 pub fn answer<H: Host>(
     host: &H,
     configuration: &Configuration,
+    policy: Policy,
     request: Request<'_>,
 ) -> Result<Reply, Error> {
     let action = configuration
         .action(request.action)
         .ok_or_else(|| Error::UnknownAction(request.action.to_owned()))?;
-    let own = clean(&window(request.text, MOST_READ));
-    let language = language::german_or_english(&own);
-    let objections = guard::ticket(request.text, MOST_READ);
-    let call = Call { host, configuration, request, own, language, objections };
+    let mut call = Call::new(host, configuration, policy, request);
     match action.kind {
         ActionType::NoAction => Ok(call.none(&NoAnswer::Action)),
-        ActionType::StaticAnswer => Ok(call.configured(action)),
-        ActionType::AIAnswer => call.written(),
+        ActionType::StaticAnswer => {
+            call.verdict = call.judged(None)?;
+            Ok(call.configured(action))
+        }
+        ActionType::AIAnswer if call.own.trim().is_empty() => Ok(call.none(&NoAnswer::Empty)),
+        ActionType::AIAnswer => {
+            call.verdict = call.judged(None)?;
+            call.written()
+        }
     }
 }
 
-impl<H: Host> Call<'_, H> {
+impl<'a, H: Host> Call<'a, H> {
+    fn new(host: &'a H, configuration: &'a Configuration, policy: Policy, request: Request<'a>) -> Self {
+        let own = clean(&window(request.text, MOST_READ));
+        Self {
+            text: window(&own, configuration.max_user_text_length as usize),
+            language: language::german_or_english(&own),
+            objections: guard::ticket(request.text, MOST_READ),
+            redacted: OnceCell::new(),
+            verdict: Verdict::Unguarded,
+            host,
+            configuration,
+            policy,
+            request,
+            own,
+        }
+    }
+
+    fn redacted(&self) -> &Redacted {
+        self.redacted.get_or_init(|| redact(&self.text))
+    }
+
+    /// What the guard says of the ticket, or of the answer to it.
+    fn judged(&self, answer: Option<&str>) -> Result<Verdict, Error> {
+        if self.policy.guarding == Guarding::Off {
+            return Ok(Verdict::Unguarded);
+        }
+        let judged = answer.map_or(Judged::Message, |_| Judged::Answer);
+        match (self.host.guard(self.redacted().text(), answer), self.policy.guarding) {
+            (Verdict::Unsafe(labels), Guarding::Refuse) => Err(Error::Unsafe(judged, labels)),
+            (verdict, _) => Ok(verdict),
+        }
+    }
+
     /// There is no answer, and that is said.
     fn none(&self, reason: &NoAnswer) -> Reply {
         Reply {
@@ -139,22 +229,17 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
-    /// The operator's own words need no guard and no reference; what the ticket holds may still need a clerk.
+    /// The operator's own words need no reference; what the ticket holds may still need a clerk.
     fn configured(&self, action: &Action) -> Reply {
         let response = action.answer.clone().unwrap_or_else(|| PLACEHOLDER.to_owned());
-        let record =
-            Record { score: None, own_language: true, grounded: true, objections: self.objections.clone() };
+        let record = Record { score: None, own_language: true, grounded: true, objections: self.objected() };
         self.reply(response, Vec::new(), Outcome::Configured, &record)
     }
 
     fn written(&self) -> Result<Reply, Error> {
-        if self.own.trim().is_empty() {
-            return Ok(self.none(&NoAnswer::Empty));
-        }
         let configuration = self.configuration;
-        let text = window(&self.own, configuration.max_user_text_length as usize);
         let category = configuration.by_category.then_some(self.request.category);
-        let found = match self.host.search(&text, configuration.limit, category) {
+        let found = match self.host.search(&self.text, configuration.limit, category) {
             Ok(found) => found,
             Err(SearchError::Unavailable(why)) => return Ok(self.none(&NoAnswer::Unavailable(why))),
             Err(SearchError::Failed(why)) => return Err(Error::Search(why)),
@@ -163,35 +248,48 @@ impl<H: Host> Call<'_, H> {
         if passages.is_empty() {
             return Ok(self.none(&NoAnswer::Nothing));
         }
-        let bounds = Bounds {
-            sentences: configuration.max_sentences as usize,
-            characters: configuration.max_answer_length as usize,
-        };
-        let statements = extractive::write(&text, &passages, self.language, bounds);
-        Ok(self.checked(statements, &passages, own_language))
+        let draft = self.draft(&passages, own_language);
+        let failed = draft.failed.as_ref().map(|reason| wording::fallen_back(reason, self.language));
+        let reply = self.checked(draft, &passages, own_language)?;
+        let told = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
+        Ok(Reply { reason: (!told.is_empty()).then(|| told.join(" ")), ..reply })
     }
 
-    /// What passages say of `statements`, with references.
-    fn checked(&self, statements: Vec<Statement>, passages: &[Passage], own_language: bool) -> Reply {
-        let written = statements.len();
-        let is_grounded = |one: &Statement| {
-            let passage = passages.get(one.passage);
-            passage.is_some_and(|passage| grounding::check(&one.text, &passage.text, self.language).is_ok())
+    /// A draft with references, and whether it may be published.
+    fn checked(&self, draft: Draft, passages: &[Passage], own_language: bool) -> Result<Reply, Error> {
+        if draft.written == 0 {
+            return Ok(self.none(&NoAnswer::Unanswered));
+        }
+        let (text, documents) = referenced(&draft.sentences, passages);
+        let score = documents.iter().map(|one| one.score).max_by(f32::total_cmp);
+        let Some(score) = score.filter(|_| !draft.is_torn()) else {
+            return Ok(self.none(&NoAnswer::Ungrounded));
         };
-        let grounded: Vec<Statement> = statements.into_iter().filter(is_grounded).collect();
-        let (text, documents) = referenced(&grounded, passages);
-        let Some(score) = documents.iter().map(|one| one.score).max_by(f32::total_cmp) else {
-            return self.none(&NoAnswer::Ungrounded);
-        };
-        let mut objections = self.objections.clone();
+        let plain = plain(&draft.sentences);
         let longest = self.configuration.max_answer_length as usize;
-        objections.extend(guard::answer(&plain(&grounded), longest, &self.configuration.office_contacts));
+        let grounded = draft.sentences.len() == draft.written;
+        let mut objections = self.objected();
+        objections.extend(draft.objections);
+        for objection in guard::answer(&plain, longest, &self.configuration.office_contacts) {
+            if !objections.contains(&objection) {
+                objections.push(objection);
+            }
+        }
+        // Where the ticket is not published anyway, nothing depends on a second verdict.
+        if self.verdict.publishes() {
+            objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
+        }
         // A ticket in a third language is answered in one of the two.
         let detected = language::detect(&self.own);
         let in_its_language = own_language && detected.is_none_or(|code| code == self.language.code());
-        let grounded = grounded.len() == written;
         let record = Record { score: Some(score), own_language: in_its_language, grounded, objections };
-        self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record)
+        Ok(self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record))
+    }
+
+    /// What stands in the ticket against publishing an answer to it.
+    fn objected(&self) -> Vec<Objection> {
+        let guard = Objection::of(Judged::Message, self.verdict.clone());
+        self.objections.iter().cloned().chain(guard).collect()
     }
 
     fn framed(&self, text: String, passages: &[Passage], own_language: bool) -> String {
@@ -220,6 +318,6 @@ impl<H: Host> Call<'_, H> {
 }
 
 /// The sentences of an answer without its references.
-fn plain(statements: &[Statement]) -> String {
+fn plain(statements: &[Grounded]) -> String {
     statements.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n")
 }

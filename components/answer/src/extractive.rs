@@ -15,6 +15,7 @@ use bulkhead_ticket_text::language::Language;
 use self::{asked::Asked, question::Question};
 use crate::passage::Passage;
 use crate::sentences::{Sentence, sentences};
+use crate::statement::{Bounds, Statement};
 use crate::terms::{Stems, said};
 
 /// Share of the best sentence's worth below which a sentence is left out.
@@ -59,24 +60,6 @@ const POINTING: &[&str] = &[
     "also",
 ];
 
-/// A sentence of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// Its words.
-    pub text: String,
-    /// Index of the passage that it rests on.
-    pub passage: usize,
-}
-
-/// How long an answer may be.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// Most sentences.
-    pub sentences: usize,
-    /// Most characters.
-    pub characters: usize,
-}
-
 /// A sentence that may be chosen.
 struct Candidate {
     passage: usize,
@@ -108,7 +91,7 @@ pub fn write(question: &str, passages: &[Passage], language: Language, bounds: B
     chosen.sort_by_key(|one| (order.iter().position(|passage| *passage == one.passage), one.place));
     chosen
         .into_iter()
-        .map(|one| Statement { text: one.sentence.text.clone(), passage: one.passage })
+        .map(|one| Statement { text: one.sentence.text.clone(), passages: vec![one.passage] })
         .collect()
 }
 

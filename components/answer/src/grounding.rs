@@ -5,6 +5,7 @@
 //! The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
 
 mod figures;
+mod quote;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,9 @@ use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
 
+use crate::passage::Passage;
 use crate::sentences::sentences;
+use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
 /// Share of a sentence's words that the passage must have: one of three may be the writer's own.
@@ -66,6 +69,19 @@ pub enum Ungrounded {
     /// The one says that something is so, the other that it is not.
     #[error("the sentence and the passage contradict each other")]
     Negation,
+}
+
+/// Those of `statements` that a passage which they name says all alone, each with the first such passage.
+pub fn grounded(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
+    let ground = |statement: &Statement| {
+        let mut named = statement.passages.iter();
+        let passage = *named.find(|index| {
+            passages.get(**index).is_some_and(|one| check(&statement.text, &one.text, language).is_ok())
+        })?;
+        let quote = quote::quote(&statement.text, &passages.get(passage)?.text, language);
+        Some(Grounded { text: statement.text.clone(), passage, quote })
+    };
+    statements.iter().filter_map(ground).collect()
 }
 
 /// Checks that `passage` says `sentence`, both in `language`.

@@ -7,6 +7,9 @@ mod personal;
 mod tests;
 
 use bulkhead_ticket_text::clean;
+use bulkhead_ticket_text::guarding::{Judged, Verdict};
+
+use crate::passage::Passage;
 
 pub use injection::prompt as injection_patterns;
 
@@ -23,6 +26,17 @@ pub enum Objection {
     PersonalData(&'static str),
     /// The answer is too long.
     AnswerLength,
+    /// A passage that a language model was shown speaks to a machine.
+    PassageInjection,
+    /// The host's guard calls the text unsafe, or cannot be asked.
+    Guardrail(Judged, Verdict),
+}
+
+impl Objection {
+    /// What stands against publishing in a verdict.
+    pub fn of(judged: Judged, verdict: Verdict) -> Option<Self> {
+        (!verdict.publishes()).then_some(Self::Guardrail(judged, verdict))
+    }
 }
 
 /// What stands in a ticket. `longest` is how many characters of it are read.
@@ -32,6 +46,12 @@ pub fn ticket(text: &str, longest: usize) -> Vec<Objection> {
     let long = text.chars().nth(longest).is_some();
     let found = [(injected, Objection::TicketInjection), (long, Objection::TicketLength)];
     found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
+}
+
+/// What stands in the passages that a language model is shown.
+pub fn passages(passages: &[Passage]) -> Option<Objection> {
+    let injected = passages.iter().any(|passage| injection::is_injected(&passage.text));
+    injected.then_some(Objection::PassageInjection)
 }
 
 /// What stands in an answer. `office` are contacts that are nobody's personal data.

@@ -10,11 +10,13 @@ pub mod grounding;
 pub mod guard;
 #[cfg(target_family = "wasm")]
 mod guest;
+pub mod llm;
 pub mod passage;
 pub mod prompts;
 pub mod publication;
 pub mod references;
 pub mod self_test;
 pub mod sentences;
+pub mod statement;
 pub mod terms;
 pub mod wording;

@@ -1,13 +1,26 @@
 //! What answers hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
 //! sees by them whether they answer alike.
 
+use bulkhead_ticket_text::language::Language;
 use serde_json::json;
 
+use crate::answer::Strategy;
 use crate::configuration::Configuration;
-use crate::guard;
+use crate::{guard, llm};
 
-/// Each by its name, as text that changes when an answer may.
-pub fn prompts(configuration: &Configuration) -> Vec<(&'static str, String)> {
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number, where this component counts.
+    pub version: Option<u32>,
+    /// Text that changes when an answer may.
+    pub text: String,
+}
+
+/// All of them; that of the language model where it writes.
+pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt> {
     let agent = json!({
         "actions": configuration.actions,
         "by_category": configuration.by_category,
@@ -28,7 +41,18 @@ pub fn prompts(configuration: &Configuration) -> Vec<(&'static str, String)> {
         "office_contacts": configuration.office_contacts,
         "injection": guard::injection_patterns(),
     });
-    vec![("agent", agent.to_string()), ("format", format.to_string()), ("judge", judge.to_string())]
+    let prompt = |name, text| Prompt { name, version: None, text };
+    let mut prompts = vec![
+        prompt("agent", agent.to_string()),
+        prompt("format", format.to_string()),
+        prompt("judge", judge.to_string()),
+    ];
+    if strategy == Strategy::Llm {
+        let passages = configuration.limit as usize;
+        let text = [llm::system(configuration, Language::German), llm::schema(passages)].join("\n");
+        prompts.push(Prompt { name: "answer", version: Some(llm::VERSION), text });
+    }
+    prompts
 }
 
 #[cfg(test)]
@@ -38,22 +62,34 @@ mod tests {
 
     #[test]
     fn each_changes_with_what_it_stands_for() {
-        let before = prompts(&configuration());
+        let before = prompts(&configuration(), Strategy::Llm);
         let changed = |change: fn(&mut Configuration)| {
             let mut configuration = configuration();
             change(&mut configuration);
-            let after = prompts(&configuration);
+            let after = prompts(&configuration, Strategy::Llm);
             let pairs = before.iter().zip(&after).filter(|(one, other)| one != other);
-            pairs.map(|((name, _), _)| *name).collect::<Vec<_>>()
+            pairs.map(|(prompt, _)| prompt.name).collect::<Vec<_>>()
         };
         assert_eq!(changed(|_| {}), Vec::<&str>::new());
         assert_eq!(changed(|one| one.floor = 0.1), ["agent"]);
         assert_eq!(changed(|one| one.actions.clear()), ["agent"]);
         assert_eq!(changed(|one| one.disclaimer = Some("x".to_owned())), ["format"]);
+        assert_eq!(changed(|one| one.max_sentences = 2), ["format", "answer"]);
         assert_eq!(changed(|one| one.publish_score = 0.1), ["judge"]);
         assert_eq!(
             changed(|one| one.categories.iter_mut().for_each(|one| one.auto_publish = true)),
             ["judge"]
         );
+    }
+
+    #[test]
+    fn the_model_s_is_one_where_it_writes() {
+        let versions = |strategy| {
+            let prompts = prompts(&configuration(), strategy);
+            prompts.into_iter().map(|prompt| (prompt.name, prompt.version)).collect::<Vec<_>>()
+        };
+        let kept = [("agent", None), ("format", None), ("judge", None)];
+        assert_eq!(versions(Strategy::Extractive), kept);
+        assert_eq!(versions(Strategy::Llm), [kept.as_slice(), &[("answer", Some(llm::VERSION))]].concat());
     }
 }

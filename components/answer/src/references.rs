@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::extractive::Statement;
 use crate::passage::Passage;
+use crate::statement::Grounded;
 
 /// Between pieces of a quotation that do not stand next to each other.
-const GAP: &str = " … ";
+pub const GAP: &str = " … ";
 
 /// A document that an answer rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Document {
 
 /// The text of an answer with its references, and what they refer to. Sentences that rest on one document follow each
 /// other under one reference.
-pub fn referenced(statements: &[Statement], passages: &[Passage]) -> (String, Vec<Document>) {
+pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec<Document>) {
     let mut paragraphs: Vec<(usize, String)> = Vec::new();
     let mut used: Vec<(&str, Document)> = Vec::new();
     for statement in statements {
@@ -32,13 +32,15 @@ pub fn referenced(statements: &[Statement], passages: &[Passage]) -> (String, Ve
         let place = used.iter().position(|(document, _)| *document == passage.document);
         let number = match place.and_then(|place| used.get_mut(place)) {
             Some((_, document)) => {
-                document.quote.push_str(GAP);
-                document.quote.push_str(&statement.text);
+                if !document.quote.contains(&statement.quote) {
+                    document.quote.push_str(GAP);
+                    document.quote.push_str(&statement.quote);
+                }
                 document.score = document.score.max(passage.score);
                 place.unwrap_or_default()
             }
             None => {
-                used.push((&passage.document, document(passage, &statement.text)));
+                used.push((&passage.document, document(passage, &statement.quote)));
                 used.len() - 1
             }
         };

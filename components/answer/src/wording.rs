@@ -17,7 +17,9 @@ pub enum NoAnswer {
     Empty,
     /// No passage is relevant enough.
     Nothing,
-    /// Nothing that was written is said by a passage.
+    /// The language model finds none in the passages.
+    Unanswered,
+    /// Too little of what was written is said by a passage.
     Ungrounded,
     /// The knowledge base cannot be searched, and why.
     Unavailable(String),
@@ -31,10 +33,10 @@ pub fn response(reason: &NoAnswer, language: Language) -> String {
             "Die Nachricht enthält keine Frage, die sich beantworten lässt."
         }
         (NoAnswer::Empty, Language::English) => "The message has no question that can be answered.",
-        (NoAnswer::Nothing | NoAnswer::Ungrounded, Language::German) => {
+        (NoAnswer::Nothing | NoAnswer::Unanswered | NoAnswer::Ungrounded, Language::German) => {
             "Auf diese Frage gibt die Wissensdatenbank keine Antwort."
         }
-        (NoAnswer::Nothing | NoAnswer::Ungrounded, Language::English) => {
+        (NoAnswer::Nothing | NoAnswer::Unanswered | NoAnswer::Ungrounded, Language::English) => {
             "The knowledge base has no answer to this question."
         }
         (NoAnswer::Unavailable(_), Language::German) => {
@@ -66,11 +68,17 @@ pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
                 percent(floor)
             )
         }
+        (NoAnswer::Unanswered, Language::German) => {
+            "Das Sprachmodell findet in den Einträgen der Wissensdatenbank keine Antwort.".to_owned()
+        }
+        (NoAnswer::Unanswered, Language::English) => {
+            "The language model finds no answer in the entries of the knowledge base.".to_owned()
+        }
         (NoAnswer::Ungrounded, Language::German) => {
-            "Kein Satz der Antwort ließ sich mit einem Eintrag der Wissensdatenbank belegen.".to_owned()
+            "Zu wenig der Antwort ließ sich mit Einträgen der Wissensdatenbank belegen.".to_owned()
         }
         (NoAnswer::Ungrounded, Language::English) => {
-            "No sentence of the answer is backed by an entry of the knowledge base.".to_owned()
+            "Too little of the answer is backed by entries of the knowledge base.".to_owned()
         }
         (NoAnswer::Unavailable(why), Language::German) => {
             format!("Die Wissensdatenbank kann nicht durchsucht werden: {why}.")
@@ -88,6 +96,14 @@ pub fn foreign(language: Language, code: Option<&str>) -> String {
         (Language::German, _) => "Dazu gibt es nur Angaben in einer anderen Sprache:".to_owned(),
         (Language::English, Some("de")) => "This is only available in German:".to_owned(),
         (Language::English, _) => "This is only available in another language:".to_owned(),
+    }
+}
+
+/// Why an answer is made of sentences of passages where the language model should have written it.
+pub fn fallen_back(reason: &str, language: Language) -> String {
+    match language {
+        Language::German => format!("Ohne das Sprachmodell geschrieben ({reason})."),
+        Language::English => format!("Written without the language model ({reason})."),
     }
 }
 
@@ -155,6 +171,15 @@ fn objected(objection: &Objection, language: Language) -> String {
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
+        (Objection::PassageInjection, Language::German) => {
+            "Ein Eintrag der Wissensdatenbank enthält Anweisungen an eine Maschine.".to_owned()
+        }
+        (Objection::PassageInjection, Language::English) => {
+            "An entry of the knowledge base has instructions to a machine.".to_owned()
+        }
+        (Objection::Guardrail(judged, verdict), language) => {
+            verdict.told(*judged, language).unwrap_or_default()
+        }
     }
 }
 

@@ -13,7 +13,7 @@ fn passage(text: &str, score: f32) -> Passage {
 fn german(question: &str, passages: &[(&str, f32)], bounds: Bounds) -> Vec<(String, usize)> {
     let passages: Vec<_> = passages.iter().map(|(text, score)| passage(text, *score)).collect();
     let statements = write(question, &passages, Language::German, bounds);
-    statements.into_iter().map(|one| (one.text, one.passage)).collect()
+    statements.into_iter().map(|one| (one.text, one.passages.first().copied().unwrap_or_default())).collect()
 }
 
 fn first(question: &str) -> String {

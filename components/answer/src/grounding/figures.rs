@@ -35,8 +35,7 @@ pub fn figures(text: &str) -> BTreeSet<String> {
 
 fn figure(word: &str) -> Option<String> {
     let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
-    let is_address = word.contains('@') || word.contains("://") || word.starts_with("www.");
-    if is_address {
+    if word.contains('@') || word.contains("://") || has_domain(&word) {
         return Some(word);
     }
     if let Some((_, digits)) = NUMBERS.iter().find(|(name, _)| *name == word) {
@@ -49,4 +48,13 @@ fn figure(word: &str) -> Option<String> {
     let digits: String = word.chars().filter(|sign| sign.is_numeric() || ".,:/-".contains(*sign)).collect();
     let digits = digits.trim_matches(|sign: char| !sign.is_numeric()).replace(',', ".");
     Some(digits.strip_suffix(".00").unwrap_or(&digits).to_owned())
+}
+
+/// Whether a part of `word` looks like a domain: labels with dots between, the last one of letters. `z.B.` does not.
+fn has_domain(word: &str) -> bool {
+    word.split(|sign: char| !sign.is_alphanumeric() && sign != '.' && sign != '-').any(|part| {
+        let Some((name, last)) = part.trim_matches('.').rsplit_once('.') else { return false };
+        let top = last.chars().count() >= 2 && last.chars().all(char::is_alphabetic);
+        top && name.split('.').all(|label| !label.is_empty()) && name.chars().count() >= 2
+    })
 }

@@ -31,6 +31,17 @@ fn a_figure_that_the_passage_lacks_is_not() {
 }
 
 #[test]
+fn an_address_that_the_passage_lacks_is_not() {
+    for address in ["https://evil.example/pay", "www.evil.example", "evil.example", "pass.stadt.example/a"] {
+        let sentence = format!("Ein Reisepass kostet 70,00 Euro, siehe {address}.");
+        assert!(matches!(german(&sentence), Err(Ungrounded::Figure(_))), "{address}");
+        let linked = format!("Ein [Reisepass](https://{address}) kostet 70,00 Euro.");
+        assert!(matches!(german(&linked), Err(Ungrounded::Figure(_))), "{address}");
+    }
+    assert_eq!(german("Ein Reisepass kostet z.B. 70,00 Euro."), Ok(()));
+}
+
+#[test]
 fn words_that_the_passage_lacks_are_not() {
     let Err(Ungrounded::Words(unsaid)) =
         german("Das Bürgerbüro verschickt den Reisepass kostenlos per Kurier.")
@@ -50,4 +61,45 @@ fn the_opposite_is_not() {
 #[test]
 fn nothing_is_not() {
     assert_eq!(german(" … "), Err(Ungrounded::Empty));
+}
+
+fn statement(text: &str, passages: &[usize]) -> Statement {
+    Statement { text: text.to_owned(), passages: passages.to_vec() }
+}
+
+/// What is left of statements: texts with the places of their passages, and quotes.
+fn left(statements: &[Statement]) -> Vec<(String, usize, String)> {
+    let passage = |text: &str| Passage { text: text.to_owned(), ..Passage::default() };
+    let passages =
+        [passage(PASSAGE), passage("Ein Ausweis kostet 37 Euro."), passage("Ein Reisepass kostet 70 Euro.")];
+    let grounded = grounded(statements, &passages, Language::German);
+    grounded.into_iter().map(|one| (one.text, one.passage, one.quote)).collect()
+}
+
+#[test]
+fn a_sentence_rests_on_the_first_of_its_passages_that_says_it() {
+    let sentence = "Der Reisepass kostet 70 Euro.";
+    let first = (sentence.to_owned(), 0, "Ein Reisepass kostet 70,00 Euro.".to_owned());
+    assert_eq!(left(&[statement(sentence, &[0, 2])]), [first]);
+    let third = (sentence.to_owned(), 2, "Ein Reisepass kostet 70 Euro.".to_owned());
+    assert_eq!(left(&[statement(sentence, &[1, 2])]), [third]);
+    for wrong in [&[1][..], &[7], &[]] {
+        assert_eq!(left(&[statement(sentence, wrong)]), [], "{wrong:?}");
+    }
+}
+
+/// What is put together from two passages stands in neither.
+#[test]
+fn a_sentence_is_said_by_one_passage_alone() {
+    assert_eq!(left(&[statement("Ein Reisepass kostet 37 Euro.", &[0, 1, 2])]), []);
+}
+
+#[test]
+fn the_quote_is_the_passage_s() {
+    let quoted = |sentence: &str| left(&[statement(sentence, &[0])]).remove(0).2;
+    assert_eq!(
+        quoted("Jüngere als 24 Jahre zahlen für den Reisepass 37,50 Euro."),
+        "Ein Reisepass kostet 70,00 Euro. … Wer jünger als 24 Jahre ist, zahlt 37,50 Euro."
+    );
+    assert_eq!(quoted("Ein Reisepass kostet\n70,00 Euro."), "Ein Reisepass kostet\n70,00 Euro.");
 }

@@ -11,8 +11,8 @@ fn passage(document: &str, title: &str, score: f32) -> Passage {
     }
 }
 
-fn statement(text: &str, passage: usize) -> Statement {
-    Statement { text: text.to_owned(), passage }
+fn statement(text: &str, passage: usize) -> Grounded {
+    Grounded { text: text.to_owned(), quote: text.to_owned(), passage }
 }
 
 #[test]
@@ -44,4 +44,14 @@ fn passages_of_one_document_are_one_reference() {
 #[test]
 fn what_refers_to_nothing_is_not_said() {
     assert_eq!(referenced(&[statement("A.", 3)], &[passage("1", "", 0.6)]), (String::new(), Vec::new()));
+}
+
+#[test]
+fn what_is_quoted_is_the_passage_s_and_stands_once() {
+    let said = |text: &str, quote: &str| Grounded { quote: quote.to_owned(), ..statement(text, 0) };
+    let statements =
+        [said("It is 70.", "It costs 70."), said("70 are due.", "It costs 70."), said("Now.", "Pay now.")];
+    let (text, documents) = referenced(&statements, &[passage("1", "", 0.6)]);
+    assert_eq!(text, "It is 70. 70 are due. Now. [1]");
+    assert_eq!(documents.first().map(|one| one.quote.as_str()), Some("It costs 70. … Pay now."));
 }

@@ -1,0 +1,85 @@
+//! An answer as it is written, by whom the host wants it.
+
+use super::{Call, Host, Strategy};
+use crate::guard::{self, Objection};
+use crate::passage::Passage;
+use crate::statement::{Bounds, Grounded, Statement};
+use crate::{extractive, grounding, llm};
+
+/// An answer of which only what passages say is left.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// Its sentences.
+    pub(super) sentences: Vec<Grounded>,
+    /// How many its writer gave it.
+    pub(super) written: usize,
+    /// What stands against publishing it, seen where it was written.
+    pub(super) objections: Vec<Objection>,
+    /// Why the language model has not written it, where it should have.
+    pub(super) failed: Option<String>,
+}
+
+impl Draft {
+    /// Whether it lost more than it kept: what is left is not what its writer meant to say.
+    pub(super) fn is_torn(&self) -> bool {
+        self.sentences.len() * 2 < self.written
+    }
+}
+
+impl<H: Host> Call<'_, H> {
+    /// The answer to the ticket from `passages`. `own_language` says whether these are in the ticket's.
+    pub(super) fn draft(&self, passages: &[Passage], own_language: bool) -> Draft {
+        let failed = match self.policy.strategy {
+            Strategy::Extractive => None,
+            Strategy::Llm => match self.advised(passages, own_language) {
+                Ok(draft) => return draft,
+                Err(reason) => Some(reason),
+            },
+        };
+        let statements = extractive::write(&self.text, passages, self.language, self.bounds());
+        Draft { failed, ..self.grounded(&statements, passages) }
+    }
+
+    /// The language model's answer, or why there is none.
+    fn advised(&self, passages: &[Passage], own_language: bool) -> Result<Draft, String> {
+        if !own_language {
+            return Err("a translation of the sources cannot be checked against them".to_owned());
+        }
+        if !self.verdict.may_be_shown() {
+            return Err("the guard objects to the message".to_owned());
+        }
+        if self.objections.contains(&Objection::TicketInjection) {
+            return Err("the message speaks to a machine".to_owned());
+        }
+        let redacted = self.redacted();
+        let question = llm::question(self.configuration, redacted, passages, self.language);
+        let answer = self.host.ask(&question)?;
+        let statements = llm::statements(&answer, redacted, passages)?;
+        let written = statements.len();
+        let statements = self.bounds().cut(statements);
+        let mut draft = self.grounded(&statements, passages);
+        if draft.is_torn() && llm::is_foreign(&statements, self.language) {
+            return Err("it answered in another language".to_owned());
+        }
+        draft.written = draft.written.max(written.min(1));
+        draft.objections.extend((statements.len() < written).then_some(Objection::AnswerLength));
+        draft.objections.extend(guard::passages(passages));
+        Ok(draft)
+    }
+
+    fn grounded(&self, statements: &[Statement], passages: &[Passage]) -> Draft {
+        Draft {
+            sentences: grounding::grounded(statements, passages, self.language),
+            written: statements.len(),
+            objections: Vec::new(),
+            failed: None,
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            sentences: self.configuration.max_sentences as usize,
+            characters: self.configuration.max_answer_length as usize,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Tickets and answers that a guard judges.
+
+use super::*;
+
+const QUESTION: &str = "Was kostet ein Reisepass? Schreiben Sie an eva@example.org.";
+const ADVICE: &str = r#"{"sentences": [{"text": "Der Reisepass kostet 70 Euro.", "passages": [1]}]}"#;
+
+fn judged(ticket: Verdict, answer: Verdict) -> Base {
+    Base { verdicts: [ticket, answer], advice: Ok(ADVICE.to_owned()), ..Base::new(&[passport()]) }
+}
+
+fn ask_for(base: &Base, guarding: Guarding, action: &str) -> Result<Reply, Error> {
+    let request = Request { text: QUESTION, category: "passports", action };
+    super::super::answer(base, &configuration(), Policy { strategy: Strategy::Llm, guarding }, request)
+}
+
+fn ask(base: &Base, guarding: Guarding) -> Result<Reply, Error> {
+    ask_for(base, guarding, "answer")
+}
+
+fn found(label: &str) -> Verdict {
+    Verdict::Unsafe(vec![label.to_owned()])
+}
+
+fn down() -> Verdict {
+    Verdict::Unavailable("it is down".to_owned())
+}
+
+#[test]
+fn what_is_safe_is_published_as_ever() {
+    let base = judged(Verdict::Safe, Verdict::Safe);
+    let reply = ask(&base, Guarding::Withhold).unwrap();
+    assert_eq!((reply.auto_publish, reply.reason), (true, None));
+    let guarded = base.guarded.borrow();
+    let ticket = "Was kostet ein Reisepass? Schreiben Sie an [EMAIL_1].";
+    let answer = Some("Der Reisepass kostet 70 Euro.".to_owned());
+    assert_eq!(guarded.as_slice(), [(ticket.to_owned(), None), (ticket.to_owned(), answer)]);
+}
+
+#[test]
+fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
+    let base = judged(found("prompt_injection"), Verdict::Safe);
+    let reply = ask(&base, Guarding::Withhold).unwrap();
+    assert!(reply.response.starts_with("Ein Reisepass kostet 70 Euro."), "{}", reply.response);
+    let told = reply.reason.unwrap();
+    assert!(told.contains("the guard objects to the message"), "{told}");
+    assert!(told.contains("hat die Nachricht beanstandet (prompt_injection)"), "{told}");
+    assert!(!reply.auto_publish && base.questions.borrow().is_empty());
+    let reply = ask_for(&base, Guarding::Withhold, "fees").unwrap();
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("prompt_injection"));
+}
+
+#[test]
+fn an_unsafe_answer_is_a_draft() {
+    let base = judged(Verdict::Safe, found("pii_exposure"));
+    let reply = ask(&base, Guarding::Withhold).unwrap();
+    assert!(!reply.auto_publish && reply.response.contains("70 Euro"), "{reply:?}");
+    let told = reply.reason.unwrap();
+    assert!(told.contains("hat die Antwort beanstandet (pii_exposure)"), "{told}");
+}
+
+#[test]
+fn what_is_unsafe_is_refused_where_that_is_wanted() {
+    let base = judged(found("prompt_injection"), Verdict::Safe);
+    for action in ["answer", "fees"] {
+        let refused = ask_for(&base, Guarding::Refuse, action).unwrap_err();
+        assert_eq!(refused.to_string(), "the guard refuses this ticket: prompt_injection");
+    }
+    assert!(base.questions.borrow().is_empty() && base.asked.borrow().is_empty(), "nobody else was asked");
+    let refused = ask(&judged(Verdict::Safe, Verdict::Unsafe(Vec::new())), Guarding::Refuse).unwrap_err();
+    assert_eq!(refused.to_string(), "the guard refuses this answer: unsafe");
+}
+
+#[test]
+fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
+    for guarding in [Guarding::Withhold, Guarding::Refuse] {
+        for (ticket, checks) in [(down(), 1), (Verdict::Safe, 2)] {
+            let base = judged(ticket, down());
+            let reply = ask(&base, guarding).unwrap();
+            assert_eq!(
+                (reply.response.as_str(), reply.auto_publish),
+                ("Der Reisepass kostet 70 Euro. [1]", false)
+            );
+            assert_eq!(
+                reply.reason.as_deref(),
+                Some("Die Prüfung antwortet nicht (it is down); veröffentlicht wird nichts.")
+            );
+            assert_eq!(base.guarded.borrow().len(), checks);
+        }
+        let reply = ask_for(&judged(down(), down()), guarding, "fees").unwrap();
+        assert_eq!((reply.outcome, reply.auto_publish), (Outcome::Configured, false));
+    }
+}
+
+#[test]
+fn nobody_judges_what_is_not_answered() {
+    let base = judged(down(), down());
+    assert_eq!(ask_for(&base, Guarding::Refuse, "clerk").unwrap().outcome, Outcome::None);
+    let request = Request { text: " \n", category: "passports", action: "answer" };
+    let policy = Policy { strategy: Strategy::Llm, guarding: Guarding::Refuse };
+    super::super::answer(&base, &configuration(), policy, request).unwrap();
+    assert!(base.guarded.borrow().is_empty());
+    ask_for(&judged(down(), down()), Guarding::Off, "answer").unwrap();
+}

@@ -1,0 +1,75 @@
+//! The strategy that has a language model write the answer.
+//!
+//! The model sees instructions in the system message. The passages and the customer's text, without personal data, are
+//! strings of one JSON object in the user message: text cannot end a JSON string, so it cannot pass for instructions.
+//! What comes back is sentences with the numbers of the passages that are to say them, and nothing of it is believed:
+//! each sentence is checked as one of any other writer. Whether an answer is published is never asked.
+
+mod prompt;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use bulkhead_ticket_text::language::{self, Language};
+use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::redact::Redacted;
+
+use crate::configuration::Configuration;
+use crate::passage::Passage;
+use crate::sentences::sentences;
+use crate::statement::Statement;
+
+pub use prompt::{VERSION, schema, system};
+
+/// What to ask about a text and the passages that were found for it.
+pub fn question(
+    configuration: &Configuration,
+    redacted: &Redacted,
+    passages: &[Passage],
+    language: Language,
+) -> Question {
+    Question {
+        system: system(configuration, language),
+        user: prompt::user(redacted.text(), passages),
+        schema: schema(passages.len()),
+    }
+}
+
+/// Reads an answer: its sentences with personal data restored; none where the model says that no passage answers.
+///
+/// A value goes back only into a sentence whose passage has it too, such as the office's own address that the ticket
+/// repeats: what is left of a sentence's passages are those. Numbers that no passage has are passed over.
+///
+/// # Errors
+///
+/// With why it is none, for whoever reads the answer's reason; never with a word of the answer.
+pub fn statements(
+    answer: &str,
+    redacted: &Redacted,
+    passages: &[Passage],
+) -> Result<Vec<Statement>, &'static str> {
+    let reply = reply::read(answer)?;
+    let statements = reply.sentences.iter().flat_map(|sentence| {
+        let text = reply::tidy(&sentence.text);
+        // What the model calls a sentence may be several, of which each must be true.
+        let texts = sentences(&text).into_iter().map(|one| one.text);
+        texts.map(|text| statement(&text, &sentence.passages, redacted, passages)).collect::<Vec<_>>()
+    });
+    Ok(statements.collect())
+}
+
+fn statement(text: &str, numbers: &[i64], redacted: &Redacted, passages: &[Passage]) -> Statement {
+    let has_values = |passage: &Passage| {
+        let mut values = redacted.tokens(text).map(|(_, value)| value);
+        values.all(|value| value.is_some_and(|value| passage.text.contains(value)))
+    };
+    let named = passages.iter().zip(1..).enumerate();
+    let named = named.filter(|(_, (passage, number))| numbers.contains(number) && has_values(passage));
+    Statement { passages: named.map(|(index, _)| index).collect(), text: redacted.restore(text) }
+}
+
+/// Whether `statements` are evidently in another language than `language`.
+pub fn is_foreign(statements: &[Statement], language: Language) -> bool {
+    let text = statements.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join(" ");
+    language::detect(&text).is_some_and(|code| code != language.code())
+}

@@ -1,0 +1,62 @@
+//! The sentences of an answer, before and after somebody has looked whether they are true.
+
+/// A sentence as its writer wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Its words.
+    pub text: String,
+    /// Indices of the passages that its writer names for it.
+    pub passages: Vec<usize>,
+}
+
+/// A sentence that a passage says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grounded {
+    /// Its words.
+    pub text: String,
+    /// Index of the passage.
+    pub passage: usize,
+    /// The passage's own words for it.
+    pub quote: String,
+}
+
+/// How long an answer may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Most sentences.
+    pub sentences: usize,
+    /// Most characters.
+    pub characters: usize,
+}
+
+impl Bounds {
+    /// The beginning of an answer that is within bounds.
+    pub fn cut(self, mut statements: Vec<Statement>) -> Vec<Statement> {
+        let mut characters = 0;
+        let fits = |one: &&Statement| {
+            characters += one.text.chars().count();
+            characters <= self.characters
+        };
+        let most = statements.iter().take(self.sentences).take_while(fits).count();
+        statements.truncate(most);
+        statements
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_cut_between_sentences() {
+        let bounds = Bounds { sentences: 3, characters: 10 };
+        let cut = |texts: &[&str]| {
+            let statement = |text: &&str| Statement { text: (*text).to_owned(), passages: Vec::new() };
+            let left = bounds.cut(texts.iter().map(statement).collect());
+            left.into_iter().map(|one| one.text).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(&["äöü", "äöü", "äöü", "d"]), ["äöü", "äöü", "äöü"]);
+        assert_eq!(cut(&["abcde", "abcde", "f"]), ["abcde", "abcde"]);
+        assert_eq!(cut(&["abcdefghijk", "a"]), Vec::<String>::new());
+    }
+}
