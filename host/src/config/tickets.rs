@@ -93,8 +93,13 @@ impl Tickets {
 
     /// A strategy needs what it asks.
     fn with_checks(self, reader: &mut Reader) -> Self {
-        if self.triage_strategy == Strategy::Llm && self.llm.is_none() && !reader.is_set("tickets.llm.url") {
-            reader.problem("tickets.triage_strategy", "is llm without tickets.llm.url; set one or the other");
+        let strategies = [
+            ("tickets.triage_strategy", self.triage_strategy == Strategy::Llm),
+            ("tickets.answer.strategy", self.answer.strategy == answer::Strategy::Llm),
+        ];
+        let missing = self.llm.is_none() && !reader.is_set("tickets.llm.url");
+        for (key, _) in strategies.into_iter().filter(|(_, asks)| *asks && missing) {
+            reader.problem(key, "is llm without tickets.llm.url; set one or the other");
         }
         self
     }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
-use self::world::{Error, Settings};
+use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
     capabilities::Backing,
     config::{
         slots::{Slot as SlotSettings, SlotName},
-        tickets::Tickets,
+        tickets::{self, Tickets},
     },
     invoke,
     services::triage::{PromptVersion, Rules},
@@ -36,6 +36,9 @@ pub enum AnswerError {
     /// No action has this name.
     #[error("No action found with name: {0}")]
     UnknownAction(String),
+    /// The guard calls the ticket, or the answer to it, unsafe.
+    #[error("{0}")]
+    Refused(String),
     /// The knowledge base cannot be searched this time.
     #[error("{0}")]
     Unavailable(String),
@@ -53,7 +56,8 @@ pub struct AnswerService {
 }
 
 impl AnswerService {
-    /// The service with an empty slot. `rules` is what triage decides by; `backing` has the knowledge base.
+    /// The service with an empty slot. `rules` is what triage decides by; `backing` has the knowledge base, the language
+    /// model and the guard.
     ///
     /// # Errors
     /// When the configuration cannot be written down for the component.
@@ -70,7 +74,19 @@ impl AnswerService {
             rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));
         let configuration =
             configuration.map(|configuration| serde_json::to_string(&configuration)).transpose()?;
-        Ok(Self { slot, settings: configuration.map(|configuration| Arc::new(Settings { configuration })) })
+        let settings = configuration.map(|configuration| Settings {
+            configuration,
+            strategy: match tickets.answer.strategy {
+                tickets::answer::Strategy::Extractive => Strategy::Extractive,
+                tickets::answer::Strategy::Llm => Strategy::Llm,
+            },
+            guarding: match &tickets.guard {
+                None => Guarding::Off,
+                Some(guard) if guard.block => Guarding::Refuse,
+                Some(_) => Guarding::Withhold,
+            },
+        });
+        Ok(Self { slot, settings: settings.map(Arc::new) })
     }
 
     /// The compartment, for loading.
@@ -117,6 +133,7 @@ fn guest_error(error: Error) -> AnswerError {
     let escape = |text: String| escape_guest(&text, ERROR_BYTES);
     match error {
         Error::UnknownAction(name) => AnswerError::UnknownAction(escape(name)),
+        Error::Refused(reason) => AnswerError::Refused(escape(reason)),
         Error::Unavailable(reason) => AnswerError::Unavailable(escape(reason)),
         Error::Configuration(text) | Error::Internal(text) => AnswerError::Guest(escape(text)),
     }

@@ -10,9 +10,20 @@ pub const MAX_SENTENCES: u32 = 5;
 /// A screen of text.
 pub const MAX_ANSWER_LENGTH: u32 = 1200;
 
+/// Who writes answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Nobody: they are sentences of the knowledge base.
+    Extractive,
+    /// The language model; sentences of the knowledge base where that fails.
+    Llm,
+}
+
 /// `[tickets.answer]`.
 #[derive(Clone, Debug)]
 pub struct Answer {
+    /// Who writes answers.
+    pub strategy: Strategy,
     /// Relevance that a published answer needs, per cent, whatever its category's threshold is.
     pub publish_percent: u8,
     /// Most sentences of an answer.
@@ -34,6 +45,15 @@ impl Answer {
             contact => Ok(contact.to_owned()),
         };
         Self {
+            strategy: r
+                .key(
+                    "strategy",
+                    "Who writes: nobody (sentences of the knowledge base), or tickets.llm; where it fails, nobody",
+                )
+                .choice(
+                    &[("extractive", Strategy::Extractive), ("llm", Strategy::Llm)],
+                    Strategy::Extractive,
+                ),
             publish_percent: r
                 .key(
                     "publish_percent",

@@ -24,7 +24,7 @@ pub struct Guard {
     pub threshold_percent: u8,
     /// The model that it judges with; none: its own default.
     pub model: Option<String>,
-    /// Whether an unsafe ticket is refused rather than kept from being published.
+    /// Whether an unsafe ticket or answer is refused rather than kept from being published.
     pub block: bool,
 }
 
@@ -41,7 +41,9 @@ impl Guard {
             .unit("per cent")
             .integer(0..=100, THRESHOLD_PERCENT);
         let model = r.key("model", "The model it judges with; none: its default").text();
-        let block = r.key("block", "Refuse unsafe tickets; else they are only never published").flag(false);
+        let block = r
+            .key("block", "Refuse unsafe tickets and answers; else they are only never published")
+            .flag(false);
         Some(Self { url: url?, auth_token, timeout, threshold_percent, model, block })
     }
 }

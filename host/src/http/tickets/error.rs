@@ -185,7 +185,7 @@ impl From<AnswerError> for ApiError {
     fn from(error: AnswerError) -> Self {
         match error {
             AnswerError::Unconfigured => Self::unavailable("AnswerServiceError", error.to_string()),
-            AnswerError::UnknownAction(_) => {
+            AnswerError::UnknownAction(_) | AnswerError::Refused(_) => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 Self::typed(status, "ActionExecutionError", error.to_string(), false)
             }

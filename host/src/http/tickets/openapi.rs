@@ -84,8 +84,8 @@ fn responses() -> Value {
         ),
         (
             "422",
-            "The body is not what it should be, with everything that is wrong; or its action is not configured: \
-             ActionExecutionError",
+            "The body is not what it should be, with everything that is wrong; or its action is not configured, or the \
+             guard refuses the ticket or the answer: ActionExecutionError, on triage TriageError",
             "Unprocessable",
         ),
         ("500", "The service failed: InternalServerError", "Error"),
@@ -140,7 +140,7 @@ fn schemas() -> Value {
         json!({
             "title": text(), "url": text(),
             "score": share("Calibrated relevance"),
-            "quote": { "type": "string", "description": "What the answer rests on, word for word" },
+            "quote": { "type": "string", "description": "The document's words that the answer rests on" },
         }),
         &["title", "url"],
     );
@@ -169,7 +169,7 @@ fn schemas() -> Value {
                 "description": "What was retrieved and used, in the order of the references",
             },
             "auto_publish": { "type": "boolean", "description": "Whether it may go out without a clerk" },
-            "reason": { "type": ["string", "null"], "description": "Why there is no answer, or why it must not go out" },
+            "reason": { "type": ["string", "null"], "description": "Why there is no answer, why it must not go out, or why the language model has not written it" },
             "score": { "type": ["number", "null"], "description": "Relevance of the best document" },
             "language": { "type": ["string", "null"], "description": "ISO 639 code of the ticket's language" },
             "session_id": session(),

@@ -19,7 +19,9 @@ mod bindings {
 
 pub use self::bindings::{
     Answer as AnswerWorld, AnswerPre,
-    exports::bulkhead::answer::answers::{Document, Error, Outcome, PromptVersion, Reply, Request, Settings},
+    exports::bulkhead::answer::answers::{
+        Document, Error, Guarding, Outcome, PromptVersion, Reply, Request, Settings, Strategy,
+    },
 };
 
 impl World for AnswerWorld {
