@@ -140,6 +140,12 @@ pub fn category(name: &str, confidence: f64, reasoning: &str) -> String {
     json!({ "reasoning": reasoning, "category": name, "confidence": confidence }).to_string()
 }
 
+/// An answer as the answer component asks for it: sentences, each with the numbers of its passages.
+pub fn sentences(sentences: &[(&str, &[i64])]) -> String {
+    let sentence = |(text, passages): &(&str, &[i64])| json!({ "text": text, "passages": passages });
+    json!({ "sentences": sentences.iter().map(sentence).collect::<Vec<_>>() }).to_string()
+}
+
 fn completion(text: &str) -> Response<Body> {
     Json(json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": "small-2026",

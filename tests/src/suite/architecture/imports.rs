@@ -6,7 +6,15 @@ use super::{names, root};
 
 /// Each first-party component and all that it imports.
 const COMPONENTS: &[(&str, &[&str])] = &[
-    ("answer", &["bulkhead:host/search@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
+    (
+        "answer",
+        &[
+            "bulkhead:host/guard@0.1.0",
+            "bulkhead:host/llm@0.1.0",
+            "bulkhead:host/search@0.1.0",
+            "wasi:logging/logging@0.1.0-draft",
+        ],
+    ),
     (
         "captcha",
         &[

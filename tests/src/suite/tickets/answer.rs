@@ -2,6 +2,8 @@
 
 mod base;
 mod commands;
+mod guard;
+mod llm;
 mod refused;
 
 use super::*;

@@ -1,0 +1,126 @@
+//! A guardrail service that judges tickets and the answers to them.
+
+use bulkhead_tests::servers::llm::{
+    Behaviour::{self, Body, Drips, Says, Slow, Status},
+    FakeLlm, sentences,
+};
+
+use super::*;
+
+/// A verdict on a ticket, in which `found` was found.
+fn ticket(safety: &str, found: &str) -> Behaviour {
+    let verdict =
+        json!({ "prompt_safety": safety, "prompt_toxicity": ["benign"], "jailbreak_detection": [found] });
+    Body(verdict.to_string())
+}
+
+/// A verdict on an answer.
+fn response(safety: &str, found: &str) -> Behaviour {
+    let verdict = json!({ "response_safety": safety, "response_toxicity": [found], "response_refusal": [] });
+    Body(verdict.to_string())
+}
+
+/// A service that publishes, the model that writes for it, and the guard, which says one thing after the other.
+async fn guarded(verdicts: impl IntoIterator<Item = Behaviour>, more: &str) -> (Service, FakeLlm, FakeLlm) {
+    let model = FakeLlm::start([Says(sentences(&[("Mooring a ship costs 12 EUR a night.", &[1])]))]).await;
+    let guard = FakeLlm::start(verdicts).await;
+    let url = guard.url("");
+    let config = llm::asking(&model, &format!("[tickets.guard]\nurl = {url:?}\n{more}"));
+    (Service::answering(&config).await, model, guard)
+}
+
+async fn checks(service: &Service, kind: &str, outcome: &str) -> f64 {
+    let name =
+        format!("bulkhead_guard_checks_total{{outcome=\"{outcome}\",slot=\"answer\",type=\"{kind}\"}}");
+    service.host.metric(&name).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ticket_and_its_answer_are_judged() {
+    let (service, model, guard) = guarded([ticket("safe", "benign"), response("safe", "benign")], "").await;
+    let text = format!("{QUESTION} Write to eva@post.example");
+    let reply = service.reply(&text, "harbour", "answer").await;
+    assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]");
+    assert_eq!((&reply["auto_publish"], &reply["reason"]), (&json!(true), &Value::Null), "{reply}");
+    let asked = guard.received();
+    let paths: Vec<_> = asked.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["/api/v1/guardrails/prompt", "/api/v1/guardrails/response"]);
+    let text = format!("{QUESTION} Write to [EMAIL_1]");
+    assert_eq!(asked[0].json(), json!({ "text": text, "threshold": 0.7 }));
+    assert_eq!(asked[1].json()["response"], "Mooring a ship costs 12 EUR a night.");
+    assert_eq!(asked[1].json()["text"], text);
+    assert_eq!(
+        (checks(&service, "prompt", "safe").await, checks(&service, "response", "safe").await),
+        (1.0, 1.0)
+    );
+    assert_eq!(model.received().len(), 1);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
+    let (service, model, guard) = guarded([ticket("unsafe", "prompt_injection")], "").await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert!(reply["response"].as_str().unwrap().contains("12 EUR"), "{reply}");
+    assert_eq!(reply["auto_publish"], false);
+    assert!(reply["reason"].as_str().unwrap().contains("message (prompt_injection)"), "{reply}");
+    assert!(model.received().is_empty());
+    assert_eq!(guard.received().len(), 1);
+    let reply = service.reply(QUESTION, "harbour", "fees").await;
+    assert_eq!(
+        (&reply["response"], &reply["auto_publish"]),
+        (&json!("Mooring costs 12 EUR a night."), &json!(false))
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsafe_answer_is_drafted_and_not_published() {
+    let verdicts = [ticket("safe", "benign"), response("unsafe", "regulated_advice")];
+    let (service, _model, _guard) = guarded(verdicts, "").await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert!(reply["response"].as_str().unwrap().contains("12 EUR"), "{reply}");
+    assert_eq!(reply["auto_publish"], false);
+    assert!(reply["reason"].as_str().unwrap().contains("answer (regulated_advice)"), "{reply}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_unsafe_is_refused_where_configured() {
+    let verdicts =
+        [ticket("unsafe", "prompt_injection"), ticket("safe", "benign"), response("unsafe", "pii_exposure")];
+    let (service, _model, _guard) = guarded(verdicts, "block = true").await;
+    let body = json!({ "text": QUESTION, "category": "harbour", "action": "answer" });
+    for message in
+        ["the guard refuses this ticket: prompt_injection", "the guard refuses this answer: pii_exposure"]
+    {
+        let answer = service.ask(&body).await;
+        let detail = json!({ "error": "ActionExecutionError", "message": message, "retryable": false });
+        assert_eq!((answer.status, answer.json()), (422, json!({ "detail": detail })));
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guard_that_cannot_be_asked_stops_publishing_and_nothing_else() {
+    let mute = Slow(std::time::Duration::from_secs(60), String::new());
+    for behaviour in [Status(500, None), Body("{}".into()), Drips, mute] {
+        let (service, model, _guard) = guarded([behaviour.clone()], "block = true\ntimeout_ms = 500").await;
+        let reply = service.reply(QUESTION, "harbour", "answer").await;
+        assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]", "{behaviour:?}");
+        assert_eq!(reply["auto_publish"], false, "{behaviour:?}");
+        assert!(reply["reason"].as_str().unwrap().contains("The guard does not answer"), "{reply}");
+        assert_eq!(model.received().len(), 1, "{behaviour:?}");
+        assert_eq!(checks(&service, "prompt", "unavailable").await, 1.0);
+        service.stop().await;
+    }
+    // The ticket was judged, the answer is not.
+    let (service, _model, _guard) = guarded([ticket("safe", "benign"), Status(500, None)], "").await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert_eq!(
+        (&reply["documents"][0]["title"], &reply["auto_publish"]),
+        (&json!("Mooring cost"), &json!(false))
+    );
+    assert_eq!(checks(&service, "response", "unavailable").await, 1.0);
+    service.stop().await;
+}

@@ -1,0 +1,73 @@
+//! An endpoint at its worst: the passages speak for themselves, in time, and the reason says why.
+
+use std::time::Duration;
+
+use bulkhead_tests::servers::llm::Behaviour::{Body, Drips, Floods, Redirects, Status};
+
+use super::*;
+
+/// Attempts and pauses are short.
+const BRIEF: &str = "timeout_ms = 2000\nretries = 1";
+
+async fn falls_back(behaviour: Behaviour, reason: &str, attempts: usize, outcome: &str) {
+    let (service, endpoint) = service([behaviour.clone()], BRIEF).await;
+    assert_fallen_back(&answered(&service, QUESTION).await, reason);
+    assert_eq!(endpoint.received().len(), attempts, "{behaviour:?}");
+    assert_eq!(calls(&service, outcome).await, 1.0, "{behaviour:?}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_or_dripping_endpoint_is_not_waited_for() {
+    let slow = Slow(Duration::from_secs(60), String::new());
+    for behaviour in [slow, Drips] {
+        falls_back(behaviour, "it does not answer in time", 1, "unavailable").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_the_endpoint_are_tried_again_and_then_told() {
+    for status in [500, 429] {
+        falls_back(Status(status, None), &format!("status {status}"), 2, "unavailable").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_completion_is_no_answer() {
+    falls_back(Floods, "its answer has over", 1, "invalid-answer").await;
+    falls_back(Body("{".to_owned()), "no chat completion", 1, "invalid-answer").await;
+    falls_back(Redirects("https://evil.example/".to_owned()), "status 302", 1, "unavailable").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_in_another_form_or_language_is_none() {
+    let published = sentences(&[(GROUNDED, &[1])]).replacen('{', "{\"auto_publish\":true,", 1);
+    let german = "Das Anlegen kostet in der Nacht 12 Euro, und Sie zahlen es im Hafenamt.";
+    for (text, reason) in [
+        (GROUNDED.to_owned(), "another form"),
+        ("{\"sentences\": [".to_owned(), "another form"),
+        ("[]".to_owned(), "another form"),
+        (published, "another form"),
+        (sentences(&[(german, &[1])]), "another language"),
+    ] {
+        falls_back(Says(text), reason, 1, "ok").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_over_its_budget_is_not_made() {
+    let (service, endpoint) = service([Says(String::new())], "tokens_per_call = 100").await;
+    let reply = answered(&service, QUESTION).await;
+    assert_fallen_back(&reply, "tickets.llm.tokens_per_call allows 100");
+    assert!(endpoint.received().is_empty());
+    service.stop().await;
+}
+
+/// The slot's deadline is kept with time to go on without the model.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_slot_s_deadline_comes_before_the_endpoint_s() {
+    let slow = Slow(Duration::from_secs(60), String::new());
+    let (service, _endpoint) = service([slow], "[slots.answer]\ndeadline_ms = 8000").await;
+    assert_fallen_back(&answered(&service, QUESTION).await, "it does not answer in time");
+    service.stop().await;
+}
