@@ -18,8 +18,11 @@ use crate::sentences::sentences;
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
-/// Share of a sentence's words that the passage must have: one of three may be the writer's own.
-const LEAST_SAID: f32 = 0.67;
+/// Share of a sentence's words that the passage must have: one of five may be the writer's own.
+const LEAST_SAID: f32 = 0.8;
+
+/// Words that answer a question by themselves, which no passage has been asked.
+const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
 
 /// Words that turn a sentence into its opposite.
 const NEGATIONS: &[&str] = &[
@@ -57,7 +60,7 @@ const NEGATIONS: &[&str] = &[
 /// Why a sentence is not grounded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ungrounded {
-    /// The sentence has no words.
+    /// The sentence has no words, or none that mean anything by themselves.
     #[error("the sentence says nothing")]
     Empty,
     /// A figure or an address.
@@ -90,15 +93,16 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
 ///
 /// With what the passage does not say.
 pub fn check(sentence: &str, passage: &str, language: Language) -> Result<(), Ungrounded> {
-    if words(sentence).next().is_none() {
-        return Err(Ungrounded::Empty);
-    }
+    let Some(first) = words(sentence).next() else { return Err(Ungrounded::Empty) };
     if one_line(passage).contains(&one_line(sentence)) {
         return Ok(());
     }
-    let known = figures::figures(passage);
-    if let Some(new) = figures::figures(sentence).into_iter().find(|figure| !known.contains(figure)) {
-        return Err(Ungrounded::Figure(new));
+    if ASSENT.contains(&first.as_str()) && words(passage).all(|word| word != first) {
+        return Err(Ungrounded::Words(vec![first]));
+    }
+    let (stated, known) = (figures::figures(sentence), figures::figures(passage));
+    if let Some(new) = stated.difference(&known).next() {
+        return Err(Ungrounded::Figure(new.clone()));
     }
     let stems = Stems::new(language);
     let (claimed, given) = (stems.terms(sentence), stems.terms(passage));
@@ -112,6 +116,9 @@ pub fn check(sentence: &str, passage: &str, language: Language) -> Result<(), Un
         let said: f32 = claimed.iter().map(|term| said(term, given)).sum();
         said / claimed.len().max(1) as f32
     };
+    if claimed.is_empty() && stated.is_empty() {
+        return Err(Ungrounded::Empty);
+    }
     if !claimed.is_empty() && share(&given) < LEAST_SAID {
         let unsaid = claimed.iter().filter(|term| said(term, &given) == 0.0).cloned();
         return Err(Ungrounded::Words(unsaid.collect()));

@@ -1,6 +1,6 @@
 //! An answer as it is written, by whom the host wants it.
 
-use super::{Call, Host, Strategy};
+use super::{Host, Strategy, call::Call};
 use crate::guard::{self, Objection};
 use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use super::*;
 use crate::configuration::tests::configuration;
+use crate::wording::PLACEHOLDER;
 
 /// A host whose search always gives the same, and remembers what was asked.
 struct Base {

@@ -58,9 +58,19 @@ fn the_opposite_is_not() {
     assert_eq!(german("Wir nehmen den Antrag mit biometrischem Foto an."), Err(Ungrounded::Negation));
 }
 
+/// The passage is true whatever was asked; `yes` is not.
+#[test]
+fn yes_and_no_are_not() {
+    assert_eq!(german("Ja, ein Reisepass kostet 70 Euro."), Err(Ungrounded::Words(vec!["ja".to_owned()])));
+    assert!(german("Nein, ein Reisepass kostet 70 Euro.").is_err());
+    assert_eq!(check("Yes, it is.", "Yes, it is open.", Language::English), Ok(()));
+    assert!(check("Yes, it is.", "It is open.", Language::English).is_err());
+}
+
 #[test]
 fn nothing_is_not() {
     assert_eq!(german(" … "), Err(Ungrounded::Empty));
+    assert_eq!(german("Das ist so."), Err(Ungrounded::Empty));
 }
 
 fn statement(text: &str, passages: &[usize]) -> Statement {
