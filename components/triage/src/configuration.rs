@@ -167,7 +167,7 @@ impl Configuration {
     ///
     /// With all violations at once.
     pub fn new(settings: Settings) -> Result<Self, Invalid> {
-        check::check(settings)
+        check::check(settings, Pattern::new)
     }
 
     /// Reads and checks a configuration.
@@ -178,6 +178,17 @@ impl Configuration {
     pub fn from_json(json: &str) -> Result<Self, Invalid> {
         let settings = serde_json::from_str(json).map_err(|error| Invalid(vec![error.to_string()]))?;
         Self::new(settings)
+    }
+
+    /// Reads a configuration that the host has checked already. A call looks for the patterns of one category, so
+    /// none is compiled beforehand.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::from_json`], but for patterns that do not compile: these find nothing.
+    pub fn from_host(json: &str) -> Result<Self, Invalid> {
+        let settings = serde_json::from_str(json).map_err(|error| Invalid(vec![error.to_string()]))?;
+        check::check(settings, |pattern| Ok(Pattern::checked(pattern)))
     }
 
     /// The category with this name.

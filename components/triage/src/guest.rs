@@ -74,7 +74,7 @@ impl bindings::Guest for Component {
 }
 
 fn configuration(settings: &wit::Settings) -> Result<Configuration, wit::Error> {
-    let configuration = Configuration::from_json(&settings.configuration);
+    let configuration = Configuration::from_host(&settings.configuration);
     configuration.map_err(|invalid| wit::Error::Configuration(invalid.to_string()))
 }
 

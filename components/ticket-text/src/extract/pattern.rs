@@ -1,5 +1,7 @@
 //! Patterns that an operator configures.
 
+use std::sync::OnceLock;
+
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
@@ -41,12 +43,12 @@ pub struct PatternSettings {
     pub kind: PatternType,
 }
 
-/// A pattern that compiles.
+/// A pattern that compiles. Compiling takes longer than looking for it in a ticket.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    name: String,
-    expression: Regex,
-    kind: PatternType,
+    settings: PatternSettings,
+    /// None where it was not checked and does not compile after all.
+    expression: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
@@ -59,20 +61,26 @@ impl Pattern {
         if settings.name.trim().is_empty() {
             return Err("has a blank name".to_owned());
         }
-        let built = RegexBuilder::new(&settings.pattern).size_limit(MOST_MEMORY).build();
+        let expression = compiled(&settings.pattern);
         let expression =
-            built.map_err(|error| format!("does not compile: {}", last_line(&error.to_string())))?;
-        Ok(Self { name: settings.name, expression, kind: settings.kind })
+            expression.map_err(|error| format!("does not compile: {}", last_line(&error.to_string())))?;
+        Ok(Self { settings, expression: OnceLock::from(Some(expression)) })
+    }
+
+    /// The same of `settings` that somebody has checked: compiled when it is first looked for.
+    pub fn checked(settings: PatternSettings) -> Self {
+        Self { settings, expression: OnceLock::new() }
     }
 
     /// Name of the value.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.settings.name
     }
 
     /// The first match that can be read as the type.
     pub fn find(&self, text: &str, today: Date) -> Option<Value> {
-        let matches = self.expression.captures_iter(text);
+        let expression = self.expression.get_or_init(|| compiled(&self.settings.pattern).ok()).as_ref()?;
+        let matches = expression.captures_iter(text);
         matches
             .filter_map(|captures| captures.get(1).or_else(|| captures.get(0)))
             .find_map(|found| self.read(found.as_str(), today))
@@ -80,7 +88,7 @@ impl Pattern {
 
     fn read(&self, text: &str, today: Date) -> Option<Value> {
         let only = |found: Vec<Reading>| found.into_iter().next().map(|(_, value)| value);
-        match self.kind {
+        match self.settings.kind {
             PatternType::Text => {
                 Some(text.trim().to_owned()).filter(|text| !text.is_empty()).map(Value::Text)
             }
@@ -91,6 +99,10 @@ impl Pattern {
             PatternType::Email => only(email::find(text)).map(Value::Text),
         }
     }
+}
+
+fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).size_limit(MOST_MEMORY).build()
 }
 
 /// `1.234,50`, `1234,5` and `1234.5`.

@@ -158,3 +158,16 @@ fn patterns_that_cannot_be_used_are_refused() {
     assert_eq!(refused("a", "("), "does not compile: unclosed group");
     assert!(refused("a", "(?:(?:a{1000}){1000}){1000}").contains("limit"));
 }
+
+#[test]
+fn a_pattern_that_somebody_has_checked_finds_the_same() {
+    let settings = |pattern: &str| PatternSettings {
+        name: "liter".into(),
+        pattern: pattern.into(),
+        kind: PatternType::Integer,
+    };
+    let find =
+        |pattern: &str| Pattern::checked(settings(pattern)).find("Eine Tonne mit 1.100 Liter", today());
+    assert_eq!(find("([0-9.]+) Liter"), Some(Value::Integer(1100)));
+    assert_eq!(find("("), None, "it was not checked");
+}

@@ -4,9 +4,13 @@ use std::collections::HashSet;
 
 use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, note};
 use crate::rules::Rule;
-use bulkhead_ticket_text::extract::pattern::Pattern;
+use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
-pub(super) fn check(settings: Settings) -> Result<Configuration, Invalid> {
+/// Makes a pattern, or says what is wrong with it.
+pub(super) type Compile = fn(PatternSettings) -> Result<Pattern, String>;
+
+/// Checks `settings`; `compile` is what makes their patterns.
+pub(super) fn check(settings: Settings, compile: Compile) -> Result<Configuration, Invalid> {
     let mut violations = Vec::new();
     names("category", settings.categories.iter().map(|category| category.name.as_str()), &mut violations);
     names("action", settings.actions.iter().map(|action| action.name.as_str()), &mut violations);
@@ -27,7 +31,7 @@ pub(super) fn check(settings: Settings) -> Result<Configuration, Invalid> {
     let categories = settings
         .categories
         .into_iter()
-        .map(|category| checked(category, threshold, &mut violations))
+        .map(|category| checked(category, threshold, compile, &mut violations))
         .collect();
     let (Some(no_category), Some(no_action), true) = (no_category, no_action, violations.is_empty()) else {
         return Err(Invalid(violations));
@@ -108,14 +112,19 @@ fn numbers(settings: &Settings, violations: &mut Vec<String>) {
     }
 }
 
-fn checked(category: CategorySettings, threshold: f32, violations: &mut Vec<String>) -> Category {
+fn checked(
+    category: CategorySettings,
+    threshold: f32,
+    compile: Compile,
+    violations: &mut Vec<String>,
+) -> Category {
     let mut extract: Vec<Pattern> = Vec::new();
     for pattern in category.extract {
         let of = format!("pattern {:?} of category {:?}", pattern.name, category.name);
         if extract.iter().any(|other| other.name() == pattern.name) {
             violations.push(format!("{of} is configured twice"));
         }
-        match Pattern::new(pattern) {
+        match compile(pattern) {
             Ok(pattern) => extract.push(pattern),
             Err(reason) => violations.push(format!("{of} {reason}")),
         }

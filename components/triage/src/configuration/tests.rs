@@ -114,3 +114,15 @@ fn braces_without_partners_are_refused() {
         );
     }
 }
+
+/// A component checks what its host has checked, but for the patterns.
+#[test]
+fn what_the_host_has_checked_is_read_without_compiling() {
+    let mut settings = valid();
+    settings["categories"][1]["extract"][0]["pattern"] = json!("(");
+    assert!(Configuration::from_json(&settings.to_string()).is_err());
+    let configuration = Configuration::from_host(&settings.to_string()).unwrap();
+    assert_eq!(configuration.category("Abfall").unwrap().extract[0].name(), "tonne");
+    settings["no_action_name"] = json!("unknown");
+    assert!(Configuration::from_host(&settings.to_string()).is_err());
+}
