@@ -7,7 +7,7 @@ use bulkhead_tests::servers::llm::Behaviour::{Body, Drips, Floods, Redirects, St
 use super::*;
 
 /// Attempts and pauses are short.
-const BRIEF: &str = "timeout_ms = 2000\nretries = 1";
+const BRIEF: &str = "timeout_ms = 3000\nretries = 1";
 
 async fn falls_back(behaviour: Behaviour, reason: &str, attempts: usize, outcome: &str) {
     let (service, endpoint) = service([behaviour.clone()], BRIEF).await;
