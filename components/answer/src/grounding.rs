@@ -18,8 +18,8 @@ use crate::sentences::sentences;
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
-/// Share of a sentence's words that the passage must have: one of five may be the writer's own.
-const LEAST_SAID: f32 = 0.8;
+/// Share of a sentence's words that the passage must have: one of four may be the writer's own.
+const LEAST_SAID: f32 = 0.75;
 
 /// Words that answer a question by themselves, which no passage has been asked.
 const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
@@ -82,7 +82,8 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
             passages.get(**index).is_some_and(|one| check(&statement.text, &one.text, language).is_ok())
         })?;
         let quote = quote::quote(&statement.text, &passages.get(passage)?.text, language);
-        Some(Grounded { text: statement.text.clone(), passage, quote })
+        let text = statement.text.clone();
+        Some(Grounded { text, passage, quote: quote.text, has_figures: quote.has_figures })
     };
     statements.iter().filter_map(ground).collect()
 }

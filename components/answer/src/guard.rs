@@ -26,6 +26,8 @@ pub enum Objection {
     PersonalData(&'static str),
     /// The answer is too long.
     AnswerLength,
+    /// A figure stands in the passage beside other words than in the answer.
+    Figures,
     /// A passage that a language model was shown speaks to a machine.
     PassageInjection,
     /// The host's guard calls the text unsafe, or cannot be asked.

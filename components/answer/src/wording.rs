@@ -171,6 +171,12 @@ fn objected(objection: &Objection, language: Language) -> String {
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
+        (Objection::Figures, Language::German) => {
+            "Eine Zahl der Antwort steht im Beleg bei anderen Wörtern.".to_owned()
+        }
+        (Objection::Figures, Language::English) => {
+            "A figure of the answer stands beside other words in its source.".to_owned()
+        }
         (Objection::PassageInjection, Language::German) => {
             "Ein Eintrag der Wissensdatenbank enthält Anweisungen an eine Maschine.".to_owned()
         }

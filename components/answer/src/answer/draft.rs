@@ -63,6 +63,8 @@ impl<H: Host> Call<'_, H> {
         }
         draft.written = draft.written.max(written.min(1));
         draft.objections.extend((statements.len() < written).then_some(Objection::AnswerLength));
+        let figures = draft.sentences.iter().all(|one| one.has_figures);
+        draft.objections.extend((!figures).then_some(Objection::Figures));
         draft.objections.extend(guard::passages(passages));
         Ok(draft)
     }

@@ -113,3 +113,22 @@ fn the_quote_is_the_passage_s() {
     );
     assert_eq!(quoted("Ein Reisepass kostet\n70,00 Euro."), "Ein Reisepass kostet\n70,00 Euro.");
 }
+
+/// Both fees stand in the passage, each for somebody else.
+#[test]
+fn a_figure_is_looked_for_where_the_words_stand() {
+    let passages = [Passage { text: PASSAGE.to_owned(), ..Passage::default() }];
+    let has_figures = |sentence: &str| {
+        let left = grounded(&[statement(sentence, &[0])], &passages, Language::German);
+        left.first().map(|one| one.has_figures)
+    };
+    assert_eq!(has_figures("Der Reisepass kostet 37,50 Euro."), Some(false));
+    for sentence in [
+        "Der Reisepass kostet 70 Euro.",
+        "Wer jünger als 24 Jahre ist, zahlt 37,50 Euro.",
+        "Der Reisepass kostet 70 Euro, wer jünger als 24 Jahre ist, zahlt 37,50 Euro.",
+        "Jüngere als 24 Jahre zahlen 37,50 Euro.",
+    ] {
+        assert_eq!(has_figures(sentence), Some(true), "{sentence}");
+    }
+}

@@ -85,6 +85,18 @@ fn what_a_passage_does_not_say_is_taken_out_and_nothing_is_published() {
 }
 
 #[test]
+fn a_figure_that_stands_elsewhere_in_the_passage_is_not_published() {
+    let text = "Ein Reisepass kostet 70 Euro. Wer jünger als 24 Jahre ist, zahlt 37,50 Euro.";
+    let base = Base {
+        advice: Ok(said(&[("Der Reisepass kostet 37,50 Euro.", &[1])])),
+        ..Base::new(&[Passage { text: text.to_owned(), ..passport() }])
+    };
+    let reply = ask(&base, QUESTION);
+    assert_eq!(reply.response, "Der Reisepass kostet 37,50 Euro. [1]");
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("bei anderen Wörtern"));
+}
+
+#[test]
 fn an_answer_that_loses_more_than_it_keeps_is_refused() {
     let grounded: (&str, &[i64]) = ("Der Reisepass kostet 70 Euro.", &[1]);
     let wrong: (&str, &[i64]) = ("Er kostet 99 Euro.", &[1]);
