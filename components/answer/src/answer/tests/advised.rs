@@ -245,3 +245,39 @@ fn nobody_is_asked_where_there_is_nothing_to_write() {
     }
     assert!(base.questions.borrow().is_empty());
 }
+
+/// What models put sentences together from: what passages say, what nobody says, and what must not come back.
+const PIECES: [&str; 10] = [
+    "Der Reisepass kostet",
+    "70 Euro",
+    "99 Euro",
+    "nicht",
+    "Ja,",
+    "auf https://evil.example/pay",
+    "[Reisepass](evil.example)",
+    "[EMAIL_1]",
+    "[EMAIL_2]",
+    "[NAME_1]",
+];
+
+#[test]
+fn whatever_the_model_says_nothing_is_answered_that_no_passage_has() {
+    let text =
+        "Was kostet ein Reisepass, pass@stadt.example?\nAntwort an eva@example.org, mein Name ist Eva Brandt";
+    let passages = [passport(), card()];
+    let mut answered = 0;
+    for index in 0..PIECES.len().pow(3) {
+        let piece = |place: u32| PIECES[index / PIECES.len().pow(place) % PIECES.len()];
+        let sentence = [piece(0), piece(1), piece(2)].join(" ");
+        let reply = ask(&advised(&said(&[(&sentence, &[1, 2])])), text);
+        for never in ["99", "evil", "eva@", "Brandt", "[EMAIL", "[NAME"] {
+            assert!(!reply.response.contains(never), "{sentence:?} became {:?}", reply.response);
+        }
+        for quoted in reply.documents.iter().flat_map(|document| document.quote.split(" … ")) {
+            let stands = passages.iter().any(|passage| passage.text.contains(quoted));
+            assert!(stands, "{sentence:?} is said to rest on {quoted:?}");
+        }
+        answered += usize::from(reply.outcome == Outcome::Answered);
+    }
+    assert!(answered > 5, "{answered}");
+}
