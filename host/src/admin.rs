@@ -25,7 +25,7 @@ use tokio::{runtime, sync::Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub use self::{
-    health::{Failing, ReadyReport},
+    health::{Failing, Generations, ReadyReport},
     v1::Operators,
 };
 use crate::{

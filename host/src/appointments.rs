@@ -17,7 +17,6 @@ mod demo;
 mod dialect;
 mod error;
 mod figures;
-mod pool;
 mod queries;
 mod section;
 mod server;

@@ -8,6 +8,7 @@ pub mod management;
 pub mod rollout;
 pub mod sandbox;
 pub mod server;
+pub mod sharing;
 pub mod signatures;
 pub mod slots;
 pub mod status;
@@ -56,6 +57,8 @@ pub struct Config {
     pub sandbox: sandbox::Sandbox,
     /// One compartment a service.
     pub slots: slots::Slots,
+    /// How hosts on one database keep together.
+    pub sharing: sharing::Sharing,
     /// Which services run, and where.
     pub services: slots::Services,
     /// The embedding service.

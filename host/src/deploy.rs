@@ -7,6 +7,7 @@
 mod audit;
 mod book;
 mod changes;
+mod commit;
 mod deployment;
 mod diff;
 mod error;
@@ -16,6 +17,7 @@ mod rehearsal;
 mod reload;
 mod restore;
 mod roster;
+mod shared;
 mod signature;
 mod vault;
 mod verdict;
@@ -36,6 +38,7 @@ pub use self::{
     rehearsal::Rehearsed,
     reload::{ReloadError, Reloaded, Reloader, Reversioned, Source},
     roster::{Deploy, Roster},
+    shared::{DepotError, Shared, SharedView},
     signature::Proof,
     vault::{Vault, VaultError},
     view::{ShadowView, SlotView, VersionView},

@@ -8,6 +8,7 @@ mod health;
 mod knowledge;
 mod models;
 mod observe;
+mod sharing;
 mod status;
 mod tickets;
 
@@ -30,7 +31,7 @@ use crate::{
         Config, Loaded,
         slots::{Service, SlotName},
     },
-    deploy::{ReloadError, Reloaded, Reloader, Roster, Source, Vault},
+    deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
     engine::Engine,
     http::{
         accept, actuator,
@@ -97,9 +98,10 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
-        let roster = Arc::new(Roster::new(Arc::new(Vault::new(config.data_dir.join(SLOTS)))));
-        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        let vault = Arc::new(Vault::new(config.data_dir.join(SLOTS)));
+        let roster = Arc::new(Roster::new(vault, sharing::shared(config, &metrics)?));
+        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let rules = tickets::rules(config)?;
         let yard = yard(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
@@ -129,6 +131,7 @@ impl<'a> Parts<'a> {
 struct Opened {
     ledger: Option<Ledger>,
     appointments: Option<Collector>,
+    shared: Option<Arc<Shared>>,
 }
 
 /// Routers by the address they are served at; none is the shared listener.
@@ -184,6 +187,7 @@ impl Host {
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", Router::new());
         parts.inference = models::load(&parts).await?;
+        sharing::start(&parts).await;
         let opened = services(&parts, &mut listeners).await?;
 
         let layers = Layers {
@@ -263,6 +267,9 @@ impl Host {
         {
             tracing::error!(%error, "the ledger did not close cleanly");
         }
+        if let Some(shared) = &self.opened.shared {
+            shared.stop().await;
+        }
         if let Some(appointments) = &self.opened.appointments {
             appointments.close().await;
         }
@@ -316,7 +323,7 @@ fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources 
 
 /// Builds every service that is on, and gives back what is to be closed.
 async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Opened> {
-    let mut opened = Opened::default();
+    let mut opened = Opened { shared: parts.roster.shared().cloned(), ..Opened::default() };
     let services = &parts.config.services;
     if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
         let router = embedding::build(parts, inference);

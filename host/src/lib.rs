@@ -17,7 +17,7 @@
 //! llm, guard, outbound  a language model and a guard, over HTTP
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
-//! sandbox, compile, engine, embedded, keys, files, background
+//! sandbox, compile, engine, embedded, keys, files, background, pool
 //! telemetry, config
 //! ```
 
@@ -41,6 +41,7 @@ pub mod keys;
 pub mod knowledge;
 pub mod llm;
 pub mod outbound;
+mod pool;
 pub mod pow;
 pub mod sandbox;
 pub mod services;

@@ -9,11 +9,8 @@ use sqlx::{
     sqlite::SqliteConnectOptions,
 };
 
-use super::{
-    CollectError,
-    dialect::Dialect,
-    pool::{NoConnection, Pool},
-};
+use super::{CollectError, dialect::Dialect};
+use crate::pool::{NoConnection, Pool};
 
 /// What a server adds to the time of a statement before it is given up from here.
 const GRACE: Duration = Duration::from_secs(1);

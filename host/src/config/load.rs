@@ -17,6 +17,7 @@ use super::{
     reader::Reader,
     sandbox::Sandbox,
     server::{Admin, Log, Server},
+    sharing::Sharing,
     slots::{Services, Slots},
     status::Status,
     tickets::Tickets,
@@ -178,6 +179,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let log = Log::read(reader);
     let sandbox = Sandbox::read(reader);
     let slots = Slots::read(reader);
+    let sharing = Sharing::read(reader);
     let services = Services::read(reader);
     let embedding = Embedding::read(reader);
     let tickets = Tickets::read(reader);
@@ -193,6 +195,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
         log,
         sandbox,
         slots,
+        sharing,
         services,
         embedding,
         tickets,

@@ -24,6 +24,9 @@ pub struct Book {
     pub newest_signature: u64,
     /// Every version that is remembered, the oldest first.
     pub versions: Vec<Record>,
+    /// Names the state that hosts share which this one was made from, or is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<String>,
 }
 
 /// A version under trial.
@@ -97,6 +100,27 @@ impl Book {
         }
     }
 
+    /// Retires what drains elsewhere only. `own` is what this host had, `running` what answers on it.
+    pub(super) fn end_elsewhere(&mut self, own: &Self, running: &[&VersionId]) {
+        for record in self.versions.iter_mut().filter(|record| record.stage() == Stage::Draining) {
+            let known = own.get(&record.id);
+            let stage = known.map(Record::stage);
+            if running.contains(&&record.id) || stage == Some(Stage::Draining) {
+                continue;
+            }
+            let end = known.and_then(|known| known.moves.last()).filter(|last| last.stage == Stage::Retired);
+            let end = end.cloned();
+            record.step(
+                end.unwrap_or_else(|| Move::now(Stage::Retired, HOST, "no call of it runs on this host")),
+            );
+        }
+    }
+
+    /// Whether a component belongs to a version that answers.
+    pub(super) fn is_wanted(&self, component: &str) -> bool {
+        self.versions.iter().any(|record| record.component == component && self.answers(&record.id))
+    }
+
     /// Whether a version answers.
     pub fn answers(&self, id: &VersionId) -> bool {
         self.active.as_ref() == Some(id)
@@ -128,10 +152,8 @@ impl Book {
     pub(super) fn entries(&self, slot: SlotName, before: &Self) -> Vec<Entry> {
         let steps = self.versions.iter().flat_map(|record| {
             let known = before.get(&record.id).map_or(&[][..], |known| &known.moves);
-            // Steps are only added, and the oldest forgotten.
-            let last = known.last();
-            let at = record.moves.iter().rposition(|step| Some(step) == last);
-            let new = record.moves.iter().skip(at.map_or(0, |at| at + 1));
+            // Steps are only added, and the oldest forgotten; another host's may have come between.
+            let new = record.moves.iter().filter(|step| !known.contains(step));
             new.map(|step| Entry::new(slot, self.generation, record, step))
         });
         let mut entries: Vec<Entry> = steps.collect();
@@ -223,6 +245,32 @@ mod tests {
         let lines: Vec<_> = entries.iter().map(|entry| (entry.stage, entry.generation)).collect();
         assert_eq!(lines, [(Stage::Active, 1), (Stage::Trialled, 1)]);
         assert_eq!(after.entries(SlotName::Captcha, &after).len(), 0);
+    }
+
+    #[test]
+    fn what_drains_elsewhere_has_ended_here() {
+        let mut own = book(&["here", "ended", "drains", "elsewhere"]);
+        let ids: Vec<VersionId> = own.versions.iter().map(|record| record.id.clone()).collect();
+        let mut shared = own.clone();
+        ids.iter().for_each(|id| shared.step(id, Stage::Draining, "ops", "swap"));
+        own.step(&ids[1], Stage::Retired, HOST, "ended here");
+        own.step(&ids[2], Stage::Draining, "ops", "swap");
+        shared.end_elsewhere(&own, &[&ids[0]]);
+        let stages: Vec<_> = shared.versions.iter().map(Record::stage).collect();
+        assert_eq!(stages, [Stage::Draining, Stage::Retired, Stage::Draining, Stage::Retired]);
+        assert_eq!(shared.versions[1].moves.last().unwrap().reason, "ended here");
+    }
+
+    #[test]
+    fn a_step_of_another_host_costs_no_line_and_makes_none_twice() {
+        let mut own = book(&["a"]);
+        let id = own.versions[0].id.clone();
+        let mut shared = own.clone();
+        own.step(&id, Stage::Retired, HOST, "here");
+        shared.step(&id, Stage::Active, "ops", "there");
+        let stages: Vec<_> =
+            shared.entries(SlotName::Captcha, &own).into_iter().map(|entry| entry.stage).collect();
+        assert_eq!(stages, [Stage::Active]);
     }
 
     /// What one host writes, a later one reads.

@@ -1,7 +1,7 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{
-    Book, Candidate, Deploy as _, DeployError, Deployment, Record, Stage, VersionId, watch::Watched,
+    Book, Candidate, Deploy as _, DeployError, Deployment, HOST, Record, Stage, VersionId, watch::Watched,
 };
 use crate::slots::{Trial, Version, Weight, World};
 
@@ -44,6 +44,25 @@ pub struct Expected {
     pub reason: String,
 }
 
+/// How far a change reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// This host: one that it makes by itself. Others follow once it is published.
+    Here,
+    /// All hosts that share their state, from the start.
+    Everywhere,
+}
+
+/// Tries to change what other hosts are changing too.
+pub(super) const ATTEMPTS: usize = 5;
+
+impl Expected {
+    /// What operators want holds for all hosts or for none.
+    fn reach(&self) -> Reach {
+        if self.actor == HOST { Reach::Here } else { Reach::Everywhere }
+    }
+}
+
 /// The versions that answer after a change.
 pub(super) struct Next<W: World> {
     pub(super) active: (VersionId, Arc<Version<W>>),
@@ -52,6 +71,9 @@ pub(super) struct Next<W: World> {
 
 impl<W: World> Deployment<W> {
     pub(super) async fn apply(&self, change: &Change, expected: &Expected) -> Result<(), DeployError> {
+        if expected.reach() == Reach::Everywhere {
+            self.refresh().await?;
+        }
         self.compare(expected)?;
         match change {
             Change::Swap(name) => self.swap(name, expected).await,
@@ -96,7 +118,7 @@ impl<W: World> Deployment<W> {
         }
         let version = self.revive(&record).await?;
         let next = Next { active: (record.id, version), candidate: None };
-        self.switch(next, expected, push_down).await
+        self.switch(next, expected, expected.reach(), push_down).await
     }
 
     async fn try_on(&self, name: Option<&str>, trial: Trial, expected: &Expected) -> Result<(), DeployError> {
@@ -115,7 +137,7 @@ impl<W: World> Deployment<W> {
             (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
         };
         let next = Next { active, candidate: Some((id, version, trial)) };
-        self.switch(next, expected, |_, _| {}).await
+        self.switch(next, expected, expected.reach(), |_, _| {}).await
     }
 
     async fn promote(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -123,7 +145,7 @@ impl<W: World> Deployment<W> {
         let candidate = self.book().candidate.clone().zip(self.slot.candidate());
         let (candidate, (version, _)) = candidate.ok_or(none)?;
         let next = Next { active: (candidate.version, version), candidate: None };
-        self.switch(next, expected, push_down).await
+        self.switch(next, expected, expected.reach(), push_down).await
     }
 
     async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -131,14 +153,15 @@ impl<W: World> Deployment<W> {
         if let Some(active) = book.active.clone().zip(self.slot.active().ok())
             && book.candidate.is_some()
         {
-            return self.switch(Next { active, candidate: None }, expected, |_, _| {}).await;
+            let next = Next { active, candidate: None };
+            return self.switch(next, expected, expected.reach(), |_, _| {}).await;
         }
         let before = book.before.last().and_then(|id| book.get(id));
         let before = before.ok_or(DeployError::NoPredecessor(self.slot.name().as_str()))?;
         let version = self.revive(before).await?;
         let next = Next { active: (before.id.clone(), version), candidate: None };
         let pop = |book: &mut Book, _| drop(book.before.pop());
-        self.switch(next, expected, pop).await
+        self.switch(next, expected, expected.reach(), pop).await
     }
 
     /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
@@ -147,17 +170,38 @@ impl<W: World> Deployment<W> {
         &self,
         next: Next<W>,
         expected: &Expected,
-        line: impl FnOnce(&mut Book, Option<VersionId>),
+        reach: Reach,
+        line: impl Fn(&mut Book, Option<VersionId>),
     ) -> Result<(), DeployError> {
-        let turn = self.turn().await;
-        self.compare(expected)?;
-        let before = self.book();
-        let old = self.answering(&before);
-        self.commit(&turn, None, |book| {
-            line(book, before.active.clone());
-            note(book, &next, expected);
-        })
-        .await?;
+        for _ in 0..ATTEMPTS {
+            let turn = self.turn().await;
+            self.compare(expected)?;
+            let before = self.book();
+            let old = self.answering(&before);
+            let change = |book: &mut Book| {
+                line(book, before.active.clone());
+                note(book, &next, expected);
+            };
+            match self.commit(&turn, None, reach, change).await {
+                Err(DeployError::Overtaken) => drop(turn),
+                committed => {
+                    committed?;
+                    self.install(next, old);
+                    self.say(expected);
+                    if let (Some(shared), Reach::Here) = (&self.shared, reach) {
+                        shared.hurry();
+                    }
+                    return Ok(());
+                }
+            }
+            // Another host was faster: either what answers is another now, or the change is made upon its books.
+            self.refresh().await?;
+        }
+        Err(DeployError::Overtaken)
+    }
+
+    /// Has the versions answer that the book names, and lets the others go. Whoever calls has the turn.
+    pub(super) fn install(&self, next: Next<W>, old: Vec<(VersionId, Arc<Version<W>>)>) {
         self.watch_over(&next, &old);
         let Next { active: (_, active), candidate } = next;
         self.slot.serve(active, candidate.map(|(_, version, trial)| (version, trial)));
@@ -168,6 +212,10 @@ impl<W: World> Deployment<W> {
                 self.drain(version, id);
             }
         }
+    }
+
+    fn say(&self, expected: &Expected) {
+        let book = self.book();
         let (slot, generation) = (self.slot.name().as_str(), book.generation);
         let active = book.active.as_ref().map(VersionId::as_str);
         let candidate = book.candidate.as_ref().map(|candidate| candidate.version.as_str());
@@ -181,12 +229,10 @@ impl<W: World> Deployment<W> {
             reason,
             "the versions that answer have changed"
         );
-        drop(turn);
-        Ok(())
     }
 
     /// The versions that answer, by the book and by the slot.
-    fn answering(&self, book: &Book) -> Vec<(VersionId, Arc<Version<W>>)> {
+    pub(super) fn answering(&self, book: &Book) -> Vec<(VersionId, Arc<Version<W>>)> {
         let active = book.active.clone().zip(self.slot.active().ok());
         let candidate = book.candidate.clone().zip(self.slot.candidate());
         let candidate = candidate.map(|(candidate, (version, _))| (candidate.version, version));

@@ -10,8 +10,9 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, Rehearsed, ShadowView, SlotView,
-    Stage, Vault, VersionDiff, VersionId, record::revision, signature, watch::Watched,
+    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, Rehearsed, ShadowView, Shared,
+    SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach, record::revision,
+    shared::Standing, signature, vault::Blob, watch::Watched,
 };
 use crate::{
     background,
@@ -21,9 +22,6 @@ use crate::{
     invoke,
     slots::{Slot, Version, World},
 };
-
-/// Where a component's bytes came from last, until the vault has them.
-pub(super) type Unkept = (String, Arc<[u8]>);
 
 /// One slot and what its operators may do with it.
 pub struct Deployment<W: World> {
@@ -37,7 +35,15 @@ pub struct Deployment<W: World> {
     /// Settings of this host's versions by their revision: what goes back goes back to its own.
     pub(super) revisions: Mutex<BTreeMap<String, Arc<Settings>>>,
     /// The configured component, which the vault gets with the first change.
-    pub(super) unkept: Mutex<Option<Unkept>>,
+    pub(super) unkept: Mutex<Option<Blob>>,
+    /// What hosts on one database share, where they do.
+    pub(super) shared: Option<Arc<Shared>>,
+    /// Where this host stands beside it.
+    pub(super) standing: Mutex<Standing>,
+    /// Whoever follows it holds this.
+    pub(super) following: Turns<()>,
+    /// Components from there, until the vault has them.
+    pub(super) fetched: Mutex<Vec<Blob>>,
     tasks: Mutex<JoinSet<()>>,
     own: Weak<Self>,
 }
@@ -49,8 +55,8 @@ impl<W: World> std::fmt::Debug for Deployment<W> {
 }
 
 impl<W: World> Deployment<W> {
-    /// A slot that nothing answers for yet.
-    pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>) -> Arc<Self> {
+    /// A slot that nothing answers for yet. With `shared` it follows what other hosts do.
+    pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Arc<Self> {
         let settings = slot.settings();
         let revisions = BTreeMap::from([(revision(&settings), settings)]);
         Arc::new_cyclic(|own| Self {
@@ -62,6 +68,10 @@ impl<W: World> Deployment<W> {
             why_empty: Mutex::default(),
             watched: Mutex::default(),
             unkept: Mutex::default(),
+            shared,
+            standing: Mutex::default(),
+            following: Turns::default(),
+            fetched: Mutex::default(),
             tasks: Mutex::default(),
             own: Weak::clone(own),
         })
@@ -88,28 +98,6 @@ impl<W: World> Deployment<W> {
 
     pub(super) fn weak(&self) -> Weak<Self> {
         Weak::clone(&self.own)
-    }
-
-    /// Changes the book, on disk first.
-    pub(super) async fn commit(
-        &self,
-        _turn: &MutexGuard<'_, ()>,
-        component: Option<Unkept>,
-        change: impl FnOnce(&mut Book),
-    ) -> Result<(), DeployError> {
-        let before = self.book();
-        let mut after = (*before).clone();
-        change(&mut after);
-        after.edition += 1;
-        after.trim(self.slot.settings().rollout.history);
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let components: Vec<Unkept> = component.into_iter().chain(unkept).collect();
-        let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
-        let write = move || vault.keep(slot, &before, &kept, &components);
-        background::run(write).await.map_err(|_| DeployError::Stopping)??;
-        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.set_book(after);
-        Ok(())
     }
 
     /// Checks, compiles, links and tries a component under `settings`, and says of each step that it has passed it.
@@ -153,13 +141,22 @@ impl<W: World> Deployment<W> {
     /// The bytes of a version's component.
     pub(super) async fn component(&self, record: &Record) -> Result<Arc<[u8]>, DeployError> {
         let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, wasm)) = unkept.filter(|(component, _)| *component == record.component) {
-            return Ok(wasm);
+        if let Some(blob) = unkept.filter(|blob| blob.component == record.component) {
+            return Ok(blob.wasm);
         }
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
         let cap = self.slot.yard.sandbox.component_bytes;
         let read = move || vault.component(slot, &component, cap);
-        Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
+        let kept = background::run(read).await.map_err(|_| DeployError::Stopping)?;
+        match (kept, &self.shared) {
+            (Err(_), Some(shared)) => {
+                let blob = self.fetch(shared, record).await?;
+                let wasm = Arc::clone(&blob.wasm);
+                self.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
+                Ok(wasm)
+            }
+            (kept, _) => Ok(kept?),
+        }
     }
 
     /// Waits in the background for the last call of a version that answers no more, and notes it as retired.
@@ -183,7 +180,7 @@ impl<W: World> Deployment<W> {
         let retire = |book: &mut Book| {
             book.step(id, Stage::Retired, HOST, "its last call has ended, its code is freed")
         };
-        if let Err(error) = self.commit(&turn, None, retire).await {
+        if let Err(error) = self.commit(&turn, None, Reach::Here, retire).await {
             tracing::warn!(slot = self.slot.name().as_str(), version = id.as_str(), %error, "not noted as retired");
         }
     }
@@ -216,6 +213,11 @@ impl<W: World> Deployment<W> {
         proof: Proof,
         actor: &str,
     ) -> Result<Record, DeployError> {
+        self.refresh().await?;
+        let signature = match &proof {
+            Proof::Signature(text) => Some(text.clone()),
+            Proof::BuiltIn | Proof::None => None,
+        };
         let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
         let (id, signed_at) = (record.id.clone(), record.signed_at);
         let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
@@ -237,9 +239,8 @@ impl<W: World> Deployment<W> {
             return Err(DeployError::Refused { version: id, reason: reason.clone() });
         }
         record.step(Move::now(Stage::Received, actor, ""));
-        let component = (record.component.clone(), Arc::clone(&wasm));
-        let received = |book: &mut Book| book.receive(record);
-        self.commit(&self.turn().await, Some(component), received).await?;
+        let blob = Blob { component: record.component.clone(), wasm: Arc::clone(&wasm), signature };
+        self.record(Some(blob), |book| book.receive(record.clone())).await?;
 
         let mut steps = Vec::new();
         let tried = match signer {
@@ -259,10 +260,10 @@ impl<W: World> Deployment<W> {
                 book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
             }
             if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
-                steps.into_iter().for_each(|step| record.step(step));
+                steps.iter().cloned().for_each(|step| record.step(step));
             }
         };
-        self.commit(&self.turn().await, None, step).await?;
+        self.record(None, step).await?;
         match tried {
             Ok(_) => {
                 let unknown =
@@ -280,7 +281,11 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn view(&self) -> SlotView {
-        SlotView::new(&self.slot, &self.book(), self.why_empty())
+        SlotView::new(&self.slot, &self.book(), self.why_empty(), self.shared_view())
+    }
+
+    fn shared(&self) -> Option<SharedView> {
+        self.shared_view()
     }
 
     fn shadow(&self) -> Option<ShadowView> {

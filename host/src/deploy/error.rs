@@ -51,6 +51,15 @@ pub enum DeployError {
     /// Nothing could be kept on disk.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// Other hosts have changed the slot again and again meanwhile.
+    #[error("other hosts change the slot at the same time; look again and decide anew")]
+    Overtaken,
+    /// The database that hosts share does not take the change.
+    #[error(
+        "the hosts' shared state cannot be reached, so nothing has been changed: {0}; ask again once the database of \
+         captcha.database answers"
+    )]
+    StateUnreachable(String),
     /// The host stops.
     #[error("the host is stopping")]
     Stopping,
@@ -60,7 +69,8 @@ impl DeployError {
     /// A word for programs.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Conflict { .. } | Self::Vault(VaultError::Overtaken(_)) => "conflict",
+            Self::Conflict { .. } | Self::Overtaken | Self::Vault(VaultError::Overtaken(_)) => "conflict",
+            Self::StateUnreachable(_) => "state-unreachable",
             Self::UnknownVersion { .. } => "unknown-version",
             Self::Refused { .. } => "refused",
             Self::Untried(_) => "untried",

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::{
     Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
-    changes::{Next, push_down},
+    changes::{Next, Reach, push_down},
     record::revision,
 };
 use crate::{
@@ -86,10 +86,10 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                     candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
                 let next = Next { active: (record.id.clone(), version), candidate };
                 let line = |book: &mut super::Book, active| {
-                    book.receive(record);
+                    book.receive(record.clone());
                     push_down(book, active);
                 };
-                deployment.switch(next, &expected, line).await?;
+                deployment.switch(next, &expected, Reach::Here, line).await?;
                 deployment.slot.metrics.rollout("reload");
             } else if deployment.book().generation != expected.generation {
                 let slot = Box::new(deployment.view());

@@ -1,6 +1,9 @@
 use std::sync::{Arc, PoisonError};
 
-use super::{Book, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, watch::Watched};
+use super::{
+    Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, changes::Reach,
+    vault::Blob, watch::Watched,
+};
 use crate::slots::{Trial, Version, World};
 
 /// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
@@ -15,6 +18,8 @@ impl<W: World> Deployment<W> {
     pub async fn start(self: &Arc<Self>, configured: Configured) -> Result<(), String> {
         let started = self.restore(configured).await;
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = started.as_ref().err().cloned();
+        self.catch_up().await;
+        self.follow();
         self.watch();
         self.watch_folder();
         started
@@ -36,7 +41,7 @@ impl<W: World> Deployment<W> {
         for id in line.iter().map(Some).chain([None]) {
             let record = id.and_then(|id| book.get(id)).filter(|record| !record.configured).cloned();
             let found = match record {
-                Some(record) => self.again(record).await,
+                Some(record) => self.again(record).await.map_err(|error| error.to_string()),
                 None => match configured.take() {
                     Some(configured) => self.configured(configured).await,
                     None => continue,
@@ -62,8 +67,8 @@ impl<W: World> Deployment<W> {
     }
 
     /// A pushed version, under the settings as they are now.
-    async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), String> {
-        let version = self.revive(&record).await.map_err(|error| error.to_string())?;
+    pub(super) async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), DeployError> {
+        let version = self.revive(&record).await?;
         let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings());
         now.signed_by.clone_from(&record.signed_by);
         now.signed_at = record.signed_at;
@@ -76,12 +81,16 @@ impl<W: World> Deployment<W> {
     /// The configuration's own.
     async fn configured(&self, configured: Configured) -> Result<(Record, Arc<Version<W>>), String> {
         let (wasm, source, proof) = configured?;
+        let signature = match &proof {
+            Proof::Signature(text) => Some(text.clone()),
+            Proof::BuiltIn | Proof::None => None,
+        };
         let identified = self.identify(Arc::clone(&wasm), &source, proof).await;
         let (mut record, signer) = identified.map_err(|error| error.to_string())?;
         signer?;
         record.configured = true;
         let version = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await?;
-        let unkept = (record.component.clone(), wasm);
+        let unkept = Blob { component: record.component.clone(), wasm, signature };
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
         Ok((record, version))
     }
@@ -129,9 +138,12 @@ impl<W: World> Deployment<W> {
             return;
         }
         let turn = self.turn().await;
-        book.generation += 1;
+        if self.shared.is_none() {
+            // Where hosts share one, the generation is that of what all should have.
+            book.generation += 1;
+        }
         let after = book.clone();
-        if let Err(error) = self.commit(&turn, None, |kept| *kept = after).await {
+        if let Err(error) = self.commit(&turn, None, Reach::Here, |kept| *kept = after).await {
             tracing::warn!(slot, %error, "what answers now is not kept");
             self.set_book(book);
         }

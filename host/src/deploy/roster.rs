@@ -6,8 +6,8 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use super::{
-    Change, DeployError, Entry, Expected, Proof, Record, Rehearsed, ShadowView, SlotView, Vault, VaultError,
-    VersionDiff,
+    Change, DeployError, Entry, Expected, Proof, Record, Rehearsed, ShadowView, Shared, SharedView, SlotView,
+    Vault, VaultError, VersionDiff,
 };
 use crate::{
     capabilities::LogLine,
@@ -21,6 +21,9 @@ pub trait Deploy: Send + Sync + 'static {
 
     /// What it does now.
     fn view(&self) -> SlotView;
+
+    /// Where it stands beside other hosts, where these share their state.
+    fn shared(&self) -> Option<SharedView>;
 
     /// What came of the copies of calls for the candidate in shadow, if there is one.
     fn shadow(&self) -> Option<ShadowView>;
@@ -66,6 +69,7 @@ pub trait Deploy: Send + Sync + 'static {
 /// The slots of a host, for its operators.
 pub struct Roster {
     vault: Arc<Vault>,
+    shared: Option<Arc<Shared>>,
     slots: RwLock<BTreeMap<SlotName, Arc<dyn Deploy>>>,
 }
 
@@ -76,9 +80,14 @@ impl std::fmt::Debug for Roster {
 }
 
 impl Roster {
-    /// No slots yet, over a vault.
-    pub fn new(vault: Arc<Vault>) -> Self {
-        Self { vault, slots: RwLock::default() }
+    /// No slots yet, over a vault and, where hosts share one, a state.
+    pub fn new(vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Self {
+        Self { vault, shared, slots: RwLock::default() }
+    }
+
+    /// What hosts share, where they do.
+    pub const fn shared(&self) -> Option<&Arc<Shared>> {
+        self.shared.as_ref()
     }
 
     /// Where components and books are kept.

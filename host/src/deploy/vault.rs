@@ -16,6 +16,9 @@ use crate::{
     slots::{FileError, read_component},
 };
 
+/// Extension of a signature beside its component.
+const SIGNATURE: &str = "minisig";
+
 /// Why the data folder does not give or take.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
@@ -33,6 +36,14 @@ pub enum VaultError {
         "another host with this data folder has changed the slot to generation {0}; restart this one to follow"
     )]
     Overtaken(u64),
+}
+
+/// A component's bytes, and the text of its `.minisig` file where it has one.
+#[derive(Clone, Debug)]
+pub(super) struct Blob {
+    pub(super) component: String,
+    pub(super) wasm: Arc<[u8]>,
+    pub(super) signature: Option<String>,
 }
 
 /// The folder of pushed components, of what answers, and of the audit log. Several hosts may share it.
@@ -58,6 +69,10 @@ impl Vault {
     fn component_path(&self, slot: SlotName, component: &str) -> PathBuf {
         let digits = component.strip_prefix("sha256:").unwrap_or(component);
         self.slot(slot).join(format!("{digits}.wasm"))
+    }
+
+    fn signature_path(&self, slot: SlotName, component: &str) -> PathBuf {
+        self.component_path(slot, component).with_extension(SIGNATURE)
     }
 
     fn audit_path(&self) -> PathBuf {
@@ -99,12 +114,12 @@ impl Vault {
     ///
     /// # Errors
     /// When what answers has not changed.
-    pub fn keep(
+    pub(super) fn keep(
         &self,
         slot: SlotName,
         before: &Book,
         after: &Book,
-        components: &[(String, Arc<[u8]>)],
+        components: &[Blob],
     ) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
@@ -112,8 +127,8 @@ impl Vault {
         if kept.edition != before.edition {
             return Err(VaultError::Overtaken(kept.generation));
         }
-        for (component, wasm) in components {
-            self.write(self.component_path(slot, component), &[wasm])?;
+        for blob in components {
+            self.put(slot, blob)?;
         }
         self.append(&after.entries(slot, &kept))?;
         let path = self.book_path(slot);
@@ -122,6 +137,37 @@ impl Vault {
         self.write(path, &[&text, b"\n"])?;
         self.sweep(slot, after);
         Ok(())
+    }
+
+    fn put(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
+        if let Some(signature) = &blob.signature {
+            self.write(self.signature_path(slot, &blob.component), &[signature.as_bytes()])?;
+        }
+        self.write(self.component_path(slot, &blob.component), &[&blob.wasm])
+    }
+
+    /// Keeps a component that the book names already.
+    pub(super) fn add(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
+        self.make(slot)?;
+        let _lock = self.lock()?;
+        self.put(slot, blob)
+    }
+
+    /// Whether a component is kept.
+    pub(super) fn has(&self, slot: SlotName, component: &str) -> bool {
+        self.component_path(slot, component).is_file()
+    }
+
+    /// A component that was kept, with what vouches for it.
+    pub(super) fn blob(&self, slot: SlotName, component: &str, cap: usize) -> Result<Blob, VaultError> {
+        let wasm = self.component(slot, component, cap)?;
+        let path = self.signature_path(slot, component);
+        let signature = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(VaultError::Io(path, error)),
+        };
+        Ok(Blob { component: component.to_owned(), wasm, signature })
     }
 
     fn write(&self, path: PathBuf, parts: &[&[u8]]) -> Result<(), VaultError> {
@@ -168,13 +214,16 @@ impl Vault {
 
     /// Removes components that the book does not name, and what a crash left half written. Failures cost disk only.
     fn sweep(&self, slot: SlotName, book: &Book) {
-        let named: Vec<PathBuf> =
-            book.versions.iter().map(|record| self.component_path(slot, &record.component)).collect();
+        let files_of = |record: &super::Record| {
+            [self.component_path(slot, &record.component), self.signature_path(slot, &record.component)]
+        };
+        let named: Vec<PathBuf> = book.versions.iter().flat_map(files_of).collect();
         let Ok(files) = fs::read_dir(self.slot(slot)) else { return };
         for path in files.flatten().map(|file| file.path()) {
             let extension = path.extension().and_then(|extension| extension.to_str());
             // Under the lock nobody else is writing.
-            if extension == Some("tmp") || extension == Some("wasm") && !named.contains(&path) {
+            let is_ours = extension == Some("wasm") || extension == Some(SIGNATURE);
+            if extension == Some("tmp") || is_ours && !named.contains(&path) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -200,8 +249,9 @@ mod tests {
         book
     }
 
-    fn component(book: &Book, wasm: &[u8]) -> [(String, Arc<[u8]>); 1] {
-        [(book.active().unwrap().component.clone(), wasm.into())]
+    fn component(book: &Book, wasm: &[u8]) -> [Blob; 1] {
+        let component = book.active().unwrap().component.clone();
+        [Blob { component, wasm: wasm.into(), signature: Some("signed".to_owned()) }]
     }
 
     #[test]
@@ -231,7 +281,10 @@ mod tests {
         two.versions.remove(0);
         vault.keep(SLOT, &one, &two, &component(&two, b"two")).unwrap();
         vault.component(SLOT, &one.versions[0].component, 9).unwrap_err();
-        vault.component(SLOT, &two.versions[0].component, 9).unwrap();
+        let blob = vault.blob(SLOT, &two.versions[0].component, 9).unwrap();
+        assert_eq!(blob.signature.as_deref(), Some("signed"));
+        let files = fs::read_dir(folder.path().join(SLOT.as_str())).unwrap().count();
+        assert_eq!(files, 3, "the book, a component and its signature");
     }
 
     #[test]

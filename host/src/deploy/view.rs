@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Book, Record, VersionId};
+use super::{Book, Record, SharedView, VersionId};
 use crate::slots::{Findings, Slot, Trial, Version, World};
 
 /// What a slot does now.
@@ -22,6 +22,9 @@ pub struct SlotView {
     pub predecessor: Option<Record>,
     /// Why nothing answers.
     pub empty: Option<String>,
+    /// Where this host stands, where it shares its state with others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedView>,
     /// The revision of the slot's settings, for versions that are pushed now.
     pub revision: String,
 }
@@ -86,7 +89,12 @@ impl VersionView {
 }
 
 impl SlotView {
-    pub(super) fn new<W: World>(slot: &Slot<W>, book: &Book, empty: Option<String>) -> Self {
+    pub(super) fn new<W: World>(
+        slot: &Slot<W>,
+        book: &Book,
+        empty: Option<String>,
+        shared: Option<SharedView>,
+    ) -> Self {
         let candidate = slot.candidate();
         let weight = candidate.as_ref().map_or(0, |(_, trial)| trial.percent());
         let active = book.active().cloned().zip(slot.active().ok());
@@ -102,6 +110,7 @@ impl SlotView {
             candidate: tried.zip(candidate).map(view),
             predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
             empty,
+            shared,
             revision: super::record::revision(&slot.settings()),
         }
     }

@@ -96,7 +96,9 @@ async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledg
     };
     let options =
         Options { window: settings.source_address_window, connections: settings.database_connections };
-    Ledger::open(backend, options).await.context("cannot open the captcha ledger; check captcha.database")
+    Ledger::open_when_reached(backend, options)
+        .await
+        .context("cannot open the captcha ledger; check captcha.database")
 }
 
 /// The master keys, the current one first.

@@ -15,7 +15,8 @@ use crate::{
 /// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
 /// answers. From then on operators may change it.
 pub(super) async fn fill<W: World>(parts: &Parts<'_>, slot: &Arc<Slot<W>>) {
-    let deployment = Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()));
+    let deployment =
+        Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()), parts.roster.shared().cloned());
     // The reason stays with the deployment, for readiness.
     let _ = deployment.start(configured(slot).map_err(|error| format!("{error:#}"))).await;
     parts.roster.add(deployment);

@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    admin::ReadyReport,
-    deploy::Roster,
+    admin::{Generations, ReadyReport},
+    deploy::{Roster, SharedView},
     http::{
         actuator::{Component, Health, Status},
         lifecycle::{Lifecycle, Phase},
@@ -43,7 +43,8 @@ pub(super) struct HostHealth {
 struct Database {
     name: &'static str,
     answers: AtomicBool,
-    last: Mutex<Instant>,
+    /// None before the first time.
+    last: Mutex<Option<Instant>>,
 }
 
 impl Database {
@@ -53,7 +54,7 @@ impl Database {
             let answer = if reads { ledger.ping().await } else { ledger.probe().await };
             let answers = answer.is_ok();
             if answers {
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
             }
             if self.answers.swap(answers, Ordering::Relaxed) != answers {
                 let error = answer.err().map(|error| error.to_string());
@@ -65,7 +66,7 @@ impl Database {
 
     fn lost(&self) -> bool {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.answers.load(Ordering::Relaxed) && last.elapsed() > GRACE
+        !self.answers.load(Ordering::Relaxed) && last.is_none_or(|last| last.elapsed() > GRACE)
     }
 }
 
@@ -76,8 +77,9 @@ impl HostHealth {
 
     /// Looks at a database from now on.
     pub(super) fn watch(&self, name: &'static str, ledger: Ledger) {
-        let database =
-            Arc::new(Database { name, answers: AtomicBool::new(true), last: Mutex::new(Instant::now()) });
+        let answers = ledger.has_been_reached();
+        let last = Mutex::new(answers.then(Instant::now));
+        let database = Arc::new(Database { name, answers: AtomicBool::new(answers), last });
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&database));
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch(ledger));
     }
@@ -95,8 +97,18 @@ impl HostHealth {
             Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
         }
         for slot in self.roster.each() {
+            let name = slot.slot().as_str();
             if let Some(reason) = slot.why_empty() {
-                report.fail(format!("slot {}", slot.slot().as_str()), reason);
+                report.fail(format!("slot {name}"), reason);
+            }
+            if let Some(SharedView { desired, applied, behind, away }) = slot.shared() {
+                report.slots.insert(name, Generations { desired, applied });
+                if let Some(reason) = behind {
+                    report.degrade(format!("slot {name}"), reason);
+                }
+                if let Some(reason) = away.filter(|_| !report.is_degraded("shared state")) {
+                    report.degrade("shared state", reason);
+                }
             }
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {

@@ -85,16 +85,38 @@ impl Ledger {
     /// `Unavailable` when the database cannot be reached or its tables have other columns; `Invalid` when the URL
     /// does not parse.
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
-        let store = Arc::new(match backend {
+        let store = match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, options.connections).await?),
             Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, options.connections).await?),
             Backend::Memory => Store::Memory(Memory::default()),
-        });
+        };
+        Ok(Self::over(store, options))
+    }
+
+    /// The same, except that a PostgreSQL server which cannot be reached is waited for: until then every call is
+    /// answered with `Unavailable`.
+    ///
+    /// # Errors
+    /// See [`Ledger::open`].
+    pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
+        let Backend::Postgres(url) = backend else { return Self::open(backend, options).await };
+        let store = Postgres::open_when_reached(&url, options.connections).await?;
+        Ok(Self::over(Store::Postgres(store), options))
+    }
+
+    /// Whether the database has been reached since the start.
+    #[must_use]
+    pub fn has_been_reached(&self) -> bool {
+        self.0.store.has_been_reached()
+    }
+
+    fn over(store: Store, options: Options) -> Self {
+        let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(options.window));
         let counts = Arc::new(Counts::new());
         let tasks = Tasks::start(&store, &visits, &counts);
         let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
-        Ok(Self(Arc::new(Inner { store, visits, counts, loads, tasks, closed, home })))
+        Self(Arc::new(Inner { store, visits, counts, loads, tasks, closed, home }))
     }
 
     fn store(&self) -> Result<&Store, StorageError> {

@@ -1,7 +1,7 @@
 //! PostgreSQL, shared by any number of hosts.
 
 use super::StorageError;
-use super::pool::{Connections, PoolStats};
+use super::pool::{ACQUIRE_TIMEOUT, Connections, Lease, PoolStats};
 use super::records::{Claim, Id, Rows, Swept, Visit, Visits, by_site};
 use super::schema::Table;
 use super::store::in_time;
@@ -11,7 +11,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// Advisory lock of whoever creates tables: "bulkhead" in ASCII.
@@ -28,11 +29,36 @@ pub(super) struct Postgres {
     options: PgConnectOptions,
     connections: Connections<sqlx::Postgres>,
     turns: Box<[Mutex<()>]>,
+    /// Set once the tables are there.
+    prepared: OnceCell<()>,
 }
 
 impl Postgres {
     /// Connects, and creates what is missing.
     pub(super) async fn open(url: &str, connections: u32) -> Result<Self, StorageError> {
+        let postgres = Self::new(url, connections)?;
+        postgres.prepare().await?;
+        Ok(postgres)
+    }
+
+    /// The same; of a server that cannot be reached the tables are looked at once it can.
+    pub(super) async fn open_when_reached(url: &str, connections: u32) -> Result<Self, StorageError> {
+        let postgres = Self::new(url, connections)?;
+        match timeout(ACQUIRE_TIMEOUT, postgres.options.connect()).await {
+            Err(_) => tracing::error!("PostgreSQL does not answer; check captcha.database"),
+            Ok(Err(error)) if is_away(&error) => {
+                tracing::error!(%error, "PostgreSQL cannot be reached; check captcha.database");
+            }
+            Ok(Err(error)) => return Err(error.into()),
+            Ok(Ok(connection)) => {
+                drop(connection);
+                postgres.prepare().await?;
+            }
+        }
+        Ok(postgres)
+    }
+
+    fn new(url: &str, connections: u32) -> Result<Self, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|_| {
                 StorageError::Invalid(
@@ -44,10 +70,31 @@ impl Postgres {
             options = options.application_name("bulkhead");
         }
         let connections = Connections::<sqlx::Postgres>::new(options.clone(), connections);
-        let mut lease = connections.acquire().await?;
-        in_time(prepare(&mut lease)).await?;
-        lease.done();
-        Ok(Self { options, connections, turns: (0..TURNS).map(|_| Mutex::new(())).collect() })
+        let turns = (0..TURNS).map(|_| Mutex::new(())).collect();
+        Ok(Self { options, connections, turns, prepared: OnceCell::new() })
+    }
+
+    async fn prepare(&self) -> Result<(), StorageError> {
+        let prepare = async || {
+            let mut lease = self.connections.acquire().await?;
+            in_time(prepare(&mut lease)).await?;
+            lease.done();
+            Ok(())
+        };
+        self.prepared.get_or_try_init(prepare).await.copied()
+    }
+
+    /// Whether the tables have been looked at.
+    pub(super) fn is_prepared(&self) -> bool {
+        self.prepared.initialized()
+    }
+
+    /// A connection to a database that has the tables.
+    async fn lease(&self) -> Result<Lease<sqlx::Postgres>, StorageError> {
+        if !self.is_prepared() {
+            self.prepare().await?;
+        }
+        self.connections.acquire().await
     }
 
     pub(super) async fn visits(
@@ -56,7 +103,7 @@ impl Postgres {
         client: &[String],
         now: i64,
     ) -> Result<Visits, StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let (client, site): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM (
@@ -77,7 +124,7 @@ impl Postgres {
     }
 
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let mut transaction = lease.begin().await?;
         let written = sqlx::query(
             "INSERT INTO captcha_request (id, request_at, source_address_hash, is_whitelisted, expires_at)
@@ -114,7 +161,7 @@ impl Postgres {
     }
 
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let spent: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM invalidated_payload WHERE payload_hash = $1 AND expires_at >= to_timestamp($2)",
         )
@@ -136,7 +183,7 @@ impl Postgres {
             Some(turn) => Some(turn.lock().await),
             None => None,
         };
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let mut transaction = lease.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(key).execute(&mut *transaction).await?;
         let written = sqlx::query(
@@ -158,7 +205,7 @@ impl Postgres {
     }
 
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let failures: i64 = sqlx::query_scalar(
             "INSERT INTO bulkhead_failure AS known (payload_hash, failures, expires_at)
             VALUES ($1, 1, to_timestamp($2))
@@ -174,7 +221,7 @@ impl Postgres {
     }
 
     pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         let (requests, payloads): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM captcha_request WHERE expires_at >= to_timestamp($1)),
@@ -199,7 +246,7 @@ impl Postgres {
     }
 
     pub(super) async fn ping(&self) -> Result<(), StorageError> {
-        let mut lease = self.connections.acquire().await?;
+        let mut lease = self.lease().await?;
         sqlx::query("SELECT 1").execute(&mut *lease).await?;
         lease.done();
         Ok(())
@@ -260,6 +307,12 @@ async fn prepare(connection: &mut PgConnection) -> Result<(), StorageError> {
         );
     }
     Ok(())
+}
+
+/// Whether the server cannot be reached, or says that it is only just starting or stopping.
+fn is_away(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    matches!(error, sqlx::Error::Io(_)) || code.is_some_and(|code| code.starts_with("57P"))
 }
 
 /// Unix milliseconds as `to_timestamp` takes them.

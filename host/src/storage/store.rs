@@ -112,6 +112,13 @@ impl Store {
         }
     }
 
+    pub(super) fn has_been_reached(&self) -> bool {
+        match self {
+            Self::Sqlite(_) | Self::Memory(_) => true,
+            Self::Postgres(store) => store.is_prepared(),
+        }
+    }
+
     pub(super) fn pool_stats(&self) -> PoolStats {
         match self {
             Self::Sqlite(store) => store.pool_stats(),

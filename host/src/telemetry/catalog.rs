@@ -104,6 +104,12 @@ families! {
         "Copies of calls for a candidate in shadow, by how its answer compares.";
     ROLLOUTS: Kind::Counter, "bulkhead_rollouts_total" ["slot", "change"] "",
         "Changes of the versions that answer.";
+    SLOT_GENERATION: Kind::Gauge, "bulkhead_slot_generation" ["slot", "state"] "",
+        "Generation of a slot that hosts share: the desired one, and the one applied here.";
+    SHARED_REACHABLE: Kind::Gauge, "bulkhead_shared_state_reachable" [] "",
+        "Whether the database of the hosts' shared state answers: 1 or 0.";
+    SHARED_FOLLOWS: Kind::Counter, "bulkhead_shared_state_follows_total" ["slot", "result"] "",
+        "Times that a slot has followed the hosts' shared state, or published to it, by result.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
         "Log lines that nobody read fast enough, not written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",

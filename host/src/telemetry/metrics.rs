@@ -8,6 +8,7 @@ mod inference;
 mod llm;
 mod pool;
 mod process;
+mod sharing;
 mod slot;
 mod tickets;
 
@@ -33,6 +34,7 @@ pub use inference::{RefusedInference, SlotInference};
 pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
+pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
 
@@ -97,6 +99,8 @@ pub struct Metrics {
     pub embedding: Embedding,
     /// The ticket service.
     pub tickets: Tickets,
+    /// The state that hosts share.
+    pub sharing: Sharing,
 }
 
 impl fmt::Debug for Metrics {
@@ -134,6 +138,7 @@ impl Metrics {
             captcha: Captcha::register(&registry)?,
             embedding: Embedding::register(&registry)?,
             tickets: Tickets::register(&registry)?,
+            sharing: Sharing::register(&registry)?,
             registry,
         })
     }

@@ -7,6 +7,7 @@ mod console;
 mod diff;
 mod durable;
 mod folder;
+mod hosts;
 mod proof;
 mod refused;
 mod reload;

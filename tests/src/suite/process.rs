@@ -14,6 +14,7 @@ mod one_file;
 mod operate;
 mod secrets;
 mod shared_folder;
+mod shared_state;
 mod swap_crash;
 mod tls;
 

@@ -17,6 +17,9 @@ use crate::{
     http::body::BodyError,
 };
 
+/// When to ask again while the hosts' database is away: it is left alone for so long.
+const AWAY_SECONDS: u32 = 5;
+
 /// An answer that is an error.
 #[derive(Debug)]
 pub(super) struct ApiError {
@@ -93,8 +96,9 @@ impl From<DeployError> for ApiError {
             DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_)) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            DeployError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            DeployError::Stopping | DeployError::StateUnreachable(_) => StatusCode::SERVICE_UNAVAILABLE,
             DeployError::Conflict { .. }
+            | DeployError::Overtaken
             | DeployError::Vault(VaultError::Overtaken(_))
             | DeployError::Untried(_)
             | DeployError::Answering(_)
@@ -107,6 +111,7 @@ impl From<DeployError> for ApiError {
         let answer = Self::new(status, error.code(), error.to_string());
         match error {
             DeployError::Conflict { slot, .. } => Self { slot: Some(slot), ..answer },
+            DeployError::StateUnreachable(_) => Self { retry_after: Some(AWAY_SECONDS), ..answer },
             DeployError::Refused { version, .. }
             | DeployError::Untried(version)
             | DeployError::Answering(version)

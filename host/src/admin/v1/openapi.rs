@@ -69,7 +69,7 @@ const OPERATIONS: &[Operation] = &[
 ];
 
 /// What each status means; the body of an error is `Error`.
-const ERRORS: [(&str, &str); 9] = [
+const ERRORS: [(&str, &str); 10] = [
     ("400", "Not understood, or a token in the URL"),
     ("401", "No token, or a wrong one"),
     ("403", "The token's scope does not include this"),
@@ -78,6 +78,7 @@ const ERRORS: [(&str, &str); 9] = [
     ("413", "The component is larger than sandbox.component_bytes"),
     ("422", "The component may not answer; the message says everything that is wrong"),
     ("429", "Too many wrong tokens; see Retry-After"),
+    ("503", "The host stops, is busy, or cannot reach the database that hosts share; see Retry-After"),
     ("507", "The data folder takes nothing; nothing has changed"),
 ];
 
@@ -197,7 +198,9 @@ fn schemas() -> Value {
             "active": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
             "candidate": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
             "predecessor": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
-            "empty": { "type": ["string", "null"] } })),
+            "empty": { "type": ["string", "null"] }, "shared": object(&["desired", "applied", "behind", "away"], json!({
+                "desired": { "type": ["integer", "null"] }, "applied": whole(), "behind": maybe_text(),
+                "away": maybe_text() })) })),
         "Versions": object(&["versions"], json!({ "versions": list("Version") })),
         "Version": object(&["id", "component", "moves"], json!({
             "id": text(), "component": text(), "revision": text(), "bytes": whole(), "source": text(),

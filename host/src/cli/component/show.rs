@@ -30,6 +30,18 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
     let text = |name: &str| cell(slot.get(name));
     output::line(format_args!("slot         {} ({})", text("slot"), text("world")))?;
     output::line(format_args!("generation   {}", text("generation")))?;
+    if let Some(shared) = slot.get("shared").filter(|shared| !shared.is_null()) {
+        let text = |name: &str| cell(shared.get(name));
+        output::line(format_args!("shared       desired {}, applied {}", text("desired"), text("applied")))?;
+        for why in ["behind", "away"] {
+            if let Some(reason) = shared.get(why).and_then(Value::as_str) {
+                output::line(format_args!(
+                    "             {why}: {}",
+                    reason.replace('\n', "\n             ")
+                ))?;
+            }
+        }
+    }
     for which in ["active", "candidate", "predecessor"] {
         if let Some(version) = slot.get(which).filter(|version| !version.is_null()) {
             output::line(format_args!("{which:12} {}", summary(version)))?;

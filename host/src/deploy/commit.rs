@@ -1,0 +1,59 @@
+use std::sync::{Arc, PoisonError};
+
+use tokio::sync::MutexGuard;
+
+use super::{
+    Book, DeployError, Deployment,
+    changes::{ATTEMPTS, Reach},
+    vault::Blob,
+};
+use crate::slots::World;
+
+impl<W: World> Deployment<W> {
+    /// Changes the book, on disk first, and before that where all hosts see it if that is how far it reaches.
+    pub(super) async fn commit(
+        &self,
+        _turn: &MutexGuard<'_, ()>,
+        component: Option<Blob>,
+        reach: Reach,
+        change: impl FnOnce(&mut Book),
+    ) -> Result<(), DeployError> {
+        let before = self.book();
+        let mut after = (*before).clone();
+        change(&mut after);
+        after.edition += 1;
+        after.trim(self.slot.settings().rollout.history);
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut components: Vec<Blob> = component.into_iter().chain(unkept).collect();
+        let named = |blob: &&Blob| after.versions.iter().any(|record| record.component == blob.component);
+        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        components.extend(fetched.iter().filter(named).cloned());
+        drop(fetched);
+        if let (Some(shared), Reach::Everywhere) = (&self.shared, reach) {
+            after.stamp = Some(self.publish(shared, &after, &components).await?);
+        }
+        let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
+        let write = move || vault.keep(slot, &before, &kept, &components);
+        background::run(write).await.map_err(|_| DeployError::Stopping)??;
+        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set_book(after);
+        Ok(())
+    }
+
+    /// Changes the book for all hosts, in whatever state they have it; what answers stays.
+    pub(super) async fn record(
+        &self,
+        blob: Option<Blob>,
+        change: impl Fn(&mut Book),
+    ) -> Result<(), DeployError> {
+        for _ in 0..ATTEMPTS {
+            let turn = self.turn().await;
+            match self.commit(&turn, blob.clone(), Reach::Everywhere, &change).await {
+                Err(DeployError::Overtaken) => drop(turn),
+                recorded => return recorded,
+            }
+            self.refresh().await?;
+        }
+        Err(DeployError::Overtaken)
+    }
+}

@@ -1,0 +1,252 @@
+use std::{collections::BTreeMap, str::FromStr as _, time::Duration};
+
+use sqlx::{
+    ConnectOptions as _, Connection as _,
+    postgres::{PgConnectOptions, PgConnection},
+};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::schema;
+use crate::{
+    config::slots::SlotName,
+    deploy::{Book, vault::Blob},
+    pool::{Lease, NoConnection, Pool},
+};
+
+/// Where changes are told of.
+pub(super) const CHANNEL: &str = "bulkhead_slots";
+/// PostgreSQL's code where a right is missing.
+const NOT_PERMITTED: &str = "42501";
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where components travel: tens of megabytes over a slow line.
+const LONG_PATIENCE: Duration = Duration::from_secs(30);
+/// What the server ends by itself, so that a host that has gone holds no lock.
+const LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '4s';
+    SET idle_in_transaction_session_timeout = '30s'";
+
+/// Why the database did not give or take. Holds nothing of its URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DepotError {
+    /// The URL is none.
+    #[error("the URL of the hosts' database must be postgres://user:password@host:port/name")]
+    Url,
+    /// It does not answer, or says no.
+    #[error("{0}")]
+    Away(String),
+    /// Another host was faster.
+    #[error("another host has changed the slot")]
+    Overtaken,
+    /// It does not have the component.
+    #[error("the hosts' database has no component {0} of a size that sandbox.component_bytes allows")]
+    Absent(String),
+}
+
+impl From<sqlx::Error> for DepotError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Away(said(&error))
+    }
+}
+
+/// What the driver says, and what mends it where the host knows.
+fn said(error: &sqlx::Error) -> String {
+    let code = error.as_database_error().and_then(|error| error.code());
+    match code.as_deref() {
+        Some(NOT_PERMITTED) => format!(
+            "{error}; grant SELECT, INSERT, UPDATE and DELETE on bulkhead_slot and bulkhead_component, which a user who \
+             may create tables makes by starting a host once, or set sharing.enabled = false"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// A slot's row, its book left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) stamp: String,
+    pub(super) generation: u64,
+}
+
+/// The tables of the shared state.
+pub(super) struct Depot {
+    pub(super) options: PgConnectOptions,
+    pool: Pool<sqlx::Postgres>,
+}
+
+impl Depot {
+    /// Connects when first needed.
+    pub(super) fn new(url: &str) -> Result<Self, DepotError> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|_| DepotError::Url)?
+            .application_name("bulkhead")
+            .disable_statement_logging();
+        let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(ready(connection))));
+        Ok(Self { options, pool })
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    async fn lease(&self) -> Result<Lease<sqlx::Postgres>, DepotError> {
+        self.pool.lease().await.map_err(|reason| {
+            DepotError::Away(match reason {
+                NoConnection::Busy => "all connections to it are busy".to_owned(),
+                NoConnection::Silent => "it does not answer".to_owned(),
+                NoConnection::Refused(error) => said(&error),
+            })
+        })
+    }
+
+    /// What there is of every slot.
+    pub(super) async fn heads(&self) -> Result<BTreeMap<String, Head>, DepotError> {
+        let mut lease = self.lease().await?;
+        let query = sqlx::query_as::<_, (String, String, i64)>(
+            "SELECT slot, stamp, generation FROM bulkhead_slot LIMIT 100",
+        );
+        let rows = within(PATIENCE, async { Ok(query.fetch_all(&mut lease.connection).await?) }).await?;
+        lease.keep();
+        let head = |(slot, stamp, generation): (String, String, i64)| {
+            (slot, Head { stamp, generation: generation.cast_unsigned() })
+        };
+        Ok(rows.into_iter().map(head).collect())
+    }
+
+    /// A slot's book and its stamp.
+    pub(super) async fn book(&self, slot: SlotName) -> Result<Option<Book>, DepotError> {
+        let mut lease = self.lease().await?;
+        let query = sqlx::query_as::<_, (String, String)>(
+            "SELECT stamp, book::text FROM bulkhead_slot WHERE slot = $1",
+        );
+        let query = query.bind(slot.as_str()).fetch_optional(&mut lease.connection);
+        let row = within(PATIENCE, async { Ok(query.await?) }).await?;
+        lease.keep();
+        let Some((stamp, text)) = row else { return Ok(None) };
+        let book: Book = serde_json::from_str(&text).map_err(|error| {
+            DepotError::Away(format!("table bulkhead_slot holds what is no book of slot {slot:?}: {error}"))
+        })?;
+        Ok(Some(Book { stamp: Some(stamp), ..book }))
+    }
+
+    /// A component of no more than `cap` bytes.
+    pub(super) async fn component(
+        &self,
+        slot: SlotName,
+        component: &str,
+        cap: usize,
+    ) -> Result<Blob, DepotError> {
+        let mut lease = self.lease().await?;
+        let query = sqlx::query_as::<_, (Vec<u8>, Option<String>)>(
+            "SELECT wasm, signature FROM bulkhead_component
+                WHERE slot = $1 AND component = $2 AND octet_length(wasm) <= $3",
+        );
+        let query = query
+            .bind(slot.as_str())
+            .bind(component)
+            .bind(i64::try_from(cap).unwrap_or(i64::MAX))
+            .fetch_optional(&mut lease.connection);
+        let row = within(LONG_PATIENCE, async { Ok(query.await?) }).await?;
+        lease.keep();
+        let (wasm, signature) = row.ok_or_else(|| DepotError::Absent(component.to_owned()))?;
+        Ok(Blob { component: component.to_owned(), wasm: wasm.into(), signature })
+    }
+
+    /// Which of these components it does not have.
+    pub(super) async fn missing(
+        &self,
+        slot: SlotName,
+        components: &[String],
+    ) -> Result<Vec<String>, DepotError> {
+        let mut lease = self.lease().await?;
+        let query = sqlx::query_scalar::<_, String>(
+            "SELECT component FROM bulkhead_component WHERE slot = $1 AND component = ANY($2)",
+        );
+        let query = query.bind(slot.as_str()).bind(components).fetch_all(&mut lease.connection);
+        let known = within(PATIENCE, async { Ok(query.await?) }).await?;
+        lease.keep();
+        Ok(components.iter().filter(|component| !known.contains(component)).cloned().collect())
+    }
+
+    /// Puts `book` in place of the one that had its stamp, with components, of which those that are in `named` stay; the
+    /// new stamp. In one transaction, which holds the slot's row from its first statement on.
+    pub(super) async fn publish(
+        &self,
+        slot: SlotName,
+        book: &Book,
+        named: &[String],
+        blobs: &[Blob],
+    ) -> Result<String, DepotError> {
+        let stamp = Uuid::new_v4().to_string();
+        let text = serde_json::to_string(book).map_err(|error| DepotError::Away(error.to_string()))?;
+        let mut lease = self.lease().await?;
+        let patience = if blobs.is_empty() { PATIENCE } else { LONG_PATIENCE };
+        let (slot, seen) = (slot.as_str(), book.stamp.as_deref());
+        within(patience, async {
+            let mut transaction = lease.connection.begin().await?;
+            let written = sqlx::query(
+                "INSERT INTO bulkhead_slot AS known (slot, stamp, generation, book, changed_at)
+                VALUES ($1, $2, $3, $4::json, now())
+                ON CONFLICT (slot) DO UPDATE SET stamp = excluded.stamp, generation = excluded.generation,
+                    book = excluded.book, changed_at = excluded.changed_at
+                WHERE known.stamp = $5 AND known.generation <= excluded.generation",
+            );
+            let written = written
+                .bind(slot)
+                .bind(&stamp)
+                .bind(book.generation.cast_signed())
+                .bind(text)
+                .bind(seen)
+                .execute(&mut *transaction)
+                .await?;
+            if written.rows_affected() == 0 {
+                transaction.rollback().await?;
+                return Err(DepotError::Overtaken);
+            }
+            for blob in blobs {
+                sqlx::query(
+                    "INSERT INTO bulkhead_component AS known (slot, component, wasm, signature)
+                    VALUES ($1, $2, $3, $4) ON CONFLICT (slot, component) DO UPDATE
+                    SET signature = coalesce(excluded.signature, known.signature)",
+                )
+                .bind(slot)
+                .bind(&blob.component)
+                .bind(&*blob.wasm)
+                .bind(&blob.signature)
+                .execute(&mut *transaction)
+                .await?;
+            }
+            sqlx::query("DELETE FROM bulkhead_component WHERE slot = $1 AND NOT component = ANY($2)")
+                .bind(slot)
+                .bind(named)
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query("SELECT pg_notify($1, $2)")
+                .bind(CHANNEL)
+                .bind(slot)
+                .execute(&mut *transaction)
+                .await?;
+            Ok(transaction.commit().await?)
+        })
+        .await?;
+        lease.keep();
+        Ok(stamp)
+    }
+}
+
+/// Readies a new connection.
+async fn ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(LIMITS).execute(&mut *connection).await?;
+    schema::prepare(connection).await
+}
+
+/// Waits no longer than `patience`. The future moves to the heap at once: a driver's is kilobytes large.
+async fn within<T>(
+    patience: Duration,
+    answer: impl Future<Output = Result<T, DepotError>>,
+) -> Result<T, DepotError> {
+    match timeout(patience, Box::pin(answer)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(DepotError::Away(format!("no answer within {} s", patience.as_secs()))),
+    }
+}

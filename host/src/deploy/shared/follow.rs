@@ -1,0 +1,89 @@
+use std::sync::{Arc, PoisonError};
+
+use super::{Shared, SharedView};
+use crate::{
+    deploy::{DeployError, Deployment, changes::Reach},
+    slots::World,
+};
+
+impl<W: World> Deployment<W> {
+    /// Where the slot stands beside what the hosts share; none where they share nothing.
+    pub(in crate::deploy) fn shared_view(&self) -> Option<SharedView> {
+        let (shared, book) = (self.shared.as_ref()?, self.book());
+        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(standing.view(shared, self.slot.name(), &book))
+    }
+
+    /// Follows what other hosts change, for as long as the deployment lives.
+    pub(in crate::deploy) fn follow(&self) {
+        let Some(shared) = &self.shared else { return };
+        let (deployment, mut heads) = (self.weak(), shared.heads.subscribe());
+        self.spawn(async move {
+            while heads.changed().await.is_ok() {
+                let Some(deployment) = deployment.upgrade() else { return };
+                deployment.catch_up().await;
+            }
+        });
+    }
+
+    /// Has what the hosts share, as it is this moment; nothing to do where they share nothing.
+    pub(in crate::deploy) async fn refresh(&self) -> Result<(), DeployError> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        shared.look().await?;
+        self.catch_up().await;
+        Ok(())
+    }
+
+    /// Comes to what is known of the shared state, or has it come to what this host has changed by itself.
+    pub(in crate::deploy) async fn catch_up(&self) {
+        let Some(shared) = &self.shared else { return };
+        // One after the other, so that nothing is compiled twice.
+        let _following = self.following.lock().await;
+        if shared.heads.borrow().away.is_some() {
+            return;
+        }
+        let slot = self.slot.name();
+        if let Err(error) = self.compare_notes(shared).await {
+            shared.metrics.sharing.follow(slot.as_str(), "failed");
+            tracing::warn!(slot = slot.as_str(), %error, "the hosts' shared state is not followed; it is tried again");
+        }
+    }
+
+    async fn compare_notes(&self, shared: &Arc<Shared>) -> Result<(), DeployError> {
+        // A change that is being published here is one change once it is kept too.
+        drop(self.turn().await);
+        let (book, head) = (self.book(), shared.head(self.slot.name()));
+        let (due, incomplete) = {
+            let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+            (standing.is_due(), standing.incomplete)
+        };
+        let Some(head) = head else {
+            // Nothing is there: what this host has kept is the beginning, if it has.
+            return if book.edition > 0 { self.publish_own().await } else { Ok(()) };
+        };
+        let is_seen = book.stamp.as_ref() == Some(&head.stamp);
+        if is_seen && book.generation > head.generation {
+            return self.publish_own().await;
+        }
+        if !is_seen || due {
+            match shared.depot.book(self.slot.name()).await? {
+                Some(desired) if desired.stamp == book.stamp && desired.generation < book.generation => {}
+                Some(desired) => self.adopt(shared, desired).await?,
+                None => {}
+            }
+        } else if incomplete {
+            self.complete(shared).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes what this host has changed by itself.
+    async fn publish_own(&self) -> Result<(), DeployError> {
+        let turn = self.turn().await;
+        match self.commit(&turn, None, Reach::Everywhere, |_| {}).await {
+            // Theirs stands; the next look brings it.
+            Err(DeployError::Overtaken) => Ok(()),
+            published => published,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The state that hosts on one PostgreSQL share.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use super::Parts;
+use crate::{
+    config::{Config, captcha::Database},
+    deploy::Shared,
+    telemetry::Metrics,
+};
+
+/// The state in the captcha service's database, where that is PostgreSQL.
+pub(super) fn shared(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<Shared>>> {
+    let sharing = &config.sharing;
+    let (Database::Postgres(url), true) = (&config.captcha.database, sharing.enabled) else {
+        return Ok(None);
+    };
+    let shared = Shared::new(url.expose(), sharing.poll, Arc::clone(metrics));
+    Ok(Some(Arc::new(shared.context("cannot share what answers; check captcha.database")?)))
+}
+
+/// Begins to look at it, so that slots that start know what there is, and has every scrape say where they stand.
+pub(super) async fn start(parts: &Parts<'_>) {
+    let Some(shared) = parts.roster.shared() else { return };
+    shared.start().await;
+    let roster = Arc::downgrade(&parts.roster);
+    parts.metrics.before_scrape(move |metrics| {
+        let Some(roster) = roster.upgrade() else { return };
+        for slot in roster.each() {
+            if let Some(view) = slot.shared() {
+                metrics.sharing.generations(slot.slot().as_str(), view.desired, view.applied);
+            }
+        }
+    });
+}
