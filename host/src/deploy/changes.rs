@@ -47,7 +47,9 @@ pub struct Expected {
 /// How far a change reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// This host: one that it makes by itself. Others follow once it is published.
+    /// This host only: it is no concern of others.
+    Alone,
+    /// This host, which makes it by itself. Others follow once it is published.
     Here,
     /// All hosts that share their state, from the start.
     Everywhere,
@@ -55,13 +57,6 @@ pub(super) enum Reach {
 
 /// Tries to change what other hosts are changing too.
 pub(super) const ATTEMPTS: usize = 5;
-
-impl Expected {
-    /// What operators want holds for all hosts or for none.
-    fn reach(&self) -> Reach {
-        if self.actor == HOST { Reach::Here } else { Reach::Everywhere }
-    }
-}
 
 /// The versions that answer after a change.
 pub(super) struct Next<W: World> {
@@ -71,7 +66,7 @@ pub(super) struct Next<W: World> {
 
 impl<W: World> Deployment<W> {
     pub(super) async fn apply(&self, change: &Change, expected: &Expected) -> Result<(), DeployError> {
-        if expected.reach() == Reach::Everywhere {
+        if self.reach(expected) == Reach::Everywhere {
             self.refresh().await?;
         }
         self.compare(expected)?;
@@ -83,6 +78,16 @@ impl<W: World> Deployment<W> {
             Change::Shadow(name) => self.try_on(name.as_deref(), Trial::Shadow, expected).await,
             Change::Promote => self.promote(expected).await,
             Change::Rollback => self.roll_back(expected).await,
+        }
+    }
+
+    /// What operators want holds for all hosts or for none; what a host does that is not where all should be, for none
+    /// but itself.
+    fn reach(&self, expected: &Expected) -> Reach {
+        match (expected.actor == HOST, self.is_behind()) {
+            (false, _) => Reach::Everywhere,
+            (true, false) => Reach::Here,
+            (true, true) => Reach::Alone,
         }
     }
 
@@ -118,7 +123,7 @@ impl<W: World> Deployment<W> {
         }
         let version = self.revive(&record).await?;
         let next = Next { active: (record.id, version), candidate: None };
-        self.switch(next, expected, expected.reach(), push_down).await
+        self.switch(next, expected, self.reach(expected), push_down).await
     }
 
     async fn try_on(&self, name: Option<&str>, trial: Trial, expected: &Expected) -> Result<(), DeployError> {
@@ -137,7 +142,7 @@ impl<W: World> Deployment<W> {
             (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
         };
         let next = Next { active, candidate: Some((id, version, trial)) };
-        self.switch(next, expected, expected.reach(), |_, _| {}).await
+        self.switch(next, expected, self.reach(expected), |_, _| {}).await
     }
 
     async fn promote(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -145,7 +150,7 @@ impl<W: World> Deployment<W> {
         let candidate = self.book().candidate.clone().zip(self.slot.candidate());
         let (candidate, (version, _)) = candidate.ok_or(none)?;
         let next = Next { active: (candidate.version, version), candidate: None };
-        self.switch(next, expected, expected.reach(), push_down).await
+        self.switch(next, expected, self.reach(expected), push_down).await
     }
 
     async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -154,14 +159,14 @@ impl<W: World> Deployment<W> {
             && book.candidate.is_some()
         {
             let next = Next { active, candidate: None };
-            return self.switch(next, expected, expected.reach(), |_, _| {}).await;
+            return self.switch(next, expected, self.reach(expected), |_, _| {}).await;
         }
         let before = book.before.last().and_then(|id| book.get(id));
         let before = before.ok_or(DeployError::NoPredecessor(self.slot.name().as_str()))?;
         let version = self.revive(before).await?;
         let next = Next { active: (before.id.clone(), version), candidate: None };
         let pop = |book: &mut Book, _| drop(book.before.pop());
-        self.switch(next, expected, expected.reach(), pop).await
+        self.switch(next, expected, self.reach(expected), pop).await
     }
 
     /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
@@ -181,6 +186,9 @@ impl<W: World> Deployment<W> {
             let change = |book: &mut Book| {
                 line(book, before.active.clone());
                 note(book, &next, expected);
+                if reach == Reach::Alone && self.shared.is_some() {
+                    book.generation = before.generation;
+                }
             };
             match self.commit(&turn, None, reach, change).await {
                 Err(DeployError::Overtaken) => drop(turn),
@@ -188,9 +196,7 @@ impl<W: World> Deployment<W> {
                     committed?;
                     self.install(next, old);
                     self.say(expected);
-                    if let (Some(shared), Reach::Here) = (&self.shared, reach) {
-                        shared.hurry();
-                    }
+                    self.has_switched(reach);
                     return Ok(());
                 }
             }

@@ -89,7 +89,7 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                     book.receive(record.clone());
                     push_down(book, active);
                 };
-                deployment.switch(next, &expected, Reach::Here, line).await?;
+                deployment.switch(next, &expected, Reach::Alone, line).await?;
                 deployment.slot.metrics.rollout("reload");
             } else if deployment.book().generation != expected.generation {
                 let slot = Box::new(deployment.view());

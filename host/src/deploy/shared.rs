@@ -6,8 +6,8 @@
 //! * Every host has its own book and components in its data folder, its last good copy: it starts from them and goes on
 //!   with them while the database is away. It looks for other stamps every few seconds, and at once when told so.
 //! * What operators change goes to the database first, and is refused while that is away: it would fork. What a host
-//!   changes by itself (a rollback, a reload) counts here at once and is published when it can be; if others have changed
-//!   the slot meanwhile, theirs stands.
+//!   changes by itself (an automatic rollback) counts here at once and is published when it can be; if others have changed
+//!   the slot meanwhile, theirs stands. Settings are each host's own, and so is their reload.
 //! * A desired version that may not answer here leaves what answers; the host says so and tries again, ever more seldom.
 
 mod adopt;

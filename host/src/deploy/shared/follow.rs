@@ -14,6 +14,22 @@ impl<W: World> Deployment<W> {
         Some(standing.view(shared, self.slot.name(), &book))
     }
 
+    /// Whether what all hosts should have may not answer here.
+    pub(in crate::deploy) fn is_behind(&self) -> bool {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).is_behind()
+    }
+
+    /// Hears that a change has been made here.
+    pub(in crate::deploy) fn has_switched(&self, reach: Reach) {
+        let Some(shared) = &self.shared else { return };
+        if reach != Reach::Alone {
+            self.standing.lock().unwrap_or_else(PoisonError::into_inner).follows();
+        }
+        if reach == Reach::Here {
+            shared.hurry();
+        }
+    }
+
     /// Follows what other hosts change, for as long as the deployment lives.
     pub(in crate::deploy) fn follow(&self) {
         let Some(shared) = &self.shared else { return };

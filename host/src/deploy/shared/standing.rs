@@ -54,6 +54,11 @@ impl Standing {
         self.behind = Some(Behind { applied, reason, tries, again: Instant::now() + jittered(pause) });
     }
 
+    /// Whether it does not.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind.is_some()
+    }
+
     /// Whether it is time to look at the book anew, though it is the same.
     pub(super) fn is_due(&self) -> bool {
         !self.read || self.behind.as_ref().is_some_and(|behind| behind.again <= Instant::now())
