@@ -23,12 +23,7 @@ impl<W: World> Deployment<W> {
         change(&mut after);
         after.edition += 1;
         after.trim(self.slot.settings().rollout.history);
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut components: Vec<Blob> = component.into_iter().chain(unkept).collect();
-        let named = |blob: &&Blob| after.versions.iter().any(|record| record.component == blob.component);
-        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        components.extend(fetched.iter().filter(named).cloned());
-        drop(fetched);
+        let components: Vec<Blob> = component.into_iter().chain(self.at_hand(&after)).collect();
         if let (Some(shared), Reach::Everywhere) = (&self.shared, reach) {
             after.stamp = Some(self.publish(shared, &after, &components).await?);
         }
@@ -38,6 +33,14 @@ impl<W: World> Deployment<W> {
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.set_book(after);
         Ok(())
+    }
+
+    /// Components that the vault does not have yet; of those from other hosts the ones that `book` names.
+    fn at_hand(&self, book: &Book) -> Vec<Blob> {
+        let named = |blob: &&Blob| book.versions.iter().any(|record| record.component == blob.component);
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        unkept.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
     }
 
     /// Changes the book for all hosts, in whatever state they have it; what answers stays.
