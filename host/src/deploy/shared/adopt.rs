@@ -28,7 +28,9 @@ impl<W: World> Deployment<W> {
         };
         let turn = self.turn().await;
         let now = self.book();
-        if (&now.stamp, now.generation) != (&before.stamp, before.generation) {
+        let point =
+            |book: &Book| (book.stamp.clone(), book.generation, book.active.clone(), book.candidate.clone());
+        if point(&now) != point(&before) {
             // Changed here meanwhile; the next look sees what is to be done.
             return Ok(());
         }

@@ -69,10 +69,6 @@ impl<W: World> Deployment<W> {
         // A change that is being published here is one change once it is kept too.
         drop(self.turn().await);
         let (book, head) = (self.book(), shared.head(self.slot.name()));
-        let (due, incomplete) = {
-            let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-            (standing.is_due(), standing.incomplete)
-        };
         let Some(head) = head else {
             // Nothing is there: what this host has kept is the beginning, if it has.
             return if book.edition > 0 { self.publish_own().await } else { Ok(()) };
@@ -81,16 +77,43 @@ impl<W: World> Deployment<W> {
         if is_seen && book.generation > head.generation {
             return self.publish_own().await;
         }
-        if !is_seen || due {
+        let (is_due, is_early, incomplete) = {
+            let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+            (standing.is_due(), standing.is_early(&head.stamp), standing.incomplete)
+        };
+        if is_early {
+            return Ok(());
+        }
+        if !is_seen || is_due {
             match shared.depot.book(self.slot.name()).await? {
                 Some(desired) if desired.stamp == book.stamp && desired.generation < book.generation => {}
-                Some(desired) => self.adopt(shared, desired).await?,
+                Some(desired) => {
+                    let adopted = self.adopt(shared, desired).await;
+                    return self.note_failure(shared, head.stamp, book.generation, adopted);
+                }
                 None => {}
             }
         } else if incomplete {
             self.complete(shared).await?;
         }
         Ok(())
+    }
+
+    /// Remembers what could not be taken though the database gave it, so that it is not tried at every look.
+    fn note_failure(
+        &self,
+        shared: &Shared,
+        stamp: String,
+        applied: u64,
+        adopted: Result<(), DeployError>,
+    ) -> Result<(), DeployError> {
+        if let Err(error) = &adopted
+            && !matches!(error, DeployError::StateUnreachable(_))
+        {
+            let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+            standing.fails(stamp, applied, error.to_string(), shared.poll);
+        }
+        adopted
     }
 
     /// Publishes what this host has changed by itself.

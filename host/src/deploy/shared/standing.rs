@@ -29,6 +29,8 @@ pub(in crate::deploy) struct Standing {
     /// Components that the book names are not all here.
     pub(super) incomplete: bool,
     behind: Option<Behind>,
+    /// The stamp of what could not be taken, for another reason than that it may not answer.
+    failed: Option<String>,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,19 @@ struct Behind {
 impl Standing {
     /// The desired generation answers here.
     pub(super) fn follows(&mut self) {
-        self.behind = None;
+        (self.behind, self.failed) = (None, None);
+    }
+
+    /// What has this stamp could not be taken.
+    pub(super) fn fails(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
+        self.falls_behind(applied, reason, poll);
+        self.failed = Some(stamp);
+    }
+
+    /// Whether it is too early to try again what has this stamp.
+    pub(super) fn is_early(&self, stamp: &str) -> bool {
+        self.failed.as_deref() == Some(stamp)
+            && self.behind.as_ref().is_some_and(|behind| behind.again > Instant::now())
     }
 
     /// It does not, and why. What answers is that of `applied`, or still that of an earlier failure.
