@@ -7,7 +7,7 @@ use super::{
     changes::{ATTEMPTS, Reach},
     vault::Blob,
 };
-use crate::slots::World;
+use crate::{background, slots::World};
 
 impl<W: World> Deployment<W> {
     /// Changes the book, on disk first, and before that where all hosts see it if that is how far it reaches.

@@ -2,6 +2,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::Shared;
 use crate::{
+    background,
     compile::ComponentDigest,
     deploy::{
         Book, Candidate, DeployError, Deployment, Proof, Record, VersionId,

@@ -2,6 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{DepotError, Shared};
 use crate::{
+    background,
     deploy::{Book, DeployError, Deployment, vault::Blob},
     slots::World,
 };
