@@ -5,7 +5,7 @@ mod tests;
 
 use std::fmt;
 
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{BinaryReaderError, Encoding, Parser, Payload};
 
 use super::granted;
 use crate::{capabilities::INTERFACES, config::slots::SlotName};
@@ -47,6 +47,13 @@ pub enum Finding {
         /// The nearest that the component exports.
         nearest: Option<String>,
     },
+    /// An export that the component has of another version than the world.
+    OtherExport {
+        /// The world's name for it.
+        wanted: String,
+        /// The component's.
+        found: String,
+    },
     /// An import that the slot is not granted.
     Ungranted {
         /// The component's name for it.
@@ -86,6 +93,9 @@ impl fmt::Display for Finding {
             Self::MissingExport { wanted, nearest: name } => {
                 write!(f, "it does not export {wanted}")?;
                 nearest(f, name)
+            }
+            Self::OtherExport { wanted, found } => {
+                write!(f, "it exports {found}, this slot takes {wanted}; build it against that version")
             }
             Self::Ungranted { wanted, offered, grant } => {
                 write!(f, "it imports {wanted}, offered as {offered} but not granted; grant it with {grant}")
@@ -164,9 +174,16 @@ impl Contract<'_> {
             .exports
             .iter()
             .filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)));
-        let missing = missing.map(|wanted| Finding::MissingExport {
-            wanted: (*wanted).to_owned(),
-            nearest: nearest(wanted, outline.exports.iter().map(String::as_str)),
+        let missing = missing.map(|wanted| {
+            let wanted = (*wanted).to_owned();
+            let same = |found: &&String| split(found).0 == split(&wanted).0;
+            match outline.exports.iter().find(same).cloned() {
+                Some(found) => Finding::OtherExport { wanted, found },
+                None => {
+                    let nearest = nearest(&wanted, outline.exports.iter().map(String::as_str));
+                    Finding::MissingExport { wanted, nearest }
+                }
+            }
         });
         missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
     }
@@ -192,16 +209,28 @@ impl Contract<'_> {
     }
 }
 
+/// What every WebAssembly file begins with.
+const MAGIC: &[u8] = b"\0asm";
+
 /// Reads the names of a component's imports and exports.
 ///
 /// # Errors
 /// Why it is not a component, or not whole.
 pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
+    if wasm.is_empty() {
+        return Err("the file is empty".into());
+    }
+    if wasm.trim_ascii_start().starts_with(b"(") {
+        return Err("it is text; translate it with `wasm-tools parse`".into());
+    }
+    if !wasm.starts_with(MAGIC) {
+        return Err("it does not begin as WebAssembly does, with the bytes 00 61 73 6d; see that it is the right file".into());
+    }
     let mut outline = Outline { imports: Vec::new(), exports: Vec::new() };
     let mut depth = 0_usize;
     let mut whole = false;
     for payload in Parser::new(0).parse_all(wasm) {
-        match payload.map_err(|error| error.message().to_owned())? {
+        match payload.map_err(|error| damage(&error, wasm.len()))? {
             Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
                 return Err(
                     "it is a core module; wrap it with a component linker such as wasm-component-ld".into()
@@ -212,22 +241,30 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    outline
-                        .imports
-                        .push(quoted(import.map_err(|error| error.message().to_owned())?.name.name));
+                    let import = import.map_err(|error| damage(&error, wasm.len()))?;
+                    outline.imports.push(quoted(import.name.name));
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    outline
-                        .exports
-                        .push(quoted(export.map_err(|error| error.message().to_owned())?.name.name));
+                    let export = export.map_err(|error| damage(&error, wasm.len()))?;
+                    outline.exports.push(quoted(export.name.name));
                 }
             }
             _ => {}
         }
     }
-    if whole { Ok(outline) } else { Err("it ends before its end".into()) }
+    if whole { Ok(outline) } else { Err(CUT_OFF.into()) }
+}
+
+const CUT_OFF: &str = "it ends before its end; see that it has been copied whole";
+
+/// What keeps a file from being read.
+fn damage(error: &BinaryReaderError, bytes: usize) -> String {
+    if error.offset() >= bytes || error.message().starts_with("unexpected end") {
+        return CUT_OFF.to_owned();
+    }
+    format!("it is damaged at byte {}: {}", error.offset(), quoted(error.message()))
 }
 
 /// Names come from the component: cut, and free of control characters.

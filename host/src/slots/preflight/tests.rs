@@ -80,6 +80,18 @@ fn another_version_is_told_apart_from_another_interface() {
 }
 
 #[test]
+fn an_export_of_another_version_is_told_apart_from_a_missing_one() {
+    for version in ["0.0.9", "0.2.0", "1.0.0", "0.1.0-rc.1"] {
+        let found = format!("bulkhead:captcha/challenges@{version}");
+        let said = format!(
+            "it exports {found}, this slot takes bulkhead:captcha/challenges@0.1.0; build it against that version"
+        );
+        assert_eq!(findings(&[&found, "self-test"], &[], &[]), [said]);
+    }
+    assert_eq!(findings(&["bulkhead:captcha/challenges@0.1.7", "self-test"], &[], &[]), [""; 0]);
+}
+
+#[test]
 fn what_is_never_offered_is_never_granted() {
     for name in ["wasi:filesystem/types", "wasi:sockets/tcp", "wasi:cli/environment", "wasi:cli/stdout"] {
         let import = format!("{name}@0.2.12");
@@ -114,8 +126,21 @@ fn what_is_not_a_component_is_told_apart() {
     let check = |wasm: &[u8]| contract(&[]).check(wasm, 1000).map_err(|refused| refused.to_string());
     let core = check(b"\0asm\x01\0\0\0").err().unwrap_or_default();
     assert!(core.contains("it is a core module"), "{core}");
-    let garbage = check(b"garbage!").err().unwrap_or_default();
-    assert!(garbage.contains("not a WebAssembly component"), "{garbage}");
+    for (wasm, said) in [
+        (&b"garbage!"[..], "it does not begin as WebAssembly does"),
+        (b"", "the file is empty"),
+        (b"  (component)", "it is text; translate it with `wasm-tools parse`"),
+        (b"\0asm", "it ends before its end"),
+        (b"\0asm\x0d\0\x01\0\x07\x7f", "it ends before its end"),
+        (b"\0asm\x0d\0\x01\0\x63\x01\0", "it is damaged at byte "),
+    ] {
+        let refused = check(wasm).err().unwrap_or_default();
+        assert!(
+            refused.contains(&format!("it is not a WebAssembly component: {said}")),
+            "{wasm:?}: {refused}"
+        );
+        assert!(!refused.contains("magic") && !refused.contains("[0x"), "{refused}");
+    }
     let empty = check(b"\0asm\x0d\0\x01\0").err().unwrap_or_default();
     assert!(empty.contains("it does not export self-test"), "{empty}");
     assert!(empty.contains("the slot offers wasi:clocks/wall-clock@0.2.12"), "{empty}");

@@ -20,8 +20,7 @@ async fn what_semver_calls_compatible_answers_and_all_else_is_told_what_to_build
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let clocks = "this host offers wasi:clocks/wall-clock@0.2.12; build it against that version";
-    let export =
-        "it does not export bulkhead:captcha/challenges@0.1.0; the nearest is bulkhead:captcha/challenges@";
+    let export = "this slot takes bulkhead:captcha/challenges@0.1.0; build it against that version";
     for (package, version, refusal) in [
         // What a component imports.
         (CLOCKS, "0.2.12", None),
