@@ -19,12 +19,12 @@ use axum::{
     Router,
     http::HeaderValue,
     middleware,
-    routing::{get, post},
+    routing::{any, get, post},
 };
 
 use crate::{
     config::{embedding::Embedding, server::Server},
-    http::{body::BodyLimits, path},
+    http::{body::BodyLimits, error::HostError, path},
     inference::ServedModel,
     keys::ApiKeys,
     services::embedding::EmbeddingService,
@@ -105,14 +105,18 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/info", get(tei::info_of))
         .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
         .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
-        .method_not_allowed_fallback(async || crate::http::error::HostError::METHOD_NOT_ALLOWED)
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
     let public = Router::new()
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
         .route("/metrics", get(observe::metrics))
         .route("/docs", get(docs::page))
-        .route("/openapi.json", get(openapi::document));
+        .route("/openapi.json", get(openapi::document))
+        // A page of another origin reads a 404 or a 405 only with the header that lets it.
+        .route("/v1/{*rest}", any(async || HostError::NOT_FOUND))
+        .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
     cors::around(routes, &state.cors_origins)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))

@@ -116,6 +116,17 @@ async fn listed_pages_may_call_and_no_others() {
     answer.assert_error(401, "unauthorized");
     assert_eq!(answer.header("access-control-allow-origin"), Some(page), "the page reads the refusal");
     assert_eq!(answer.header("access-control-allow-credentials"), None);
+    for (method, path, status, code) in [
+        ("GET", "/v1/nothing", 404, "not_found"),
+        ("POST", "/tei/multilingual/nothing", 404, "not_found"),
+        ("GET", "/tei/none/info", 401, "unauthorized"),
+        ("DELETE", "/health", 405, "method_not_allowed"),
+    ] {
+        let request = service.host.client().request(method.parse().unwrap(), service.host.url(path));
+        let answer = service.send(request.header("origin", page)).await;
+        answer.assert_error(status, code);
+        assert_eq!(answer.header("access-control-allow-origin"), Some(page), "{method} {path}");
+    }
     service.stop().await;
     let closed = Service::start("").await;
     let answer = preflight(&closed, page).await;
