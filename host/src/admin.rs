@@ -32,7 +32,7 @@ use crate::{
     config,
     http::{
         accept::{self, ConnectionObserver, Settings},
-        error, layers,
+        error, host_field, layers,
         lifecycle::Lifecycle,
         listen::{self, Bound, ListenError},
         path,
@@ -119,7 +119,7 @@ impl Admin {
         let (report, reported) = mpsc::channel();
         let thread = thread::Builder::new().name("admin".to_owned());
         let connections = Arc::clone(&sources.connections);
-        let router = router(sources, settings);
+        let router = router(sources);
         let serve = move || serve(address, tls, router, connections, until, &report);
         let thread = thread.spawn(serve);
         let thread = thread.map_err(AdminError::Thread)?;
@@ -203,9 +203,8 @@ async fn run(
     accept::serve(bound, router, settings, lifecycle.stopping()).await;
 }
 
-fn router(mut sources: Sources, settings: &config::server::Admin) -> Router {
-    let operators =
-        sources.operators.take().map(|operators| v1::router(operators, settings).merge(console::router()));
+fn router(mut sources: Sources) -> Router {
+    let operators = sources.operators.take().map(|operators| v1::router(operators).merge(console::router()));
     let router = Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
@@ -214,6 +213,7 @@ fn router(mut sources: Sources, settings: &config::server::Admin) -> Router {
         .merge(operators.unwrap_or_default())
         .layer(from_fn(path::readable));
     error::with_fallbacks(router)
+        .layer(from_fn(host_field::check))
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(layers::forbid_sniffing))
 }

@@ -28,7 +28,7 @@ mod watch;
 mod tests;
 
 pub use self::{
-    audit::Entry,
+    audit::{CONFIGURATION, Entry},
     book::{Book, Candidate},
     changes::{Change, Expected},
     deployment::Deployment,
@@ -36,7 +36,7 @@ pub use self::{
     error::DeployError,
     record::{Move, Record, Stage, VersionId},
     rehearsal::Rehearsed,
-    reload::{ReloadError, Reloaded, Reloader, Reversioned, Source},
+    reload::{ConfigurationView, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
     roster::{Deploy, Roster},
     shared::{DepotError, Shared, SharedView},
     signature::Proof,

@@ -170,7 +170,7 @@ impl Host {
     /// # Errors
     /// See [`Host::start`].
     pub async fn start_reloading(loaded: Loaded, source: Option<Source>) -> anyhow::Result<Self> {
-        let Loaded { config, set, .. } = loaded;
+        let config = loaded.config.clone();
         let config = if config.demo {
             tickets::with_demo_contacts(status::with_demo_token(captcha::with_demo_site(config)))
         } else {
@@ -181,7 +181,7 @@ impl Host {
         let mut parts = Parts::new(&config, lifecycle.clone())?;
         let health = Arc::clone(&parts.health);
 
-        let reloader = Arc::new(Reloader::new(set, source, Arc::clone(&parts.roster)));
+        let reloader = Arc::new(Reloader::new(&loaded, source, Arc::clone(&parts.roster)));
         let sources = admin_sources(&parts, &reloader);
         let admin = Admin::start(config.server.admin_listen, &config.admin, sources)?;
         let mut listeners = Listeners::default();

@@ -81,6 +81,19 @@ fn everything_else_is_refused_in_json() {
 }
 
 #[test]
+fn a_request_names_one_host() {
+    let admin = start(sources(&[]));
+    for fields in ["host: y\r\n", "host: a b\r\n"] {
+        let mut socket = TcpStream::connect(admin.local_addr()).unwrap();
+        let doubled = if fields.contains('y') { "host: x\r\n" } else { "" };
+        write!(socket, "GET /health/live HTTP/1.1\r\n{doubled}{fields}connection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(r#""error":"bad_host""#), "{answer}");
+    }
+}
+
+#[test]
 fn an_address_that_others_reach_needs_protection() {
     let everywhere = "0.0.0.0:0".parse().unwrap();
     let error = Admin::start(everywhere, &LOCAL, sources(&[])).unwrap_err().to_string();

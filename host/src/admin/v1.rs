@@ -5,6 +5,7 @@ mod access;
 mod changes;
 mod configuration;
 mod error;
+mod members;
 mod openapi;
 mod slots;
 mod statistics;
@@ -24,7 +25,7 @@ use tokio::{runtime::Handle, sync::Semaphore};
 
 use self::{access::Access, error::ApiError, statistics::Recorder};
 use crate::{
-    config::{server::Admin as Settings, tokens::Scope},
+    config::tokens::Scope,
     deploy::{Deploy, Reloader, Roster},
     http::body::BodyLimits,
     telemetry::Metrics,
@@ -71,8 +72,8 @@ impl Api {
 }
 
 /// The routes, each behind the scope that it asks for.
-pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
-    let access = Access::new(&settings.tokens);
+pub(super) fn router(operators: Operators) -> Router {
+    let access = Access::new(operators.reloader.tokens());
     let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
     operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
     let api = Arc::new(Api { operators, access, recorder, uploads: Semaphore::new(UPLOADS) });
@@ -81,6 +82,7 @@ pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
     };
     let read = Router::new()
         .route("/v1/token", get(access::token))
+        .route("/v1/config", get(configuration::show))
         .route("/v1/slots", get(slots::list))
         .route("/v1/slots/{slot}", get(slots::show))
         .route("/v1/slots/{slot}/shadow", get(slots::shadow))
@@ -97,7 +99,9 @@ pub(super) fn router(operators: Operators, settings: &Settings) -> Router {
         .route("/v1/slots/{slot}/rollback", post(changes::rollback));
     let admin = Router::new()
         .route("/v1/audit", get(slots::audit))
-        .route("/v1/config/reload", post(configuration::reload));
+        .route("/v1/config/trial", post(configuration::trial))
+        .route("/v1/config/reload", post(configuration::reload))
+        .route("/v1/config/undo", post(configuration::undo));
     guarded(Scope::Read, read)
         .merge(guarded(Scope::Deploy, deploy))
         .merge(guarded(Scope::Admin, admin))

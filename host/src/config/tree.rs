@@ -1,6 +1,6 @@
 //! The values of all layers in one tree, each with its origin.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use sha2::{Digest as _, Sha256};
 
@@ -116,7 +116,8 @@ fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
-/// Every key that is set, by its dotted path, with a digest of its value.
+/// Every key that is set, by its dotted path, with a digest of its value, or of what the file holds that the value names
+/// as `file:PATH`.
 pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
@@ -131,10 +132,15 @@ pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
     found
 }
 
+/// What the file of `file:PATH` holds.
+fn held(text: &str) -> Option<String> {
+    fs::read_to_string(text.strip_prefix("file:")?).ok()
+}
+
 /// A value as text, whichever layer wrote it.
 fn plain(value: &Value) -> String {
     match value {
-        Value::Text(text) | Value::String(text) => text.clone(),
+        Value::Text(text) | Value::String(text) => held(text).unwrap_or_else(|| text.clone()),
         Value::Integer(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         Value::Other(kind) => (*kind).to_owned(),
@@ -150,6 +156,8 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn node(value: Value) -> Node {
@@ -175,5 +183,22 @@ mod tests {
         let (one, other) = (digests(&one), digests(&other));
         assert_ne!(one.get("log.level"), other.get("log.level"));
         assert_eq!(other.len(), 3);
+    }
+
+    #[test]
+    fn a_secret_s_file_counts_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secret");
+        let digest = || {
+            let mut tree = Table::new();
+            let named = Value::String(format!("file:{}", file.display()));
+            set(&mut tree, &["captcha".to_owned(), "hmac_key".to_owned()], node(named));
+            digests(&tree)
+        };
+        let without = digest();
+        fs::write(&file, "one").unwrap();
+        let one = digest();
+        fs::write(&file, "two").unwrap();
+        assert!(without != one && one != digest() && without != digest());
     }
 }

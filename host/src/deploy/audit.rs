@@ -13,6 +13,9 @@ use crate::config::slots::SlotName;
 /// Bytes from the end that are read for the last lines: thousands of moves.
 const TAIL_BYTES: u64 = 4 << 20;
 
+/// What stands for the slot in lines about the host's configuration.
+pub const CONFIGURATION: &str = "config";
+
 /// One line of the audit log: a move of a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -46,6 +49,13 @@ impl Entry {
             actor: step.actor.clone(),
             reason: step.reason.clone(),
         }
+    }
+
+    /// A line about the host's configuration, whose revision is its version.
+    pub(super) fn of_configuration(revision: VersionId, generation: u64, step: Move) -> Self {
+        let Move { stage, at, actor, reason } = step;
+        let (slot, component) = (CONFIGURATION.to_owned(), String::new());
+        Self { at, slot, generation, version: revision, component, stage, actor, reason }
     }
 }
 

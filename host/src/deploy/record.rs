@@ -26,6 +26,14 @@ impl VersionId {
         Self(hex::encode(digest).chars().take(ID_DIGITS).collect())
     }
 
+    /// The identity of a host's configuration, by the digests of the keys that are set.
+    pub(super) fn of_configuration(set: &BTreeMap<String, [u8; 32]>) -> Self {
+        let digest = set.iter().fold(Sha256::new(), |digest, (key, value)| {
+            digest.chain_update(key).chain_update([0]).chain_update(value)
+        });
+        Self(hex::encode(digest.finalize()).chars().take(ID_DIGITS).collect())
+    }
+
     /// As text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,29 +1,29 @@
-//! The configuration, read anew while the host runs.
+//! The configuration, read anew while the host runs. A configuration is a version: it is tried before it counts, and the
+//! one before can come back.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::Arc,
-};
+mod keys;
+mod view;
 
-use serde::Serialize;
+use std::{collections::BTreeMap, fmt, mem, sync::Arc};
+
+use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
+use tracing::Level;
 
-use super::{DeployError, Expected, Rehearsed, Roster, VersionId};
+use self::keys::{Set, changes, live_settings, sort};
+pub use self::view::{ConfigurationView, Reloaded, Reversioned};
+use super::{DeployError, Entry, Expected, HOST, Move, Rehearsed, Roster, Stage, VaultError, VersionId};
 use crate::{
     background,
-    config::{
-        Loaded, Problems,
-        slots::{Limits, Slot as Settings, SlotName},
-    },
+    config::{Loaded, Problems, slots::Slots, tokens::Token},
+    telemetry::logs,
 };
 
 /// Reads the configuration as at the start.
 pub type Source = Arc<dyn Fn() -> Result<Loaded, Problems> + Send + Sync>;
 
-/// Keys below a slot that count at once; of `config`, `rollout` and `signatures` all.
-const LIVE: [&str; 8] =
-    ["cpu_ms", "deadline_ms", "response_bytes", "grants", "reuse", "config", "rollout", "signatures"];
+/// Operators' tokens by their names, as they are now.
+pub type Tokens = ArcSwap<BTreeMap<String, Token>>;
 
 /// Why the configuration stays as it was.
 #[derive(Debug, thiserror::Error)]
@@ -42,36 +42,74 @@ pub enum ReloadError {
     /// The host has been started without a configuration that could be read again.
     #[error("this host has no configuration that could be read again")]
     NoSource,
+    /// Nothing has changed since the start, or it is undone.
+    #[error("there is no configuration before this one; it has not been read anew, or that is undone")]
+    NoPredecessor,
+    /// The audit log takes no line.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The host stops.
+    #[error("the host is stopping")]
+    Stopping,
 }
 
-/// What came of reading the configuration anew.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reloaded {
-    /// Keys that have changed and count now.
-    pub live: Vec<String>,
-    /// Keys that have changed and count once the host is restarted.
-    pub restart: Vec<String>,
-    /// Slots whose component answers under other settings now.
-    pub versions: Vec<Reversioned>,
+/// What of a configuration can count at once, and the digests of all its keys.
+struct Configuration {
+    revision: VersionId,
+    slots: Slots,
+    tokens: Arc<BTreeMap<String, Token>>,
+    level: Level,
+    set: Set,
 }
 
-/// A slot that has another version by its settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reversioned {
-    /// Which.
-    pub slot: &'static str,
-    /// The version that answers; a rollback goes back to the one before, and its settings.
-    pub version: VersionId,
+impl Configuration {
+    fn new(loaded: &Loaded) -> Self {
+        Self {
+            revision: VersionId::of_configuration(&loaded.set),
+            slots: loaded.config.slots.clone(),
+            tokens: Arc::new(loaded.config.admin.tokens.clone()),
+            level: loaded.config.log.level,
+            set: loaded.set.clone(),
+        }
+    }
 }
 
-type Set = BTreeMap<String, [u8; 32]>;
+/// What there is to undo and to compare with; whoever reloads holds it.
+struct State {
+    /// Keys that count, which are those of the last configuration but for what waits for a restart.
+    running: Set,
+    present: Arc<Configuration>,
+    before: Option<Arc<Configuration>>,
+}
 
-/// Reads the configuration anew and has the slots follow.
+/// What another configuration means, ready to be performed.
+struct Plan {
+    answer: Reloaded,
+    rehearsed: Vec<(&'static str, Box<dyn Rehearsed>)>,
+}
+
+/// Who asks, and for what.
+struct Asked<'a> {
+    actor: &'a str,
+    /// What is done, for the log and the audit log.
+    what: &'static str,
+    reason: &'a str,
+}
+
+impl Asked<'_> {
+    fn said(&self) -> String {
+        let Self { what, reason, .. } = self;
+        if reason.is_empty() { (*what).to_owned() } else { format!("{what}: {reason}") }
+    }
+}
+
+/// Reads the configuration anew and has everything that can follow at once follow.
 pub struct Reloader {
     source: Option<Source>,
     roster: Arc<Roster>,
-    /// Digests of the keys that count, see [`Loaded::set`]; whoever reloads holds them.
-    running: Mutex<Set>,
+    tokens: Arc<Tokens>,
+    state: Mutex<State>,
+    view: ArcSwap<ConfigurationView>,
 }
 
 impl fmt::Debug for Reloader {
@@ -81,9 +119,34 @@ impl fmt::Debug for Reloader {
 }
 
 impl Reloader {
-    /// A host runs with the keys that are set in `running`; `source` reads them anew.
-    pub fn new(running: Set, source: Option<Source>, roster: Arc<Roster>) -> Self {
-        Self { source, roster, running: Mutex::new(running) }
+    /// A host runs with `loaded`; `source` reads it anew.
+    pub fn new(loaded: &Loaded, source: Option<Source>, roster: Arc<Roster>) -> Self {
+        let present = Arc::new(Configuration::new(loaded));
+        let view = ConfigurationView {
+            revision: present.revision.clone(),
+            generation: 0,
+            last: Move::now(Stage::Active, HOST, "the start of the host"),
+            previous: None,
+            restart: Vec::new(),
+            refused: None,
+        };
+        Self {
+            source,
+            roster,
+            tokens: Arc::new(ArcSwap::new(Arc::clone(&present.tokens))),
+            state: Mutex::new(State { running: present.set.clone(), present, before: None }),
+            view: ArcSwap::from_pointee(view),
+        }
+    }
+
+    /// The tokens that count; a reload replaces them.
+    pub fn tokens(&self) -> Arc<Tokens> {
+        Arc::clone(&self.tokens)
+    }
+
+    /// The configuration that counts.
+    pub fn view(&self) -> Arc<ConfigurationView> {
+        self.view.load_full()
     }
 
     /// Reads the configuration anew. Every slot's component is tried under its new settings before the first of them
@@ -93,130 +156,148 @@ impl Reloader {
     /// Why everything is as it was; [`DeployError`] of a later slot only when an earlier one has switched already, which
     /// then has its new settings.
     pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
+        let asked = Asked { actor, what: "the configuration has been read anew", reason };
+        let mut state = self.state.lock().await;
+        let read = self.read().await;
+        let taken = match read {
+            Ok(next) => self.take(&mut state, Arc::new(next), &asked).await,
+            Err(error) => Err(error),
+        };
+        self.conclude(&state, taken, &asked).await
+    }
+
+    /// What a reload would do now; nothing changes.
+    ///
+    /// # Errors
+    /// Why a reload would leave everything as it is.
+    pub async fn rehearse(&self) -> Result<Reloaded, ReloadError> {
+        let state = self.state.lock().await;
+        let next = self.read().await?;
+        Ok(self.plan(&state.running, &next).await?.answer)
+    }
+
+    /// Has the configuration before the last reload count again, whatever is written in its file now.
+    ///
+    /// # Errors
+    /// See [`Reloader::reload`].
+    pub async fn undo(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
+        let asked = Asked { actor, what: "the configuration before has come back", reason };
+        let mut state = self.state.lock().await;
+        let before = state.before.clone().ok_or(ReloadError::NoPredecessor)?;
+        let taken = self.take(&mut state, before, &asked).await;
+        if taken.is_ok() {
+            // Back once: another undo would do again what was undone.
+            state.before = None;
+        }
+        self.conclude(&state, taken, &asked).await
+    }
+
+    async fn read(&self) -> Result<Configuration, ReloadError> {
         let source = self.source.clone().ok_or(ReloadError::NoSource)?;
-        let mut running = self.running.lock().await;
-        let read = background::run(move || source()).await;
-        let loaded = read.map_err(|_| stopping())?.map_err(ReloadError::Unsound)?;
+        let read = background::run(move || source().map(|loaded| Configuration::new(&loaded)));
+        read.await.map_err(|_| ReloadError::Stopping)?.map_err(ReloadError::Unsound)
+    }
+
+    async fn plan(&self, running: &Set, next: &Configuration) -> Result<Plan, ReloadError> {
         let slots = self.roster.each();
         let (live, restart) =
-            sort(changes(&running, &loaded.set), |name| slots.iter().any(|slot| slot.slot() == name));
-        let mut rehearsed = Vec::new();
+            sort(changes(running, &next.set), |name| slots.iter().any(|slot| slot.slot() == name));
+        let (mut versions, mut rehearsed) = (Vec::new(), Vec::new());
         for slot in slots {
             let name = slot.slot();
-            let settings = live_settings(&slot.settings(), loaded.config.slots.get(name));
-            let rehearsal = slot.rehearse(settings).await;
-            rehearsed
-                .push((name, rehearsal.map_err(|error| ReloadError::Slot { slot: name.as_str(), error })?));
-        }
-        let mut versions = Vec::new();
-        for (name, rehearsal) in rehearsed {
-            let slot = name.as_str();
+            let settings = live_settings(&slot.settings(), next.slots.get(name));
+            let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
+            let rehearsal = rehearsal.map_err(|error| ReloadError::Slot { slot, error })?;
             versions.extend(rehearsal.version().map(|version| Reversioned { slot, version }));
-            perform(rehearsal, actor, reason).await.map_err(|error| ReloadError::Slot { slot, error })?;
+            rehearsed.push((slot, rehearsal));
         }
+        let answer = Reloaded { revision: next.revision.clone(), live, restart, versions };
+        Ok(Plan { answer, rehearsed })
+    }
+
+    /// Has a configuration count.
+    async fn take(
+        &self,
+        state: &mut State,
+        next: Arc<Configuration>,
+        asked: &Asked<'_>,
+    ) -> Result<Reloaded, ReloadError> {
+        let Plan { answer, rehearsed } = self.plan(&state.running, &next).await?;
+        let last = Move::now(Stage::Active, asked.actor, &asked.said());
+        let generation = self.view.load().generation + 1;
+        self.note(&next.revision, generation, line(&last, &answer)).await?;
+        for (slot, rehearsal) in rehearsed {
+            let (generation, actor) = (rehearsal.generation(), asked.actor.to_owned());
+            let expected = Expected { generation, actor, reason: asked.said() };
+            rehearsal.perform(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
+        }
+        self.tokens.store(Arc::clone(&next.tokens));
+        // What came of it is still said where the new level would keep quiet about it, see `conclude`.
+        logs::set_level(next.level.max(state.present.level));
         // What waits for a restart is said again next time: it does not count yet.
-        let waits = |key: &str| restart.iter().any(|waiting| waiting == key);
-        running.retain(|key, _| waits(key));
-        running.extend(loaded.set.into_iter().filter(|(key, _)| !waits(key)));
-        tracing::info!(
-            actor,
-            live = live.join(", "),
-            restart = restart.join(", "),
-            "the configuration has been read anew"
-        );
-        Ok(Reloaded { live, restart, versions })
+        let waits = |key: &str| answer.restart.iter().any(|waiting| waiting == key);
+        state.running.retain(|key, _| waits(key));
+        let counts = next.set.iter().filter(|(key, _)| !waits(key));
+        state.running.extend(counts.map(|(key, digest)| (key.clone(), *digest)));
+        let replaced = mem::replace(&mut state.present, next);
+        if replaced.revision != state.present.revision {
+            state.before = Some(replaced);
+        }
+        self.view.store(Arc::new(ConfigurationView {
+            revision: answer.revision.clone(),
+            generation,
+            last,
+            previous: None,
+            restart: answer.restart.clone(),
+            refused: None,
+        }));
+        Ok(answer)
+    }
+
+    /// Says what came of it, in the log and to operators who ask later.
+    async fn conclude(
+        &self,
+        state: &State,
+        taken: Result<Reloaded, ReloadError>,
+        asked: &Asked<'_>,
+    ) -> Result<Reloaded, ReloadError> {
+        let mut view = ConfigurationView::clone(&self.view.load());
+        match &taken {
+            Ok(Reloaded { live, restart, .. }) => {
+                let (live, restart) = (live.join(", "), restart.join(", "));
+                tracing::info!(actor = asked.actor, live, restart, "{}", asked.what);
+                logs::set_level(state.present.level);
+            }
+            Err(error) => {
+                let refused = Move::now(Stage::Refused, asked.actor, &error.to_string());
+                let noted = self.note(&view.revision, view.generation, refused.clone()).await;
+                if let Err(error) = noted {
+                    tracing::warn!(%error, "the audit log has no line of a refused configuration");
+                }
+                view.refused = Some(refused);
+            }
+        }
+        view.previous = state.before.as_ref().map(|before| before.revision.clone());
+        self.view.store(Arc::new(view));
+        taken
+    }
+
+    /// Adds a line to the audit log.
+    async fn note(&self, revision: &VersionId, generation: u64, step: Move) -> Result<(), ReloadError> {
+        let entry = Entry::of_configuration(revision.clone(), generation, step);
+        let vault = Arc::clone(self.roster.vault());
+        let write = background::run(move || vault.note_configuration(entry));
+        Ok(write.await.map_err(|_| ReloadError::Stopping)??)
     }
 }
 
-fn stopping() -> ReloadError {
-    ReloadError::Slot { slot: "all", error: DeployError::Stopping }
-}
-
-async fn perform(rehearsal: Box<dyn Rehearsed>, actor: &str, reason: &str) -> Result<(), DeployError> {
-    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    let expected = Expected {
-        generation: rehearsal.generation(),
-        actor: actor.to_owned(),
-        reason: format!("the configuration was read anew{reason}"),
-    };
-    rehearsal.perform(expected).await
-}
-
-/// Keys whose values differ.
-fn changes(before: &Set, after: &Set) -> BTreeSet<String> {
-    let keys = before.keys().chain(after.keys());
-    keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
-}
-
-/// Keys that count at once, and those that wait for a restart.
-fn sort(keys: BTreeSet<String>, is_used: impl Fn(SlotName) -> bool) -> (Vec<String>, Vec<String>) {
-    let is_live = |key: &String| {
-        let mut parts = key.split('.');
-        let (Some("slots"), Some(slot), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
-            return false;
-        };
-        let slot = SlotName::ALL.into_iter().find(|known| known.as_str() == slot);
-        slot.is_some_and(&is_used) && LIVE.contains(&name)
-    };
-    keys.into_iter().partition(is_live)
-}
-
-/// The settings of a running slot with what counts at once taken from others.
-fn live_settings(running: &Settings, wanted: &Settings) -> Settings {
-    let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;
-    Settings {
-        limits: Limits { cpu_ms, deadline, response_bytes, ..running.limits.clone() },
-        grants: wanted.grants.clone(),
-        reuse: wanted.reuse,
-        config: wanted.config.clone(),
-        rollout: wanted.rollout.clone(),
-        signatures: wanted.signatures.clone(),
-        ..running.clone()
+/// An audit line: the move, and the keys that it is about.
+fn line(step: &Move, answer: &Reloaded) -> Move {
+    let mut reason = step.reason.clone();
+    for (what, keys) in [("counts now", &answer.live), ("needs a restart", &answer.restart)] {
+        if !keys.is_empty() {
+            reason.push_str(&format!("; {what}: {}", keys.join(", ")));
+        }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::deploy::tests::settings;
-
-    #[test]
-    fn keys_are_told_apart_by_when_they_count() {
-        let keys = [
-            "slots.captcha.cpu_ms",
-            "slots.captcha.config.mode",
-            "slots.captcha.rollout.margin_percent",
-            "slots.captcha.max_concurrent",
-            "slots.captcha.component",
-            "slots.status.cpu_ms",
-            "server.listen",
-            "captcha.sites.shop.secret",
-        ];
-        let keys = keys.map(str::to_owned).into();
-        let (live, restart) = sort(keys, |slot| slot == SlotName::Captcha);
-        assert_eq!(
-            live,
-            ["slots.captcha.config.mode", "slots.captcha.cpu_ms", "slots.captcha.rollout.margin_percent"]
-        );
-        assert_eq!(restart.len(), 5, "{restart:?}");
-    }
-
-    #[test]
-    fn what_counts_at_once_is_taken_and_the_rest_left() {
-        let wanted = Settings {
-            limits: Limits { cpu_ms: 7, max_concurrent: 99, memory_bytes: 1, ..Limits::DEFAULT },
-            grants: vec!["wasi:io/poll".into()],
-            reuse: true,
-            models: Some(Vec::new()),
-            ..settings()
-        };
-        let live = live_settings(&settings(), &wanted);
-        assert_eq!((live.limits.cpu_ms, live.reuse, live.grants.len()), (7, true, 1));
-        let Limits { max_concurrent, memory_bytes, .. } = live.limits;
-        assert_eq!(
-            (max_concurrent, memory_bytes),
-            (Limits::DEFAULT.max_concurrent, Limits::DEFAULT.memory_bytes)
-        );
-        assert_eq!(live.models, None);
-    }
+    Move { reason, ..step.clone() }
 }

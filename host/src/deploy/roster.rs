@@ -110,11 +110,11 @@ impl Roster {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The last `limit` moves, of one slot or of all.
+    /// The last `limit` moves, of one slot, of the configuration ([`super::CONFIGURATION`]) or of all.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn audit(&self, slot: Option<SlotName>, limit: usize) -> Result<Vec<Entry>, VaultError> {
-        self.vault.audit(slot, limit)
+    pub fn audit(&self, slot: Option<&str>, limit: usize) -> Result<Vec<Entry>, VaultError> {
+        self.vault.audit_of(slot, limit)
     }
 }

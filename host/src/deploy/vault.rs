@@ -80,9 +80,7 @@ impl Vault {
     }
 
     fn make(&self, slot: SlotName) -> Result<(), VaultError> {
-        let folder = self.slot(slot);
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| VaultError::Io(folder, error))
+        make_folder(self.slot(slot))
     }
 
     /// Keeps others that share the folder from writing.
@@ -189,13 +187,31 @@ impl Vault {
         self.append(&[entry])
     }
 
+    /// Adds a line about the host's configuration to the audit log.
+    ///
+    /// # Errors
+    /// When it is not safely on disk.
+    pub fn note_configuration(&self, entry: Entry) -> Result<(), VaultError> {
+        make_folder(self.folder.clone())?;
+        let _lock = self.lock()?;
+        self.append(&[entry])
+    }
+
     /// The last `limit` moves, of one slot or of all.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn audit(&self, slot: Option<SlotName>, limit: usize) -> Result<Vec<Entry>, VaultError> {
+        self.audit_of(slot.map(SlotName::as_str), limit)
+    }
+
+    /// The last `limit` lines, of what is named in them as their slot or of all.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn audit_of(&self, slot: Option<&str>, limit: usize) -> Result<Vec<Entry>, VaultError> {
         let path = self.audit_path();
-        let wanted = |entry: &Entry| slot.is_none_or(|slot| entry.slot == slot.as_str());
+        let wanted = |entry: &Entry| slot.is_none_or(|slot| entry.slot == slot);
         audit::read(&path, limit, wanted).map_err(|error| VaultError::Io(path, error))
     }
 
@@ -228,6 +244,11 @@ impl Vault {
             }
         }
     }
+}
+
+fn make_folder(folder: PathBuf) -> Result<(), VaultError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.map_err(|error| VaultError::Io(folder, error))
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
     fmt::{self, MakeWriter, format::JsonFields},
-    layer::SubscriberExt as _,
+    layer::{Filter, SubscriberExt as _},
     registry::Registry,
+    reload,
 };
 
 use crate::config::server::{Log, LogFormat};
@@ -31,6 +32,9 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Where this process's log lines go, once they do.
 static PIPE: OnceLock<Pipe> = OnceLock::new();
+
+/// What this process's log lines are picked by, once there are any.
+static PICKED: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// Why log lines cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -47,15 +51,25 @@ pub enum InitError {
 pub fn init(log: Log) -> Result<(), InitError> {
     let pipe = Pipe::start(io::stderr())?;
     let writer = pipe.clone();
+    let (picked, handle) = reload::Layer::new(levels(log.level));
     tracing::subscriber::set_global_default(subscriber(
-        log,
+        log.format,
+        picked,
         move || writer.clone(),
         io::stderr().is_terminal(),
     ))?;
-    let _ = PIPE.set(pipe);
+    let _ = (PIPE.set(pipe), PICKED.set(handle));
     // The standard hook writes to standard error itself, and would wait.
     panic::set_hook(Box::new(|panic| tracing::error!(backtrace = %Backtrace::capture(), "{panic}")));
     Ok(())
+}
+
+/// Writes lines from `level` up from now on; where none are written it is nobody's business.
+pub fn set_level(level: Level) {
+    if let Some(picked) = PICKED.get() {
+        // Fails only where the subscriber is gone, which lasts as long as the process.
+        let _ = picked.reload(levels(level));
+    }
 }
 
 /// Log lines that were dropped because nobody read them fast enough.
@@ -76,12 +90,17 @@ pub fn end(last_words: &str) {
     }
 }
 
-/// What writes log lines to `writer`, with colours for a terminal.
-pub fn subscriber<W>(log: Log, writer: W, terminal: bool) -> impl Subscriber + Send + Sync
+/// What writes the `picked` log lines to `writer`, with colours for a terminal.
+fn subscriber<W>(
+    format: LogFormat,
+    picked: impl Filter<Registry> + Send + Sync + 'static,
+    writer: W,
+    terminal: bool,
+) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let lines: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
+    let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
         LogFormat::Human => Box::new(fmt::layer().with_ansi(terminal).with_writer(writer)),
         LogFormat::Json => Box::new(
             fmt::layer()
@@ -91,7 +110,7 @@ where
                 .with_writer(writer),
         ),
     };
-    Registry::default().with(lines.with_filter(levels(log.level)))
+    Registry::default().with(lines.with_filter(picked))
 }
 
 /// Targets of our own lines, guests' among them.
@@ -131,7 +150,7 @@ mod tests {
     fn written(format: LogFormat, level: Level, act: impl FnOnce()) -> String {
         let sink = Sink::default();
         let writer = sink.clone();
-        let lines = subscriber(Log { format, level }, move || writer.clone(), false);
+        let lines = subscriber(format, levels(level), move || writer.clone(), false);
         tracing::subscriber::with_default(lines, act);
         String::from_utf8(sink.0.lock().unwrap().clone()).unwrap()
     }
@@ -173,5 +192,21 @@ mod tests {
         assert!(text.contains("ours") && !text.contains("theirs"));
         assert_eq!(written(LogFormat::Human, Level::ERROR, speak), "");
         assert!(written(LogFormat::Human, Level::TRACE, speak).contains("theirs"));
+    }
+
+    #[test]
+    fn the_level_can_change_while_lines_are_written() {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let (picked, handle) = reload::Layer::new(levels(Level::WARN));
+        let lines = subscriber(LogFormat::Human, picked, move || writer.clone(), false);
+        tracing::subscriber::with_default(lines, || {
+            for (number, level) in [Level::WARN, Level::INFO, Level::ERROR].into_iter().enumerate() {
+                handle.reload(levels(level)).unwrap();
+                tracing::info!(target: "bulkhead", "line {number}");
+            }
+        });
+        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("line 1") && text.lines().count() == 1, "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! Versions come to answer, and go, without a call noticing.
 
 mod access;
+mod audit;
 mod canary;
 mod circuit;
 mod console;

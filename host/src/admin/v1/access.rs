@@ -1,6 +1,6 @@
 //! Who asks, and whether they may.
 
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Instant};
+use std::{net::IpAddr, sync::Arc, time::Instant};
 
 use axum::{
     Extension, Json,
@@ -15,7 +15,8 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{Api, ApiError, pattern};
 use crate::{
-    config::tokens::{Scope, Token},
+    config::tokens::Scope,
+    deploy::Tokens,
     http::{accept::PeerAddr, bearer, rate_limit::RateLimiter},
 };
 
@@ -31,25 +32,24 @@ pub(super) struct Actor(pub(super) String, pub(super) Scope);
 
 /// The tokens there are.
 pub(super) struct Access {
-    tokens: Vec<(String, Token)>,
+    tokens: Arc<Tokens>,
     limiter: Option<RateLimiter>,
 }
 
 impl Access {
-    pub(super) fn new(tokens: &BTreeMap<String, Token>) -> Self {
-        let tokens = tokens.iter().map(|(name, token)| (name.clone(), token.clone())).collect();
+    pub(super) fn new(tokens: Arc<Tokens>) -> Self {
         // Without random bytes there is no telling clients apart: then nobody has wrong tokens to spare.
         Self { tokens, limiter: RateLimiter::new().ok() }
     }
 
     fn authorize(&self, headers: &HeaderMap, client: IpAddr, scope: Scope) -> Result<Actor, ApiError> {
-        if self.tokens.is_empty() {
+        if self.tokens.load().is_empty() {
             return Err(ApiError::no_tokens());
         }
         let given = bearer::token(headers).ok_or_else(ApiError::unauthorized)?;
         match self.find(given) {
-            Some((_, token)) if token.scope < scope => Err(ApiError::forbidden(token.scope, scope)),
-            Some((name, token)) => Ok(Actor(name.clone(), token.scope)),
+            Some(Actor(name, has)) if has < scope => Err(ApiError::forbidden(&name, has, scope)),
+            Some(actor) => Ok(actor),
             None => {
                 let spared = self
                     .limiter
@@ -64,14 +64,15 @@ impl Access {
         }
     }
 
-    /// The token with this text. Every one is compared, in a time that tells nothing.
-    fn find(&self, given: &str) -> Option<&(String, Token)> {
+    /// Whose token has this text. Every one is compared, in a time that tells nothing.
+    fn find(&self, given: &str) -> Option<Actor> {
         let given: [u8; 32] = Sha256::digest(given).into();
-        let mut found = u64::MAX;
-        for (at, (_, token)) in (0_u64..).zip(&self.tokens) {
+        let (tokens, mut found) = (self.tokens.load(), u64::MAX);
+        for (at, token) in (0_u64..).zip(tokens.values()) {
             found.conditional_assign(&at, token.hash.ct_eq(&given));
         }
-        usize::try_from(found).ok().and_then(|found| self.tokens.get(found))
+        let (name, token) = tokens.iter().nth(usize::try_from(found).ok()?)?;
+        Some(Actor(name.clone(), token.scope))
     }
 }
 
@@ -95,7 +96,8 @@ pub(super) async fn admit(
             next.run(request).await
         }
         Err(error) => {
-            tracing::warn!(%client, route = pattern(&request), code = error.code(), "an operator's call was refused");
+            let (route, code, actor) = (pattern(&request), error.code(), error.actor());
+            tracing::warn!(%client, route, code, actor, "an operator's call was refused");
             error.into_response()
         }
     }
@@ -116,14 +118,14 @@ mod tests {
     use axum::http::header::AUTHORIZATION;
 
     use super::*;
+    use crate::config::tokens::Token;
 
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn access(tokens: &[(&str, Scope, &str)]) -> Access {
         let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
-        Access::new(
-            &tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text))).collect(),
-        )
+        let tokens = tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text)));
+        Access::new(Arc::new(Tokens::from_pointee(tokens.collect())))
     }
 
     fn ask(access: &Access, given: Option<&str>, scope: Scope) -> Result<String, &'static str> {
@@ -163,5 +165,16 @@ mod tests {
         assert!(refused.iter().all(|answer| *answer == Err("unauthorized")), "{refused:?}");
         assert!(unheard.iter().all(|answer| *answer == Err("rate-limited")), "{unheard:?}");
         assert_eq!(ask(&access, Some("one"), Scope::Read), Ok("a".to_owned()));
+    }
+
+    #[test]
+    fn tokens_that_are_replaced_count_with_the_next_call() {
+        let before = access(&[("a", Scope::Read, "one"), ("b", Scope::Read, "two")]);
+        before
+            .tokens
+            .store(access(&[("b", Scope::Deploy, "two"), ("c", Scope::Read, "three")]).tokens.load_full());
+        assert_eq!(ask(&before, Some("one"), Scope::Read), Err("unauthorized"));
+        assert_eq!(ask(&before, Some("two"), Scope::Deploy), Ok("b".to_owned()));
+        assert_eq!(ask(&before, Some("three"), Scope::Read), Ok("c".to_owned()));
     }
 }

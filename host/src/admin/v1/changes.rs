@@ -8,10 +8,13 @@ use axum::{
     extract::{Path, State},
     http::HeaderMap,
 };
-use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Api, ApiError, CHANGE, access::Actor};
+use super::{
+    Api, ApiError, CHANGE,
+    access::Actor,
+    members::{Members, wrong},
+};
 use crate::{
     deploy::{Change, Expected},
     http::body,
@@ -21,42 +24,6 @@ use crate::{
 
 /// Longest reason, bytes.
 pub(super) const REASON_BYTES: usize = 500;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Swap {
-    version: String,
-    generation: u64,
-    #[serde(default)]
-    reason: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Canary {
-    version: Option<String>,
-    weight: u8,
-    generation: u64,
-    #[serde(default)]
-    reason: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Shadow {
-    version: Option<String>,
-    generation: u64,
-    #[serde(default)]
-    reason: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Plain {
-    generation: u64,
-    #[serde(default)]
-    reason: String,
-}
 
 /// A request for a change.
 pub(super) struct Asked {
@@ -83,15 +50,17 @@ impl axum::extract::FromRequest<Arc<Api>> for Asked {
 }
 
 impl Asked {
-    async fn read<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
+    /// The body, which has no members but `names`, the generation and the reason.
+    async fn read(&mut self, names: &[&str]) -> Result<Members, ApiError> {
         let body = body::read_json(&self.headers, std::mem::take(&mut self.body), CHANGE).await?;
-        body::object(&body).map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))
+        Members::read(&body, &[names, &["generation", "reason"]].concat())
     }
 
     /// Makes the change where slots live, to its end even if whoever asked has left.
-    async fn make(self, change: Change, generation: u64, reason: &str) -> Result<Json<Value>, ApiError> {
+    async fn make(self, change: Change, members: &Members) -> Result<Json<Value>, ApiError> {
+        let (generation, reason) = (members.whole("generation")?, members.reason()?);
         let slot = self.api.slot(&self.slot)?;
-        let reason = escape_guest(reason, REASON_BYTES);
+        let reason = escape_guest(&reason, REASON_BYTES);
         let expected = Expected { generation, actor: self.actor.0, reason };
         let made = self.api.operators.runtime.spawn(slot.change(change, expected)).await;
         Ok(Json(json!(made.map_err(|_| ApiError::stopping())??)))
@@ -99,28 +68,28 @@ impl Asked {
 }
 
 pub(super) async fn swap(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
-    let Swap { version, generation, reason } = asked.read().await?;
-    asked.make(Change::Swap(version), generation, &reason).await
+    let members = asked.read(&["version"]).await?;
+    asked.make(Change::Swap(members.text("version")?), &members).await
 }
 
 pub(super) async fn canary(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
-    let Canary { version, weight, generation, reason } = asked.read().await?;
-    let weight =
-        Weight::new(weight).ok_or_else(|| ApiError::invalid("weight must be from 0 to 100 percent"))?;
-    asked.make(Change::Canary(version, weight), generation, &reason).await
+    let members = asked.read(&["version", "weight"]).await?;
+    let weight = u8::try_from(members.whole("weight")?).ok().and_then(Weight::new);
+    let change = Change::Canary(members.maybe_text("version")?, weight.ok_or_else(|| wrong("weight"))?);
+    asked.make(change, &members).await
 }
 
 pub(super) async fn shadow(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
-    let Shadow { version, generation, reason } = asked.read().await?;
-    asked.make(Change::Shadow(version), generation, &reason).await
+    let members = asked.read(&["version"]).await?;
+    asked.make(Change::Shadow(members.maybe_text("version")?), &members).await
 }
 
 pub(super) async fn promote(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
-    let Plain { generation, reason } = asked.read().await?;
-    asked.make(Change::Promote, generation, &reason).await
+    let members = asked.read(&[]).await?;
+    asked.make(Change::Promote, &members).await
 }
 
 pub(super) async fn rollback(State(_): State<Arc<Api>>, mut asked: Asked) -> Result<Json<Value>, ApiError> {
-    let Plain { generation, reason } = asked.read().await?;
-    asked.make(Change::Rollback, generation, &reason).await
+    let members = asked.read(&[]).await?;
+    asked.make(Change::Rollback, &members).await
 }

@@ -29,11 +29,23 @@ pub(super) struct ApiError {
     slot: Option<Box<SlotView>>,
     version: Option<String>,
     retry_after: Option<u32>,
+    /// Who was refused, where that is known: for the log.
+    actor: Option<String>,
 }
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), slot: None, version: None, retry_after: None }
+        let message = message.into();
+        Self { status, code, message, slot: None, version: None, retry_after: None, actor: None }
+    }
+
+    #[cfg(test)]
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn actor(&self) -> Option<&str> {
+        self.actor.as_deref()
     }
 
     pub(super) const fn code(&self) -> &'static str {
@@ -51,9 +63,9 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
     }
 
-    pub(super) fn forbidden(has: Scope, wants: Scope) -> Self {
+    pub(super) fn forbidden(name: &str, has: Scope, wants: Scope) -> Self {
         let text = format!("the token's scope is {}, this takes {}", has.as_str(), wants.as_str());
-        Self::new(StatusCode::FORBIDDEN, "forbidden", text)
+        Self { actor: Some(name.to_owned()), ..Self::new(StatusCode::FORBIDDEN, "forbidden", text) }
     }
 
     pub(super) fn too_many(seconds: u32) -> Self {
@@ -129,7 +141,10 @@ impl From<ReloadError> for ApiError {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unsound-configuration", text)
             }
             ReloadError::NoSource => Self::new(StatusCode::CONFLICT, "no-configuration", text),
+            ReloadError::NoPredecessor => Self::new(StatusCode::CONFLICT, "no-predecessor", text),
             ReloadError::Slot { error, .. } => Self { message: text, ..error.into() },
+            ReloadError::Vault(error) => error.into(),
+            ReloadError::Stopping => Self::stopping(),
         }
     }
 }

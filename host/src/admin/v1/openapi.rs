@@ -64,7 +64,24 @@ const OPERATIONS: &[Operation] = &[
         Some("Change"),
         "Slot",
     ),
-    ("/v1/config/reload", "post", "admin", "Read the configuration anew", Some("Reload"), "Reloaded"),
+    ("/v1/config", "get", "read", "The configuration that counts", None, "Configuration"),
+    (
+        "/v1/config/trial",
+        "post",
+        "admin",
+        "Say what reading the configuration anew would change, and change nothing",
+        Some("Nothing"),
+        "Reloaded",
+    ),
+    ("/v1/config/reload", "post", "admin", "Read the configuration anew", Some("Reason"), "Reloaded"),
+    (
+        "/v1/config/undo",
+        "post",
+        "admin",
+        "Have the configuration before the last reload count again",
+        Some("Reason"),
+        "Reloaded",
+    ),
     ("/v1/audit", "get", "admin", "The last moves of versions, the oldest first", None, "Entries"),
 ];
 
@@ -76,7 +93,10 @@ const ERRORS: [(&str, &str); 10] = [
     ("404", "No such slot or version"),
     ("409", "The slot has another generation, which is in `slot`, or is in no state for this"),
     ("413", "The component is larger than sandbox.component_bytes"),
-    ("422", "The component may not answer; the message says everything that is wrong"),
+    (
+        "422",
+        "The component may not answer, or the configuration is not sound; the message says everything that is wrong",
+    ),
     ("429", "Too many wrong tokens; see Retry-After"),
     ("503", "The host stops, is busy, or cannot reach the database that hosts share; see Retry-After"),
     ("507", "The data folder takes nothing; nothing has changed"),
@@ -187,9 +207,14 @@ fn schemas() -> Value {
             "same_component": { "type": "boolean" }, "imports": { "$ref": "#/components/schemas/Names" },
             "exports": { "$ref": "#/components/schemas/Names" }, "settings": { "type": "array", "items": object(
                 &["key", "a", "b"], json!({ "key": text(), "a": maybe_text(), "b": maybe_text() })) } })),
-        "Reload": object(&[], json!({ "reason": reason() })),
-        "Reloaded": object(&["live", "restart", "versions"], json!({
-            "live": texts(), "restart": texts(), "versions": { "type": "array", "items": object(
+        "Nothing": json!({ "type": "object", "maxProperties": 0 }),
+        "Reason": object(&[], json!({ "reason": reason() })),
+        "Configuration": object(&["revision", "generation", "stage", "at", "actor", "reason", "restart"], json!({
+            "revision": text(), "generation": whole(), "stage": { "enum": ["active"] }, "at": text(), "actor": text(),
+            "reason": text(), "previous": maybe_text(), "restart": texts(),
+            "refused": { "anyOf": [{ "$ref": "#/components/schemas/Move" }, { "type": "null" }] } })),
+        "Reloaded": object(&["revision", "live", "restart", "versions"], json!({
+            "revision": text(), "live": texts(), "restart": texts(), "versions": { "type": "array", "items": object(
                 &["slot", "version"], json!({ "slot": text(), "version": text() })) } })),
         "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
         "Slots": object(&["slots"], json!({ "slots": list("Slot") })),

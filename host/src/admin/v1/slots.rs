@@ -9,7 +9,10 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{Api, ApiError};
-use crate::{background, deploy::DeployError};
+use crate::{
+    background,
+    deploy::{CONFIGURATION, DeployError},
+};
 
 /// Lines and moves that are shown where nobody says how many.
 const SHOWN: usize = 100;
@@ -75,9 +78,13 @@ pub(super) async fn audit(
     parameters: Parameters,
 ) -> Result<Json<Value>, ApiError> {
     let parameters = known(parameters, &["limit", "slot"])?;
-    let slot = parameters.get("slot").map(|name| api.slot(name)).transpose()?.map(|slot| slot.slot());
+    let of = match parameters.get("slot").map(String::as_str) {
+        None => None,
+        Some(CONFIGURATION) => Some(CONFIGURATION),
+        Some(name) => Some(api.slot(name)?.slot().as_str()),
+    };
     let (limit, roster) = (limit(&parameters)?, Arc::clone(&api.operators.roster));
-    let read = background::run(move || roster.audit(slot, limit)).await;
+    let read = background::run(move || roster.audit(of, limit)).await;
     let entries = read.map_err(|_| ApiError::stopping())??;
     Ok(Json(json!({ "entries": entries })))
 }

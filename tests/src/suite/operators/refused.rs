@@ -49,12 +49,19 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
         ("/swap", json!({ "version": active, "generation": 0 }), 409, "answering"),
         ("/canary", json!({ "version": active, "weight": 1, "generation": 0 }), 409, "answering"),
         ("/canary", json!({ "weight": 1, "generation": 0 }), 409, "no-candidate"),
+        ("/canary", json!({ "weight": 101, "generation": 0 }), 400, "invalid-request"),
+        ("/canary", json!({ "weight": "10", "generation": 0 }), 400, "invalid-request"),
+        ("/shadow", json!({ "version": 7, "generation": 0 }), 400, "invalid-request"),
+        ("/rollback", json!([0, ""]), 400, "invalid-request"),
         ("/promote", json!({ "generation": 0 }), 409, "no-candidate"),
         ("/rollback", json!({ "generation": 0 }), 409, "no-predecessor"),
     ] {
         let (got, error) = operator.post(path, &body).await;
         assert_eq!((got, error["error"].as_str()), (status, Some(code)), "{path} {body}: {error}");
-        assert!(error["message"].is_string());
+        let message = error["message"].as_str().unwrap();
+        for internal in ["struct", "expected", "u64", "invalid type", "missing field", "unknown field"] {
+            assert!(!message.contains(internal), "{message}");
+        }
     }
     for (path, status) in [
         ("/v1/slots/none", 404),

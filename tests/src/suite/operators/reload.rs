@@ -47,8 +47,8 @@ async fn settings_count_at_once_as_another_version_that_a_rollback_undoes() {
     rewrite(&host, |text| format!("{text}{added}"));
     let (status, answer) = reload(&admin).await;
     assert_eq!(status, 200, "{answer}");
-    assert_eq!(answer["live"], json!(["slots.captcha.config.mode", "slots.captcha.cpu_ms"]));
-    assert_eq!(answer["restart"], json!(["log.level", "slots.captcha.max_concurrent"]));
+    assert_eq!(answer["live"], json!(["log.level", "slots.captcha.config.mode", "slots.captcha.cpu_ms"]));
+    assert_eq!(answer["restart"], json!(["slots.captcha.max_concurrent"]));
     let slot = admin.slot().await;
     assert_eq!(answer["versions"], json!([{ "slot": "captcha", "version": slot["active"]["id"] }]));
     assert_eq!(
@@ -59,14 +59,14 @@ async fn settings_count_at_once_as_another_version_that_a_rollback_undoes() {
     let step = slot["active"]["moves"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(
         (&step["actor"], &step["reason"]),
-        (&json!("admin"), &json!("the configuration was read anew: test"))
+        (&json!("admin"), &json!("the configuration has been read anew: test"))
     );
     assert_eq!(letter(&host, 1).await, 's');
 
     // What waits is said again; what counts is not.
     let (_, again) = reload(&admin).await;
     assert_eq!((&again["live"], &again["versions"]), (&json!([]), &json!([])), "{again}");
-    assert_eq!(again["restart"], json!(["log.level", "slots.captcha.max_concurrent"]));
+    assert_eq!(again["restart"], json!(["slots.captcha.max_concurrent"]));
     assert_eq!(admin.generation().await, 1);
 
     // Undone, the version before has its own settings again; another reload does it anew.
@@ -127,6 +127,117 @@ async fn settings_under_which_a_component_may_not_answer_change_no_slot() {
     host.stop().await;
 }
 
+/// What operators may do with their tokens is up to the configuration of now.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_count_at_once_and_an_undo_brings_them_back() {
+    let host = hosting_a().start().await;
+    let (admin, deploy) = (admin(&host), operator(&host));
+    let read = Operator::new(&host.admin_url(""), operator::READ);
+    let push = json!({ "version": "ffffffff", "generation": 0 });
+    assert_eq!((read.post("/swap", &push).await.0, deploy.post("/swap", &push).await.0), (403, 404));
+
+    rewrite(&host, |text| {
+        let (kept, rest) = text.split_once("[admin.tokens.deploy]").unwrap();
+        let (_, rest) = rest.split_once("[admin.tokens.admin]").unwrap();
+        format!("{}[admin.tokens.admin]{rest}", kept.replace("scope = \"read\"", "scope = \"deploy\""))
+    });
+    let (status, trial) = admin.post_at("/v1/config/trial", &json!({})).await;
+    assert_eq!((status, deploy.get("/v1/token").await.0), (200, 200), "a trial changes nothing: {trial}");
+    let (status, answer) = reload(&admin).await;
+    let changed = ["admin.tokens.deploy.hash", "admin.tokens.deploy.scope", "admin.tokens.read.scope"];
+    assert_eq!((status, &answer["live"]), (200, &json!(changed)), "{answer}");
+    assert_eq!(answer, trial, "it does what the trial has said");
+    assert_eq!((read.post("/swap", &push).await.0, deploy.get("/v1/token").await.0), (404, 401));
+
+    let (status, answer) = admin.post_at("/v1/config/undo", &json!({})).await;
+    assert_eq!((status, &answer["live"]), (200, &json!(changed)), "{answer}");
+    assert_eq!((read.post("/swap", &push).await.0, deploy.post("/swap", &push).await.0), (403, 404));
+
+    rewrite(&host, |_| SITE.to_owned());
+    assert_eq!(reload(&admin).await.0, 200);
+    let (status, error) = admin.get("/v1/config").await;
+    assert_eq!((status, error["error"].as_str()), (401, Some("no-tokens")), "nobody is left");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_has_a_revision_a_trial_and_a_way_back() {
+    let host = hosting_a().component(reading().component()).start().await;
+    let admin = admin(&host);
+    let config = async || admin.get("/v1/config").await.1;
+    let first = config().await;
+    let start = (&first["generation"], &first["actor"], &first["previous"], &first["refused"]);
+    assert_eq!(start, (&json!(0), &json!("host"), &json!(null), &json!(null)), "{first}");
+    let (status, error) = admin.post_at("/v1/config/undo", &json!({})).await;
+    assert_eq!((status, error["error"].as_str()), (409, Some("no-predecessor")), "{error}");
+
+    let before = admin.slot().await["active"]["id"].clone();
+    let old = rewrite(&host, |text| {
+        format!("{text}[slots.captcha]\ncpu_ms = 150\nmax_concurrent = 3\nconfig = {{ mode = \"strict\" }}\n")
+    });
+    let (status, trial) = admin.post_at("/v1/config/trial", &json!({})).await;
+    assert_eq!((status, &trial["restart"]), (200, &json!(["slots.captcha.max_concurrent"])), "{trial}");
+    assert_eq!((letter(&host, 1).await, config().await["generation"].as_u64()), ('-', Some(0)));
+    assert_eq!(reload(&admin).await, (200, trial.clone()));
+    let second = config().await;
+    assert_eq!((&second["revision"], &second["previous"]), (&trial["revision"], &first["revision"]));
+    assert_eq!((&second["generation"], &second["actor"]), (&json!(1), &json!("admin")));
+    assert_eq!(second["restart"], json!(["slots.captcha.max_concurrent"]));
+    assert_eq!(letter(&host, 1).await, 's');
+
+    // What cannot be read is said, and keeps all as it is, the way back as well.
+    let good = rewrite(&host, |text| format!("{text}no_such_key = 1\n"));
+    assert_eq!(reload(&admin).await.0, 422);
+    let refused = config().await;
+    assert_eq!((&refused["revision"], &refused["previous"]), (&second["revision"], &first["revision"]));
+    assert_eq!(
+        (&refused["refused"]["stage"], &refused["refused"]["actor"]),
+        (&json!("refused"), &json!("admin"))
+    );
+    assert!(refused["refused"]["reason"].as_str().unwrap().contains("no_such_key"), "{refused}");
+    rewrite(&host, |_| good);
+
+    let (status, undone) = admin.post_at("/v1/config/undo", &json!({ "reason": "too strict" })).await;
+    assert_eq!((status, &undone["versions"][0]["version"]), (200, &before), "{undone}");
+    assert_eq!(letter(&host, 1).await, '-');
+    let third = config().await;
+    assert_eq!((&third["revision"], &third["previous"]), (&first["revision"], &json!(null)), "back once");
+    assert_eq!((&third["refused"], &third["restart"]), (&json!(null), &json!([])));
+    rewrite(&host, |_| old);
+    let (_, same) = reload(&admin).await;
+    assert_eq!((&same["live"], &same["versions"]), (&json!([]), &json!([])), "{same}");
+
+    let (_, audit) = admin.get("/v1/audit?slot=config").await;
+    let entries = audit["entries"].as_array().unwrap();
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|line| (line["stage"].as_str().unwrap(), line["generation"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(lines, [("active", 1), ("refused", 1), ("active", 2), ("active", 3)]);
+    assert_eq!(
+        entries[0]["reason"],
+        "the configuration has been read anew: test; counts now: slots.captcha.config.mode, slots.captcha.cpu_ms; \
+         needs a restart: slots.captcha.max_concurrent"
+    );
+    assert!(entries[2]["reason"].as_str().unwrap().contains("too strict"), "{audit}");
+    host.stop().await;
+}
+
+/// What a key's file holds is part of the configuration.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_has_changed_in_its_file_is_named() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), "one").unwrap();
+    let site = format!("[captcha.sites.other]\nsecret = \"file:{}\"\n", secret.path().display());
+    let host = hosting_a().config(&site).start().await;
+    let admin = admin(&host);
+    assert_eq!(reload(&admin).await.1["restart"], json!([]));
+    fs::write(secret.path(), "two").unwrap();
+    let (status, answer) = reload(&admin).await;
+    assert_eq!((status, &answer["restart"]), (200, &json!(["captcha.sites.other.secret"])), "{answer}");
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_needs_no_other_version_counts_without_one() {
     let host = hosting_a().start().await;
@@ -177,5 +288,37 @@ async fn a_signal_reads_it_anew() {
     let line = host.line("the configuration has been read and stays as it was").await;
     assert!(line["error"].as_str().unwrap().contains("slots.captcha.config.mode"), "{line}");
     assert_eq!(letter().await, "b");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_signal_changes_the_level_of_the_log() {
+    let folder = TempDir::new().unwrap();
+    let services = "[services]\nstatus.enabled = false\ntickets.enabled = false\n";
+    let config = |level: &str| format!("{}{services}{SITE}[log]\nlevel = \"{level}\"\n", operator::tokens());
+    let file = folder.path().join("bulkhead.toml");
+    let host = Launch::serve_with(folder.path(), &config("info")).ready().await;
+    let reader = Operator::new(&host.admin_url(""), operator::READ);
+    let read_anew = async |times: u64| {
+        host.signal(Signal::HUP);
+        let all = async || reader.get("/v1/config").await.1["generation"] == times;
+        bulkhead_tests::host::eventually("the configuration has been read anew", all).await;
+    };
+    let answered = async |times: usize| {
+        assert_eq!(host.status(&host.url("/nowhere")).await, 404);
+        let all = async || host.said("answered").len() >= times;
+        bulkhead_tests::host::eventually("the request is logged", all).await;
+        assert_eq!(host.said("answered").len(), times);
+    };
+    answered(1).await;
+    fs::write(&file, config("warn")).unwrap();
+    read_anew(1).await;
+    let line = host.line("the configuration has been read anew").await;
+    assert_eq!((&line["actor"], &line["live"]), (&json!("SIGHUP"), &json!("log.level")));
+    assert_eq!(host.status(&host.url("/nowhere")).await, 404);
+    fs::write(&file, config("info")).unwrap();
+    read_anew(2).await;
+    // The one in between is not there.
+    answered(2).await;
     host.stop().await;
 }

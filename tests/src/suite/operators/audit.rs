@@ -1,0 +1,110 @@
+//! What is remembered of what operators do.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_has_every_move_with_who_made_it() {
+    let host = hosting_a().start().await;
+    let operator = operator(&host);
+    let old = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
+    let new = operator.push(answering('B', "").component()).await;
+    operator.change("canary", json!({ "version": new, "weight": 10, "reason": "careful\nnow" })).await;
+    operator.change("promote", json!({ "reason": "all is well" })).await;
+    let retired = async || operator.stage(&old).await == "retired";
+    bulkhead_tests::host::eventually("the old version is freed", retired).await;
+
+    let admin = Operator::new(&host.admin_url(""), operator::ADMIN);
+    let (_, audit) = admin.get("/v1/audit?slot=captcha").await;
+    let entries = audit["entries"].as_array().unwrap();
+    let of = |version: &str| -> Vec<(String, String, u64)> {
+        let own = entries.iter().filter(|entry| entry["version"] == version);
+        let text = |entry: &Value, name: &str| entry[name].as_str().unwrap().to_owned();
+        own.map(|entry| (text(entry, "stage"), text(entry, "actor"), entry["generation"].as_u64().unwrap()))
+            .collect()
+    };
+    let step = |stage: &str, actor: &str, generation| (stage.to_owned(), actor.to_owned(), generation);
+    assert_eq!(
+        of(&new),
+        [
+            step("received", "deploy", 0),
+            step("checked", "deploy", 0),
+            step("compiled", "deploy", 0),
+            step("trialled", "deploy", 0),
+            step("candidate", "deploy", 1),
+            step("active", "deploy", 2),
+        ]
+    );
+    let expected = [step("active", "host", 0), step("draining", "deploy", 2), step("retired", "host", 2)];
+    assert_eq!(of(&old), expected);
+    let file = host.folder().join("data/slots/audit.jsonl");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert_eq!(text.lines().count(), entries.len(), "a line each");
+    assert!(text.contains(r"careful\\nnow"), "{text}");
+    host.stop().await;
+}
+
+/// Every door that changes something leaves a line, and so does a component or a configuration that is refused; who may
+/// not, comes too late or makes no sense leaves none.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_door_that_changes_something_leaves_a_line() {
+    let host = hosting_a().start().await;
+    let (admin, reader) = (
+        Operator::new(&host.admin_url(""), operator::ADMIN),
+        Operator::new(&host.admin_url(""), operator::READ),
+    );
+    let entries = async || admin.get("/v1/audit?limit=10000").await.1["entries"].as_array().unwrap().clone();
+    // Lines of operators; the host adds its own when a version has drained.
+    let ours =
+        async || entries().await.into_iter().filter(|line| line["actor"] == "admin").collect::<Vec<_>>();
+    let (b, c) =
+        (admin.push(answering('B', "").component()).await, admin.push(answering('C', "").component()).await);
+    let mut before = ours().await.len();
+    assert_eq!(before, 8, "received, checked, compiled, trialled");
+    for (path, mut body, stage) in [
+        ("/v1/slots/captcha/canary", json!({ "version": b, "weight": 5 }), "candidate"),
+        ("/v1/slots/captcha/canary", json!({ "weight": 50 }), "candidate"),
+        ("/v1/slots/captcha/shadow", json!({}), "candidate"),
+        ("/v1/slots/captcha/rollback", json!({}), "draining"),
+        ("/v1/slots/captcha/shadow", json!({ "version": b }), "candidate"),
+        ("/v1/slots/captcha/promote", json!({}), "active"),
+        ("/v1/slots/captcha/swap", json!({ "version": c }), "active"),
+        ("/v1/slots/captcha/rollback", json!({}), "active"),
+        ("/v1/config/reload", json!({}), "active"),
+    ] {
+        body["reason"] = json!(format!("because of {path}"));
+        if path.starts_with("/v1/slots") {
+            body["generation"] = admin.generation().await.into();
+        }
+        let (status, error) = reader.post_at(path, &body).await;
+        assert_eq!((status, ours().await.len()), (403, before), "{path}: {error}");
+        let (status, error) = Operator::nobody(&host.admin_url("")).post_at(path, &body).await;
+        assert_eq!(
+            (status, entries().await.iter().filter(|line| line["actor"] != "host").count()),
+            (401, before),
+            "{error}"
+        );
+        let (status, answer) = admin.post_at(path, &body).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        let lines = ours().await;
+        let new = &lines[before..];
+        assert!(new.iter().any(|line| line["stage"] == stage), "{path}: {new:?}");
+        assert!(
+            new.iter().all(|line| line["reason"].as_str().unwrap().contains(&format!("because of {path}"))),
+            "{new:?}"
+        );
+        before = lines.len();
+        if path.starts_with("/v1/slots") {
+            // Too late: nothing is done, and nothing noted.
+            let (status, error) = admin.post_at(path, &body).await;
+            assert_eq!((status, ours().await.len()), (409, before), "{path}: {error}");
+        }
+    }
+    let (status, error) = admin.try_push(b"garbage".to_vec()).await;
+    assert_eq!(status, 422, "{error}");
+    std::fs::write(host.folder().join(bulkhead_tests::host::CONFIG_FILE), "nonsense = 1").unwrap();
+    assert_eq!(admin.post_at("/v1/config/reload", &json!({})).await.0, 422);
+    let lines = ours().await;
+    let stages: Vec<_> = lines[before..].iter().map(|line| line["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["received", "refused", "refused"]);
+    host.stop().await;
+}
