@@ -33,8 +33,13 @@ struct Arguments {
 enum Command {
     /// Serve until SIGTERM or SIGINT.
     Serve(Box<serve::Serve>),
-    /// Look at the configuration.
-    #[command(subcommand)]
+    /// Look at the configuration, and have a running host read it anew.
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed, or the file is not good; 2 wrong arguments; of show, reload and undo \
+                      also: 3 the host refuses the configuration and keeps the old one; 4 there is nothing to undo, or \
+                      somebody else has changed a slot; 5 not allowed; 6 no answer from the host."
+    )]
     Config(config::Command),
     /// Get embedding models and look at them.
     #[command(subcommand)]
@@ -50,7 +55,10 @@ enum Command {
     #[command(subcommand)]
     Demo(demo::Command),
     /// Make operators' tokens and read the audit log.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 5 not allowed; 6 no answer from the host."
+    )]
     Admin(admin::Command),
     /// Print completions for a shell.
     Completions {

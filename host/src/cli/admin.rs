@@ -1,7 +1,7 @@
 use clap::{Subcommand, ValueEnum};
 
 use super::{client::Remote, component, output};
-use crate::telemetry::logs;
+use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +27,9 @@ pub(super) enum Command {
         /// Of one slot only.
         #[arg(long)]
         slot: Option<component::Slot>,
+        /// Of the configuration only.
+        #[arg(long, conflicts_with = "slot")]
+        configuration: bool,
         /// How many of the last moves.
         #[arg(long, default_value_t = 100)]
         lines: usize,
@@ -59,7 +62,10 @@ impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Token { name, scope } => token(&name, scope),
-            Self::Audit { slot, lines, remote } => audit(slot, lines, &remote),
+            Self::Audit { slot, configuration, lines, remote } => {
+                let of = slot.map(component::Slot::as_str).or(configuration.then_some(CONFIGURATION));
+                audit(of, lines, &remote)
+            }
         }
     }
 }
@@ -78,8 +84,8 @@ fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn audit(slot: Option<component::Slot>, lines: usize, remote: &Remote) -> anyhow::Result<()> {
-    let slot = slot.map_or_else(String::new, |slot| format!("&slot={}", slot.as_str()));
+fn audit(of: Option<&str>, lines: usize, remote: &Remote) -> anyhow::Result<()> {
+    let slot = of.map_or_else(String::new, |slot| format!("&slot={slot}"));
     let answer = remote.get(&format!("/v1/audit?limit={lines}{slot}"))?;
     if remote.json {
         return Ok(output::json(&answer)?);

@@ -58,8 +58,8 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// 3: the component may not answer; 4: another generation, or no state for this; 5: not allowed; 6: no answer;
-    /// 1: anything else.
+    /// 3: the component may not answer, or not under this configuration; 4: another generation, or no state for this; 5:
+    /// not allowed; 6: no answer; 1: anything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Unreachable { .. } => ExitCode::from(6),

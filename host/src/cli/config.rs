@@ -1,4 +1,4 @@
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{Configuration, client::Remote, output};
@@ -11,14 +11,49 @@ pub(super) enum Command {
     Check(Configuration),
     /// Print every key with its default, as a Markdown table.
     Reference,
-    /// Have a running host read its configuration anew: what can change while it runs changes, or nothing does.
-    Reload {
-        /// Why, for the audit log.
-        #[arg(long, default_value = "")]
-        reason: String,
+    /// Show which configuration a running host has, since when, and what waits for a restart.
+    Show {
         #[command(flatten)]
         remote: Remote,
     },
+    /// Have a running host read its configuration anew: what can change while it runs changes, or nothing does.
+    Reload {
+        /// Say what would change, and change nothing.
+        #[arg(long)]
+        trial: bool,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Have the configuration before the last reload count again, whatever its file says now.
+    Undo {
+        #[command(flatten)]
+        change: Change,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Change {
+    /// Why, for the audit log.
+    #[arg(long, default_value = "")]
+    reason: String,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Change {
+    fn make(&self, what: &str, tense: Tense) -> anyhow::Result<()> {
+        let body = if tense == Tense::Would { json!({}) } else { json!({ "reason": self.reason }) };
+        let answer = self.remote.post(&format!("/v1/config/{what}"), &body)?;
+        let printed = if self.remote.json { output::json(&answer) } else { reloaded(&answer, tense) };
+        Ok(printed?)
+    }
+}
+
+/// Whether something has happened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    Does,
+    Would,
 }
 
 impl Command {
@@ -31,10 +66,13 @@ impl Command {
                 }
                 output::line("the configuration is good")?;
             }
-            Self::Reload { reason, remote } => {
-                let answer = remote.post("/v1/config/reload", &json!({ "reason": reason }))?;
-                if remote.json { output::json(&answer)? } else { reloaded(&answer)? }
+            Self::Show { remote } => {
+                let answer = remote.get("/v1/config")?;
+                if remote.json { output::json(&answer)? } else { shown(&answer)? }
             }
+            Self::Reload { trial: true, change } => change.make("trial", Tense::Would)?,
+            Self::Reload { trial: false, change } => change.make("reload", Tense::Does)?,
+            Self::Undo { change } => change.make("undo", Tense::Does)?,
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
                 for key in config::reference() {
@@ -47,20 +85,46 @@ impl Command {
     }
 }
 
-fn reloaded(answer: &Value) -> Result<(), output::OutputError> {
-    let each = |name: &str| answer.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    for key in each("live") {
-        output::line(format_args!("counts now            {}", output::cell(Some(key))))?;
+fn shown(answer: &Value) -> Result<(), output::OutputError> {
+    let text = |name: &str| output::cell(answer.get(name));
+    output::line(format_args!("revision          {}", text("revision")))?;
+    output::line(format_args!("since             {} by {}: {}", text("at"), text("actor"), text("reason")))?;
+    output::line(format_args!("read anew         {} times", text("generation")))?;
+    if let Some(previous) = answer.get("previous").and_then(Value::as_str) {
+        output::line(format_args!("an undo goes to   {previous}"))?;
     }
-    for key in each("restart") {
-        output::line(format_args!("waits for a restart   {}", output::cell(Some(key))))?;
+    for key in each(answer, "restart") {
+        output::line(format_args!("needs a restart   {}", output::cell(Some(key))))?;
     }
-    for version in each("versions") {
+    if let Some(refused) = answer.get("refused").filter(|refused| !refused.is_null()) {
+        let text = |name: &str| output::cell(refused.get(name));
+        let why = text("reason").replace('\n', "\n                  ");
+        output::line(format_args!("refused           {} by {}: {why}", text("at"), text("actor")))?;
+    }
+    Ok(())
+}
+
+fn reloaded(answer: &Value, tense: Tense) -> Result<(), output::OutputError> {
+    let (counts, answers) = match tense {
+        Tense::Does => ("counts now       ", "answers"),
+        Tense::Would => ("would count      ", "would answer"),
+    };
+    for key in each(answer, "live") {
+        output::line(format_args!("{counts} {}", output::cell(Some(key))))?;
+    }
+    for key in each(answer, "restart") {
+        output::line(format_args!("needs a restart   {}", output::cell(Some(key))))?;
+    }
+    for version in each(answer, "versions") {
         let text = |name: &str| output::cell(version.get(name));
-        output::line(format_args!("slot {} answers with version {}", text("slot"), text("version")))?;
+        output::line(format_args!("slot {} {answers} with version {}", text("slot"), text("version")))?;
     }
-    if each("live").is_empty() && each("restart").is_empty() {
+    if ["live", "restart", "versions"].iter().all(|name| each(answer, name).is_empty()) {
         output::line("nothing has changed")?;
     }
     Ok(())
+}
+
+fn each<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
+    answer.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

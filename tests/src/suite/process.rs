@@ -7,6 +7,7 @@ mod command_line;
 mod crash;
 mod drain;
 mod environment;
+mod inspect;
 mod listeners;
 mod logs;
 mod models;

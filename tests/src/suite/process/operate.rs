@@ -13,18 +13,18 @@ use super::{
 use crate::operators::answering;
 
 /// Runs `bulkhead` as an operator with a token.
-async fn bulkhead(host: &Bulkhead, token: &str, arguments: &[&str]) -> Finished {
+pub async fn bulkhead(host: &Bulkhead, token: &str, arguments: &[&str]) -> Finished {
     let launch = Launch::bulkhead(arguments).env("BULKHEAD_ADMIN_URL", &host.admin_url(""));
     launch.env("BULKHEAD_ADMIN_TOKEN", token).finish().await
 }
 
-async fn done(host: &Bulkhead, arguments: &[&str]) -> String {
+pub async fn done(host: &Bulkhead, arguments: &[&str]) -> String {
     let finished = bulkhead(host, operator::ADMIN, arguments).await;
     assert!(finished.succeeded(), "{arguments:?}: {}", finished.stderr);
     finished.stdout
 }
 
-async fn fails(host: &Bulkhead, token: &str, arguments: &[&str], code: i32, said: &str) {
+pub async fn fails(host: &Bulkhead, token: &str, arguments: &[&str], code: i32, said: &str) {
     let finished = bulkhead(host, token, arguments).await;
     assert_eq!(finished.status.code(), Some(code), "{arguments:?}: {}", finished.stderr);
     assert!(finished.stderr.contains(said), "{}", finished.stderr);
@@ -112,6 +112,16 @@ async fn a_token_is_shown_once_and_its_hash_is_configuration() {
 async fn shells_complete_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let script = Launch::bulkhead(&["completions", shell]).finish().await;
-        assert!(script.succeeded() && script.stdout.contains("rollback"), "{shell}");
+        assert!(script.succeeded(), "{shell}: {}", script.stderr);
+        for word in [
+            "list", "show", "check", "push", "swap", "canary", "shadow", "promote", "rollback", "history",
+            "diff",
+        ] {
+            assert!(script.stdout.contains(word), "{shell} does not know {word}");
+        }
+        for word in ["logs", "reload", "undo", "audit", "trial", "reason", "generation", "token-file", "json"]
+        {
+            assert!(script.stdout.contains(word), "{shell} does not know {word}");
+        }
     }
 }
