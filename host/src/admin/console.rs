@@ -37,6 +37,8 @@ files! {
     STYLE "base.css";
     SCRIPT "changes.js";
     SCRIPT "chart.js";
+    SCRIPT "comparison.js";
+    SCRIPT "configuration.js";
     SCRIPT "dialog.js";
     SCRIPT "doing.js";
     SCRIPT "dom.js";

@@ -71,13 +71,20 @@ export async function offers(path, method) {
 /** What came of the copies of calls for the candidate in shadow. */
 export const shadow = (name, signal) => call(slotPath(name, "/shadow"), { signal });
 
+/** In what two versions differ. */
+export const diff = (name, a, b) => call(slotPath(name, `/diff?${new URLSearchParams({ a, b })}`));
+
+/** Which configuration counts. */
+export const configuration = (signal) => call("v1/config", { signal });
+
+const post = (path, body) =>
+  call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
 /** Makes a change to a slot, such as `swap`. */
-export const change = (name, what, body) =>
-  call(slotPath(name, `/${what}`), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+export const change = (name, what, body) => post(slotPath(name, `/${what}`), body);
+
+/** Does something with the configuration, such as `reload`. */
+export const configure = (what, body) => post(`v1/config/${what}`, body);
 
 /** Sends a component, with the text of its `.minisig` file where there is one; the version. */
 export function push(name, file, signature) {

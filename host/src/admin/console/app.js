@@ -2,12 +2,16 @@
 
 import { tokenOf } from "./api.js";
 import { audit } from "./audit.js";
+import { configuration } from "./configuration.js";
 import { closeDialogs } from "./dialog.js";
 import { announce, setText } from "./dom.js";
 import { login } from "./login.js";
 import { overview } from "./overview.js";
 import { begin, currentToken, end, may } from "./session.js";
 import { slot } from "./slot.js";
+
+/** Views beside the slots', by their names in addresses. */
+const PLACES = new Map([["audit", audit], ["configuration", configuration]]);
 
 const element = (id) => document.getElementById(id);
 
@@ -37,11 +41,11 @@ function decoded(name) {
 function route() {
   const [, place, name] = location.hash.split("/");
   for (const link of element("places").querySelectorAll("a")) {
-    const here = link.hash.split("/")[1] === (place === "audit" ? "audit" : "");
+    const here = link.hash.split("/")[1] === (PLACES.has(place) ? place : "");
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (place === "audit") return show(audit);
+  if (PLACES.has(place)) return show(PLACES.get(place));
   if (place === "slots" && name) return show((signal) => slot(decoded(name), signal));
   return show(overview);
 }

@@ -22,14 +22,14 @@ const line = ({ at, slot, generation, version, stage, actor, reason }) =>
 export function audit(signal) {
   const list = h("ol", { class: "audit" });
   const none = h("p", { class: "quiet" });
-  const choice = h("select", { id: "audit-slot", change: () => again() }, h("option", { value: "" }, "every slot"));
+  const choice = h("select", { id: "audit-slot", change: () => again() }, h("option", { value: "" }, "everything"));
   const showChoice = whenChanged((names) => choice.append(...names.map((name) => h("option", { value: name }, name))));
   const show = whenChanged((found) => {
     list.replaceChildren(...found.toReversed().map(line));
     setText(none, found.length === 0 ? "Nothing yet." : "");
   });
   const again = poll(async (signal) => {
-    showChoice((await slots(signal)).map(({ slot }) => slot));
+    showChoice([...(await slots(signal)).map(({ slot }) => slot), "config"]);
     show(await entries(choice.value, ENTRIES, signal));
   }, signal);
   const element = h(

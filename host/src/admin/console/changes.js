@@ -2,6 +2,7 @@
 // does now, `refresh`, and whether the host `canShadow`.
 
 import { change } from "./api.js";
+import { comparison } from "./comparison.js";
 import { confirm } from "./dialog.js";
 import { h } from "./dom.js";
 import { short } from "./format.js";
@@ -10,6 +11,13 @@ import { share } from "./share.js";
 const DEFAULT_SHARE = 10;
 
 const text = (...parts) => h("p", {}, ...parts);
+/** What the version changes, for the dialogs that have it answer. */
+function changes(place, version) {
+  const compared = comparison(place, version);
+  compared.update();
+  return compared.element;
+}
+
 const code = (id) => h("code", {}, short(id));
 
 function ask(place, what, { body = () => ({}), ...dialog }) {
@@ -28,7 +36,8 @@ function ask(place, what, { body = () => ({}), ...dialog }) {
 export function swap(place, version) {
   const { active, candidate } = place.slot();
   const about = [text("It answers every call from then on", ...(active ? [" in place of ", code(active.id)] : []), ".")];
-  if (candidate) about.push(text("The candidate ", code(candidate.id), " is given up."));
+  if (candidate && candidate.id !== version) about.push(text("The candidate ", code(candidate.id), " is given up."));
+  about.push(changes(place, version));
   ask(place, "swap", {
     title: `Swap ${place.name} to ${short(version)}?`,
     about,
@@ -43,7 +52,7 @@ export function tryOut(place, version) {
   const weight = share("first-share", "Share of the calls", DEFAULT_SHARE);
   ask(place, "canary", {
     title: `Try ${short(version)} in ${place.name}?`,
-    about: [text("Each client stays with one version while the share stands."), weight.element],
+    about: [text("Each client stays with one version while the share stands."), weight.element, changes(place, version)],
     verb: "Try it",
     body: () => ({ version, weight: weight.value() }),
     done: `${short(version)} is tried in ${place.name}.`,
@@ -79,7 +88,7 @@ export function promote(place) {
   const { active, candidate } = place.slot();
   ask(place, "promote", {
     title: `Promote the candidate of ${place.name}?`,
-    about: [text(code(candidate.id), " answers every call in place of ", code(active.id), ".")],
+    about: [text(code(candidate.id), " answers every call in place of ", code(active.id), "."), changes(place, candidate.id)],
     verb: "Promote",
     done: `The candidate of ${place.name} answers every call.`,
   });
@@ -91,10 +100,11 @@ export function rollBack(place) {
   const about = candidate
     ? text("The candidate ", code(candidate.id), " is given up; ", code(active.id), " answers every call.")
     : text(code(predecessor.id), " answers again", ...(active ? [" in place of ", code(active.id)] : []), ".");
+  const title = candidate?.shadow ? `End the shadow of ${place.name}?` : `Give up the candidate of ${place.name}?`;
   ask(place, "rollback", {
-    title: candidate ? `Give up the candidate of ${place.name}?` : `Roll ${place.name} back?`,
-    about: [about],
-    verb: candidate ? "Give it up" : "Roll back",
+    title: candidate ? title : `Roll ${place.name} back?`,
+    about: candidate ? [about] : [about, changes(place, predecessor.id)],
+    verb: candidate?.shadow ? "End it" : candidate ? "Give it up" : "Roll back",
     kind: "danger",
     done: candidate ? `The candidate of ${place.name} is given up.` : `${place.name} is rolled back.`,
   });

@@ -1,6 +1,7 @@
 // The versions that a slot remembers, each of which may come back.
 
 import { putInShadow, swap, tryOut } from "./changes.js";
+import { comparison } from "./comparison.js";
 import { facts, h, rows, whenChanged } from "./dom.js";
 import { moment, short } from "./format.js";
 import { moves } from "./moves.js";
@@ -15,11 +16,20 @@ function row(place) {
   return ({ version: { id } }) => {
     const summary = h("summary");
     const more = h("div");
+    const compared = comparison(place, id);
     const toSwap = h("button", { type: "button", click: () => swap(place, id) }, "Swap to it…");
     const toTry = h("button", { type: "button", click: () => tryOut(place, id) }, "Try it on a share…");
     const toShadow = h("button", { type: "button", click: () => putInShadow(place, id) }, "Put it in shadow…");
     const actions = h("div", { class: "actions" }, toSwap, toTry, toShadow);
-    const element = h("li", {}, h("details", {}, summary, more, ...(may("deploy") ? [actions] : [])));
+    const folded = h(
+      "details",
+      { toggle: () => folded.open && compared.update() },
+      summary,
+      more,
+      compared.element,
+      ...(may("deploy") ? [actions] : []),
+    );
+    const element = h("li", {}, folded);
     const show = whenChanged((version) => {
       const { at } = version.moves.at(-1);
       const line = [
@@ -33,6 +43,7 @@ function row(place) {
     });
     function update({ version, slot }) {
       show(version);
+      if (folded.open) compared.update();
       const ready = READY.includes(stageOf(version));
       toSwap.hidden = !ready;
       toTry.hidden = !ready || !slot.active || Boolean(slot.candidate);

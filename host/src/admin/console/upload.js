@@ -2,6 +2,7 @@
 
 import { history, push } from "./api.js";
 import { putInShadow, swap, tryOut } from "./changes.js";
+import { comparison } from "./comparison.js";
 import { announce, facts, h } from "./dom.js";
 import { short } from "./format.js";
 import { latest, moves } from "./moves.js";
@@ -12,6 +13,7 @@ import { made } from "./versions.js";
 function passed(place, version) {
   const toTry = h("button", { type: "button", click: () => tryOut(place, version.id) }, "Try it on a share…");
   const toShadow = h("button", { type: "button", click: () => putInShadow(place, version.id) }, "Put it in shadow…");
+  const compared = comparison(place, version.id);
   const actions = h(
     "div",
     { class: "actions" },
@@ -25,12 +27,14 @@ function passed(place, version) {
     h("h3", { tabindex: "-1" }, `${short(version.id)} may answer`),
     moves(latest(version.moves)),
     facts(made(version)),
+    compared.element,
     actions,
   );
   function update({ active, candidate }) {
     actions.hidden = [active?.id, candidate?.id].includes(version.id);
     toTry.hidden = !active || Boolean(candidate);
     toShadow.hidden = toTry.hidden || !place.canShadow;
+    compared.update();
   }
   update(place.slot());
   return { element, update };

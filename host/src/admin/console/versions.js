@@ -1,6 +1,7 @@
 // What answers a slot's calls, what is tried, and what a rollback goes back to, with what may be done about it.
 
 import { promote, putInShadow, rollBack, setShare } from "./changes.js";
+import { foldedComparison } from "./comparison.js";
 import { facts, h, pairs, setText, whenChanged } from "./dom.js";
 import { bytes, lasting, milliseconds, moment, short, whole } from "./format.js";
 import { may } from "./session.js";
@@ -27,10 +28,11 @@ const done = (version) => [
   ["in flight", whole(version.in_flight)],
 ];
 
-function card(title, answers) {
+function card(place, title, answers) {
   const name = h("p");
   const figures = h("dl", { class: "figures" });
   const more = h("div");
+  const compared = foldedComparison(place, "What it changes");
   const element = h(
     "div",
     { class: "version-card", hidden: true },
@@ -38,6 +40,7 @@ function card(title, answers) {
     name,
     figures,
     h("details", {}, h("summary", {}, "What it is"), more),
+    compared.element,
   );
   const showMade = whenChanged((version) => more.replaceChildren(facts(made(version))));
   function update(version) {
@@ -47,6 +50,7 @@ function card(title, answers) {
     name.replaceChildren(h("code", {}, short(version.id)), ...(at && answers ? [" since ", moment(at), ", ", lasting(at)] : []));
     if (answers) figures.replaceChildren(...pairs(done(version)));
     const { id, component, source, bytes, signed_by, memory_bytes, cpu_ms, grants } = version;
+    compared.update(id);
     showMade({ id, component, source, bytes, signed_by, memory_bytes, cpu_ms, grants });
   }
   return { element, update };
@@ -87,7 +91,7 @@ export function versions(place) {
     ["Active", true, (slot) => slot.active],
     ["Candidate", true, (slot) => slot.candidate],
     ["Before it", false, (slot) => slot.predecessor],
-  ].map(([title, answers, of]) => ({ card: card(title, answers), of }));
+  ].map(([title, answers, of]) => ({ card: card(place, title, answers), of }));
   const empty = h("pre", { class: "problem" });
   const back = h("button", { type: "button", class: "danger", hidden: true, click: () => rollBack(place) });
   const candidate = candidateActions(place);
@@ -106,7 +110,8 @@ export function versions(place) {
     setText(empty, slot.empty ?? "");
     candidate.update(slot);
     actions.hidden = back.hidden = !slot.candidate && !slot.predecessor;
-    setText(back, slot.candidate ? "Give up the candidate…" : "Roll back…");
+    const giveUp = slot.candidate?.shadow ? "End the shadow…" : "Give up the candidate…";
+    setText(back, slot.candidate ? giveUp : "Roll back…");
   }
   return { element, update };
 }

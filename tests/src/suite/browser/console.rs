@@ -1,5 +1,7 @@
 //! The operators' console.
 
+mod comparison;
+mod configuration;
 mod hostile;
 mod reach;
 mod rollout;
@@ -33,6 +35,13 @@ fn see(selector: &str, text: &str) -> Value {
 
 fn note(name: &str, expression: &str) -> Value {
     json!(["note", name, expression])
+}
+
+/// Keeps a picture of the whole page, to be looked at.
+fn picture(name: &str) -> Value {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools/console");
+    std::fs::create_dir_all(&folder).unwrap();
+    json!(["shot", folder.join(format!("{name}.png"))])
 }
 
 /// Goes to the console and logs in with `token`.

@@ -59,13 +59,6 @@ const FORM: &str = "({
     page: getComputedStyle(document.body).backgroundColor,
     motion: [...document.querySelectorAll('button')].map((it) => getComputedStyle(it).transitionDuration).join() })";
 
-/// Where pictures of the views are kept, to be looked at.
-fn pictures() -> std::path::PathBuf {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools/console");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 /// Every view with a candidate, a log and long names in it; what [`FORM`] says of each.
 async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
     let host = hosting_a().component(trapping().component()).start().await;
@@ -79,11 +72,8 @@ async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
     let version = api.push(answering('C', "").component()).await;
     api.change("canary", json!({ "version": version, "weight": 20 })).await;
 
-    let views = ["login", "slots", "slot", "dialog", "audit"];
-    let mut looks = views.iter().map(|view| {
-        let picture = pictures().join(format!("{name}-{view}.png"));
-        [json!(["shot", picture]), note(view, FORM)]
-    });
+    let views = ["login", "slots", "slot", "dialog", "audit", "configuration"];
+    let mut looks = views.iter().map(|view| [picture(&format!("{name}-{view}")), note(view, FORM)]);
     let mut look = || looks.next().unwrap();
     let mut steps = vec![
         json!(["size", width, 800]),
@@ -102,16 +92,33 @@ async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
         json!(["files", "#component", path]),
         button("Upload and check"),
         see(".verdict.good", "may answer"),
+        see(".verdict .comparison", "size"),
         json!(["click", ".version-card summary >> nth=0"]),
+        json!(["click", ".version-card summary:has-text('What it changes') >> visible=true"]),
         json!(["click", ".history summary >> nth=0"]),
+        see(".history .comparison", "size"),
     ]);
     steps.extend(look());
-    steps.extend([button("Promote"), see("dialog", "Promote the candidate")]);
+    steps.extend([
+        button("Promote"),
+        see("dialog", "Promote the candidate"),
+        see("dialog .comparison", "size"),
+    ]);
     steps.extend(look());
     steps.extend([
         json!(["press", "Escape"]),
         json!(["click", "nav >> role=link[name=\"Audit log\"]"]),
         see(".audit", "candidate"),
+    ]);
+    steps.extend(look());
+    let file = host.folder().join(bulkhead_tests::host::CONFIG_FILE);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let added = "[log]\nlevel = \"debug\"\n[server]\nmax_connections = 7\n[slots.captcha]\ncpu_ms = 150\n";
+    std::fs::write(&file, format!("{text}{added}")).unwrap();
+    steps.extend([
+        json!(["click", "nav >> role=link[name=\"Configuration\"]"]),
+        button("See what would change"),
+        see(".verdict.good", "server.max_connections"),
     ]);
     steps.extend(look());
     let walk = walk_well(&host, steps).await;

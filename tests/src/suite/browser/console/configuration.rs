@@ -1,0 +1,95 @@
+//! The configuration by the console: tried, read anew, refused, undone.
+
+use bulkhead_tests::host::CONFIG_FILE;
+
+use super::*;
+
+fn go_there() -> [Value; 2] {
+    [json!(["click", "nav >> role=link[name=\"Configuration\"]"]), see("h2", "What counts")]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_tried_read_anew_and_undone() {
+    let host = hosting_a().start().await;
+    let file = host.folder().join(CONFIG_FILE);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let added = "[log]\nlevel = \"debug\"\n[slots.captcha]\ncpu_ms = 150\nmax_concurrent = 3\n";
+    std::fs::write(&file, format!("{text}{added}")).unwrap();
+    let mut steps = log_in(&host, operator::ADMIN);
+    steps.extend(go_there());
+    steps.extend([
+        see(".facts", "not since the host’s start"),
+        button("See what would change"),
+        see(".verdict.good h3", "A reload would go well"),
+        see(".verdict dt", "would count"),
+        see(".verdict", "slots.captcha.cpu_ms"),
+        note("focus", "document.activeElement.textContent"),
+        note("before", "document.querySelector('main').innerText.includes('not since')"),
+        button("Reload"),
+        json!(["fill", "#reason", "more to see"]),
+        confirm("Reload"),
+        json!(["gone", "dialog"]),
+        see(".verdict dt", "counts now"),
+        see(".verdict dt", "needs a restart"),
+        see(".facts", "1 time since the host’s start"),
+        see(".facts", "more to see"),
+        see("#announcement", "has been read anew"),
+        json!(["click", "main >> role=link[name=\"captcha\"]"]),
+        see("h1", "captcha"),
+        see("main", "generation 1"),
+    ]);
+    steps.extend(go_there());
+    steps.extend([
+        button("Undo"),
+        see("dialog", "The file stays as it is"),
+        confirm("Undo"),
+        json!(["gone", "dialog"]),
+        see(".facts", "2 times since the host’s start"),
+        json!(["gone", "main >> role=button[name=/^Undo/]"]),
+        json!(["click", "nav >> role=link[name=\"Audit log\"]"]),
+        see(
+            ".audit pre",
+            "counts now: log.level, slots.captcha.cpu_ms; needs a restart: slots.captcha.max_concurrent",
+        ),
+    ]);
+    let walk = walk_well(&host, steps).await;
+    assert_eq!(walk.notes["focus"], "A reload would go well");
+    assert_eq!(walk.notes["before"], true, "a trial changes nothing");
+    assert_eq!(operator(&host).slot().await["active"]["cpu_ms"], 200);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_it_is_said_line_by_line() {
+    let host = hosting_a().start().await;
+    let file = host.folder().join(CONFIG_FILE);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("no_such_key = 1\n{text}[slots.captcha]\ncpu_ms = -1\n")).unwrap();
+    let mut steps = log_in(&host, operator::ADMIN);
+    steps.extend(go_there());
+    steps.extend([
+        button("See what would change"),
+        see(".verdict.bad h3", "All is as it was"),
+        see(".verdict .problem", "test.toml line 1: no_such_key"),
+        see(".verdict .problem", "slots.captcha.cpu_ms"),
+        button("Reload"),
+        confirm("Reload"),
+        see("dialog .problem", "unsound-configuration"),
+        json!(["press", "Escape"]),
+        see("h3", "The last attempt was refused"),
+        see("[aria-labelledby=counts-title] .problem", "no_such_key"),
+        picture("configuration-refused"),
+    ]);
+    walk_well(&host, steps).await;
+
+    let mut steps = log_in(&host, operator::READ);
+    steps.extend(go_there());
+    steps.extend([
+        see("main", "Reading it anew takes a token of scope admin."),
+        see("[aria-labelledby=counts-title] .problem", "no_such_key"),
+        note("enabled", ENABLED),
+    ]);
+    let walk = walk_well(&host, steps).await;
+    assert_eq!(walk.notes["enabled"], 0);
+    host.stop().await;
+}
