@@ -5,6 +5,7 @@
 pub mod captcha;
 pub mod embedding;
 pub mod management;
+pub mod registries;
 pub mod rollout;
 pub mod sandbox;
 pub mod server;
@@ -59,6 +60,8 @@ pub struct Config {
     pub slots: slots::Slots,
     /// How hosts on one database keep together.
     pub sharing: sharing::Sharing,
+    /// Where components may be pulled from.
+    pub registries: Vec<registries::Registry>,
     /// Which services run, and where.
     pub services: slots::Services,
     /// The embedding service.

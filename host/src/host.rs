@@ -43,6 +43,7 @@ use crate::{
     inference::{Gate, Inference},
     keys::MasterKey,
     pow::Pow,
+    registry::Registries,
     services::triage::Rules,
     slots::Yard,
     storage::Ledger,
@@ -94,6 +95,8 @@ struct Parts<'a> {
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
     roster: Arc<Roster>,
+    /// Where components may be pulled from.
+    registries: Arc<Registries>,
 }
 
 impl<'a> Parts<'a> {
@@ -109,7 +112,9 @@ impl<'a> Parts<'a> {
             .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
         let advisers = tickets::Advisers::new(&config.tickets)?;
         let pow = Arc::new(pow);
-        Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster })
+        let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
+        let registries = Arc::new(Registries::new(allowed, component_bytes, config.data_dir.clone()));
+        Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster, registries })
     }
 
     /// A slot's backing, before its service has added to it.
@@ -315,6 +320,7 @@ fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources 
             roster: Arc::clone(&parts.roster),
             reloader: Arc::clone(reloader),
             runtime: Handle::current(),
+            registries: Arc::clone(&parts.registries),
             component_bytes: parts.config.sandbox.component_bytes,
             metrics: Arc::clone(&parts.metrics),
         }),

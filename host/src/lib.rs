@@ -15,6 +15,7 @@
 //! knowledge            what answers come from, searched by words and meaning
 //! inference            loaded models and the threads that embed with them
 //! llm, guard, outbound  a language model and a guard, over HTTP
+//! registry             components from OCI registries
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
 //! sandbox, compile, engine, embedded, keys, files, background, pool
@@ -43,6 +44,7 @@ pub mod llm;
 pub mod outbound;
 mod pool;
 pub mod pow;
+pub mod registry;
 pub mod sandbox;
 pub mod services;
 pub mod slots;

@@ -28,11 +28,14 @@ use crate::{
     config::tokens::Scope,
     deploy::{Deploy, Reloader, Roster},
     http::body::BodyLimits,
+    registry::Registries,
     telemetry::Metrics,
 };
 
 /// Components received at once, each held in memory.
 const UPLOADS: usize = 2;
+/// Components pulled at once, beside those: a registry that hangs keeps nobody from sending a file.
+const PULLS: usize = 2;
 /// Time that a component may take to arrive.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// A change's body: a version, a number and a sentence.
@@ -47,6 +50,8 @@ pub struct Operators {
     pub reloader: Arc<Reloader>,
     /// Where slots live: work on them must not hold up the operators' own thread.
     pub runtime: Handle,
+    /// Where components may be pulled from.
+    pub registries: Arc<Registries>,
     /// Largest component that is taken, bytes.
     pub component_bytes: usize,
     /// Their figures.
@@ -59,6 +64,7 @@ struct Api {
     access: Access,
     recorder: Arc<Recorder>,
     uploads: Semaphore,
+    pulls: Semaphore,
 }
 
 impl Api {
@@ -76,7 +82,8 @@ pub(super) fn router(operators: Operators) -> Router {
     let access = Access::new(operators.reloader.tokens());
     let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
     operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
-    let api = Arc::new(Api { operators, access, recorder, uploads: Semaphore::new(UPLOADS) });
+    let (uploads, pulls) = (Semaphore::new(UPLOADS), Semaphore::new(PULLS));
+    let api = Arc::new(Api { operators, access, recorder, uploads, pulls });
     let guarded = |scope: Scope, router: Router<Arc<Api>>| {
         router.route_layer(from_fn_with_state((Arc::clone(&api), scope), access::admit))
     };

@@ -1,23 +1,32 @@
 mod operate;
 mod show;
 
-use std::path::PathBuf;
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::{Subcommand, ValueEnum};
 
 use super::{Configuration, output};
-use crate::{config::slots::SlotName, host::Host, slots};
+use crate::{
+    config::{Config, registries::Reference, slots::SlotName},
+    host::Host,
+    registry::{Pulled, Registries},
+    slots,
+};
 
 /// `bulkhead component`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Check a component file as the host would before it may answer, self-test included; says everything
-    /// that is wrong and how to mend it. Nothing is served or written.
+    /// Check a component as the host would before it may answer, self-test included; says everything that is
+    /// wrong and how to mend it. Nothing is served or kept.
     Check {
         /// The slot that it is for.
         #[arg(long)]
         slot: Slot,
-        /// The component.
+        /// The component: a file, or an oci:// reference that the configuration allows.
         file: PathBuf,
         #[command(flatten)]
         configuration: Configuration,
@@ -59,11 +68,31 @@ impl Command {
             Self::Operate(command) => return command.run(),
         };
         let config = configuration.load(Vec::new())?.config;
-        let wasm = slots::read_component(&file, config.sandbox.component_bytes)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let (wasm, name) = match reference(&file) {
+            Some(reference) => runtime.block_on(pull(&config, reference))?,
+            None => {
+                let wasm = slots::read_component(&file, config.sandbox.component_bytes)?;
+                (wasm, file.display().to_string())
+            }
+        };
         let slot = SlotName::from(slot);
         let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
-        let (file, slot) = (file.display(), slot.as_str());
-        Ok(output::line(format_args!("{file} may answer for slot {slot}: {digest}"))?)
+        let slot = slot.as_str();
+        Ok(output::line(format_args!("{name} may answer for slot {slot}: {digest}"))?)
     }
+}
+
+/// The reference that stands where a file may.
+fn reference(file: &Path) -> Option<&str> {
+    file.to_str().filter(|name| Reference::is_one(name))
+}
+
+/// A component and the reference that it goes by from now on.
+async fn pull(config: &Config, reference: &str) -> anyhow::Result<(Arc<[u8]>, String)> {
+    let reference = Reference::parse(reference).map_err(|text| anyhow::anyhow!("the reference {text}"))?;
+    let (allowed, cap) = (config.registries.clone(), config.sandbox.component_bytes);
+    let Pulled { wasm, reference, .. } =
+        Registries::new(allowed, cap, env::temp_dir()).pull(&reference).await?;
+    Ok((wasm, reference.to_string()))
 }

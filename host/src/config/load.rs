@@ -15,6 +15,7 @@ use super::{
     management::Management,
     problems::{Origin, Problem, Problems},
     reader::Reader,
+    registries,
     sandbox::Sandbox,
     server::{Admin, Log, Server},
     sharing::Sharing,
@@ -180,6 +181,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let sandbox = Sandbox::read(reader);
     let slots = Slots::read(reader);
     let sharing = Sharing::read(reader);
+    let registries = registries::read(reader, &slots);
     let services = Services::read(reader);
     let embedding = Embedding::read(reader);
     let tickets = Tickets::read(reader);
@@ -196,6 +198,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
         sandbox,
         slots,
         sharing,
+        registries,
         services,
         embedding,
         tickets,

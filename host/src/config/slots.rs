@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{forms, reader::Reader, rollout::Rollout, signatures::Signatures, watch::Watch};
+use super::{
+    forms, reader::Reader, registries::Reference, rollout::Rollout, signatures::Signatures, watch::Watch,
+};
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +41,18 @@ pub enum ComponentSource {
     Embedded,
     /// A file.
     File(PathBuf),
+    /// An OCI registry.
+    Registry(Reference),
+}
+
+impl ComponentSource {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("must not be empty".to_owned()),
+            name if Reference::is_one(name) => Reference::parse(name).map(Self::Registry),
+            path => Ok(Self::File(path.into())),
+        }
+    }
 }
 
 /// What one call, and all calls of a slot together, may use.
@@ -195,10 +209,10 @@ impl Slot {
         };
         reader.table_as(name.as_str(), label, |r| Self {
             component: r
-                .key("component", "Component file that answers")
+                .key("component", "Component that answers: a file, or one of an allowed registry")
                 .default_text("the one built in")
-                .path()
-                .map_or(ComponentSource::Embedded, ComponentSource::File),
+                .optional("path or oci:// reference", ComponentSource::parse)
+                .unwrap_or(ComponentSource::Embedded),
             limits: Limits::read(r, default),
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")

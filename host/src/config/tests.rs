@@ -9,6 +9,7 @@ mod import;
 mod layers;
 mod problems;
 mod reference;
+mod registries;
 mod status;
 
 use super::{ConfigFile, Flag, Loaded, Problems, Sources, load};

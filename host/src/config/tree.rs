@@ -55,7 +55,10 @@ pub(super) fn holds_free_names(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
         path.as_slice(),
-        ["captcha", "sites"] | ["slots", _, "config"] | ["embedding", "default_prompts" | "heads" | "graphs"]
+        ["captcha", "sites"]
+            | ["registries"]
+            | ["slots", _, "config"]
+            | ["embedding", "default_prompts" | "heads" | "graphs"]
     )
 }
 

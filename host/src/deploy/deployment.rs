@@ -18,7 +18,10 @@ use crate::{
     background,
     capabilities::LogLine,
     compile::ComponentDigest,
-    config::slots::{Slot as Settings, SlotName},
+    config::{
+        registries::Reference,
+        slots::{Slot as Settings, SlotName},
+    },
     invoke,
     slots::{Slot, Version, World},
 };
@@ -238,7 +241,8 @@ impl<W: World> Deployment<W> {
             );
             return Err(DeployError::Refused { version: id, reason: reason.clone() });
         }
-        record.step(Move::now(Stage::Received, actor, ""));
+        let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
+        record.step(Move::now(Stage::Received, actor, &reason));
         let blob = Blob { component: record.component.clone(), wasm: Arc::clone(&wasm), signature };
         self.record(Some(blob), |book| book.receive(record.clone())).await?;
 

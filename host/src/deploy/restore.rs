@@ -2,20 +2,26 @@ use std::sync::{Arc, PoisonError};
 
 use super::{
     Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, changes::Reach,
-    vault::Blob, watch::Watched,
+    signature, vault::Blob, watch::Watched,
 };
-use crate::slots::{Trial, Version, World};
+use crate::{
+    config::{registries::Reference, slots::ComponentSource},
+    slots::{Trial, Version, World},
+};
 
 /// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
 pub type Configured = Result<(Arc<[u8]>, String, Proof), String>;
 
+/// A version that may answer.
+type Found<W> = (Record, Arc<Version<W>>);
+
 impl<W: World> Deployment<W> {
     /// Puts into the slot what answered last, or else the last version that still may; where nothing has ever been
-    /// pushed, what the configuration names.
+    /// pushed, what the configuration names, which is looked for only then.
     ///
     /// # Errors
     /// Why nothing answers.
-    pub async fn start(self: &Arc<Self>, configured: Configured) -> Result<(), String> {
+    pub async fn start(self: &Arc<Self>, configured: impl Future<Output = Configured>) -> Result<(), String> {
         let started = self.restore(configured).await;
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = started.as_ref().err().cloned();
         self.catch_up().await;
@@ -25,7 +31,7 @@ impl<W: World> Deployment<W> {
         started
     }
 
-    async fn restore(&self, configured: Configured) -> Result<(), String> {
+    async fn restore(&self, configured: impl Future<Output = Configured>) -> Result<(), String> {
         let slot = self.slot.name();
         let book = self.vault.book(slot).unwrap_or_else(|error| {
             tracing::error!(slot = slot.as_str(), %error, "what answered last is not known");
@@ -39,11 +45,12 @@ impl<W: World> Deployment<W> {
         let mut first = None;
         // The configuration's own stands at the end of the line, or it is all there is.
         for id in line.iter().map(Some).chain([None]) {
-            let record = id.and_then(|id| book.get(id)).filter(|record| !record.configured).cloned();
-            let found = match record {
-                Some(record) => self.again(record).await.map_err(|error| error.to_string()),
-                None => match configured.take() {
-                    Some(configured) => self.configured(configured).await,
+            let found = match id.and_then(|id| book.get(id)).cloned() {
+                Some(record) if !record.configured => {
+                    self.again(record).await.map_err(|error| error.to_string())
+                }
+                last => match configured.take() {
+                    Some(configured) => self.configured(configured, &book, last).await,
                     None => continue,
                 },
             };
@@ -67,20 +74,45 @@ impl<W: World> Deployment<W> {
     }
 
     /// A pushed version, under the settings as they are now.
-    pub(super) async fn again(&self, record: Record) -> Result<(Record, Arc<Version<W>>), DeployError> {
+    pub(super) async fn again(&self, record: Record) -> Result<Found<W>, DeployError> {
         let version = self.revive(&record).await?;
         let mut now = Record::new(version.digest, record.bytes, &record.source, &self.slot.settings());
         now.signed_by.clone_from(&record.signed_by);
         now.signed_at = record.signed_at;
+        now.configured = record.configured;
         if now.id == record.id {
             return Ok((record, version));
         }
         Ok((now, version))
     }
 
-    /// The configuration's own.
-    async fn configured(&self, configured: Configured) -> Result<(Record, Arc<Version<W>>), String> {
-        let (wasm, source, proof) = configured?;
+    /// The configuration's own: what its reference led to once, or what it is now. Where that cannot be had, what it was
+    /// when it answered last.
+    async fn configured(
+        &self,
+        configured: impl Future<Output = Configured>,
+        book: &Book,
+        last: Option<Record>,
+    ) -> Result<Found<W>, String> {
+        if let Some(pinned) = self.pinned(book).await {
+            let found = self.again(Record { configured: true, ..pinned }).await;
+            return found.map_err(|error| error.to_string());
+        }
+        let (wasm, source, proof) = match (configured.await, last) {
+            (Ok(configured), _) => configured,
+            (Err(reason), None) => return Err(reason),
+            (Err(reason), Some(last)) => {
+                let (slot, version) = (self.slot.name().as_str(), last.id.to_string());
+                let found = self.again(last).await.map_err(|_| reason.clone())?;
+                tracing::error!(
+                    slot,
+                    version,
+                    reason,
+                    "the configured component cannot be had; the one that answered last goes on"
+                );
+                return Ok(found);
+            }
+        };
         let signature = match &proof {
             Proof::Signature(text) => Some(text.clone()),
             Proof::BuiltIn | Proof::None => None,
@@ -93,6 +125,20 @@ impl<W: World> Deployment<W> {
         let unkept = Blob { component: record.component.clone(), wasm, signature };
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
         Ok((record, version))
+    }
+
+    /// The version that the configuration's reference led to, where its component is here and may answer: a host starts
+    /// without a network, and a tag does not move under it.
+    async fn pinned(&self, book: &Book) -> Option<Record> {
+        let settings = self.slot.settings();
+        let ComponentSource::Registry(wanted) = &settings.component else { return None };
+        let is_it = |record: &&Record| {
+            Reference::parse(&record.source).is_ok_and(|known| wanted.is_met_by(&known))
+                && signature::still(&settings.signatures, record.signed_by.as_deref()).is_ok()
+        };
+        // What the configuration has led to before what somebody pushed by the same tag since.
+        let record = book.versions.iter().filter(is_it).max_by_key(|record| record.configured)?.clone();
+        self.component(&record).await.ok().map(|_| record)
     }
 
     /// Has `record` answer, and the candidate that there was. The book changes on disk only if something else answers
@@ -128,12 +174,15 @@ impl<W: World> Deployment<W> {
             let watched = Watched::candidate(candidate, &version);
             *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
         }
+        let is_pulled = Reference::is_one(&record.source);
         let (slot, digest, source) = (self.slot.name().as_str(), version.digest, record.source);
         tracing::info!(slot, %digest, source, "component active");
         self.slot.serve(version, candidate);
-        let pushed = kept.active.is_some() && kept != book;
+        // What came from a registry must be here when that is not.
+        let keeps = kept.active.is_some() || is_pulled;
+        let changed = keeps && kept != book;
         self.set_book(Book { generation: kept.generation, edition: kept.edition, ..kept });
-        if !pushed {
+        if !changed {
             self.set_book(book);
             return;
         }

@@ -9,6 +9,7 @@ use crate::{
     config::slots::{ComponentSource, SlotName},
     deploy::{Deployment, Proof},
     embedded, invoke,
+    registry::Pulled,
     slots::{self, Slot, Version, World},
 };
 
@@ -18,7 +19,8 @@ pub(super) async fn fill<W: World>(parts: &Parts<'_>, slot: &Arc<Slot<W>>) {
     let deployment =
         Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()), parts.roster.shared().cloned());
     // The reason stays with the deployment, for readiness.
-    let _ = deployment.start(configured(slot).map_err(|error| format!("{error:#}"))).await;
+    let configured = async { configured(parts, slot).await.map_err(|error| format!("{error:#}")) };
+    let _ = deployment.start(configured).await;
     parts.roster.add(deployment);
 }
 
@@ -35,12 +37,19 @@ pub(super) async fn try_out<W: World>(
 }
 
 /// The bytes of the component that the configuration names, where they come from, and what speaks for them.
-fn configured<W: World>(slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
+async fn configured<W: World>(
+    parts: &Parts<'_>,
+    slot: &Slot<W>,
+) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings().component {
         ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into(), Proof::BuiltIn)),
         ComponentSource::File(path) => {
             let wasm = slots::read_component(path, slot.yard.sandbox.component_bytes)?;
             Ok((wasm, path.display().to_string(), signature(path)?))
+        }
+        ComponentSource::Registry(reference) => {
+            let Pulled { wasm, reference, signature } = parts.registries.pull(reference).await?;
+            Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     config::tokens::Scope,
     deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
     http::body::BodyError,
+    registry::{Fault, PullError},
 };
 
 /// When to ask again while the hosts' database is away: it is left alone for so long.
@@ -152,6 +153,28 @@ impl From<ReloadError> for ApiError {
 impl From<VaultError> for ApiError {
     fn from(error: VaultError) -> Self {
         DeployError::from(error).into()
+    }
+}
+
+impl From<PullError> for ApiError {
+    fn from(error: PullError) -> Self {
+        let status = match &error.fault {
+            Fault::NotAllowed(_) => StatusCode::FORBIDDEN,
+            Fault::NotFound => StatusCode::NOT_FOUND,
+            Fault::TooLarge(..) => StatusCode::PAYLOAD_TOO_LARGE,
+            Fault::MediaType(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Fault::Settings(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Fault::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            Fault::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
+            Fault::Unreachable(_)
+            | Fault::Denied(_)
+            | Fault::ForeignRealm(_)
+            | Fault::Redirect { .. }
+            | Fault::RedirectLoop
+            | Fault::DigestMismatch { .. }
+            | Fault::Malformed(_) => StatusCode::BAD_GATEWAY,
+        };
+        Self::new(status, error.code(), error.to_string())
     }
 }
 

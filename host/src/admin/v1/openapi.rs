@@ -27,7 +27,7 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/versions",
         "post",
         "deploy",
-        "Push a component, up to its trial",
+        "Push a component, or have one pulled from a registry, up to its trial",
         Some("Component"),
         "Version",
     ),
@@ -86,11 +86,11 @@ const OPERATIONS: &[Operation] = &[
 ];
 
 /// What each status means; the body of an error is `Error`.
-const ERRORS: [(&str, &str); 10] = [
+const ERRORS: [(&str, &str); 12] = [
     ("400", "Not understood, or a token in the URL"),
     ("401", "No token, or a wrong one"),
-    ("403", "The token's scope does not include this"),
-    ("404", "No such slot or version"),
+    ("403", "The token's scope does not include this, or the registry is not allowed"),
+    ("404", "No such slot or version, or the registry has no such component"),
     ("409", "The slot has another generation, which is in `slot`, or is in no state for this"),
     ("413", "The component is larger than sandbox.component_bytes"),
     (
@@ -98,7 +98,9 @@ const ERRORS: [(&str, &str); 10] = [
         "The component may not answer, or the configuration is not sound; the message says everything that is wrong",
     ),
     ("429", "Too many wrong tokens; see Retry-After"),
+    ("502", "The registry does not give the component, or gives another"),
     ("503", "The host stops, is busy, or cannot reach the database that hosts share; see Retry-After"),
+    ("504", "The registry does not answer in time"),
     ("507", "The data folder takes nothing; nothing has changed"),
 ];
 
@@ -161,7 +163,8 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     if let (Some(body), Some(members)) = (body, operation.as_object_mut()) {
         let content = match body {
             "Component" => {
-                json!({ "application/wasm": { "schema": { "type": "string", "format": "binary" } } })
+                let binary = json!({ "type": "string", "format": "binary" });
+                json!({ "application/wasm": { "schema": binary }, "application/json": { "schema": reference("Reference") } })
             }
             name => json_of(name),
         };
@@ -185,6 +188,7 @@ fn schemas() -> Value {
     json!({
         "Error": object(&["error", "message"], json!({
             "error": text(), "message": text(), "version": text(), "slot": { "$ref": "#/components/schemas/Slot" } })),
+        "Reference": object(&["reference"], json!({ "reference": text() })),
         "Swap": object(&["version", "generation"], json!({
             "version": text(), "generation": whole(), "reason": reason() })),
         "Canary": object(&["weight", "generation"], json!({

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Slot, show};
+use super::{Slot, reference, show};
 use crate::{
     cli::{client::Remote, output},
     telemetry::logs,
@@ -25,10 +25,10 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Push a component up to its trial, so that it can be swapped in; with FILE.minisig where it is there.
+    /// Push a component up to its trial, so that it can be swapped in; a file with FILE.minisig where it is there.
     Push {
         slot: Slot,
-        /// The component.
+        /// The component: a file, or an oci:// reference that the host pulls.
         file: PathBuf,
         #[command(flatten)]
         remote: Remote,
@@ -105,7 +105,7 @@ pub(in crate::cli) enum Command {
 pub(in crate::cli) struct Which {
     /// The first 8 or more digits of a version's id or of its component's digest.
     version: Option<String>,
-    /// A component, which is pushed first.
+    /// A component, file or oci:// reference, which is pushed first.
     #[arg(long)]
     file: Option<PathBuf>,
 }
@@ -116,7 +116,7 @@ pub(in crate::cli) struct Which {
 pub(in crate::cli) struct MaybeWhich {
     /// The first 8 or more digits of a version's id or of its component's digest.
     version: Option<String>,
-    /// A component, which is pushed first.
+    /// A component, file or oci:// reference, which is pushed first.
     #[arg(long)]
     file: Option<PathBuf>,
 }
@@ -207,13 +207,21 @@ fn seen(remote: &Remote, slot: Slot) -> anyhow::Result<u64> {
 
 fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
     let name = file.display().to_string();
+    if reference(file).is_some() {
+        logs::end(&format!("the host pulls {name}: check, compile, trial\n"));
+        let version = remote.post(&path(slot, "/versions"), &json!({ "reference": name }))?;
+        return Ok(passed(version));
+    }
     let wasm = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
     logs::end(&format!("pushing {name}, {} bytes: check, compile, trial\n", wasm.len()));
     let signature = std::fs::read_to_string(format!("{name}.minisig")).ok();
-    let version = remote.upload(&path(slot, "/versions"), &name, wasm, signature.as_deref())?;
+    Ok(passed(remote.upload(&path(slot, "/versions"), &name, wasm, signature.as_deref())?))
+}
+
+fn passed(version: Value) -> Value {
     let id = version.get("id").and_then(Value::as_str).unwrap_or_default();
     logs::end(&format!("version {id} has passed its trial\n"));
-    Ok(version)
+    version
 }
 
 fn path(slot: Slot, rest: &str) -> String {

@@ -13,6 +13,7 @@ fn label(path: &[String]) -> String {
         ["slots", "captcha", "config", _] => "slots.captcha.config.KEY".to_owned(),
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", name, rest @ ..] if *name != "captcha" => format!("slots.NAME.{}", rest.join(".")),
+        ["registries", _, rest] => format!("registries.NAME.{rest}"),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
         ["embedding", table @ ("default_prompts" | "graphs" | "heads"), _] => {
             format!("embedding.{table}.KEY")

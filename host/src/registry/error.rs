@@ -1,0 +1,102 @@
+use std::io;
+
+/// Why a component could not be pulled.
+#[derive(Debug, thiserror::Error)]
+#[error("{reference}: {fault}")]
+pub struct PullError {
+    /// What was asked for.
+    pub reference: String,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// What is wrong, and what mends it. No text has a credential, or a word of what the registry wrote but names.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The configuration does not allow it.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// A file that the registry's settings name cannot be used.
+    #[error("{0}")]
+    Settings(String),
+    /// Nobody takes the connection, or it broke, or the registry fails.
+    #[error("the registry does not give it: {0}; see that it runs and that this host may connect to it")]
+    Unreachable(String),
+    /// The time is over.
+    #[error(
+        "the registry does not answer in time; try again, or raise registries.NAME.read_timeout_ms or timeout_ms"
+    )]
+    Timeout,
+    /// The registry wants credentials, or others.
+    #[error(
+        "the registry does not let this host pull it (status {0}); set registries.NAME.username and password, or \
+         auth_file, to an account that may, and see that there is such a repository"
+    )]
+    Denied(u16),
+    /// The registry sends for a token to somebody else.
+    #[error(
+        "the registry wants a token from {0}; where that is its own, add it to registries.NAME.allow, and it gets the \
+         credentials"
+    )]
+    ForeignRealm(String),
+    /// The registry sends somewhere that nothing is fetched from.
+    #[error(
+        "the registry redirects to {target}, {why}; where that is its own, add it to registries.NAME.allow"
+    )]
+    Redirect {
+        /// Where to.
+        target: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// There is no end to its redirects, or no target.
+    #[error("the registry redirects without end or target; mend the registry")]
+    RedirectLoop,
+    /// There is none.
+    #[error("the registry has no such manifest or layer; see that it was pushed, and under this name")]
+    NotFound,
+    /// It is something else than a component.
+    #[error("it is no component: {0}")]
+    MediaType(String),
+    /// It is too large: what, the bytes that it may have, and what to do.
+    #[error("its {0} has more than {1} bytes; {2}")]
+    TooLarge(&'static str, usize, &'static str),
+    /// It is not what was asked for.
+    #[error(
+        "its {what} is {found} and not {wanted}: damaged or forged; push it anew, and look at the registry"
+    )]
+    DigestMismatch {
+        /// Manifest or layer.
+        what: &'static str,
+        /// The digest that it must have.
+        wanted: String,
+        /// What came.
+        found: String,
+    },
+    /// What came makes no sense.
+    #[error("the registry's {0} is malformed; see that this is a registry, and push the component anew")]
+    Malformed(&'static str),
+    /// The data folder takes nothing.
+    #[error("cannot keep what arrives: {0}; make the data folder writable and see that its disk has room")]
+    Storage(io::Error),
+}
+
+impl PullError {
+    /// A word for programs.
+    pub const fn code(&self) -> &'static str {
+        match self.fault {
+            Fault::NotAllowed(_) => "registry-not-allowed",
+            Fault::Settings(_) => "registry-settings",
+            Fault::Unreachable(_) => "registry-unreachable",
+            Fault::Timeout => "registry-timeout",
+            Fault::Denied(_) | Fault::ForeignRealm(_) => "registry-denied",
+            Fault::Redirect { .. } | Fault::RedirectLoop => "redirect-refused",
+            Fault::NotFound => "not-found",
+            Fault::MediaType(_) => "media-type",
+            Fault::TooLarge(..) => "too-large",
+            Fault::DigestMismatch { .. } => "digest-mismatch",
+            Fault::Malformed(_) => "malformed-answer",
+            Fault::Storage(_) => "storage",
+        }
+    }
+}
