@@ -1,6 +1,7 @@
 //! What the tests and benchmarks share: a host to test, guests to host, servers to depend on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+pub mod artifact;
 pub mod guests;
 pub mod host;
 pub mod models;

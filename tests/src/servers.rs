@@ -1,9 +1,11 @@
 //! Servers that tests need, each on a port and in a folder of its own.
 
+pub mod fake_registry;
 pub mod llm;
 pub mod mariadb;
 pub mod postgres;
 pub mod proxy;
+pub mod registry;
 mod tls;
 
 use std::net::{Ipv4Addr, TcpListener};

@@ -40,11 +40,16 @@ fn system_packages() -> Outcome {
     if !has("prometheus") || !has("promtool") {
         wanted.push("prometheus");
     }
+    if find("docker-registry").is_none() {
+        wanted.push("docker-registry");
+    }
     if !python::is_here() {
         wanted.push("python3-venv");
     }
     if wanted.is_empty() {
-        println!("test tools: Chromium, PostgreSQL, MariaDB, Prometheus and Python are here");
+        println!(
+            "test tools: Chromium, PostgreSQL, MariaDB, Prometheus, an OCI registry and Python are here"
+        );
         return Ok(());
     }
     if !apt::is_here() {

@@ -11,6 +11,7 @@ mod folder;
 mod hosts;
 mod proof;
 mod refused;
+mod registry;
 mod reload;
 mod replay;
 mod shadow;

@@ -108,7 +108,7 @@ async fn five_hundred_swaps_leave_no_version_behind() {
 }
 
 /// A component with so many bytes more.
-fn padded(mut wasm: Vec<u8>, bytes: u32) -> Vec<u8> {
+pub fn padded(mut wasm: Vec<u8>, bytes: u32) -> Vec<u8> {
     // A custom section: 0, its length in LEB128, its name, zeros.
     wasm.push(0);
     let mut length = bytes + 2;
