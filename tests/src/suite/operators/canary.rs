@@ -126,3 +126,38 @@ async fn a_fresh_version_that_loops_goes_back_by_itself() {
     assert!(reason.contains("100.0 % of its 5 calls failed, against 0.0 %"), "{reason}");
     host.stop().await;
 }
+
+/// Kept instances keep what a leak has taken, until it meets the limit on memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_that_leaks_goes_by_itself_and_costs_only_its_own_share() {
+    let host = hosting_a()
+        .env("BULKHEAD_SLOTS__CAPTCHA__REUSE", "true")
+        .env("BULKHEAD_SLOTS__CAPTCHA__MEMORY_BYTES", "1048576")
+        .start()
+        .await;
+    let operator = operator(&host);
+    let stable: Vec<u32> = {
+        let good = operator.push(answering('B', "").component()).await;
+        operator.change("canary", json!({ "version": good, "weight": 50 })).await;
+        let tried = on_candidate(&host).await;
+        operator.change("rollback", json!({})).await;
+        (0..CLIENTS).filter(|client| !tried.contains(client)).collect()
+    };
+    let leak = "(if (i32.eq (memory.grow (i32.const 4)) (i32.const -1)) (then unreachable))";
+    let version = operator.push(answering('B', leak).component()).await;
+    operator.change("canary", json!({ "version": version, "weight": 50 })).await;
+    let mut failed = 0;
+    for client in 0..CLIENTS {
+        if stable.contains(&client) {
+            assert_eq!(letter(&host, client).await, 'A');
+        } else {
+            failed += u32::from(ask(&host, client).await.status() == 500);
+        }
+    }
+    assert!(failed > 0, "it leaks");
+    eventually("it is rolled back", async || automatic_rollbacks(&host).await == 1.0).await;
+    assert_eq!(on_candidate(&host).await, [0; 0]);
+    let reason = reason(&host, &version).await;
+    assert!(reason.starts_with("automatic rollback: ") && reason.contains(" calls failed"), "{reason}");
+    host.stop().await;
+}
