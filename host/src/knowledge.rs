@@ -1,6 +1,6 @@
 //! The knowledge base that answers come from: opened for reading, searched with the model that it was embedded with.
 
-mod passages;
+mod prompted;
 mod provenance;
 
 use std::{
@@ -12,9 +12,10 @@ use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query}
 use tokio::sync::OnceCell;
 
 pub use self::{
-    passages::Passages,
-    provenance::{Misfit, QUERY_PROMPT, fitting_model, provenance},
+    prompted::Prompted,
+    provenance::{Misfit, fitting_model, provenance},
 };
+use self::provenance::QUERY_PROMPT;
 use crate::{
     config::captcha::Secret,
     inference::{Choice, Gate, Inference, Refusal, ServedModel},
@@ -188,14 +189,14 @@ impl From<Refusal> for SearchError {
 
 /// Whether a base may be there later without anybody changing the configuration.
 const fn is_absence(error: &Error) -> bool {
-    matches!(error, Error::Missing(_) | Error::Unmade | Error::Database(_))
+    matches!(error, Error::Missing(_) | Error::Unmade | Error::Database(_) | Error::Silent)
 }
 
 /// Why a base is not there, for whoever reads a ticket's answer: no path and no address.
 const fn absence(error: &Error) -> &'static str {
     match error {
         Error::Missing(_) | Error::Unmade => "there is none yet; make one with `bulkhead kb import`",
-        Error::Database(_) => "its database does not answer; the host's log has the reason",
+        Error::Database(_) | Error::Silent => "its database does not answer; the host's log has the reason",
         _ => "it cannot be opened; the host's log has the reason",
     }
 }

@@ -3,8 +3,7 @@
 //! is a scratch file, or the one that `KNOWLEDGE_URL` names.
 //!
 //! Prints parameters fitted on the development questions, as `src/relevance/parameters.rs` has them, and the figures
-//! of both sets with the parameters that are built in, with vectors and by words alone. The floor comes from the
-//! development questions.
+//! of both sets with the parameters that are built in, with vectors and by words alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
@@ -16,6 +15,9 @@ use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
 use bulkhead_knowledge::evaluation::{Run, questions};
 use bulkhead_knowledge::{Embedder, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Silent, Source};
 use futures_util::future::BoxFuture;
+
+/// The default of `tickets.knowledge.floor_percent`.
+const FLOOR: f32 = 0.02;
 
 struct Prompted {
     id: String,
@@ -79,10 +81,9 @@ async fn main() {
         let (development, test) = (ask("dev").await, ask("test").await);
         let (bias, weights) = development.fit(embedder.is_some());
         println!("{name}\n  fitted: bias: {bias:.3}, weights: {weights:.3?}");
-        let floor = development.floor();
-        println!("  development: {:?}", development.evaluate(floor));
-        println!("  test: {:?}", test.evaluate(floor));
-        for question in test.missed() {
+        println!("  fitted: least_cosine: {:.3}", development.least_cosine());
+        println!("development: {}test: {}", development.evaluate(FLOOR).text(), test.evaluate(FLOOR).text());
+        for question in development.missed() {
             println!("    missed: {:.100} -> {:?}", question.question.replace('\n', " "), question.answers);
         }
     }

@@ -11,10 +11,9 @@ use crate::import::{self, ImportOptions, Report};
 use crate::index::Index;
 use crate::progress::Progress;
 use crate::provenance::Provenance;
-use crate::relevance::Parameters;
 use crate::search::{self, Passage, Query, Rated};
 use crate::source::Source;
-use crate::store::{Counts, Snapshot, Store};
+use crate::store::{Counts, PATIENCE, Publication, Snapshot, SourceCounts, Store};
 
 /// What a base is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl KnowledgeBase {
         let mut snapshot = store.snapshot().await?;
         let head = snapshot.head().await?;
         let index = Index::load(&mut snapshot, head).await?;
-        drop(snapshot);
+        snapshot.end().await?;
         Ok(Self { store, mode, index: RwLock::new(Arc::new(index)), loading: tokio::sync::Mutex::new(()) })
     }
 
@@ -61,7 +60,8 @@ impl KnowledgeBase {
     ///
     /// When the database fails.
     pub async fn refresh(&self) -> Result<Option<Provenance>, Error> {
-        let (_, index) = self.state().await?;
+        let (snapshot, index) = self.state().await?;
+        snapshot.end().await?;
         Ok(index.head.provenance.clone())
     }
 
@@ -97,18 +97,53 @@ impl KnowledgeBase {
         Ok(self.rated(query).await?.into_iter().map(|rated| rated.passage).collect())
     }
 
-    /// The score that the best passage needs for an answer: below it, "no answer" was right in at least 95 of 100
-    /// development questions. It depends on the base's model and on whether the question has a vector.
-    pub fn floor(&self, with_vector: bool) -> f32 {
-        let index = self.index();
-        let provenance = index.head.provenance.as_ref().filter(|_| with_vector);
-        Parameters::of(provenance.map(|provenance| provenance.model.as_str())).floor
-    }
-
     /// What [`Self::search`] finds, with what speaks for each passage.
     pub(crate) async fn rated(&self, query: &Query) -> Result<Vec<Rated>, Error> {
         let (mut snapshot, index) = self.state().await?;
-        search::search(&mut snapshot, &index, query).await
+        let rated = search::search(&mut snapshot, &index, query).await?;
+        snapshot.end().await?;
+        Ok(rated)
+    }
+
+    /// Removes all documents of the source with this name; how many that were. Everything or nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the base has no such source (the error names those that it has), was opened for reading, the database
+    /// fails, or an import was faster.
+    pub async fn remove(&self, source: &str) -> Result<SourceCounts, Error> {
+        if self.mode == Mode::Read {
+            return Err(Error::ReadOnly);
+        }
+        let mut snapshot = self.store.snapshot().await?;
+        let head = snapshot.head().await?;
+        let (removed, others): (Vec<_>, Vec<_>) =
+            sources(&mut snapshot).await?.into_iter().partition(|known| known.name == source);
+        let known = snapshot.known(source).await?;
+        snapshot.end().await?;
+        let Some(removed) = removed.into_iter().next() else {
+            let known = others.into_iter().map(|source| source.name).collect();
+            return Err(Error::Source { name: source.to_owned(), known });
+        };
+        // An empty base may be filled with another model.
+        let provenance = head.provenance.as_ref().filter(|_| !others.is_empty());
+        let mut publication = Publication::new(head.generation, source, provenance);
+        publication.vanished = known.keys().map(String::as_str).collect();
+        self.store.publish(&publication).await?;
+        self.refresh().await?;
+        Ok(removed)
+    }
+
+    /// The sources that were imported, by name.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn sources(&self) -> Result<Vec<SourceCounts>, Error> {
+        let mut snapshot = self.store.snapshot().await?;
+        let sources = sources(&mut snapshot).await?;
+        snapshot.end().await?;
+        Ok(sources)
     }
 
     /// What the base holds.
@@ -117,7 +152,12 @@ impl KnowledgeBase {
     ///
     /// When the database fails.
     pub async fn count(&self) -> Result<Counts, Error> {
-        self.store.snapshot().await?.counts().await
+        let counts = self.sources().await?.into_iter().fold(Counts::default(), |sum, source| Counts {
+            sources: sum.sources + 1,
+            documents: sum.documents + source.documents,
+            passages: sum.passages + source.passages,
+        });
+        Ok(counts)
     }
 
     /// A snapshot, and what is in memory of the same state.
@@ -128,7 +168,9 @@ impl KnowledgeBase {
         if index.head == head {
             return Ok((snapshot, index));
         }
-        let _loading = self.loading.lock().await;
+        // Who loads may be waiting for a database that is silent.
+        let loading = tokio::time::timeout(PATIENCE, self.loading.lock());
+        let _loading = loading.await.map_err(|_| Error::Silent)?;
         let index = self.index();
         if index.head == head {
             return Ok((snapshot, index));
@@ -141,4 +183,11 @@ impl KnowledgeBase {
     fn index(&self) -> Arc<Index> {
         Arc::clone(&self.index.read().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+async fn sources(snapshot: &mut Snapshot) -> Result<Vec<SourceCounts>, Error> {
+    let mut sources = snapshot.sources().await?;
+    // A database's own order of texts may be another one.
+    sources.sort_by(|left, right| left.name.cmp(&right.name));
+    Ok(sources)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::document::Refused;
 use crate::provenance::Provenance;
+use crate::store::PATIENCE;
 
 /// Refused documents that an error's text names; it holds all.
 const NAMED: usize = 10;
@@ -32,6 +33,17 @@ pub enum Error {
     /// The database failed.
     #[error("the knowledge base's database failed: {0}")]
     Database(#[from] sqlx::Error),
+    /// The database does not answer, or all connections to it are in use.
+    #[error("the knowledge base's database does not answer within {} seconds", PATIENCE.as_secs())]
+    Silent,
+    /// A source that the base does not have.
+    #[error("the knowledge base has no source {name:?}, but {}", names(.known))]
+    Source {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
     /// A base that was opened for reading.
     #[error("the knowledge base was opened for reading only")]
     ReadOnly,
@@ -118,4 +130,11 @@ fn list(refused: &[Refused]) -> String {
         let _ = write!(text, "\n  and {} more", refused.len() - NAMED);
     }
     text
+}
+
+fn names(known: &[String]) -> String {
+    match known {
+        [] => "none at all".to_owned(),
+        known => known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
+    }
 }

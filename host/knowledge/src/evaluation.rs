@@ -3,20 +3,23 @@
 #[cfg(test)]
 mod tests;
 
-use serde::Deserialize;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
 use crate::relevance::{Features, fit};
-use crate::search::{Passage, Query, Rated};
+use crate::search::{Passage, Query, Rated, nearest_cosine};
 
 /// Passages that are looked at for each question.
-pub const DEPTH: usize = 5;
-/// Share of "no answer" that must be right where a floor is chosen.
+const DEPTH: usize = 10;
+/// Passages that relevance is fitted on, of each question.
+const FITTED: usize = 5;
+/// Share of "no answer" that must be right where its limit is chosen.
 pub const PRECISION: f64 = 0.95;
-/// Questions that are embedded at once.
-const BATCH: usize = 32;
 
 /// A question, and the documents that answer it. Other members of its line are ignored.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,30 +30,45 @@ pub struct Question {
     pub answers: Vec<String>,
 }
 
-/// Figures of a question set.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// Figures of a question set. A share of nothing is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// Questions that some document answers, and that none does.
+    /// Questions.
+    pub questions: usize,
+    /// Those that some document answers.
     pub answerable: usize,
-    /// Questions without an answer.
-    pub unanswerable: usize,
-    /// Share of the answerable ones whose answer is found first.
-    pub recall_at_1: f64,
-    /// Share of the answerable ones whose answer is among the first five.
-    pub recall_at_5: f64,
+    /// Share of these whose answer is found first.
+    pub recall_at_1: Option<f64>,
+    /// Share of them whose answer is among the first five.
+    pub recall_at_5: Option<f64>,
+    /// Share of them whose answer is among the first ten.
+    pub recall_at_10: Option<f64>,
+    /// Mean of one over the place of the first right document, of the answerable questions.
+    pub mean_reciprocal_rank: Option<f64>,
     /// The floor: where no passage has this score, the answer is "no answer".
     pub floor: f32,
-    /// Of the "no answer", the share that is right; 1 if there is none.
-    pub no_answer_precision: f64,
+    /// Of the "no answer", the share that is right.
+    pub no_answer_precision: Option<f64>,
     /// Of the questions without an answer, the share that gets "no answer".
-    pub no_answer_recall: f64,
+    pub no_answer_recall: Option<f64>,
     /// Of the answerable questions, the share that is answered.
-    pub answered: f64,
+    pub answered: Option<f64>,
+    /// Of the answered questions, the share whose first document answers them.
+    pub answer_precision: Option<f64>,
+    /// Median time of embedding and searching, milliseconds.
+    pub median_ms: f64,
 }
 
 /// What was found for a set of questions.
 pub struct Run {
-    found: Vec<(Question, Vec<Rated>)>,
+    asked: Vec<Asked>,
+}
+
+/// What was found for a question.
+struct Asked {
+    question: Question,
+    rated: Vec<Rated>,
+    took: Duration,
 }
 
 /// Reads questions, a JSON object a line; empty lines are skipped.
@@ -78,83 +96,159 @@ impl Run {
         questions: Vec<Question>,
         embedder: Option<&dyn Embedder>,
     ) -> Result<Self, Error> {
-        let mut found = Vec::with_capacity(questions.len());
-        for batch in questions.chunks(BATCH) {
-            let texts: Vec<String> = batch.iter().map(|question| question.question.clone()).collect();
-            let vectors = match embedder {
+        let mut asked = Vec::with_capacity(questions.len());
+        for question in questions {
+            let since = Instant::now();
+            let text = question.question.clone();
+            let vector = match embedder {
                 Some(embedder) => {
-                    let vectors = embedder.embed(texts.clone()).await.map_err(Error::Embedding)?;
-                    vectors.into_iter().map(Some).collect()
+                    embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop()
                 }
-                None => vec![None; batch.len()],
+                None => None,
             };
-            for ((question, text), vector) in batch.iter().zip(texts).zip(vectors) {
-                let query = Query { text, vector, categories: Vec::new(), limit: DEPTH };
-                found.push((question.clone(), base.rated(&query).await?));
-            }
+            let query = Query { text, vector, categories: Vec::new(), limit: DEPTH };
+            let rated = base.rated(&query).await?;
+            asked.push(Asked { question, rated, took: since.elapsed() });
         }
-        Ok(Self { found })
+        Ok(Self { asked })
     }
 
     /// The figures at a floor.
     pub fn evaluate(&self, floor: f32) -> Evaluation {
-        let (answerable, unanswerable): (Vec<_>, Vec<_>) =
-            self.found.iter().partition(|(question, _)| !question.answers.is_empty());
-        let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
-        let recall = |depth| {
-            let right = answerable.iter().filter(|(question, rated)| {
-                rated.iter().take(depth).any(|rated| answers(question, &rated.passage))
-            });
-            share(right.count(), answerable.len())
-        };
-        let answered = |found: &[&(Question, Vec<Rated>)]| {
-            found.iter().filter(|(_, rated)| best(rated) >= floor).count()
-        };
-        let (kept, let_through) = (answered(&answerable), answered(&unanswerable));
-        let refused = unanswerable.len() - let_through;
+        let answerable: Vec<&Asked> = self.asked.iter().filter(|asked| asked.is_answerable()).collect();
+        let ranks: Vec<usize> = answerable.iter().filter_map(|asked| asked.rank()).collect();
+        let recall = |depth| share(ranks.iter().filter(|rank| **rank <= depth).count(), answerable.len());
+        let reciprocal: f64 = ranks.iter().map(|rank| 1.0 / *rank as f64).sum();
+        let (answered, refused): (Vec<&Asked>, Vec<&Asked>) =
+            self.asked.iter().partition(|asked| asked.best() >= floor);
+        let rightly = refused.iter().filter(|asked| !asked.is_answerable()).count();
+        let wrongly = refused.len() - rightly;
+        let right = answered.iter().filter(|asked| asked.rank() == Some(1)).count();
+        let mut times: Vec<Duration> = self.asked.iter().map(|asked| asked.took).collect();
+        times.sort_unstable();
         Evaluation {
+            questions: self.asked.len(),
             answerable: answerable.len(),
-            unanswerable: unanswerable.len(),
             recall_at_1: recall(1),
-            recall_at_5: recall(DEPTH),
+            recall_at_5: recall(5),
+            recall_at_10: recall(10),
+            mean_reciprocal_rank: (!answerable.is_empty()).then(|| reciprocal / answerable.len() as f64),
             floor,
-            no_answer_precision: share(refused, refused + answerable.len() - kept),
-            no_answer_recall: share(refused, unanswerable.len()),
-            answered: share(kept, answerable.len()),
+            no_answer_precision: share(rightly, refused.len()),
+            no_answer_recall: share(rightly, self.asked.len() - answerable.len()),
+            answered: share(answerable.len() - wrongly, answerable.len()),
+            answer_precision: share(right, answered.len()),
+            median_ms: times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1000.0),
         }
     }
 
-    /// The highest floor at which "no answer" is right in [`PRECISION`] of the cases: chosen on development
-    /// questions, it is what others are measured at.
-    pub fn floor(&self) -> f32 {
-        let scores = self.found.iter().map(|(_, rated)| best(rated));
-        let right = scores.filter(|floor| self.evaluate(*floor).no_answer_precision >= PRECISION);
-        right.fold(0.0, f32::max)
+    /// The cosine below which "no answer" would be right in [`PRECISION`] of the cases, were the cosines of the nearest
+    /// passages distributed normally, those of answerable questions and those of others: what the few questions at the
+    /// edge say is chance.
+    pub fn least_cosine(&self) -> f32 {
+        let cosines = |answerable: bool| {
+            let asked = self.asked.iter().filter(move |asked| asked.is_answerable() == answerable);
+            Normal::of(asked.map(|asked| f64::from(nearest_cosine(&asked.rated))).collect())
+        };
+        let (answerable, unanswerable) = (cosines(true), cosines(false));
+        let right = |floor: &f64| {
+            let (wrong, right) = (answerable.below(*floor), unanswerable.below(*floor));
+            right >= PRECISION * (right + wrong)
+        };
+        let floors = (0..=1000).map(|step| f64::from(step) / 1000.0);
+        // Far below both, nothing but rounding is left.
+        floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last().unwrap_or(0.0) as f32
     }
 
-    /// Bias and weights (cosine, BM25, overlap, title) of the relevance that these questions teach; without
+    /// Bias and weights (cosine, standing, words) of the relevance that these questions teach; without
     /// `vectors` those for words alone.
-    pub fn fit(&self, vectors: bool) -> (f32, [f32; 4]) {
-        let examples = self.found.iter().flat_map(|(question, rated)| {
-            rated.iter().map(move |rated| (rated.features, answers(question, &rated.passage)))
+    pub fn fit(&self, vectors: bool) -> (f32, [f32; 3]) {
+        let examples = self.asked.iter().flat_map(|asked| {
+            let rated = asked.rated.iter().take(FITTED);
+            rated.map(|rated| (rated.features, asked.question.answered_by(&rated.passage)))
         });
-        fit(&examples.collect::<Vec<(Features, bool)>>(), [vectors, true, true, true])
+        fit(&examples.collect::<Vec<(Features, bool)>>(), [vectors, vectors, true])
     }
 
     /// Answerable questions whose answer was not among the first five.
     pub fn missed(&self) -> impl Iterator<Item = &Question> {
-        let missed = self.found.iter().filter(|(question, rated)| {
-            !question.answers.is_empty() && !rated.iter().any(|rated| answers(question, &rated.passage))
-        });
-        missed.map(|(question, _)| question)
+        let missed = |asked: &&Asked| asked.is_answerable() && asked.rank().is_none_or(|rank| rank > 5);
+        self.asked.iter().filter(missed).map(|asked| &asked.question)
     }
 }
 
-fn answers(question: &Question, passage: &Passage) -> bool {
-    question.answers.contains(&passage.document)
+/// A normal distribution of so many values.
+struct Normal {
+    count: f64,
+    mean: f64,
+    deviation: f64,
 }
 
-/// The highest score, 0 if nothing was found.
-fn best(rated: &[Rated]) -> f32 {
-    rated.iter().map(|rated| rated.passage.score).fold(0.0, f32::max)
+impl Normal {
+    fn of(values: Vec<f64>) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count.max(1.0);
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        Self { count, mean, deviation: (squares / count.max(1.0)).sqrt() }
+    }
+
+    /// How many values are to be expected below `limit`, to three digits (Bowling et al. 2009).
+    fn below(&self, limit: f64) -> f64 {
+        let z = (limit - self.mean) / self.deviation.max(f64::EPSILON);
+        self.count / (1.0 + (-0.07056 * z.powi(3) - 1.5976 * z).exp())
+    }
+}
+
+impl Evaluation {
+    /// The figures for people.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text does not fail.
+        let _ = writeln!(
+            text,
+            "{} questions, {} with an answer; floor {:.2}; median {:.1} ms",
+            self.questions, self.answerable, self.floor, self.median_ms
+        );
+        for (name, share) in [
+            ("recall@1", self.recall_at_1),
+            ("recall@5", self.recall_at_5),
+            ("recall@10", self.recall_at_10),
+            ("mean reciprocal rank", self.mean_reciprocal_rank),
+            ("no answer: precision", self.no_answer_precision),
+            ("no answer: recall", self.no_answer_recall),
+            ("answered, of those with an answer", self.answered),
+            ("answers: first document right", self.answer_precision),
+        ] {
+            let share = share.map_or("-".to_owned(), |share| format!("{share:.4}"));
+            let _ = writeln!(text, "{name:34} {share:>8}");
+        }
+        text
+    }
+}
+
+impl Question {
+    fn answered_by(&self, passage: &Passage) -> bool {
+        self.answers.contains(&passage.document)
+    }
+}
+
+impl Asked {
+    fn is_answerable(&self) -> bool {
+        !self.question.answers.is_empty()
+    }
+
+    /// Place of the first right document, from 1.
+    fn rank(&self) -> Option<usize> {
+        let right = self.rated.iter().position(|rated| self.question.answered_by(&rated.passage));
+        right.map(|place| place + 1)
+    }
+
+    /// The highest score, 0 if nothing was found.
+    fn best(&self) -> f32 {
+        self.rated.iter().map(|rated| rated.passage.score).fold(0.0, f32::max)
+    }
+}
+
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -129,6 +129,7 @@ async fn before(
     }
     let known = snapshot.known(&reading.name).await?;
     let others = if reembed { snapshot.others(&reading.name).await? } else { Vec::new() };
+    snapshot.end().await?;
     Ok(Before { head, known, others })
 }
 
@@ -150,7 +151,7 @@ fn publication<'p>(
     mut vectors: HashMap<&'p str, Vec<u8>>,
     report: &mut Report,
 ) -> Publication<'p> {
-    let mut publication = Publication::new(before.head.generation, &reading.name, provenance);
+    let mut publication = Publication::new(before.head.generation, &reading.name, Some(provenance));
     let kept = before.passages();
     for (index, document) in reading.documents.iter().enumerate() {
         let passages = plan.of(index);

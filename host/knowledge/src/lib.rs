@@ -39,4 +39,4 @@ pub use progress::{Progress, Silent, State};
 pub use provenance::Provenance;
 pub use search::{Passage, Query};
 pub use source::{Source, Zammad};
-pub use store::Counts;
+pub use store::{Counts, SourceCounts};

@@ -18,22 +18,22 @@ const RELATED: f32 = 0.5;
 /// How many times as much a word in the title counts. (FTS5 and PostgreSQL propose by the same.)
 const TITLE: f32 = 3.0;
 
-/// What speaks for a passage.
+/// What speaks for a passage. None of it depends on how long the question is or, much, on how large the base is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Features {
     /// Cosine of question and passage as the model gives them; 0 where the question has no vector.
     pub cosine: f32,
-    /// BM25 as a share of what a passage with nothing but the question's words would reach, 0..1.
-    pub bm25: f32,
-    /// Share of the question's words that the passage or its title holds, rare words counting more, 0..1.
-    pub overlap: f32,
-    /// The same for the title alone.
-    pub title: f32,
+    /// How far the passage stands out among all of the base: 1 is as far as the farthest of as many that are there
+    /// by chance; 0 where the question has no vector.
+    pub standing: f32,
+    /// How many words that no other passage has would say as much as those that question and passage share, as the
+    /// logarithm of one more: BM25 in units of the rarest word.
+    pub words: f32,
 }
 
 impl Features {
-    pub(crate) fn array(self) -> [f32; 4] {
-        [self.cosine, self.bm25, self.overlap, self.title]
+    pub(crate) fn array(self) -> [f32; 3] {
+        [self.cosine, self.standing, self.words]
     }
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Parameters {
     pub model: &'static str,
     pub bias: f32,
     /// In the order of [`Features::array`].
-    pub weights: [f32; 4],
-    /// The score below which "no answer" was right in 95 of 100 cases.
-    pub floor: f32,
+    pub weights: [f32; 3],
+    /// What even the nearest passage does not reach of a question that the base has no answer to.
+    pub least_cosine: f32,
 }
 
 impl Parameters {
@@ -72,26 +72,19 @@ pub(crate) struct Evidence {
     /// The words that a term stands for, and how well it does: 1, or [`RELATED`] for a compound or a part of one.
     terms: BTreeMap<String, Vec<(usize, f32)>>,
     mean_length: f32,
-}
-
-/// How often a passage holds a word.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    title: f32,
-    text: f32,
-    /// Compounds with the word, or parts of it, by their share.
-    related_title: f32,
-    related_text: f32,
+    /// Weight of a word that one passage has.
+    rarest: f32,
 }
 
 impl Evidence {
     pub(crate) fn new(words: Vec<Word>, index: &Index) -> Self {
         let passages = index.len() as f32;
-        let mut evidence =
-            Self { weights: Vec::new(), terms: BTreeMap::new(), mean_length: index.mean_length() };
+        let weight = |frequency: f32| (1.0 + (passages - frequency + 0.5) / (frequency + 0.5)).ln();
+        let (mean_length, rarest) = (index.mean_length(), weight(1.0));
+        let mut evidence = Self { weights: Vec::new(), terms: BTreeMap::new(), mean_length, rarest };
         for (position, word) in words.into_iter().enumerate() {
             let frequency = word.terms.iter().map(|term| index.frequency(term)).max().unwrap_or(0) as f32;
-            evidence.weights.push((1.0 + (passages - frequency + 0.5) / (frequency + 0.5)).ln());
+            evidence.weights.push(weight(frequency));
             let related: BTreeSet<String> = word.terms.iter().flat_map(|term| index.related(term)).collect();
             for term in related.into_iter().filter(|term| !word.terms.contains(term)) {
                 evidence.terms.entry(term).or_default().push((position, RELATED));
@@ -126,54 +119,26 @@ impl Evidence {
         rated.into_iter().map(|(_, number)| number).collect()
     }
 
+    /// How much the shared words of question and passage say: see [`Features::words`].
+    pub(crate) fn words(&self, terms: &str) -> f32 {
+        (self.bm25(terms) / self.rarest).ln_1p()
+    }
+
+    /// `terms` are those of the title, a line end, and those of the text.
     fn bm25(&self, terms: &str) -> f32 {
-        let (tallies, norm) = self.tally(terms);
-        let shares = self.weights.iter().zip(tallies).map(|(weight, tally)| {
-            let found = TITLE * (tally.title + tally.related_title) + tally.text + tally.related_text;
-            weight * found / (found + norm)
-        });
-        shares.sum()
-    }
-
-    /// What a passage's words say; `terms` are those of the title, a line end, and those of the text.
-    pub(crate) fn features(&self, terms: &str, cosine: Option<f32>) -> Features {
-        let (tallies, norm) = self.tally(terms);
-        let mut features = Features { cosine: cosine.unwrap_or(0.0), ..Features::default() };
-        for (weight, tally) in self.weights.iter().zip(tallies) {
-            let own = tally.title + tally.text;
-            let related = tally.related_title + tally.related_text;
-            let (found, share) = if own > 0.0 { (own, 1.0) } else { (related / RELATED, RELATED) };
-            features.bm25 += weight * share * found / (found + norm);
-            features.overlap += weight * share * f32::from(found > 0.0);
-            features.title += weight * f32::from(tally.title > 0.0);
-        }
-        let total: f32 = self.weights.iter().sum();
-        if total > 0.0 {
-            features.bm25 /= total;
-            features.overlap /= total;
-            features.title /= total;
-        }
-        features
-    }
-
-    /// How often each word is there, and the part of BM25's denominator that the passage's length makes.
-    fn tally(&self, terms: &str) -> (Vec<Tally>, f32) {
         let (title, text) = terms.split_once('\n').unwrap_or(("", terms));
-        let mut tallies = vec![Tally::default(); self.weights.len()];
+        let mut found = vec![0.0; self.weights.len()];
         let mut length = 0.0;
-        let titles = title.split_whitespace().map(|term| (term, true));
-        for (term, in_title) in titles.chain(text.split_whitespace().map(|term| (term, false))) {
+        let titles = title.split_whitespace().map(|term| (term, TITLE));
+        for (term, counts) in titles.chain(text.split_whitespace().map(|term| (term, 1.0))) {
             length += 1.0;
             for (position, share) in self.terms.get(term).into_iter().flatten() {
-                let Some(tally) = tallies.get_mut(*position) else { continue };
-                match (in_title, *share < 1.0) {
-                    (true, false) => tally.title += 1.0,
-                    (false, false) => tally.text += 1.0,
-                    (true, true) => tally.related_title += share,
-                    (false, true) => tally.related_text += share,
+                if let Some(found) = found.get_mut(*position) {
+                    *found += counts * share;
                 }
             }
         }
-        (tallies, K1 * (1.0 - B + B * length / self.mean_length.max(1.0)))
+        let norm = K1 * (1.0 - B + B * length / self.mean_length.max(1.0));
+        self.weights.iter().zip(found).map(|(weight, found)| weight * found / (found + norm)).sum()
     }
 }

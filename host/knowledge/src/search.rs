@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::index::{Index, cosine};
+use crate::index::{Index, Near, cosine};
 use crate::relevance::{Evidence, Features, Parameters};
 use crate::store::{Found, Snapshot};
 use crate::words;
@@ -55,7 +55,7 @@ pub struct Passage {
     /// Categories that the document is for; empty for all.
     pub categories: Vec<String>,
     /// Calibrated probability that the passage answers the question, 0..1. Without a vector, and for models that
-    /// nothing was fitted for, it comes from the words alone.
+    /// nothing was fitted for, it comes from the words alone. 0 if nothing that was found is near the question.
     pub score: f32,
 }
 
@@ -89,8 +89,8 @@ pub(crate) async fn search(
         }
     };
     let (nearest, proposed) = tokio::join!(nearest, proposed);
-    let (nearest, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
-    let order = one_a_document(index, fuse(&worded, &nearest), limit);
+    let (near, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
+    let order = one_a_document(index, fuse(&worded, &near.rankings), limit);
     let mut found: HashMap<i64, Found> =
         snapshot.found(&order).await?.into_iter().map(|found| (found.number, found)).collect();
     let model =
@@ -98,13 +98,26 @@ pub(crate) async fn search(
     let parameters = Parameters::of(model);
     let rated = order.iter().filter_map(|number| {
         let found = found.remove(number)?;
-        let cosine = direction.as_ref().map(|direction| cosine(&found.vector, direction));
-        let features = evidence.features(&found.terms, cosine);
+        let mut features = Features { words: evidence.words(&found.terms), ..Features::default() };
+        if let Some(direction) = &direction {
+            features.cosine = cosine(&found.vector, direction);
+            features.standing = index.standing(*number, direction, near.spread);
+        }
         let categories = index.document(*number).map(|document| index.categories(document).to_vec());
         let score = parameters.probability(features);
         Some(Rated { passage: passage(found, categories.unwrap_or_default(), score), features })
     });
-    Ok(rated.collect())
+    let mut rated: Vec<Rated> = rated.collect();
+    // Nothing in the base is about the question, whatever words they share and whoever is nearest.
+    if nearest_cosine(&rated) < parameters.least_cosine {
+        rated.iter_mut().for_each(|rated| rated.passage.score = 0.0);
+    }
+    Ok(rated)
+}
+
+/// The highest cosine, 0 at least.
+pub(crate) fn nearest_cosine(rated: &[Rated]) -> f32 {
+    rated.iter().map(|rated| rated.features.cosine).fold(0.0, f32::max)
 }
 
 /// Off the async threads: a large base takes milliseconds.
@@ -112,8 +125,8 @@ async fn nearest(
     index: &Arc<Index>,
     direction: Option<Vec<f32>>,
     categories: &[String],
-) -> Result<Vec<Vec<i64>>, Error> {
-    let Some(direction) = direction else { return Ok(Vec::new()) };
+) -> Result<Near, Error> {
+    let Some(direction) = direction else { return Ok(Near::default()) };
     let (index, categories) = (Arc::clone(index), categories.to_vec());
     let scan = move || index.nearest(&direction, &categories, CANDIDATES);
     tokio::task::spawn_blocking(scan).await.map_err(|fault| Error::Task(fault.to_string()))

@@ -5,6 +5,7 @@ mod evaluate;
 mod import;
 mod info;
 mod question;
+mod remove;
 mod search;
 
 use std::{path::PathBuf, sync::Arc};
@@ -29,6 +30,8 @@ pub(super) enum Command {
     Search(search::Search),
     /// Say what searching is worth on questions whose answers are known.
     Evaluate(evaluate::Evaluate),
+    /// Remove a source with all of its documents. A host that serves from the base notices.
+    Remove(remove::Remove),
     /// Say what the knowledge base holds and which model it was embedded with.
     Info(info::Info),
 }
@@ -69,6 +72,7 @@ impl Command {
                 Self::Import(import) => import.run().await,
                 Self::Search(search) => search.run().await,
                 Self::Evaluate(evaluate) => evaluate.run().await,
+                Self::Remove(remove) => remove.run().await,
                 Self::Info(info) => info.run().await,
             }
         })

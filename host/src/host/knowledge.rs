@@ -8,7 +8,7 @@ use bulkhead_knowledge::{Embedder as _, ImportOptions, KnowledgeBase, Mode, Sile
 use super::Parts;
 use crate::{
     config::{captcha::Secret, tickets::knowledge::KnowledgeDatabase},
-    knowledge::{Knowledge, Passages},
+    knowledge::{Knowledge, Prompted},
 };
 
 /// What `--demo` answers from: a town hall's pages, one JSON object a line.
@@ -41,7 +41,7 @@ async fn demonstration(parts: &Parts<'_>) -> anyhow::Result<Secret> {
     let Some(inference) = &parts.inference else { return Ok(url) };
     let Some(model) = inference.shared(inference.default_id()) else { return Ok(url) };
     write(&lines)?;
-    let embedder = Passages::new(Arc::clone(inference), model);
+    let embedder = Prompted::for_passages(Arc::clone(inference), model);
     let opened = KnowledgeBase::open(url.expose(), Mode::Write).await?;
     let reembed = opened.provenance().is_some_and(|recorded| recorded != embedder.provenance());
     let options = ImportOptions { name: Some("demo".to_owned()), reembed, ..ImportOptions::default() };

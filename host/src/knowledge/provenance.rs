@@ -10,7 +10,7 @@ use crate::inference::{Inference, ServedModel};
 /// The prompt that questions are embedded with, where the model has it.
 pub const QUERY_PROMPT: &str = "query";
 /// The prompt that passages are embedded with, where the model has it.
-const PASSAGE_PROMPT: &str = "passage";
+pub(super) const PASSAGE_PROMPT: &str = "passage";
 
 /// Why a base cannot be searched with what is loaded.
 #[derive(Debug, thiserror::Error)]
@@ -45,11 +45,6 @@ pub fn provenance(id: &str, about: &Description) -> Provenance {
         prompt: about.prompts.get(PASSAGE_PROMPT).cloned(),
         dims: about.dims,
     }
-}
-
-/// Name of the prompt that passages are embedded with by a model.
-pub(super) fn passage_prompt(about: &Description) -> Option<String> {
-    about.prompts.contains_key(PASSAGE_PROMPT).then(|| PASSAGE_PROMPT.to_owned())
 }
 
 /// The loaded model that made the vectors of a base.

@@ -13,7 +13,7 @@ fn rated(document: &str, score: f32) -> Rated {
         categories: Vec::new(),
         score,
     };
-    Rated { passage, features: Features { cosine: score, overlap: 1.0 - score, ..Features::default() } }
+    Rated { passage, features: Features { cosine: score, words: 1.0 - score, ..Features::default() } }
 }
 
 fn run() -> Run {
@@ -25,31 +25,47 @@ fn run() -> Run {
         (vec![], vec![]),
         (vec![], vec![rated("c", 0.6)]),
     ];
-    let found = set.into_iter().map(|(answers, rated)| {
+    let asked = set.into_iter().map(|(answers, rated)| {
         let answers = answers.into_iter().map(str::to_owned).collect();
-        (Question { question: "?".into(), answers }, rated)
+        Asked { question: Question { question: "?".into(), answers }, rated, took: Duration::from_millis(3) }
     });
-    Run { found: found.collect() }
+    Run { asked: asked.collect() }
 }
 
 #[test]
 fn figures_count_what_they_say() {
     let figures = run().evaluate(0.5);
-    assert_eq!((figures.answerable, figures.unanswerable), (3, 3));
-    assert!((figures.recall_at_1 - 1.0 / 3.0).abs() < 1e-9);
-    assert!((figures.recall_at_5 - 2.0 / 3.0).abs() < 1e-9);
+    assert_eq!((figures.questions, figures.answerable), (6, 3));
+    assert_eq!((figures.recall_at_1, figures.recall_at_5), (Some(1.0 / 3.0), Some(2.0 / 3.0)));
+    assert_eq!(figures.mean_reciprocal_rank, Some(0.5));
     // Refused: the third, the fourth and the fifth.
-    assert!((figures.no_answer_precision - 2.0 / 3.0).abs() < 1e-9);
-    assert!((figures.no_answer_recall - 2.0 / 3.0).abs() < 1e-9);
-    assert!((figures.answered - 2.0 / 3.0).abs() < 1e-9);
+    assert_eq!((figures.no_answer_precision, figures.no_answer_recall), (Some(2.0 / 3.0), Some(2.0 / 3.0)));
+    assert_eq!((figures.answered, figures.answer_precision), (Some(2.0 / 3.0), Some(1.0 / 3.0)));
+    assert!((figures.median_ms - 3.0).abs() < 1e-9 && figures.text().contains("recall@5"));
     assert_eq!(run().missed().count(), 1);
 }
 
 #[test]
-fn the_floor_is_as_high_as_precision_allows() {
-    let floor = run().floor();
-    assert!((floor - 0.4).abs() < 1e-6, "{floor}");
-    assert!(run().evaluate(floor).no_answer_precision >= PRECISION);
+fn a_share_of_nothing_is_none() {
+    let figures = Run { asked: Vec::new() }.evaluate(0.5);
+    assert_eq!((figures.recall_at_5, figures.no_answer_precision, figures.answer_precision), (None, None, None));
+}
+
+#[test]
+fn the_least_cosine_is_as_high_as_precision_allows() {
+    let asked = |answers: &[&str], cosine: f32| Asked {
+        question: Question { question: "?".into(), answers: answers.iter().map(|&id| id.into()).collect() },
+        rated: vec![rated("a", cosine)],
+        took: Duration::ZERO,
+    };
+    let near = (0..100).map(|n| asked(&["a"], 0.8 + n as f32 / 1000.0));
+    let far = (0..100).map(|n| asked(&[], 0.6 + n as f32 / 400.0));
+    let run = Run { asked: near.chain(far).collect() };
+    let least = run.least_cosine();
+    assert!((0.75..0.82).contains(&least), "{least}");
+    // The same cosines say nothing.
+    let same = (0..100).map(|n| asked(if n % 2 == 0 { &["a"] } else { &[] }, 0.8 + n as f32 / 1000.0));
+    assert!(Run { asked: same.collect() }.least_cosine() < 0.8);
 }
 
 #[test]

@@ -25,13 +25,38 @@ fn index(vectors: &[[f32; 3]]) -> Index {
 fn the_nearest_come_first_and_categories_filter() {
     let mut index =
         index(&[[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0], [-1.0, 0.0, 0.0]]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 3)[0], [10, 11, 12]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 99)[0].len(), 5);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 0)[0], [0; 0]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 3).rankings[0], [10, 11, 12]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 99).rankings[0].len(), 5);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &[], 0).rankings[0], [0; 0]);
     index.categories.insert(0, vec!["x".into()]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into()], 2)[0], [12, 13]);
-    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into(), "x".into()], 1)[0], [10]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into()], 2).rankings[0], [12, 13]);
+    assert_eq!(index.nearest(&[1.0, 0.0, 0.0], &["y".into(), "x".into()], 1).rankings[0], [10]);
     assert!((cosine(&encode(&[0.6, 0.8, 0.0]), &[1.0, 0.0, 0.0]) - 0.6).abs() < 1e-6);
+}
+
+/// One passage lies in the question's direction, the others in many others.
+#[test]
+fn who_stands_out_does_so_whatever_the_size_of_the_base() {
+    let standing = |size: usize| {
+        let around = (1..size).map(|n| {
+            let angle = n as f32 * 2.4;
+            [angle.cos(), angle.sin(), 0.05 * (n % 7) as f32]
+        });
+        let vectors: Vec<_> = [[0.0, 0.0, 1.0]].into_iter().chain(around).collect();
+        let index = index(&vectors);
+        let question = [0.0, 0.0, 1.0];
+        let spread = index.nearest(&question, &[], 1).spread;
+        (index.standing(10, &question, spread), index.standing(11, &question, spread))
+    };
+    for size in [30, 300, 3000] {
+        let (right, wrong) = standing(size);
+        assert!(right > 1.0 && wrong < 0.5, "{size}: {right} {wrong}");
+    }
+    // So few that what is usual decides, and equal ones.
+    assert!(standing(1).0 > 0.5);
+    let same = index(&[[1.0, 0.0, 0.0]; 30]);
+    let spread = same.nearest(&[1.0, 0.0, 0.0], &[], 1).spread;
+    assert!(same.standing(10, &[1.0, 0.0, 0.0], spread).is_finite());
 }
 
 #[test]
@@ -91,7 +116,7 @@ fn a_question_finds_the_right_passage_in_another_language() {
         Index::new(Head { generation: 1, provenance: Some(provenance) }, &entries, &languages).unwrap();
     // A German question to what only English passages are about.
     let question = direction(&passage(7, 0.0)).unwrap();
-    let nearest = index.nearest(&question, &[], 2);
+    let nearest = index.nearest(&question, &[], 2).rankings;
     assert_eq!(nearest[0], [106, 107]);
     assert!(nearest[1].iter().all(|number| *number < 100) && nearest[2] == [106, 107]);
 }

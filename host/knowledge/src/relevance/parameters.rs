@@ -5,12 +5,12 @@ use super::Parameters;
 
 /// For questions without a vector, and for models that are not in [`FITTED`].
 pub(super) const WORDS: Parameters =
-    Parameters { model: "", bias: -4.036, weights: [0.0, 10.045, 1.884, 1.509], floor: 0.032 };
+    Parameters { model: "", bias: -6.688, weights: [0.0, 0.0, 7.582], least_cosine: 0.0 };
 
 /// For questions with a vector of the named model.
 pub(super) const FITTED: &[Parameters] = &[Parameters {
     model: "intfloat/multilingual-e5-small",
-    bias: -38.332,
-    weights: [42.730, 0.823, 2.258, -0.037],
-    floor: 0.047,
+    bias: -9.467,
+    weights: [2.640, 4.812, 2.981],
+    least_cosine: 0.808,
 }];

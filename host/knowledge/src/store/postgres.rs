@@ -5,17 +5,15 @@ mod snapshot;
 
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
-use super::FORMAT;
+use super::lease::in_time;
+use super::{FORMAT, PATIENCE};
 use crate::error::Error;
 pub(super) use snapshot::PostgresSnapshot;
 
-/// How long a free connection is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Questions that are answered at once; more wait.
 const CONNECTIONS: u32 = 8;
 /// Held while the tables are made, so that two processes do not make them at once: "knowled" in ASCII.
@@ -59,14 +57,13 @@ impl Postgres {
         if write {
             create(&pool).await?;
         }
-        let made: bool =
-            sqlx::query_scalar("SELECT to_regclass('knowledge_base') IS NOT NULL").fetch_one(&pool).await?;
+        let made = sqlx::query_scalar("SELECT to_regclass('knowledge_base') IS NOT NULL").fetch_one(&pool);
+        let made: bool = in_time(made).await?;
         if made { Ok(Self { pool, write }) } else { Err(Error::Unmade) }
     }
 
     pub(super) async fn snapshot(&self) -> Result<PostgresSnapshot, Error> {
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        Ok(PostgresSnapshot::new(self.pool.begin_with(begin).await?))
+        PostgresSnapshot::begin(&self.pool).await
     }
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {

@@ -12,12 +12,12 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, SqliteConnection};
 
-use super::FORMAT;
+use super::{FORMAT, PATIENCE, json};
 use crate::error::Error;
 pub(super) use snapshot::SqliteSnapshot;
 
-/// How long a lock of another process, or a free connection, is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a lock of another process is waited for.
+const LOCK: Duration = Duration::from_secs(10);
 /// Questions that are answered at once; more wait.
 const CONNECTIONS: u32 = 8;
 
@@ -55,7 +55,7 @@ impl Sqlite {
             return Err(Error::Missing(path.to_path_buf()));
         }
         let options =
-            SqliteConnectOptions::new().filename(path).busy_timeout(PATIENCE).disable_statement_logging();
+            SqliteConnectOptions::new().filename(path).busy_timeout(LOCK).disable_statement_logging();
         let writer = options
             .clone()
             .create_if_missing(true)
@@ -80,7 +80,7 @@ impl Sqlite {
     }
 
     pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
-        Ok(SqliteSnapshot::new(self.readers.begin().await?))
+        SqliteSnapshot::begin(&self.readers).await
     }
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
@@ -121,9 +121,4 @@ async fn create(connection: &mut SqliteConnection) -> Result<(), Error> {
         .execute(&mut *transaction)
         .await?;
     Ok(transaction.commit().await?)
-}
-
-/// A list as one parameter.
-fn json<T: serde::Serialize>(list: &[T]) -> Result<String, Error> {
-    serde_json::to_string(list).map_err(|fault| Error::Damaged(fault.to_string()))
 }

@@ -1,20 +1,12 @@
 //! `bulkhead kb evaluate`
 
-mod figures;
-#[cfg(test)]
-mod tests;
-
-use std::{fs, path::PathBuf, time::Instant};
+use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
-use serde::Deserialize;
+use bulkhead_knowledge::evaluation::{Run, questions};
 
-use self::figures::{Asked, Figures};
-use super::{Place, question::Questions};
+use super::{Place, question::Asker};
 use crate::cli::output;
-
-/// Documents that a search is judged by.
-const DEPTH: usize = 10;
 
 /// Evaluates searching.
 #[derive(Debug, clap::Args)]
@@ -34,41 +26,22 @@ pub(in crate::cli) struct Evaluate {
     fail_under_precision: Option<f64>,
 }
 
-/// A question whose answers are known.
-#[derive(Debug, Deserialize)]
-struct Question {
-    question: String,
-    answers: Vec<String>,
-}
-
 impl Evaluate {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         let config = self.place.config()?;
-        let text = fs::read_to_string(&self.questions)
-            .with_context(|| format!("cannot read {}", self.questions.display()))?;
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let read = |(number, line): (usize, &str)| {
-            serde_json::from_str::<Question>(line)
-                .with_context(|| format!("{} line {}", self.questions.display(), number + 1))
-        };
-        let asked = lines.map(read).collect::<anyhow::Result<Vec<_>>>()?;
-        let questions = Questions::open(&config).await?;
-        let mut answered = Vec::with_capacity(asked.len());
-        for Question { question, answers } in asked {
-            let since = Instant::now();
-            let found = questions.ask(&question, Vec::new(), DEPTH).await?;
-            let took = since.elapsed();
-            let found = found.into_iter().map(|passage| (passage.document, passage.score)).collect();
-            answered.push(Asked { answers, found, took });
-        }
+        let name = self.questions.display();
+        let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
+        let asked = questions(&text).with_context(|| name.to_string())?;
+        let Asker { base, embedder } = Asker::open(&config).await?;
+        let run = Run::ask(&base, asked, Some(&embedder)).await?;
         let floor = self.floor.unwrap_or(config.tickets.knowledge.floor_percent);
-        let figures = Figures::new(&answered, f32::from(floor) / 100.0);
+        let figures = run.evaluate(f32::from(floor) / 100.0);
         match self.place.json {
             true => output::json(&serde_json::to_value(&figures)?)?,
             false => output::text(figures.text())?,
         }
         let least = [
-            ("recall@5", Some(figures.recall_at_5), self.fail_under_recall),
+            ("recall@5", figures.recall_at_5, self.fail_under_recall),
             ("the precision of not answering", figures.no_answer_precision, self.fail_under_precision),
         ];
         for (name, figure, least) in least {

@@ -7,7 +7,7 @@ use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad}
 use serde_json::json;
 
 use super::{Place, bar::Bar, load_model, open};
-use crate::{cli::output, knowledge::Passages};
+use crate::{cli::output, knowledge::Prompted};
 
 /// Imports a source.
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ impl Import {
         let (inference, model) = load_model(&config, self.model.as_deref())?;
         let base = open(&config, Mode::Write).await?;
         let bar = Bar::new();
-        let report = base.import(source, &Passages::new(inference, model), options, &bar).await;
+        let report = base.import(source, &Prompted::for_passages(inference, model), options, &bar).await;
         bar.finish();
         if self.place.json {
             output::json(&as_json(&report?))?

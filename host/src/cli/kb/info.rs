@@ -16,10 +16,13 @@ pub(in crate::cli) struct Info {
 impl Info {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         let base = open(&self.place.config()?, Mode::Read).await?;
-        let (counts, provenance) = (base.count().await?, base.provenance());
+        let (sources, counts, provenance) = (base.sources().await?, base.count().await?, base.provenance());
         if self.place.json {
+            let sources = sources.iter().map(|source| {
+                json!({ "name": source.name, "documents": source.documents, "passages": source.passages })
+            });
             return Ok(output::json(&json!({
-                "sources": counts.sources,
+                "sources": sources.collect::<Vec<_>>(),
                 "documents": counts.documents,
                 "passages": counts.passages,
                 "provenance": provenance,
@@ -28,6 +31,9 @@ impl Info {
         output::line(format_args!("{:7} sources", counts.sources))?;
         output::line(format_args!("{:7} documents", counts.documents))?;
         output::line(format_args!("{:7} passages", counts.passages))?;
+        for source in sources {
+            output::line(format_args!("{:7} documents from {}", source.documents, source.name))?;
+        }
         match provenance {
             Some(provenance) => output::line(format_args!("embedded with {provenance}"))?,
             None => output::line("nothing is embedded yet")?,

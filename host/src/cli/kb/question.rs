@@ -1,30 +1,20 @@
 //! Questions to a base, embedded with its own model.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use bulkhead_knowledge::{KnowledgeBase, Mode, Passage, Query};
+use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
 
 use super::{load_model, open};
 use crate::{
     config::Config,
-    inference::{Choice, Inference, ServedModel},
-    knowledge::{QUERY_PROMPT, fitting_model},
+    knowledge::{Prompted, fitting_model},
 };
 
-/// Longest time for one question.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A base and the model that it was embedded with.
-pub(super) struct Questions {
-    base: KnowledgeBase,
-    inference: Arc<Inference>,
-    model: Arc<ServedModel>,
+pub(super) struct Asker {
+    pub(super) base: KnowledgeBase,
+    pub(super) embedder: Prompted,
 }
 
-impl Questions {
+impl Asker {
     /// Opens the base and loads its model.
     pub(super) async fn open(config: &Config) -> anyhow::Result<Self> {
         let base = open(config, Mode::Read).await?;
@@ -37,7 +27,7 @@ impl Questions {
             Err(_) => load_model(config, None)?,
         };
         fitting_model(Some(&inference), &recorded)?;
-        Ok(Self { base, inference, model })
+        Ok(Self { base, embedder: Prompted::for_questions(inference, model) })
     }
 
     /// What the base has on `text`, the best first.
@@ -47,15 +37,8 @@ impl Questions {
         categories: Vec<String>,
         limit: usize,
     ) -> anyhow::Result<Vec<Passage>> {
-        let prompts = &self.model.model.description().prompts;
-        let choice = Choice {
-            prompt_name: prompts.contains_key(QUERY_PROMPT).then(|| QUERY_PROMPT.to_owned()),
-            truncate: Some(true),
-            ..Choice::default()
-        };
-        let deadline = Instant::now() + PATIENCE;
-        let embedded = self.inference.embed(&self.model, vec![text.to_owned()], &choice, deadline).await?;
-        let query = Query { text: text.to_owned(), vector: Some(embedded.vectors), categories, limit };
-        Ok(self.base.search(&query).await?)
+        let text = text.to_owned();
+        let vector = self.embedder.embed(vec![text.clone()]).await.map_err(anyhow::Error::msg)?.pop();
+        Ok(self.base.search(&Query { text, vector, categories, limit }).await?)
     }
 }

@@ -3,7 +3,7 @@
 use bulkhead_knowledge::Passage;
 use serde_json::json;
 
-use super::{Place, question::Questions};
+use super::{Place, question::Asker};
 use crate::cli::output;
 
 /// Characters of a passage that are shown to people.
@@ -26,8 +26,8 @@ pub(in crate::cli) struct Search {
 
 impl Search {
     pub(super) async fn run(self) -> anyhow::Result<()> {
-        let questions = Questions::open(&self.place.config()?).await?;
-        let found = questions.ask(&self.question, self.categories, usize::from(self.limit)).await?;
+        let asker = Asker::open(&self.place.config()?).await?;
+        let found = asker.ask(&self.question, self.categories, usize::from(self.limit)).await?;
         if self.place.json {
             return Ok(output::json(&found.iter().map(as_json).collect())?);
         }

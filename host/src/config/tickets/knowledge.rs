@@ -6,9 +6,9 @@ use crate::config::{captcha::Secret, database_url, reader::Reader};
 
 /// The base's file in the data folder.
 const FILE: &str = "knowledge.sqlite";
-/// Relevance in per cent below which nothing is answered, under what the knowledge base recommends for the default
-/// model: a "no answer" is then seldom wrong. Higher answers less, and more of what it does not answer had one.
-pub const FLOOR_PERCENT: u8 = 4;
+/// Relevance in per cent below which nothing is answered. What nothing in the base is near to has none at all; higher
+/// answers less, and more of what it does not answer had an answer.
+pub const FLOOR_PERCENT: u8 = 2;
 /// Documents that an answer may draw on; the first ones have what there is.
 pub const LIMIT: u32 = 5;
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bulkhead_knowledge::{
     Counts, Embedder, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Report, Silent, Source,
@@ -190,6 +192,54 @@ async fn another_model_is_refused_or_embeds_all_sources_anew() {
     assert_eq!((report.added, report.embedded), (1, 5));
     let base = KnowledgeBase::open(&url, Mode::Read).await.unwrap();
     assert_eq!(base.provenance().unwrap().model, "new");
+}
+
+#[tokio::test]
+async fn a_source_is_removed_whole_and_no_other() {
+    let postgres = Postgres::start();
+    let (url, model) = (postgres.url(), letters("letters", usize::MAX));
+    import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
+    let second = ImportOptions { name: Some("Second".into()), ..ImportOptions::default() };
+    import(&url, &[document("extra", "Standesamt", "Freitags.", &["ehe"])], &model, second).await.unwrap();
+    let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
+    let unknown = base.remove("third").await.unwrap_err().to_string();
+    assert!(unknown.contains(r#""Second", "town""#), "{unknown}");
+    assert_eq!(base.remove("town").await.unwrap().documents, 4);
+    assert_eq!(ids(&base, &query("Hundesteuer Freitags", &[], true)).await, ["extra"]);
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 1, documents: 1, passages: 1 });
+    assert_eq!(postgres.sql("SELECT count(*) FROM knowledge_category"), "1");
+    base.remove("Second").await.unwrap();
+    assert_eq!(base.refresh().await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_database_holds_no_search_and_no_connection() {
+    let postgres = Postgres::start();
+    import(&postgres.url(), &town(), &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
+    let base = Arc::new(KnowledgeBase::open(&postgres.url(), Mode::Read).await.unwrap());
+    // More than there are connections.
+    let all_at_once = || async {
+        let search = |base: Arc<KnowledgeBase>| async move { base.search(&query("Hundesteuer", &[], true)).await };
+        let searches: Vec<_> = (0..20).map(|_| tokio::spawn(search(Arc::clone(&base)))).collect();
+        let mut answers = Vec::new();
+        for search in searches {
+            answers.push(search.await.unwrap());
+        }
+        answers
+    };
+    assert!(all_at_once().await.iter().all(Result::is_ok));
+    postgres.freeze();
+    let frozen = tokio::time::timeout(Duration::from_secs(60), all_at_once()).await;
+    let frozen = frozen.expect("no search waits for ever");
+    assert!(frozen.iter().all(|answer| matches!(answer, Err(Error::Silent))), "{frozen:?}");
+    let opened = tokio::time::timeout(
+        Duration::from_secs(60),
+        KnowledgeBase::open(&postgres.url(), Mode::Read),
+    );
+    assert!(matches!(opened.await.expect("nor does who opens it"), Err(Error::Silent)));
+    postgres.thaw();
+    let answered = all_at_once().await;
+    assert!(answered.iter().all(Result::is_ok), "{answered:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::toy::*;
-use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Report, Source};
+use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Report, Source, SourceCounts};
 
 #[tokio::test]
 async fn an_import_again_embeds_only_what_is_new_and_removes_what_is_gone() {
@@ -115,6 +115,36 @@ async fn sources_do_not_overwrite_each_other() {
     assert!(matches!(taken, Err(Error::Taken { ref document, .. }) if document == "hund"), "{taken:?}");
     place.import(&[document("x", "X", "Anderes.")], &model, named()).await.unwrap();
     assert_eq!(place.open().await.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
+}
+
+#[tokio::test]
+async fn a_source_is_removed_whole_and_no_other() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let named = |name: &str| ImportOptions { name: Some(name.into()), ..ImportOptions::default() };
+    place.import(&town(), &model, named("town")).await.unwrap();
+    place.import(&[document("x", "Hundeschule", "Hunde lernen.")], &model, named("school")).await.unwrap();
+    let base = place.open().await;
+    let reader = KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap();
+    let unknown = base.remove("twon").await.unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        r#"the knowledge base has no source "twon", but "school", "town""#
+    );
+    assert!(matches!(reader.remove("town").await, Err(Error::ReadOnly)));
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
+
+    let all = SourceCounts { name: "town".into(), documents: 4, passages: 4 };
+    assert_eq!(base.remove("town").await.unwrap(), all);
+    let school = SourceCounts { name: "school".into(), documents: 1, passages: 1 };
+    assert_eq!(reader.sources().await.unwrap(), [school]);
+    assert_eq!(ids(&reader, &both("Hunde Reisepass")).await, ["x"]);
+    assert_eq!(ids(&reader, &words("Reisepass")).await, [""; 0]);
+
+    // Nothing is left that another model could not be compared with.
+    base.remove("school").await.unwrap();
+    assert_eq!((reader.refresh().await.unwrap(), base.sources().await.unwrap().len()), (None, 0));
+    place.import(&town(), &Toy::new("new"), named("town")).await.unwrap();
+    assert_eq!(reader.refresh().await.unwrap().unwrap().model, "new");
 }
 
 #[tokio::test]

@@ -1,0 +1,176 @@
+//! What is said to both databases in the same words. Their types differ, so that it is written out for each.
+
+/// How a `$snapshot` with a `lease` is read. `$numbers` is how numbers are taken out of a JSON list.
+macro_rules! reads {
+    ($snapshot:ident, $database:ty, begin: $begin:literal, numbers: $numbers:literal) => {
+        pub(crate) struct $snapshot {
+            lease: Lease<$database>,
+        }
+
+        impl $snapshot {
+            pub(super) async fn begin(pool: &sqlx::Pool<$database>) -> Result<Self, Error> {
+                let mut lease = Lease::new(pool).await?;
+                in_time(sqlx::raw_sql($begin).execute(&mut *lease.connection)).await?;
+                Ok(Self { lease })
+            }
+
+            pub(crate) async fn end(mut self) -> Result<(), Error> {
+                in_time(sqlx::raw_sql("ROLLBACK").execute(&mut *self.lease.connection)).await?;
+                self.lease.done();
+                Ok(())
+            }
+
+            pub(crate) async fn head(&mut self) -> Result<Head, Error> {
+                let sql =
+                    "SELECT format, generation, model, weights_sha256, dtype, prompt, dims FROM knowledge_base";
+                let row = in_time(sqlx::query_as(sql).fetch_one(&mut *self.lease.connection)).await?;
+                Head::from_row(row)
+            }
+
+            pub(crate) async fn sources(&mut self) -> Result<Vec<SourceCounts>, Error> {
+                let sql = "SELECT d.source, count(DISTINCT d.number), count(p.number)
+                    FROM knowledge_document d LEFT JOIN knowledge_passage p ON p.document = d.number
+                    GROUP BY d.source";
+                let rows: Vec<(String, i64, i64)> = self.all(sqlx::query_as(sql)).await?;
+                Ok(rows.into_iter().map(SourceCounts::from).collect())
+            }
+
+            /// A large base is more than one answer's time: each row is waited for.
+            pub(crate) async fn entries(&mut self) -> Result<Vec<Entry>, Error> {
+                let sql = "SELECT number, document, terms, vector FROM knowledge_passage ORDER BY number";
+                let mut rows = sqlx::query_as::<_, EntryRow>(sql).fetch(&mut *self.lease.connection);
+                let mut entries = Vec::new();
+                while let Some(row) = in_time(futures_util::TryStreamExt::try_next(&mut rows)).await? {
+                    entries.push(Entry::from(row));
+                }
+                Ok(entries)
+            }
+
+            pub(crate) async fn categories(&mut self) -> Result<Vec<(i64, String)>, Error> {
+                self.all(sqlx::query_as("SELECT document, name FROM knowledge_category")).await
+            }
+
+            pub(crate) async fn languages(&mut self) -> Result<Vec<(i64, String)>, Error> {
+                let sql = "SELECT number, language FROM knowledge_document WHERE language IS NOT NULL";
+                self.all(sqlx::query_as(sql)).await
+            }
+
+            pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
+                let sql = concat!(
+                    "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms, p.vector
+                    FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
+                    WHERE p.number IN (",
+                    $numbers,
+                    ")"
+                );
+                let rows: Vec<FoundRow> = self.all(sqlx::query_as(sql).bind(json(numbers)?)).await?;
+                Ok(rows.into_iter().map(Found::from).collect())
+            }
+
+            pub(crate) async fn known(&mut self, source: &str) -> Result<HashMap<String, Known>, Error> {
+                let sql = "SELECT id, title, url, language FROM knowledge_document WHERE source = $1";
+                let documents = self.all(sqlx::query_as(sql).bind(source)).await?;
+                let sql = "SELECT d.id, c.name
+                    FROM knowledge_category c JOIN knowledge_document d ON d.number = c.document
+                    WHERE d.source = $1";
+                let categories = self.all(sqlx::query_as(sql).bind(source)).await?;
+                let sql = "SELECT d.id, p.id
+                    FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
+                    WHERE d.source = $1 ORDER BY d.number, p.place";
+                let passages = self.all(sqlx::query_as(sql).bind(source)).await?;
+                Ok(known(documents, categories, passages))
+            }
+
+            pub(crate) async fn taken(&mut self, source: &str) -> Result<HashMap<String, String>, Error> {
+                let sql = "SELECT id, source FROM knowledge_document WHERE source <> $1";
+                let rows: Vec<(String, String)> = self.all(sqlx::query_as(sql).bind(source)).await?;
+                Ok(rows.into_iter().collect())
+            }
+
+            pub(crate) async fn others(&mut self, source: &str) -> Result<Vec<Other>, Error> {
+                let sql = "SELECT p.id, d.title, p.text
+                    FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
+                    WHERE d.source <> $1";
+                let rows: Vec<(String, String, String)> = self.all(sqlx::query_as(sql).bind(source)).await?;
+                Ok(rows.into_iter().map(Other::from).collect())
+            }
+
+            async fn all<'q, T>(&mut self, query: Query<'q, $database, T>) -> Result<Vec<T>, Error>
+            where
+                T: Send + Unpin + for<'r> sqlx::FromRow<'r, <$database as sqlx::Database>::Row>,
+            {
+                in_time(query.fetch_all(&mut *self.lease.connection)).await
+            }
+        }
+
+        type Query<'q, DB, T> = sqlx::query::QueryAs<'q, DB, T, <DB as sqlx::Database>::Arguments>;
+    };
+}
+
+/// How a publication is written in a transaction of `$database`; `remove` and `insert` are the database's own.
+macro_rules! writes {
+    ($database:ty) => {
+        type Changes<'t> = sqlx::Transaction<'t, $database>;
+
+        async fn write(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Result<(), Error> {
+            let provenance = publication.provenance;
+            // The row's lock makes another import wait, and then find another generation.
+            let raised = sqlx::query(
+                "UPDATE knowledge_base SET generation = generation + 1,
+                    model = $2, weights_sha256 = $3, dtype = $4, prompt = $5, dims = $6
+                WHERE generation = $1",
+            )
+            .bind(publication.generation)
+            .bind(provenance.map(|provenance| &provenance.model))
+            .bind(provenance.map(|provenance| &provenance.weights_sha256))
+            .bind(provenance.map(|provenance| &provenance.dtype))
+            .bind(provenance.and_then(|provenance| provenance.prompt.as_ref()))
+            .bind(provenance.map(|provenance| i64::try_from(provenance.dims).unwrap_or(i64::MAX)))
+            .execute(&mut **changes)
+            .await?;
+            if raised.rows_affected() != 1 {
+                return Err(Error::Changed);
+            }
+            remove(changes, &publication.vanished, &publication.obsolete).await?;
+            for document in &publication.documents {
+                put(changes, publication.source, document).await?;
+            }
+            for passage in &publication.passages {
+                insert(changes, passage).await?;
+            }
+            for (id, place) in &publication.moved {
+                let sql = "UPDATE knowledge_passage SET place = $2 WHERE id = $1";
+                sqlx::query(sql).bind(*id).bind(*place).execute(&mut **changes).await?;
+            }
+            for (id, vector) in &publication.vectors {
+                let sql = "UPDATE knowledge_passage SET vector = $2 WHERE id = $1";
+                sqlx::query(sql).bind(*id).bind(vector.as_slice()).execute(&mut **changes).await?;
+            }
+            sqlx::query("DELETE FROM knowledge_staged").execute(&mut **changes).await?;
+            Ok(())
+        }
+
+        async fn put(changes: &mut Changes<'_>, source: &str, document: &Document) -> Result<(), Error> {
+            let number: i64 = sqlx::query_scalar(
+                "INSERT INTO knowledge_document (id, source, title, url, language) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (id) DO UPDATE SET source = excluded.source, title = excluded.title,
+                    url = excluded.url, language = excluded.language
+                RETURNING number",
+            )
+            .bind(&document.id)
+            .bind(source)
+            .bind(&document.title)
+            .bind(&document.url)
+            .bind(&document.language)
+            .fetch_one(&mut **changes)
+            .await?;
+            let sql = "DELETE FROM knowledge_category WHERE document = $1";
+            sqlx::query(sql).bind(number).execute(&mut **changes).await?;
+            for category in &document.categories {
+                let sql = "INSERT INTO knowledge_category (document, name) VALUES ($1, $2)";
+                sqlx::query(sql).bind(number).bind(category).execute(&mut **changes).await?;
+            }
+            Ok(())
+        }
+    };
+}

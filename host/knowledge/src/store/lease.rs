@@ -1,0 +1,46 @@
+//! A connection for one snapshot, and how long its answers are waited for.
+
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Pool};
+
+use crate::error::Error;
+
+/// How long a reader waits for a free connection, and then for each answer of the database.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection in use. It goes back to the pool only after [`Lease::done`]: on one that failed, or whose caller left
+/// in the middle, the server may never answer again.
+pub(super) struct Lease<DB: Database> {
+    pub(super) connection: PoolConnection<DB>,
+    sound: bool,
+}
+
+impl<DB: Database> Lease<DB> {
+    pub(super) async fn new(pool: &Pool<DB>) -> Result<Self, Error> {
+        let connection = pool.acquire().await.map_err(|error| match error {
+            sqlx::Error::PoolTimedOut => Error::Silent,
+            error => Error::Database(error),
+        })?;
+        Ok(Self { connection, sound: false })
+    }
+
+    /// Gives it back.
+    pub(super) fn done(mut self) {
+        self.sound = true;
+    }
+}
+
+impl<DB: Database> Drop for Lease<DB> {
+    fn drop(&mut self) {
+        if !self.sound {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+/// The database's answer, or that there is none.
+pub(super) async fn in_time<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Error> {
+    Ok(tokio::time::timeout(PATIENCE, answer).await.map_err(|_| Error::Silent)??)
+}

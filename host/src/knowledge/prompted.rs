@@ -1,0 +1,63 @@
+//! Embeds passages for an import, and questions to a base.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bulkhead_knowledge::{Embedder, Provenance};
+use futures_util::future::BoxFuture;
+
+use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};
+use crate::inference::{Choice, Inference, ServedModel};
+
+/// Longest time for one batch: whoever imports or measures waits for as long as it takes, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A loaded model with one of its prompts, on the host's inference threads.
+#[derive(Debug)]
+pub struct Prompted {
+    inference: Arc<Inference>,
+    model: Arc<ServedModel>,
+    prompt_name: Option<String>,
+}
+
+impl Prompted {
+    /// With the prompt that passages are embedded with, where the model has it.
+    pub fn for_passages(inference: Arc<Inference>, model: Arc<ServedModel>) -> Self {
+        Self::new(inference, model, PASSAGE_PROMPT)
+    }
+
+    /// With the prompt that questions are embedded with, where the model has it.
+    pub fn for_questions(inference: Arc<Inference>, model: Arc<ServedModel>) -> Self {
+        Self::new(inference, model, QUERY_PROMPT)
+    }
+
+    fn new(inference: Arc<Inference>, model: Arc<ServedModel>, prompt: &str) -> Self {
+        let known = model.model.description().prompts.contains_key(prompt);
+        Self { inference, model, prompt_name: known.then(|| prompt.to_owned()) }
+    }
+
+    async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, String> {
+        let prompt_name = self.prompt_name.clone();
+        let choice = Choice { prompt_name, truncate: Some(true), ..Choice::default() };
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(self.inference.max_batch_size().max(1)) {
+            let deadline = Instant::now() + PATIENCE;
+            let embedded = self.inference.embed(&self.model, batch.to_vec(), &choice, deadline).await;
+            let embedded = embedded.map_err(|refusal| refusal.to_string())?;
+            vectors.extend(embedded.vectors.chunks_exact(embedded.dims.max(1)).map(<[f32]>::to_vec));
+        }
+        Ok(vectors)
+    }
+}
+
+impl Embedder for Prompted {
+    fn provenance(&self) -> Provenance {
+        provenance(&self.model.id, self.model.model.description())
+    }
+
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+        Box::pin(self.vectors(texts))
+    }
+}
