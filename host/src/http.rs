@@ -12,7 +12,7 @@ mod docs;
 pub mod embedding;
 pub mod error;
 pub mod forwarded;
-mod host_field;
+pub mod host_field;
 pub mod layers;
 pub mod lifecycle;
 pub mod listen;

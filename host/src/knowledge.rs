@@ -11,11 +11,11 @@ use std::{
 use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query};
 use tokio::sync::OnceCell;
 
+use self::provenance::QUERY_PROMPT;
 pub use self::{
     prompted::Prompted,
     provenance::{Misfit, fitting_model, provenance},
 };
-use self::provenance::QUERY_PROMPT;
 use crate::{
     config::captcha::Secret,
     inference::{Choice, Gate, Inference, Refusal, ServedModel},

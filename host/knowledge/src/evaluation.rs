@@ -101,9 +101,7 @@ impl Run {
             let since = Instant::now();
             let text = question.question.clone();
             let vector = match embedder {
-                Some(embedder) => {
-                    embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop()
-                }
+                Some(embedder) => embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop(),
                 None => None,
             };
             let query = Query { text, vector, categories: Vec::new(), limit: DEPTH };
@@ -157,7 +155,8 @@ impl Run {
         };
         let floors = (0..=1000).map(|step| f64::from(step) / 1000.0);
         // Far below both, nothing but rounding is left.
-        floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last().unwrap_or(0.0) as f32
+        floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last().unwrap_or(0.0)
+            as f32
     }
 
     /// Bias and weights (cosine, standing, words) of the relevance that these questions teach; without

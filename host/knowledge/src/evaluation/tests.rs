@@ -48,7 +48,10 @@ fn figures_count_what_they_say() {
 #[test]
 fn a_share_of_nothing_is_none() {
     let figures = Run { asked: Vec::new() }.evaluate(0.5);
-    assert_eq!((figures.recall_at_5, figures.no_answer_precision, figures.answer_precision), (None, None, None));
+    assert_eq!(
+        (figures.recall_at_5, figures.no_answer_precision, figures.answer_precision),
+        (None, None, None)
+    );
 }
 
 #[test]

@@ -156,7 +156,8 @@ pub(crate) struct New<'p> {
 /// An entry's columns.
 pub(super) type EntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
-pub(super) type FoundRow = (i64, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
+pub(super) type FoundRow =
+    (i64, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
 
 impl From<EntryRow> for Entry {
     fn from((number, document, terms, vector): EntryRow) -> Self {
@@ -183,7 +184,8 @@ impl From<(String, String, String)> for Other {
 }
 
 /// A head's columns.
-pub(super) type HeadRow = (i64, i64, Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>);
+pub(super) type HeadRow =
+    (i64, i64, Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>);
 
 impl Head {
     pub(super) fn from_row(

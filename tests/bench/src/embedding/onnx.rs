@@ -1,9 +1,6 @@
 //! ONNX Runtime in processes of Python.
 
-use std::{
-    path::Path,
-    process::Command,
-};
+use std::{path::Path, process::Command};
 
 use bulkhead_inference::encoder::Dtype;
 

@@ -215,11 +215,14 @@ async fn a_source_is_removed_whole_and_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_database_holds_no_search_and_no_connection() {
     let postgres = Postgres::start();
-    import(&postgres.url(), &town(), &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
+    import(&postgres.url(), &town(), &letters("letters", usize::MAX), ImportOptions::default())
+        .await
+        .unwrap();
     let base = Arc::new(KnowledgeBase::open(&postgres.url(), Mode::Read).await.unwrap());
     // More than there are connections.
     let all_at_once = || async {
-        let search = |base: Arc<KnowledgeBase>| async move { base.search(&query("Hundesteuer", &[], true)).await };
+        let search =
+            |base: Arc<KnowledgeBase>| async move { base.search(&query("Hundesteuer", &[], true)).await };
         let searches: Vec<_> = (0..20).map(|_| tokio::spawn(search(Arc::clone(&base)))).collect();
         let mut answers = Vec::new();
         for search in searches {
@@ -232,10 +235,8 @@ async fn a_frozen_database_holds_no_search_and_no_connection() {
     let frozen = tokio::time::timeout(Duration::from_secs(60), all_at_once()).await;
     let frozen = frozen.expect("no search waits for ever");
     assert!(frozen.iter().all(|answer| matches!(answer, Err(Error::Silent))), "{frozen:?}");
-    let opened = tokio::time::timeout(
-        Duration::from_secs(60),
-        KnowledgeBase::open(&postgres.url(), Mode::Read),
-    );
+    let opened =
+        tokio::time::timeout(Duration::from_secs(60), KnowledgeBase::open(&postgres.url(), Mode::Read));
     assert!(matches!(opened.await.expect("nor does who opens it"), Err(Error::Silent)));
     postgres.thaw();
     let answered = all_at_once().await;

@@ -126,10 +126,7 @@ async fn a_source_is_removed_whole_and_no_other() {
     let base = place.open().await;
     let reader = KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap();
     let unknown = base.remove("twon").await.unwrap_err();
-    assert_eq!(
-        unknown.to_string(),
-        r#"the knowledge base has no source "twon", but "school", "town""#
-    );
+    assert_eq!(unknown.to_string(), r#"the knowledge base has no source "twon", but "school", "town""#);
     assert!(matches!(reader.remove("town").await, Err(Error::ReadOnly)));
     assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
 
