@@ -2,6 +2,7 @@
 
 use bulkhead_tests::{
     artifact::{IMAGE, INDEX, digest},
+    host::eventually,
     servers::fake_registry::Behaviour::{Drips, Floods, Hangs, Redirects, Says, Status},
 };
 
