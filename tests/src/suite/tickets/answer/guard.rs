@@ -37,23 +37,23 @@ async fn checks(service: &Service, kind: &str, outcome: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ticket_and_its_answer_are_judged() {
-    let (service, model, guard) = guarded([ticket("safe", "benign"), response("safe", "benign")], "").await;
-    let text = format!("{QUESTION} Write to eva@post.example");
-    let reply = service.reply(&text, "harbour", "answer").await;
+    let safe = || [ticket("safe", "benign"), response("safe", "benign")];
+    let (service, model, guard) = guarded([safe(), safe()].concat(), "").await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
     assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]");
     assert_eq!((&reply["auto_publish"], &reply["reason"]), (&json!(true), &Value::Null), "{reply}");
+    assert_eq!(checks(&service, "prompt", "safe").await, 1.0);
+    assert_eq!(checks(&service, "response", "safe").await, 1.0);
+    assert_eq!(model.received().len(), 1);
+
+    service.reply(&format!("{QUESTION} Write to eva@post.example"), "harbour", "answer").await;
     let asked = guard.received();
     let paths: Vec<_> = asked.iter().map(|one| one.path.as_str()).collect();
-    assert_eq!(paths, ["/api/v1/guardrails/prompt", "/api/v1/guardrails/response"]);
+    assert_eq!(paths, ["/api/v1/guardrails/prompt", "/api/v1/guardrails/response"].repeat(2));
     let text = format!("{QUESTION} Write to [EMAIL_1]");
-    assert_eq!(asked[0].json(), json!({ "text": text, "threshold": 0.7 }));
-    assert_eq!(asked[1].json()["response"], "Mooring a ship costs 12 EUR a night.");
-    assert_eq!(asked[1].json()["text"], text);
-    assert_eq!(
-        (checks(&service, "prompt", "safe").await, checks(&service, "response", "safe").await),
-        (1.0, 1.0)
-    );
-    assert_eq!(model.received().len(), 1);
+    assert_eq!(asked[2].json(), json!({ "text": text, "threshold": 0.7 }));
+    let response = "Mooring a ship costs 12 EUR a night.";
+    assert_eq!(asked[3].json(), json!({ "text": text, "threshold": 0.7, "response": response }));
     service.stop().await;
 }
 

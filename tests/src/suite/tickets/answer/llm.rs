@@ -12,7 +12,7 @@ use super::*;
 
 const KEY: &str = "sk-key-that-nobody-else-sees";
 /// What the passage says, in other words.
-const GROUNDED: &str = "Mooring a ship costs 12 EUR a night.";
+const GROUNDED: &str = "Mooring costs 12 EUR for a night.";
 /// The passage's own words, which stand in where the model has none.
 const EXTRACTED: &str = "Mooring costs 12 EUR a night.";
 
