@@ -18,6 +18,8 @@ use futures_util::future::BoxFuture;
 
 /// The default of `tickets.knowledge.floor_percent`.
 const FLOOR: f32 = 0.02;
+/// That of `tickets.answer.publish_percent`.
+const PUBLISHED: f32 = 0.8;
 
 struct Prompted {
     id: String,
@@ -82,7 +84,9 @@ async fn main() {
         let (bias, weights) = development.fit(embedder.is_some());
         println!("{name}\n  fitted: bias: {bias:.3}, weights: {weights:.3?}");
         println!("  fitted: least_cosine: {:.3}", development.least_cosine());
-        println!("development: {}test: {}", development.evaluate(FLOOR).text(), test.evaluate(FLOOR).text());
+        for floor in [FLOOR, PUBLISHED] {
+            println!("development: {}test: {}", development.evaluate(floor).text(), test.evaluate(floor).text());
+        }
         for question in development.missed() {
             println!("    missed: {:.100} -> {:?}", question.question.replace('\n', " "), question.answers);
         }

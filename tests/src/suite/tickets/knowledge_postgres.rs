@@ -235,8 +235,8 @@ async fn a_frozen_database_holds_no_search_and_no_connection() {
     let frozen = tokio::time::timeout(Duration::from_secs(60), all_at_once()).await;
     let frozen = frozen.expect("no search waits for ever");
     assert!(frozen.iter().all(|answer| matches!(answer, Err(Error::Silent))), "{frozen:?}");
-    let opened =
-        tokio::time::timeout(Duration::from_secs(60), KnowledgeBase::open(&postgres.url(), Mode::Read));
+    let url = postgres.url();
+    let opened = tokio::time::timeout(Duration::from_secs(60), KnowledgeBase::open(&url, Mode::Read));
     assert!(matches!(opened.await.expect("nor does who opens it"), Err(Error::Silent)));
     postgres.thaw();
     let answered = all_at_once().await;
