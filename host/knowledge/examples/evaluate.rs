@@ -85,7 +85,11 @@ async fn main() {
         println!("{name}\n  fitted: bias: {bias:.3}, weights: {weights:.3?}");
         println!("  fitted: least_cosine: {:.3}", development.least_cosine());
         for floor in [FLOOR, PUBLISHED] {
-            println!("development: {}test: {}", development.evaluate(floor).text(), test.evaluate(floor).text());
+            println!(
+                "development: {}test: {}",
+                development.evaluate(floor).text(),
+                test.evaluate(floor).text()
+            );
         }
         for question in development.missed() {
             println!("    missed: {:.100} -> {:?}", question.question.replace('\n', " "), question.answers);

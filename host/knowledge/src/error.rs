@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// The database failed.
     #[error("the knowledge base's database failed: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
     /// The database does not answer, or all connections to it are in use.
     #[error("the knowledge base's database does not answer within {} seconds", PATIENCE.as_secs())]
     Silent,
@@ -119,6 +119,15 @@ pub enum Error {
     /// A task of the program ended early; the text is for the log.
     #[error("a task ended early: {0}")]
     Task(String),
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::PoolTimedOut => Self::Silent,
+            error => Self::Database(error),
+        }
+    }
 }
 
 fn list(refused: &[Refused]) -> String {

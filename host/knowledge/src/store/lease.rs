@@ -19,11 +19,7 @@ pub(super) struct Lease<DB: Database> {
 
 impl<DB: Database> Lease<DB> {
     pub(super) async fn new(pool: &Pool<DB>) -> Result<Self, Error> {
-        let connection = pool.acquire().await.map_err(|error| match error {
-            sqlx::Error::PoolTimedOut => Error::Silent,
-            error => Error::Database(error),
-        })?;
-        Ok(Self { connection, sound: false })
+        Ok(Self { connection: pool.acquire().await?, sound: false })
     }
 
     /// Gives it back.
