@@ -16,7 +16,8 @@ pub fn test(filters: &[String]) -> Outcome {
         apt::install("ARM", &PACKAGES)?;
     }
     let compiler = target_std::find(Rustc::ask("rustc")?, ARM)?;
-    let mut command = cargo(["test", "--release", "--locked", "-p", "bulkhead-inference"]);
+    let mut command =
+        cargo(["test", "--release", "--locked", "-p", "bulkhead-inference", "--lib", "--tests"]);
     command
         .args(["--target", ARM.name, "--target-dir"])
         .arg(places::target().join("arm"))
