@@ -193,6 +193,33 @@ fn activations_are_exact_enough() {
     }
 }
 
+/// As above for int8, over values that come out of the product as they are.
+#[test]
+fn activations_of_bytes_are_exact_enough() {
+    let zero = [0.0; LANES];
+    let data = [0; LANES * 4];
+    for kernel in Kernel::available() {
+        let operations = kernel.operations().unwrap();
+        for (activation, tolerance) in
+            [(Activation::Gelu, 1e-4), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
+        {
+            for x in (-4000..=4000).map(|i| i as f32 / 200.0) {
+                let bias = [x; LANES];
+                let panels =
+                    PanelsI8 { data: &data, stride: LANES * 4, k: 4, scale: &zero, sum: &zero, bias: &bias };
+                let a = RowsI8 { bytes: &[0; 4 * ROW_PAD], stride: 4, scale: &[1.0], zero: &[0.0] };
+                let mut out = [9.0; LANES];
+                operations.linear_i8(&a, &panels, &mut out, LANES, Finish::Activate(activation));
+                let expected = defined_activation(activation, f64::from(x));
+                let apart = (f64::from(out[0]) - expected).abs();
+                let allowed =
+                    tolerance * if activation == Activation::Gelu { 1.0 } else { 1.0 + expected.abs() };
+                assert!(apart <= allowed, "{kernel} {activation:?} of {x}: {} not {expected}", out[0]);
+            }
+        }
+    }
+}
+
 fn defined_activation(activation: Activation, x: f64) -> f64 {
     match activation {
         Activation::Relu => x.max(0.0),
