@@ -3,8 +3,9 @@
 //!
 //! A request is cut into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
 //! thread takes as many of one model as make a batch, or its share if fewer wait: nobody waits for company, and no
-//! thread is idle while another has work for two. One long text alone is embedded by all idle threads. A caller that leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the
-//! requests of its batch and nothing else.
+//! thread is idle while another has work for two. One text alone is embedded by all idle threads. A caller that
+//! leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the requests of its batch
+//! and nothing else.
 
 mod job;
 mod queue;

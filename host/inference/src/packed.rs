@@ -115,7 +115,7 @@ impl Packed {
         PanelsI8 {
             data: data.unwrap_or_default(),
             stride: LANES * linear.k,
-            k: linear.part.min(linear.k - start),
+            k: linear.padded(part),
             scale: self.f32s(linear.scale).get(channels.clone()).unwrap_or_default(),
             sum: self.f32s(linear.sum).get(sums + channels.start..sums + channels.end).unwrap_or_default(),
             bias: self.bias(linear, channels, part),

@@ -17,9 +17,9 @@ const FEED_TOKENS: usize = 128;
 #[derive(Default)]
 pub struct Scratch {
     /// Token vectors `[tokens][hidden]`.
-    hidden: Vec<f32>,
+    pub(super) hidden: Vec<f32>,
     /// The same as bytes, for int8.
-    bytes: Quantised,
+    pub(super) bytes: Quantised,
     pub(super) block: Block,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Block {
     /// `[tokens][heads][head]`.
     pub(super) context: Vec<f32>,
     /// `[tokens][part of inner]`.
-    feed: Vec<f32>,
+    pub(super) feed: Vec<f32>,
     /// Context or feed-forward activations.
     pub(super) bytes: Quantised,
     pub(super) attention: AttentionScratch,
@@ -67,6 +67,22 @@ impl Quantised {
             zero: self.zero.get(rows).unwrap_or_default(),
         }
     }
+}
+
+/// Rows that a product takes: `floats` for f32, `bytes` from row `start` on for int8.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub(super) floats: &'a [f32],
+    pub(super) bytes: &'a Quantised,
+    pub(super) start: usize,
+    pub(super) tokens: usize,
+}
+
+/// Where a product goes, at a stride, and how.
+pub(super) struct Out<'a> {
+    pub(super) rows: &'a mut [f32],
+    pub(super) stride: usize,
+    pub(super) finish: Finish,
 }
 
 impl Scratch {
@@ -195,44 +211,25 @@ impl Encoder {
         bytes: &Quantised,
         qkv: &mut [f32],
     ) {
-        let tokens = rows.len() / self.packed.layout().hidden;
-        match self.dtype {
-            Dtype::Float32 => {
-                let panels = self.packed.panels_f32(&layer.qkv, 0..layer.qkv.n);
-                self.operations.linear_f32(rows, tokens, &panels, qkv, layer.qkv.n, Finish::Store);
-            }
-            Dtype::Int8 => {
-                let panels = self.packed.panels_i8(&layer.qkv, 0..layer.qkv.n, 0);
-                let rows = bytes.rows(start..start + tokens, panels.k);
-                self.operations.linear_i8(&rows, &panels, qkv, layer.qkv.n, Finish::Store);
-            }
-        }
+        let (tokens, n) = (rows.len() / self.packed.layout().hidden, layer.qkv.n);
+        let input = Input { floats: rows, bytes, start, tokens };
+        self.product(input, &layer.qkv, 0..n, 0, Out { rows: qkv, stride: n, finish: Finish::Store });
     }
 
     /// `rows = norm(rows + down(activation(up(rows))))`.
     pub(super) fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
         let layout = self.packed.layout();
-        let operations = self.operations;
         let finish = Finish::Activate(self.config.activation);
         // Int8 reads its input from the bytes and f32 has one part, so that rows may change part by part.
         for part in 0..layer.down.parts() {
-            let channels = part * layer.down.part..layout.inner.min((part + 1) * layer.down.part);
+            let channels = layer.down.inner(part, layout.inner);
             let width = channels.len();
             for (index, rows) in hidden.chunks_mut(FEED_TOKENS * layout.hidden).enumerate() {
                 let tokens = rows.len() / layout.hidden;
                 let feed = room(&mut block.feed, tokens * width);
-                match self.dtype {
-                    Dtype::Float32 => {
-                        let panels = self.packed.panels_f32(&layer.up, channels.clone());
-                        operations.linear_f32(rows, tokens, &panels, feed, width, finish);
-                    }
-                    Dtype::Int8 => {
-                        let panels = self.packed.panels_i8(&layer.up, channels.clone(), 0);
-                        let start = index * FEED_TOKENS;
-                        let rows = bytes.rows(start..start + tokens, panels.k);
-                        operations.linear_i8(&rows, &panels, feed, width, finish);
-                    }
-                }
+                let input = Input { floats: rows, bytes, start: index * FEED_TOKENS, tokens };
+                let out = Out { rows: feed, stride: width, finish };
+                self.product(input, &layer.up, channels.clone(), 0, out);
                 self.add_product(feed, width, &layer.down, part, &mut block.bytes, rows);
             }
         }
@@ -249,18 +246,48 @@ impl Encoder {
         bytes: &mut Quantised,
         rows: &mut [f32],
     ) {
-        let tokens = x.len() / width;
+        self.quantise(x, width, linear, part, bytes);
+        let input = Input { floats: x, bytes, start: 0, tokens: x.len() / width };
+        let out = Out { rows, stride: linear.n, finish: Finish::Add };
+        self.product(input, linear, 0..linear.n, part, out);
+    }
+
+    /// Some output channels (whole panels) of a linear layer over one part of its inner dimension.
+    pub(super) fn product(
+        &self,
+        input: Input<'_>,
+        linear: &Linear,
+        channels: Range<usize>,
+        part: usize,
+        out: Out<'_>,
+    ) {
+        let Input { floats, bytes, start, tokens } = input;
+        let Out { rows, stride, finish } = out;
         match self.dtype {
             Dtype::Float32 => {
-                let panels = self.packed.panels_f32(linear, 0..linear.n);
-                self.operations.linear_f32(x, tokens, &panels, rows, linear.n, Finish::Add);
+                let panels = self.packed.panels_f32(linear, channels);
+                self.operations.linear_f32(floats, tokens, &panels, rows, stride, finish);
             }
             Dtype::Int8 => {
-                let panels = self.packed.panels_i8(linear, 0..linear.n, part);
-                self.operations.quantise(x, width, bytes.rows_mut(0..tokens, panels.k));
-                let x = bytes.rows(0..tokens, panels.k);
-                self.operations.linear_i8(&x, &panels, rows, linear.n, Finish::Add);
+                let panels = self.packed.panels_i8(linear, channels, part);
+                let input = bytes.rows(start..start + tokens, panels.k);
+                self.operations.linear_i8(&input, &panels, rows, stride, finish);
             }
+        }
+    }
+
+    /// Rows `[tokens][width]` as an int8 product over one part of the inner dimension takes them.
+    pub(super) fn quantise(
+        &self,
+        x: &[f32],
+        width: usize,
+        linear: &Linear,
+        part: usize,
+        bytes: &mut Quantised,
+    ) {
+        if self.dtype == Dtype::Int8 {
+            let rows = bytes.rows_mut(0..x.len() / width, linear.padded(part));
+            self.operations.quantise(x, width, rows);
         }
     }
 

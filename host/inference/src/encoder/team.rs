@@ -1,57 +1,46 @@
-//! One long text over several threads.
+//! One text over several threads.
 //!
-//! The text's rows are cut into blocks. A ticket is one block in one phase; whoever takes part draws the next
-//! ticket, waits until the phase before is done, and works. A phase is one layer: attention needs the keys and
-//! values of all blocks, all else only the block's own rows; the next layer's queries, keys and values go to a
-//! second buffer, so that one wait a layer is enough. Tickets are drawn in order, so whatever one waits for is
-//! being worked on, and one thread alone gets through as well. No vector changes by a bit.
+//! The work is cut into phases and each phase into shares; a ticket is one share of one phase. Whoever takes part
+//! draws the next ticket, waits until the phase before is done, and works. Tickets are drawn in order, so whatever
+//! one waits for is being worked on, and one thread alone gets through as well. A short text is cut by columns, as
+//! reading the weights is most of its work, a longer one by rows, which exchanges less. No vector changes by a bit.
 
+mod columns;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::forward::{Quantised, Scratch, room};
+use self::columns::{Columns, Member};
+use self::rows::Rows;
+use super::forward::Scratch;
 use super::{Encoder, Pooling};
 use crate::error::EmbedError;
 
-/// Rows of a block are a multiple of a hardware tile's.
-const ROWS: usize = 16;
-/// Looks at the phase before until the thread yields its processor.
-const LOOKS: usize = 2_000;
+/// Texts of fewer tokens are cut by columns.
+const ROWS_FROM: usize = 128;
+/// Looks at the phase before, tens of microseconds in all, until the thread offers its processor to others.
+const LOOKS: usize = 500;
 
 /// The work on one text.
 pub(crate) struct Team {
+    text: Text,
+    cut: Cut,
+    tickets: Tickets,
+}
+
+/// What is embedded, and with what.
+struct Text {
     encoder: Arc<Encoder>,
     ids: Vec<u32>,
     pooling: Pooling,
-    /// Tokens of each block but the last.
-    height: usize,
-    blocks: Vec<Mutex<Block>>,
-    /// Queries, keys and values of each block, for layers of even and of odd number.
-    qkv: [Vec<RwLock<Vec<f32>>>; 2],
-    next: AtomicUsize,
-    done: AtomicUsize,
-    failed: AtomicBool,
 }
 
-#[derive(Default)]
-struct Block {
-    /// `[tokens of the block][hidden]`.
-    hidden: Vec<f32>,
-    bytes: Quantised,
-}
-
-/// Tells the others when its thread panics, for they would wait for ever.
-struct Alarm<'a>(&'a AtomicBool);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Release);
-        }
-    }
+enum Cut {
+    Rows(Rows),
+    Columns(Columns),
 }
 
 impl Team {
@@ -67,34 +56,29 @@ impl Team {
         threads: usize,
     ) -> Result<Self, EmbedError> {
         encoder.check(&ids, &[0, ids.len()], encoder.dims())?;
-        let height = ids.len().div_ceil(threads.max(1)).next_multiple_of(ROWS);
-        let count = ids.len().div_ceil(height);
-        let buffers = || (0..count).map(|_| RwLock::default()).collect();
-        Ok(Self {
-            encoder: Arc::clone(encoder),
-            ids,
-            pooling,
-            height,
-            blocks: (0..count).map(|_| Mutex::default()).collect(),
-            qkv: [buffers(), buffers()],
-            next: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
-            failed: AtomicBool::new(false),
-        })
+        let text = Text { encoder: Arc::clone(encoder), ids, pooling };
+        let (cut, phases, shares) = if text.ids.len() < ROWS_FROM {
+            let columns = Columns::new(&text, threads);
+            let (phases, shares) = columns.size(&text);
+            (Cut::Columns(columns), phases, shares)
+        } else {
+            let rows = Rows::new(&text, threads);
+            let (phases, shares) = rows.size(&text);
+            (Cut::Rows(rows), phases, shares)
+        };
+        Ok(Self { text, cut, tickets: Tickets::new(phases, shares) })
     }
 
     /// Takes part until no ticket is left.
     pub(crate) fn help(&self, scratch: &mut Scratch) {
-        let _alarm = Alarm(&self.failed);
-        let (count, total) = (self.blocks.len(), self.tickets());
-        loop {
-            let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-            let phase = ticket / count;
-            if ticket >= total || !self.wait(phase * count) {
-                return;
+        match &self.cut {
+            Cut::Rows(rows) => {
+                self.tickets.work_off(|phase, share| rows.work(&self.text, phase, share, scratch));
             }
-            self.work(phase, ticket % count, scratch);
-            self.done.fetch_add(1, Ordering::Release);
+            Cut::Columns(columns) => {
+                let mut member = Member::new(scratch);
+                self.tickets.work_off(|phase, share| columns.work(&self.text, phase, share, &mut member));
+            }
         }
     }
 
@@ -105,21 +89,62 @@ impl Team {
     /// When another thread panicked, or the vector is not finite.
     pub(crate) fn lead(&self, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
         self.help(scratch);
-        if !self.wait(self.tickets()) {
+        if !self.tickets.all_done() {
             return Err(EmbedError::Panicked("another thread of this text panicked".to_owned()));
         }
-        let width = self.encoder.packed.layout().hidden;
-        let mut rows = Vec::with_capacity(self.ids.len() * width);
-        for block in &self.blocks {
-            rows.extend_from_slice(&block.lock().unwrap_or_else(PoisonError::into_inner).hidden);
-        }
-        let mut out = vec![0.0; self.encoder.dims()];
-        self.pooling.pool(&rows, width, &mut out);
+        let encoder = &self.text.encoder;
+        let rows = match &self.cut {
+            Cut::Rows(rows) => rows.hidden(),
+            Cut::Columns(columns) => columns.hidden(&self.text, scratch),
+        };
+        let mut out = vec![0.0; encoder.dims()];
+        self.text.pooling.pool(&rows, encoder.packed.layout().hidden, &mut out);
         if out.iter().all(|x| x.is_finite()) { Ok(out) } else { Err(EmbedError::NotFinite { text: 0 }) }
     }
+}
 
-    fn tickets(&self) -> usize {
-        (self.encoder.packed.layout().layers.len() + 1) * self.blocks.len()
+/// Who works on what, and how far the work is.
+struct Tickets {
+    shares: usize,
+    total: usize,
+    next: AtomicUsize,
+    done: AtomicUsize,
+    failed: AtomicBool,
+}
+
+/// Tells the others when its thread panics, for they would wait for ever.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Tickets {
+    fn new(phases: usize, shares: usize) -> Self {
+        let (next, done, failed) = Default::default();
+        Self { shares, total: phases * shares, next, done, failed }
+    }
+
+    /// Draws tickets, number of phase and of share, and works on them, until none is left.
+    fn work_off(&self, mut work: impl FnMut(usize, usize)) {
+        let _alarm = Alarm(&self.failed);
+        loop {
+            let ticket = self.next.fetch_add(1, Ordering::Relaxed);
+            let phase = ticket / self.shares;
+            if ticket >= self.total || !self.wait(phase * self.shares) {
+                return;
+            }
+            work(phase, ticket % self.shares);
+            self.done.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn all_done(&self) -> bool {
+        self.wait(self.total)
     }
 
     /// Waits until so many tickets are done; false if that will never be.
@@ -129,52 +154,31 @@ impl Team {
             if self.failed.load(Ordering::Acquire) {
                 return false;
             }
-            looks += 1;
-            if looks % LOOKS == 0 {
-                std::thread::yield_now();
-            } else {
+            if looks < LOOKS {
+                looks += 1;
                 std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
             }
         }
         true
     }
+}
 
-    /// Phase 0: the block's input, and what the first layer attends to. Phase p: layer p, counted from one, and
-    /// what the layer after attends to.
-    fn work(&self, phase: usize, index: usize, scratch: &mut Scratch) {
-        let (Some(block), encoder) = (self.blocks.get(index), self.encoder.as_ref()) else { return };
-        let mut block = block.lock().unwrap_or_else(PoisonError::into_inner);
-        let Block { hidden, bytes } = &mut *block;
-        let layout = encoder.packed.layout();
-        let start = index * self.height;
-        let end = self.ids.len().min(start + self.height);
-        if phase == 0 {
-            let rows = room(hidden, (end - start) * layout.hidden);
-            encoder.look_up(self.ids.get(start..end).unwrap_or_default(), start, rows);
-            encoder.norm(rows, 0, &layout.norm, bytes);
-        } else if let Some(layer) = layout.layers.get(phase - 1) {
-            let width = encoder.config.heads * layout.head;
-            let scratch = &mut scratch.block;
-            let qkv = room(&mut scratch.qkv, self.ids.len() * 3 * width);
-            let [even, odd] = &self.qkv;
-            let parts = if phase % 2 == 1 { even } else { odd };
-            for (part, to) in parts.iter().zip(qkv.chunks_mut(self.height * 3 * width)) {
-                to.copy_from_slice(&part.read().unwrap_or_else(PoisonError::into_inner));
-            }
-            let context = room(&mut scratch.context, (end - start) * width);
-            encoder.operations.attention(qkv, start, encoder.heads(), &mut scratch.attention, context);
-            encoder.add_product(context, width, &layer.project, 0, &mut scratch.bytes, hidden);
-            encoder.norm(hidden, 0, &layer.attention_norm, bytes);
-            encoder.feed(layer, hidden, bytes, scratch);
-        }
-        if let Some(layer) = layout.layers.get(phase) {
-            let [even, odd] = &self.qkv;
-            let parts = if phase.is_multiple_of(2) { even } else { odd };
-            if let Some(part) = parts.get(index) {
-                let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
-                let qkv = room(&mut part, (end - start) * layer.qkv.n);
-                encoder.project_in(layer, hidden, 0, bytes, qkv);
-            }
-        }
+/// What one share of a phase leaves to those of a later one. The tickets keep writer and readers apart; the lock is
+/// what proves it.
+struct Left<T>(RwLock<T>);
+
+impl<T: Default> Left<T> {
+    fn all(shares: usize) -> Vec<Self> {
+        (0..shares).map(|_| Self(RwLock::default())).collect()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

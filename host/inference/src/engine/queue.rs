@@ -18,9 +18,6 @@ const PIECE_BYTES: usize = 4096;
 /// Fewer tokens are not worth a thread: to read the weights costs as much as to multiply so few rows by them.
 const SHARE_TOKENS: usize = 32;
 
-/// A lone text of at least so many tokens is worth several threads.
-const TEAM_TOKENS: usize = 64;
-
 /// How far down the queue a batch looks for more texts of its model.
 const LOOK_AHEAD: usize = 512;
 
@@ -199,9 +196,8 @@ impl State {
             }
         };
         self.free = self.free.saturating_sub(1);
-        let lone_and_long =
-            self.ready.is_empty() && matches!(batch.as_slice(), [text] if text.ids.len() >= TEAM_TOKENS);
-        Some(Task::Embed(batch, if lone_and_long { self.idle } else { 0 }))
+        let lone = self.ready.is_empty() && batch.len() == 1;
+        Some(Task::Embed(batch, if lone { self.idle } else { 0 }))
     }
 
     /// Tokens of the next batch: equal shares for all free threads, in batches of at most [`BATCH_TOKENS`].

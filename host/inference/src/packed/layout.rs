@@ -1,5 +1,7 @@
 //! Where each tensor lies in the image; a function of the configuration and the element type alone.
 
+use std::ops::Range;
+
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::kernels::panels::{LANES, pad_inner, pad_lanes};
@@ -83,6 +85,16 @@ impl Linear {
     /// Number of parts of the inner dimension.
     pub(crate) fn parts(&self) -> usize {
         self.k.div_ceil(self.part)
+    }
+
+    /// Inner length of a part, padded as a whole.
+    pub(crate) fn padded(&self, part: usize) -> usize {
+        self.part.min(self.k - part * self.part)
+    }
+
+    /// What a part holds of an inner dimension of `inner`, which padding may exceed.
+    pub(crate) fn inner(&self, part: usize, inner: usize) -> Range<usize> {
+        part * self.part..inner.min((part + 1) * self.part)
     }
 }
 

@@ -5,11 +5,24 @@ use tempfile::tempdir;
 use super::*;
 use crate::encoder::tests::toy::Toy;
 use crate::encoder::{Dtype, EncoderOptions};
+use crate::kernels::Kernel;
 
 fn encoder(dtype: Dtype) -> Arc<Encoder> {
+    open(&Toy::default(), dtype, Kernel::detect())
+}
+
+fn open(toy: &Toy, dtype: Dtype, kernel: Kernel) -> Arc<Encoder> {
     let folder = tempdir().unwrap();
-    Toy::default().write(folder.path());
-    Arc::new(Encoder::open(folder.path(), &EncoderOptions { dtype, ..EncoderOptions::default() }).unwrap())
+    toy.write(folder.path());
+    let options = EncoderOptions { dtype, kernel: Some(kernel), cache: None };
+    Arc::new(Encoder::open(folder.path(), &options).unwrap())
+}
+
+/// A text's vector by one thread.
+fn alone(encoder: &Encoder, ids: &[u32]) -> Vec<f32> {
+    let mut vector = vec![0.0; encoder.dims()];
+    encoder.embed(ids, &[0, ids.len()], Pooling::Mean, &mut Scratch::new(), &mut vector).unwrap();
+    vector
 }
 
 fn ids(tokens: usize) -> Vec<u32> {
@@ -23,11 +36,9 @@ fn a_shared_text_changes_no_bit() {
         let encoder = encoder(dtype);
         for tokens in (1..160).step_by(3) {
             let ids = ids(tokens);
-            let mut expected = vec![0.0; encoder.dims()];
-            let pooling = Pooling::Mean;
-            encoder.embed(&ids, &[0, tokens], pooling, &mut Scratch::new(), &mut expected).unwrap();
+            let expected = alone(&encoder, &ids);
             for (threads, helpers) in [(2, 1), (3, 2), (2, 0), (4, 1)] {
-                let team = Team::new(&encoder, ids.clone(), pooling, threads).unwrap();
+                let team = Team::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
                 let found = std::thread::scope(|scope| {
                     for _ in 0..helpers {
                         scope.spawn(|| team.help(&mut Scratch::new()));
@@ -41,25 +52,51 @@ fn a_shared_text_changes_no_bit() {
     }
 }
 
+/// Heads and channels that no number of threads divides, several parts, every kernel; and each ticket is taken by a
+/// thread that has seen nothing of the text before.
+#[test]
+fn any_share_may_be_taken_by_anybody() {
+    let toy = Toy { hidden: 112, heads: 7, inner: 848, ..Toy::default() };
+    for kernel in Kernel::available() {
+        for dtype in [Dtype::Float32, Dtype::Int8] {
+            let encoder = open(&toy, dtype, kernel);
+            for (tokens, threads) in [(1, 2), (3, 3), (14, 2), (14, 4), (40, 3), (127, 99), (128, 2)] {
+                let ids = ids(tokens);
+                let team = Team::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
+                team.tickets.work_off(|phase, share| {
+                    let mut scratch = Scratch::new();
+                    match &team.cut {
+                        Cut::Rows(rows) => rows.work(&team.text, phase, share, &mut scratch),
+                        Cut::Columns(columns) => {
+                            columns.work(&team.text, phase, share, &mut Member::new(&mut scratch));
+                        }
+                    }
+                });
+                let found = team.lead(&mut Scratch::new()).unwrap();
+                let what = format!("{kernel} {dtype:?}: {tokens} tokens over {threads} threads");
+                assert_eq!(found, alone(&encoder, &ids), "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_text_at_fault_has_no_team() {
     let refused = Team::new(&encoder(Dtype::Int8), vec![100; 60], Pooling::Mean, 2).err();
     assert_eq!(refused, Some(EmbedError::Vocabulary { text: 0, id: 100, vocabulary: 100 }));
 }
 
-/// Nobody waits for a thread that panicked with its block undone.
+/// Nobody waits for a thread that panicked with its share undone, however the text is cut.
 #[test]
 fn a_helper_that_panics_fails_the_text() {
-    let team = Team::new(&encoder(Dtype::Int8), ids(100), Pooling::Cls, 2).unwrap();
-    let helper = std::thread::scope(|scope| {
-        let helper = || {
-            let _alarm = Alarm(&team.failed);
-            assert_eq!(team.next.fetch_add(1, Ordering::Relaxed), 0);
-            panic!("broken on purpose");
-        };
-        scope.spawn(helper).join()
-    });
-    assert!(helper.is_err());
-    let failed = team.lead(&mut Scratch::new());
-    assert!(matches!(failed, Err(EmbedError::Panicked(_))), "{failed:?}");
+    for tokens in [14, 150] {
+        let team = Team::new(&encoder(Dtype::Int8), ids(tokens), Pooling::Cls, 2).unwrap();
+        let helper = std::thread::scope(|scope| {
+            let helper = || team.tickets.work_off(|_, _| panic!("broken on purpose"));
+            scope.spawn(helper).join()
+        });
+        assert!(helper.is_err());
+        let failed = team.lead(&mut Scratch::new());
+        assert!(matches!(failed, Err(EmbedError::Panicked(_))), "{failed:?}");
+    }
 }
