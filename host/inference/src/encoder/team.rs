@@ -69,6 +69,11 @@ impl Team {
         Ok(Self { text, cut, tickets: Tickets::new(phases, shares) })
     }
 
+    /// How many threads can take part beside the first without waiting for their turn.
+    pub(crate) fn helpers(&self) -> usize {
+        self.tickets.shares.saturating_sub(1)
+    }
+
     /// Takes part until no ticket is left.
     pub(crate) fn help(&self, scratch: &mut Scratch) {
         match &self.cut {

@@ -107,7 +107,7 @@ fn batch(queue: &Queue, texts: &[Ready], idle: usize, scratch: &mut Scratch) -> 
     match model.team(&ids, idle + 1).filter(|_| texts.len() == 1) {
         Some(team) => {
             let team = Arc::new(team.map_err(internal)?);
-            queue.help(&team, idle);
+            queue.help(&team, idle.min(team.helpers()));
             vectors = team.lead(scratch).map_err(internal)?;
         }
         None => model.embed(&ids, &offsets, scratch, &mut vectors).map_err(internal)?,
