@@ -132,7 +132,7 @@ fn what_is_not_a_component_is_told_apart() {
         (b"  (component)", "it is text; translate it with `wasm-tools parse`"),
         (b"\0asm", "it ends before its end"),
         (b"\0asm\x0d\0\x01\0\x07\x7f", "it ends before its end"),
-        (b"\0asm\x0d\0\x01\0\x63\x01\0", "it is damaged at byte "),
+        (b"\0asm\x0d\0\x01\0\xe3\x01\0", "it is damaged at byte 8: "),
     ] {
         let refused = check(wasm).err().unwrap_or_default();
         assert!(
