@@ -30,9 +30,9 @@ pub struct Registry {
     /// Where it is asked.
     pub base: Url,
     /// Repositories that may be pulled, with all below them; empty: all.
-    pub repositories: Vec<String>,
+    repositories: Vec<String>,
     /// What it may send to beside itself, with all below them: for tokens, and for what it keeps elsewhere.
-    pub allow: Vec<Url>,
+    allow: Vec<Url>,
     /// The user to log in as.
     pub username: Option<String>,
     /// The user's password or access token.
