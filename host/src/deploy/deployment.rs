@@ -133,8 +133,7 @@ impl<W: World> Deployment<W> {
 
     /// A version that is remembered, made ready to answer again under the settings that it had, where these are known.
     pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
-        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
-        signature::still(&self.slot.settings().signatures, record.signed_by.as_deref()).map_err(refused)?;
+        self.vouched(record).await?;
         let wasm = self.component(record).await?;
         self.prepare(wasm, &record.source, self.settings_of(&record.revision), |_| {})
             .await

@@ -140,30 +140,25 @@ impl<W: World> Deployment<W> {
         match old.iter().find(|(id, _)| *id == record.id).or_else(|| old.iter().find(is_same)) {
             Some((id, version)) if *id == record.id => Ok((record.clone(), Arc::clone(version))),
             Some((id, version)) => Ok((before.get(id).unwrap_or(record).clone(), Arc::clone(version))),
-            None => self.again(self.vouched(record.clone()).await?).await,
+            None => self.again(record.clone()).await,
         }
     }
 
-    /// The record with who vouches for it here: the host that took it may not have looked.
-    async fn vouched(&self, record: Record) -> Result<Record, DeployError> {
-        let (Some(shared), signatures) = (&self.shared, self.slot.settings().signatures.clone()) else {
-            return Ok(record);
-        };
-        if signature::still(&signatures, record.signed_by.as_deref()).is_ok() {
-            return Ok(record);
-        }
+    /// Whether somebody vouches for a version whom this slot trusts. The host that took it may not have looked, so the
+    /// signature itself counts where the record does not say.
+    pub(in crate::deploy) async fn vouched(&self, record: &Record) -> Result<(), DeployError> {
+        let signatures = self.slot.settings().signatures.clone();
+        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
+        let Err(reason) = signature::still(&signatures, record.signed_by.as_deref()) else { return Ok(()) };
+        let Some(shared) = &self.shared else { return Err(refused(reason)) };
         let blob = match self.kept(&record.component).await {
             Ok(blob) => blob,
-            Err(_) => self.fetch(shared, &record).await?,
+            Err(_) => self.fetch(shared, record).await?,
         };
-        let Some(text) = blob.signature else { return Ok(record) };
+        let Some(text) = blob.signature else { return Err(refused(reason)) };
         let look = move || signature::signer(&signatures, &blob.wasm, &Proof::Signature(text));
-        let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;
-        match looked {
-            Ok(Some(signed)) => Ok(Record { signed_by: Some(signed.by), signed_at: signed.at, ..record }),
-            Ok(None) => Ok(record),
-            Err(reason) => Err(DeployError::Refused { version: record.id, reason }),
-        }
+        let looked = tokio::task::spawn_blocking(look).await.map_err(|_| DeployError::Stopping)?;
+        looked.map_err(refused)?.map(drop).ok_or_else(|| refused(reason))
     }
 
     /// Has them answer; whether that changes anything.
@@ -255,13 +250,8 @@ fn settled<W: World>(
     book.candidate = candidate.as_ref().map(|((record, _), trial)| Candidate::new(record.id.clone(), *trial));
     let answering = active.iter().map(|(record, _)| record);
     for record in answering.chain(candidate.iter().map(|((record, _), _)| record)) {
-        match book.versions.iter_mut().find(|known| known.id == record.id) {
-            Some(known) if record.signed_by.is_some() => {
-                known.signed_by.clone_from(&record.signed_by);
-                known.signed_at = record.signed_at;
-            }
-            Some(_) => {}
-            None => book.versions.push(record.clone()),
+        if book.get(&record.id).is_none() {
+            book.versions.push(record.clone());
         }
     }
     book

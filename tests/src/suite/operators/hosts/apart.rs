@@ -88,12 +88,6 @@ async fn a_rollback_while_cut_off_is_published_when_nobody_has_changed_anything(
     }
 }
 
-async fn letter_or_none(host: &TestHost) -> Option<char> {
-    let answer = ask(host, 1).await;
-    let body: Value = answer.json().await.ok()?;
-    body["challenge"].as_str()?.chars().next()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_starts_from_its_folder_while_the_database_is_down() {
     let mut postgres = Postgres::start();
