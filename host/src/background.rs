@@ -9,6 +9,8 @@ use tokio::{
 
 /// Steps below the host's own priority; the compiler's threads are started from here and inherit it.
 const NICENESS: i32 = 10;
+/// The lowest priority that there is.
+const LOWEST: i32 = 19;
 /// Works at once; more wait.
 const THREADS: usize = 8;
 
@@ -16,7 +18,8 @@ const THREADS: usize = 8;
 static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
     let step_back = || {
         // On Linux this is the calling thread's own priority. One that cannot be lowered is no reason to stop.
-        let _ = rustix::process::setpriority_process(None, NICENESS);
+        let present = rustix::process::getpriority_process(None).unwrap_or(0);
+        let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));
     };
     Builder::new_current_thread()
         .thread_name("background")
@@ -47,7 +50,7 @@ mod tests {
     async fn work_yields_to_calls_and_a_panic_ends_only_itself() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let mine = niceness();
-        assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(19));
+        assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(LOWEST));
         assert!(run(|| std::hint::black_box(None::<()>).unwrap()).await.is_err());
         assert_eq!(run(|| 1).await.unwrap(), 1);
         assert_eq!(niceness(), mine);

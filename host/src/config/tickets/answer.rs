@@ -48,7 +48,7 @@ impl Answer {
             strategy: r
                 .key(
                     "strategy",
-                    "Who writes: nobody (sentences of the knowledge base), or tickets.llm; where it fails, nobody",
+                    "Who writes: nobody (passages are quoted), or tickets.llm; where that fails, nobody",
                 )
                 .choice(
                     &[("extractive", Strategy::Extractive), ("llm", Strategy::Llm)],
