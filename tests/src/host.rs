@@ -180,20 +180,22 @@ impl TestHost {
 
     /// Asserts, within ten seconds, that nothing is in use any more.
     pub async fn assert_at_rest(&self) {
-        eventually("everything lent out is back", async || {
-            let metrics = self.metrics().await;
-            let busy = [
-                "bulkhead_in_flight",
-                "bulkhead_llm_in_flight",
-                "bulkhead_queue_depth",
-                "bulkhead_pool_slots_in_use",
-            ];
-            metrics
-                .iter()
-                .filter(|(name, _)| busy.iter().any(|busy| name.starts_with(busy)))
-                .all(|(_, value)| *value == 0.0)
-        })
-        .await;
+        const BUSY: [&str; 4] = [
+            "bulkhead_in_flight",
+            "bulkhead_llm_in_flight",
+            "bulkhead_queue_depth",
+            "bulkhead_pool_slots_in_use",
+        ];
+        let mut lent = BTreeMap::new();
+        for _ in 0..200 {
+            lent = self.metrics().await;
+            lent.retain(|name, value| *value != 0.0 && BUSY.iter().any(|busy| name.starts_with(busy)));
+            if lent.is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("not given back within ten seconds: {lent:?}");
     }
 
     /// Stops the host after asserting that nothing is in use; gives its folder back.

@@ -14,10 +14,12 @@ const SWAPS: usize = 20;
 const CLIENTS: u32 = 6;
 
 async fn swaps_under_load(reuse: &str) {
-    let host = hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__REUSE", reuse).start().await;
+    // What the host hands over always goes to one place: a kept instance serves any number of calls.
+    let guest = |letter| answering(letter, "").with_realloc("i32.const 65536").component();
+    let host = hosting_a().component(guest('A')).env("BULKHEAD_SLOTS__CAPTCHA__REUSE", reuse).start().await;
     let operator = operator(&host);
     let mut versions = vec![operator.slot().await["active"]["id"].as_str().unwrap().to_owned()];
-    versions.push(operator.push(answering('B', "").component()).await);
+    versions.push(operator.push(guest('B')).await);
     let (done, calls) = (AtomicBool::new(false), AtomicU64::new(0));
     let load = async |client: u32| {
         while !done.load(Ordering::Relaxed) {
