@@ -125,7 +125,7 @@ fn host(text: &str) -> Result<String, String> {
     match is_host(text) {
         true => Ok(text.to_owned()),
         false => {
-            Err(format!("must be a host such as ghcr.io or localhost:5000, in lower case, not `{text}`"))
+            Err(format!("must be a host such as oci.example or localhost:5000, in lower case, not `{text}`"))
         }
     }
 }

@@ -74,19 +74,19 @@ mod tests {
         let path = folder.path().join("config.json");
         let pair = BASE64_STANDARD.encode("eva:secret");
         let text = format!(
-            r#"{{"auths":{{"https://ghcr.io/v1/":{{"auth":"{pair}"}},"r:5000":{{}},"bad":{{"auth":"c2VjcmV0"}}}}}}"#
+            r#"{{"auths":{{"https://oci.example/v1/":{{"auth":"{pair}"}},"r:5000":{{}},"bad":{{"auth":"c2VjcmV0"}}}}}}"#
         );
         fs::write(&path, text).unwrap();
-        assert_eq!(in_file(&path, "ghcr.io").unwrap().unwrap(), pair);
-        assert_eq!(in_file(&path, "ghcr.io.evil.example").unwrap(), None);
+        assert_eq!(in_file(&path, "oci.example").unwrap().unwrap(), pair);
+        assert_eq!(in_file(&path, "oci.example.evil.example").unwrap(), None);
         for host in ["r:5000", "bad"] {
             let refused = in_file(&path, host).unwrap_err().to_string();
             assert!(refused.contains("credential helpers") && !refused.contains("secret"), "{refused}");
         }
         fs::write(&path, "secret").unwrap();
-        let refused = in_file(&path, "ghcr.io").unwrap_err().to_string();
+        let refused = in_file(&path, "oci.example").unwrap_err().to_string();
         assert!(refused.contains("docker login") && !refused.contains("secret"), "{refused}");
-        in_file(&folder.path().join("none"), "ghcr.io").unwrap_err();
+        in_file(&folder.path().join("none"), "oci.example").unwrap_err();
     }
 
     #[test]
