@@ -194,6 +194,7 @@ impl Host {
         parts.inference = models::load(&parts).await?;
         sharing::start(&parts).await;
         let opened = services(&parts, &mut listeners).await?;
+        parts.roster.complete();
 
         let layers = Layers {
             compression: config.server.compression,

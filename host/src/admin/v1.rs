@@ -25,7 +25,7 @@ use tokio::{runtime::Handle, sync::Semaphore};
 
 use self::{access::Access, error::ApiError, statistics::Recorder};
 use crate::{
-    config::tokens::Scope,
+    config::{slots::SlotName, tokens::Scope},
     deploy::{Deploy, Reloader, Roster},
     http::body::BodyLimits,
     registry::Registries,
@@ -69,7 +69,11 @@ struct Api {
 
 impl Api {
     fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, ApiError> {
-        self.operators.roster.get(name).ok_or_else(|| ApiError::unknown_slot(&self.operators.roster))
+        let roster = &self.operators.roster;
+        roster.get(name).ok_or_else(|| {
+            let may_come = !roster.is_complete() && SlotName::ALL.iter().any(|slot| slot.as_str() == name);
+            if may_come { ApiError::starting() } else { ApiError::unknown_slot(roster) }
+        })
     }
 
     fn component(&self) -> BodyLimits {

@@ -6,6 +6,8 @@ use super::reader::Reader;
 pub const STACK_BYTES: usize = 512 << 10;
 /// Several times the largest first-party component; bounds the compiler's memory.
 pub const COMPONENT_BYTES: usize = 32 << 20;
+/// The most that it can be set to.
+pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// One compilation already uses every core; more only add memory.
 pub const COMPILE_WORKERS: usize = 1;
 /// Far beyond what a request needs, far below what would hurt.
@@ -60,7 +62,7 @@ impl Sandbox {
             component_bytes: r
                 .key("component_bytes", "Largest component that is looked at")
                 .unit("bytes")
-                .integer(1 << 10..=1 << 30, COMPONENT_BYTES),
+                .integer(1 << 10..=LARGEST_COMPONENT_BYTES as i64, COMPONENT_BYTES),
             compile_workers: r
                 .key("compile_workers", "Components compiled at once")
                 .integer(1..=64, COMPILE_WORKERS),

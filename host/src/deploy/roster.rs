@@ -1,6 +1,9 @@
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures_util::future::BoxFuture;
@@ -71,6 +74,7 @@ pub struct Roster {
     vault: Arc<Vault>,
     shared: Option<Arc<Shared>>,
     slots: RwLock<BTreeMap<SlotName, Arc<dyn Deploy>>>,
+    is_complete: AtomicBool,
 }
 
 impl std::fmt::Debug for Roster {
@@ -82,7 +86,7 @@ impl std::fmt::Debug for Roster {
 impl Roster {
     /// No slots yet, over a vault and, where hosts share one, a state.
     pub fn new(vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Self {
-        Self { vault, shared, slots: RwLock::default() }
+        Self { vault, shared, slots: RwLock::default(), is_complete: AtomicBool::new(false) }
     }
 
     /// What hosts share, where they do.
@@ -98,6 +102,16 @@ impl Roster {
     /// Adds a slot.
     pub fn add(&self, slot: Arc<dyn Deploy>) {
         self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(slot.slot(), slot);
+    }
+
+    /// No further slot comes.
+    pub fn complete(&self) {
+        self.is_complete.store(true, Ordering::Release);
+    }
+
+    /// Whether every slot that there will be is there: not while the host starts.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete.load(Ordering::Acquire)
     }
 
     /// A slot by its name.

@@ -1,6 +1,6 @@
 //! Questions to one registry about one repository.
 
-use std::{error::Error, fs};
+use std::{error::Error, fs, io};
 
 use reqwest::{
     Certificate, Client, Response, StatusCode,
@@ -183,6 +183,13 @@ fn fault(error: reqwest::Error, url: &Url) -> Fault {
     }
     // The URL, which may have a token in it, stands in the outermost only.
     let is_outermost = innermost.is::<reqwest::Error>();
-    let text = if is_outermost { "the connection broke".to_owned() } else { innermost.to_string() };
+    let broken = innermost.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let text = match broken.and_then(|error| error.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "it does not speak TLS, which is meant only with registries.NAME.plain_http = true".to_owned()
+        }
+        _ if is_outermost => "the connection broke".to_owned(),
+        _ => innermost.to_string(),
+    };
     Fault::Unreachable(text)
 }

@@ -90,6 +90,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "unknown-slot", text)
     }
 
+    pub(super) fn starting() -> Self {
+        let text = "the host is starting, and this slot is not there yet";
+        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", text) }
+    }
+
     pub(super) fn busy() -> Self {
         let text = "other components are being received";
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", text) }

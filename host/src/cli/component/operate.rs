@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use super::{Slot, reference, show};
 use crate::{
     cli::{client::Remote, output},
+    config::sandbox::LARGEST_COMPONENT_BYTES,
+    slots::read_component,
     telemetry::logs,
 };
 
@@ -212,7 +214,8 @@ fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
         let version = remote.post(&path(slot, "/versions"), &json!({ "reference": name }))?;
         return Ok(passed(version));
     }
-    let wasm = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+    // The host has a cap of its own; this one is for what has no end.
+    let wasm = read_component(file, LARGEST_COMPONENT_BYTES)?.to_vec();
     logs::end(&format!("pushing {name}, {} bytes: check, compile, trial\n", wasm.len()));
     let signature = std::fs::read_to_string(format!("{name}.minisig")).ok();
     Ok(passed(remote.upload(&path(slot, "/versions"), &name, wasm, signature.as_deref())?))
