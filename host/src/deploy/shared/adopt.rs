@@ -157,7 +157,7 @@ impl<W: World> Deployment<W> {
         };
         let Some(text) = blob.signature else { return Err(refused(reason)) };
         let look = move || signature::signer(&signatures, &blob.wasm, &Proof::Signature(text));
-        let looked = tokio::task::spawn_blocking(look).await.map_err(|_| DeployError::Stopping)?;
+        let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;
         looked.map_err(refused)?.map(drop).ok_or_else(|| refused(reason))
     }
 
