@@ -12,9 +12,20 @@ use bulkhead_inference::{
     head::{Coefficients, Head, Link, Record},
     model::{LoadOptions, Model},
 };
-use bulkhead_tests::{TestHost, models::ToyModel};
+use bulkhead_tests::{TestHost, models::ToyModel, servers::llm::FakeLlm};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// The key of the language model's endpoint.
+const LLM_KEY: &str = "sk-key-that-nobody-else-sees";
+
+/// `[tickets.llm]` for an endpoint; `more` goes below.
+fn llm_settings(endpoint: &FakeLlm, more: &str) -> String {
+    let (url, allow) = (endpoint.url("/v1"), endpoint.url("/"));
+    format!(
+        "[tickets.llm]\nurl = {url:?}\nallow = [{allow:?}]\nmodel = \"small\"\napi_key = {LLM_KEY:?}\n{more}\n"
+    )
+}
 
 /// Two categories, told apart by one word of the toy vocabulary each, and one for the rest.
 pub const RULES: &str = r#"

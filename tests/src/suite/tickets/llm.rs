@@ -12,17 +12,12 @@ use bulkhead_tests::servers::llm::{
 
 use super::*;
 
-/// The key of the endpoint.
-const KEY: &str = "sk-key-that-nobody-else-sees";
 /// What the classifier decides on it: the harbour.
 const AHOY: &str = "ahoy mate port";
 
 /// `[tickets]` and `[tickets.llm]` for an endpoint; `more` goes below the latter.
 fn asking(endpoint: &FakeLlm, more: &str) -> String {
-    let (url, allow) = (endpoint.url("/v1"), endpoint.url("/"));
-    format!(
-        "triage_strategy = \"llm\"\n[tickets.llm]\nurl = {url:?}\nallow = [{allow:?}]\nmodel = \"small\"\napi_key = {KEY:?}\n{more}\n"
-    )
+    format!("triage_strategy = \"llm\"\n{}", llm_settings(endpoint, more))
 }
 
 /// A service and its endpoint, which does one thing after the other.
@@ -59,7 +54,7 @@ async fn the_model_chooses_and_the_configuration_decides_the_rest() {
 
     let request = endpoint.only();
     assert_eq!(request.path, "/v1/chat/completions");
-    assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {LLM_KEY}").as_str()));
     let body = request.json();
     assert_eq!(
         (&body["model"], &body["temperature"], &body["stream"]),

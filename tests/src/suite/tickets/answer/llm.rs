@@ -10,7 +10,6 @@ use bulkhead_tests::servers::llm::{
 
 use super::*;
 
-const KEY: &str = "sk-key-that-nobody-else-sees";
 /// What the passage says, in other words.
 const GROUNDED: &str = "Mooring costs 12 EUR for a night.";
 /// The passage's own words, which stand in where the model has none.
@@ -18,10 +17,7 @@ const EXTRACTED: &str = "Mooring costs 12 EUR a night.";
 
 /// `[tickets.answer]` and `[tickets.llm]` for an endpoint; `more` goes below the latter.
 pub(super) fn asking(endpoint: &FakeLlm, more: &str) -> String {
-    let (url, allow) = (endpoint.url("/v1"), endpoint.url("/"));
-    format!(
-        "strategy = \"llm\"\n[tickets.llm]\nurl = {url:?}\nallow = [{allow:?}]\nmodel = \"small\"\napi_key = {KEY:?}\n{more}\n"
-    )
+    format!("strategy = \"llm\"\n{}", llm_settings(endpoint, more))
 }
 
 /// A service with a base and an endpoint, which does one thing after the other.
@@ -61,7 +57,7 @@ async fn the_model_writes_and_every_sentence_has_its_reference() {
     assert_eq!(calls(&service, "ok").await, 1.0);
 
     let request = endpoint.only();
-    assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {LLM_KEY}").as_str()));
     let shown: Value = serde_json::from_str(&request.message("user")).unwrap();
     assert_eq!(shown["ticket"], QUESTION);
     assert_eq!(shown["passages"][0]["number"], 1);

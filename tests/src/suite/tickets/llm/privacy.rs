@@ -51,10 +51,10 @@ async fn the_key_goes_to_the_endpoint_alone() {
     told.push_str(&service.get("/api/v1/prompt_versions?details=1").await.text);
     let metrics = service.host.client().get(service.host.admin_url("/metrics")).send().await.unwrap();
     told.push_str(&metrics.text().await.unwrap());
-    assert!(told.contains("bulkhead_llm_calls_total") && !told.contains(KEY), "{told}");
+    assert!(told.contains("bulkhead_llm_calls_total") && !told.contains(LLM_KEY), "{told}");
     for request in endpoint.received() {
-        assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {KEY}").as_str()));
-        assert!(!request.text.contains(KEY));
+        assert_eq!(request.authorization.as_deref(), Some(format!("Bearer {LLM_KEY}").as_str()));
+        assert!(!request.text.contains(LLM_KEY));
     }
     service.stop().await;
 }
