@@ -6,6 +6,7 @@ mod client;
 mod component;
 mod config;
 mod demo;
+mod exit;
 mod kb;
 mod model;
 mod output;
@@ -38,7 +39,8 @@ enum Command {
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed, or the file is not good; 2 wrong arguments; of show, reload and undo \
                       also: 3 the host refuses the configuration and keeps the old one; 4 there is nothing to undo, or \
-                      somebody else has changed a slot; 5 not allowed; 6 no answer from the host."
+                      somebody else has changed a slot; 5 not allowed; 6 no answer from the host; 7 the state that \
+                      hosts share cannot be reached."
     )]
     Config(config::Command),
     /// Get embedding models and look at them.
@@ -48,7 +50,8 @@ enum Command {
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 the component may not answer; 4 the slot has \
-                      another generation or is in no state for this; 5 not allowed; 6 no answer from the host."
+                      another generation or is in no state for this; 5 not allowed, or the registry is not; 6 no answer \
+                      from the host; 7 the state that hosts share cannot be reached."
     )]
     Component(component::Command),
     /// Make up data to try services with.
@@ -129,7 +132,7 @@ pub fn main() -> ExitCode {
         Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
             logs::end(&format!("bulkhead: {error:#}\n"));
-            error.downcast_ref().map_or(ExitCode::FAILURE, client::Failure::exit_code)
+            exit::Exit::of(&error).into()
         }
     }
 }

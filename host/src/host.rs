@@ -21,6 +21,7 @@ use anyhow::Context as _;
 use axum::Router;
 use tokio::{runtime::Handle, task::JoinSet};
 
+pub use self::component::MayNotAnswer;
 use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin, Operators},
@@ -234,7 +235,7 @@ impl Host {
     /// compilation, linking and its self-test. Nothing is served and nothing is written.
     ///
     /// # Errors
-    /// Everything that is wrong with it, and what mends it.
+    /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`]; else why it cannot be checked.
     pub async fn check_component(
         mut config: Config,
         slot: SlotName,

@@ -1,6 +1,6 @@
 use clap::{Subcommand, ValueEnum};
 
-use super::{client::Remote, component, output};
+use super::{client::Remote, component, exit::Misuse, output};
 use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
@@ -71,10 +71,9 @@ impl Command {
 }
 
 fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)),
-        "a token's name has letters, digits, - and _ only"
-    );
+    if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)) {
+        return Err(Misuse("a token's name has letters, digits, - and _ only".to_owned()).into());
+    }
     let mut secret = [0; TOKEN_BYTES];
     getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     let token = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(secret));

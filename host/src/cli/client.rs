@@ -1,11 +1,14 @@
 //! The host's API for operators, from outside.
 
-use std::{env, fs, path::PathBuf, process::ExitCode, time::Duration};
+use std::{env, fs, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use reqwest::{Method, RequestBuilder, StatusCode};
+use reqwest::{Method, RequestBuilder, StatusCode, header::HeaderValue};
 use serde_json::Value;
+use url::Url;
+
+use super::exit::{Exit, Misuse};
 
 /// Holds the token: an argument could be seen in the list of processes.
 pub(super) const TOKEN_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN";
@@ -13,6 +16,9 @@ pub(super) const TOKEN_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN";
 pub(super) const URL_VARIABLE: &str = "BULKHEAD_ADMIN_URL";
 /// Names the token's file.
 pub(super) const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
+
+/// The host's word for that the database which it shares with others does not answer.
+const STATE_UNREACHABLE: &str = "state-unreachable";
 
 /// Longer than the largest component takes to arrive and compile.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -52,22 +58,24 @@ pub(super) enum Failure {
     Refused {
         /// The status.
         status: StatusCode,
+        /// The host's word for programs.
+        code: String,
         /// The host's own words.
         message: String,
     },
 }
 
 impl Failure {
-    /// 3: the component may not answer, or not under this configuration; 4: another generation, or no state for this; 5:
-    /// not allowed; 6: no answer; 1: anything else.
-    pub(super) fn exit_code(&self) -> ExitCode {
+    /// How the command ends.
+    pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Unreachable { .. } => ExitCode::from(6),
-            Self::Refused { status, .. } => match status.as_u16() {
-                422 => ExitCode::from(3),
-                409 => ExitCode::from(4),
-                401 | 403 | 429 => ExitCode::from(5),
-                _ => ExitCode::FAILURE,
+            Self::Unreachable { .. } => Exit::NoAnswer,
+            Self::Refused { status, code, .. } => match status.as_u16() {
+                422 => Exit::Refused,
+                409 => Exit::Overtaken,
+                401 | 403 | 429 => Exit::NotAllowed,
+                503 if code == STATE_UNREACHABLE => Exit::StateUnreachable,
+                _ => Exit::Failed,
             },
         }
     }
@@ -109,12 +117,38 @@ impl Remote {
                 fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?
             }
             None => env::var(TOKEN_VARIABLE).map_err(|_| {
-                anyhow::anyhow!(
+                Misuse(format!(
                     "no token: give --token-file or set {TOKEN_VARIABLE}; `bulkhead admin token` makes one"
-                )
+                ))
             })?,
         };
-        Ok(token.trim().to_owned())
+        let token = token.trim();
+        // No header could carry it.
+        if token.is_empty() || HeaderValue::try_from(token).is_err() {
+            return Err(Misuse(format!(
+                "the token is empty or has a line break in it; give in --token-file or {TOKEN_VARIABLE} what `bulkhead \
+                 admin token` has printed, and nothing else"
+            ))
+            .into());
+        }
+        Ok(token.to_owned())
+    }
+
+    /// Where the host listens, without a slash at the end.
+    fn base(&self) -> Result<&str, Misuse> {
+        let is_bare = |url: &Url| {
+            let user = !url.username().is_empty() || url.password().is_some();
+            url.has_host() && !user && url.query().is_none() && url.fragment().is_none()
+        };
+        let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        match url.filter(is_bare) {
+            Some(_) => Ok(self.url.trim().trim_end_matches('/')),
+            // Not told back: it may hold a password.
+            None => Err(Misuse(format!(
+                "--url or {URL_VARIABLE} must be a URL such as http://127.0.0.1:9901, without a user, a query and a \
+                 fragment"
+            ))),
+        }
     }
 
     fn ask(
@@ -123,6 +157,7 @@ impl Remote {
         path: &str,
         with: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> anyhow::Result<Value> {
+        let url = format!("{}{path}", self.base()?);
         let token = self.token()?;
         let mut client = reqwest::Client::builder().timeout(PATIENCE).connect_timeout(CONNECT).no_proxy();
         if let Some(file) = &self.ca {
@@ -131,7 +166,6 @@ impl Remote {
         }
         // A token follows nobody elsewhere.
         let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
-        let url = format!("{}{path}", self.url.trim_end_matches('/'));
         let request = with(client.request(method, url)).bearer_auth(token);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(self.answer(request))?)
@@ -148,7 +182,8 @@ impl Remote {
         if status.is_success() {
             return Ok(body);
         }
-        let said = body.get("message").and_then(Value::as_str).unwrap_or("the host gives no reason");
-        Err(Failure::Refused { status, message: said.to_owned() })
+        let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+        let message = text("message").unwrap_or_else(|| "the host gives no reason".to_owned());
+        Err(Failure::Refused { status, code: text("error").unwrap_or_default(), message })
     }
 }

@@ -7,9 +7,12 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Subcommand, ValueEnum};
+use clap::{
+    Subcommand, ValueEnum,
+    builder::{PathBufValueParser, TypedValueParser},
+};
 
-use super::{Configuration, output};
+use super::{Configuration, exit::Misuse, output};
 use crate::{
     config::{Config, registries::Reference, slots::SlotName},
     host::Host,
@@ -27,6 +30,7 @@ pub(super) enum Command {
         #[arg(long)]
         slot: Slot,
         /// The component: a file, or an oci:// reference that the configuration allows.
+        #[arg(value_parser = named())]
         file: PathBuf,
         #[command(flatten)]
         configuration: Configuration,
@@ -83,6 +87,14 @@ impl Command {
     }
 }
 
+/// A file's name, or a reference that is one.
+fn named() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|file: PathBuf| match reference(&file).map(Reference::parse) {
+        Some(Err(text)) => Err(text),
+        Some(Ok(_)) | None => Ok(file),
+    })
+}
+
 /// The reference that stands where a file may.
 fn reference(file: &Path) -> Option<&str> {
     file.to_str().filter(|name| Reference::is_one(name))
@@ -90,7 +102,7 @@ fn reference(file: &Path) -> Option<&str> {
 
 /// A component and the reference that it goes by from now on.
 async fn pull(config: &Config, reference: &str) -> anyhow::Result<(Arc<[u8]>, String)> {
-    let reference = Reference::parse(reference).map_err(|text| anyhow::anyhow!("the reference {text}"))?;
+    let reference = Reference::parse(reference).map_err(|text| Misuse(format!("the reference {text}")))?;
     let (allowed, cap) = (config.registries.clone(), config.sandbox.component_bytes);
     let Pulled { wasm, reference, .. } =
         Registries::new(allowed, cap, env::temp_dir()).pull(&reference).await?;

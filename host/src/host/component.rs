@@ -10,8 +10,19 @@ use crate::{
     deploy::{Deployment, Proof},
     embedded, invoke,
     registry::Pulled,
-    slots::{self, Slot, Version, World},
+    slots::{self, LoadError, Slot, Version, World},
 };
+
+/// A component that may not answer, and everything that is wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum MayNotAnswer {
+    /// Found before it ran.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It has failed its own test.
+    #[error("the component's self-test failed: {0}")]
+    SelfTest(String),
+}
 
 /// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
 /// answers. From then on operators may change it.
@@ -29,10 +40,10 @@ pub(super) async fn try_out<W: World>(
     slot: &Slot<W>,
     wasm: Arc<[u8]>,
     source: &str,
-) -> anyhow::Result<Arc<Version<W>>> {
+) -> Result<Arc<Version<W>>, MayNotAnswer> {
     let version = slot.prepare(wasm, source).await?;
     let trial = invoke::trial(slot, &version).await;
-    trial.map_err(|word| anyhow::anyhow!("the component's self-test failed: {word}"))?;
+    trial.map_err(MayNotAnswer::SelfTest)?;
     Ok(version)
 }
 

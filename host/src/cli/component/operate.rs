@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Slot, reference, show};
+use super::{Slot, named, reference, show};
 use crate::{
     cli::{client::Remote, output},
     config::sandbox::LARGEST_COMPONENT_BYTES,
@@ -31,6 +31,7 @@ pub(in crate::cli) enum Command {
     Push {
         slot: Slot,
         /// The component: a file, or an oci:// reference that the host pulls.
+        #[arg(value_parser = named())]
         file: PathBuf,
         #[command(flatten)]
         remote: Remote,
@@ -108,7 +109,7 @@ pub(in crate::cli) struct Which {
     /// The first 8 or more digits of a version's id or of its component's digest.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
-    #[arg(long)]
+    #[arg(long, value_parser = named())]
     file: Option<PathBuf>,
 }
 
@@ -119,7 +120,7 @@ pub(in crate::cli) struct MaybeWhich {
     /// The first 8 or more digits of a version's id or of its component's digest.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
-    #[arg(long)]
+    #[arg(long, value_parser = named())]
     file: Option<PathBuf>,
 }
 

@@ -177,6 +177,7 @@ async fn the_command_line_checks_and_pushes_references() {
     assert!(checked.succeeded(), "{}", checked.stderr);
     assert!(checked.stdout.starts_with(&format!("{name}@{digest} may answer for slot captcha")));
     let without = Launch::bulkhead(&check[..5]).env("HOME", folder.path().to_str().unwrap()).finish().await;
+    assert_eq!(without.status.code(), Some(5), "as the push of one, below: {}", without.stderr);
     assert!(without.stderr.contains("allow it with [registries.NAME]"), "{}", without.stderr);
 
     let url = host.admin_url("");

@@ -7,6 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use bulkhead_tests::guests::Guest;
 use tempfile::TempDir;
 
 use super::{
@@ -129,6 +130,24 @@ async fn a_component_file_without_end_is_refused() {
         .await;
     assert_eq!(finished.status.code(), Some(1));
     assert!(finished.stderr.contains("raise sandbox.component_bytes"), "{}", finished.stderr);
+}
+
+#[tokio::test]
+async fn a_component_that_may_not_answer_ends_as_refused() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("good.toml"), SITE).unwrap();
+    let trapping = Guest::default().with_self_test("unreachable").component();
+    for (wasm, said) in
+        [(b"garbage".to_vec(), "not a WebAssembly component"), (trapping, "the component's self-test failed")]
+    {
+        fs::write(folder.path().join("bad.wasm"), wasm).unwrap();
+        let check = ["component", "check", "--slot", "captcha", "bad.wasm", "--config", "good.toml"];
+        let launch = Launch::bulkhead(&check).in_folder(folder.path()).env("BULKHEAD_DATA_DIR", "data");
+        let finished = launch.finish().await;
+        assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    }
+    assert!(!folder.path().join("data").exists());
 }
 
 /// Runs a command whose standard output goes somewhere else than to the test.

@@ -108,6 +108,35 @@ async fn a_token_is_shown_once_and_its_hash_is_configuration() {
     host.stop().await;
 }
 
+/// Nobody is asked.
+#[tokio::test]
+async fn arguments_that_make_no_sense_end_as_wrong_arguments() {
+    let nobody = "http://127.0.0.1:1";
+    for (arguments, url, token, said) in [
+        ("component list", "127.0.0.1:9901", "token", "BULKHEAD_ADMIN_URL must be a URL"),
+        ("component list", "ftp://127.0.0.1:1", "token", "BULKHEAD_ADMIN_URL must be a URL"),
+        ("component list", "http://", "token", "BULKHEAD_ADMIN_URL must be a URL"),
+        ("config show", "http://eva:secret@127.0.0.1:1", "token", "without a user"),
+        ("config show", "http://127.0.0.1:1/?secret", "token", "without a user, a query"),
+        ("admin audit", nobody, "secret\nsecret", "has a line break"),
+        ("admin audit", nobody, " \n", "is empty"),
+        ("admin token a.b", nobody, "token", "letters, digits, - and _ only"),
+        ("component push captcha oci://Registry.example/a:1", nobody, "token", "must be oci://HOST"),
+        ("component swap captcha --file oci://registry.example", nobody, "token", "must be oci://HOST"),
+        ("component check --slot captcha oci://registry.example/a", nobody, "token", "must name a tag"),
+    ] {
+        let arguments: Vec<_> = arguments.split(' ').collect();
+        let launch = Launch::bulkhead(&arguments).env("BULKHEAD_ADMIN_URL", url).env("HOME", "/");
+        let finished = launch.env("BULKHEAD_ADMIN_TOKEN", token).finish().await;
+        assert_eq!(finished.status.code(), Some(2), "{arguments:?} {url}: {}", finished.stderr);
+        assert!(finished.stderr.contains(said), "{arguments:?}: {}", finished.stderr);
+        assert!(!finished.stderr.contains("secret"), "{}", finished.stderr);
+    }
+    let without = Launch::bulkhead(&["component", "list"]).finish().await;
+    assert_eq!(without.status.code(), Some(2), "{}", without.stderr);
+    assert!(without.stderr.contains("no token: "), "{}", without.stderr);
+}
+
 #[tokio::test]
 async fn shells_complete_the_commands() {
     for shell in ["bash", "zsh", "fish"] {

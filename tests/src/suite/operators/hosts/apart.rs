@@ -3,6 +3,7 @@
 use bulkhead_tests::servers::proxy::Proxy;
 
 use super::*;
+use crate::process::child::Launch;
 
 async fn serves_on_and_catches_up(lose: impl Fn(&Proxy)) {
     let postgres = Postgres::start();
@@ -32,6 +33,11 @@ async fn serves_on_and_catches_up(lose: impl Fn(&Proxy)) {
     assert!(!error.to_string().contains(postgres.password()), "{error}");
     let (status, error) = operator(&two).try_push(component('D')).await;
     assert_eq!((status, error["error"].as_str()), (503, Some("state-unreachable")), "{error}");
+    let rollback = Launch::bulkhead(&["component", "rollback", "captcha"])
+        .env("BULKHEAD_ADMIN_URL", &two.admin_url(""))
+        .env("BULKHEAD_ADMIN_TOKEN", operator::DEPLOY);
+    let finished = rollback.finish().await;
+    assert_eq!(finished.status.code(), Some(7), "{}", finished.stderr);
     assert_eq!(letter(&two, 1).await, 'B');
 
     proxy.mend();
