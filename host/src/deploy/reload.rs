@@ -4,7 +4,11 @@
 mod keys;
 mod view;
 
-use std::{collections::BTreeMap, fmt, mem, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, mem,
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
@@ -160,7 +164,7 @@ impl Reloader {
         let mut state = self.state.lock().await;
         let read = self.read().await;
         let taken = match read {
-            Ok(next) => self.take(&mut state, Arc::new(next), &asked).await,
+            Ok(next) => self.take(&mut state, Arc::new(next), None, &asked).await,
             Err(error) => Err(error),
         };
         self.conclude(&state, taken, &asked).await
@@ -176,7 +180,8 @@ impl Reloader {
         Ok(self.plan(&state.running, &next).await?.answer)
     }
 
-    /// Has the configuration before the last reload count again, whatever is written in its file now.
+    /// Has the configuration before the last reload count again, whatever is written in its file now. What a restart would
+    /// bring of the undone one, since the file still has it, is named as waiting.
     ///
     /// # Errors
     /// See [`Reloader::reload`].
@@ -184,7 +189,8 @@ impl Reloader {
         let asked = Asked { actor, what: "the configuration before has come back", reason };
         let mut state = self.state.lock().await;
         let before = state.before.clone().ok_or(ReloadError::NoPredecessor)?;
-        let taken = self.take(&mut state, before, &asked).await;
+        let undone = Arc::clone(&state.present);
+        let taken = self.take(&mut state, before, Some(&undone), &asked).await;
         if taken.is_ok() {
             // Back once: another undo would do again what was undone.
             state.before = None;
@@ -199,11 +205,9 @@ impl Reloader {
     }
 
     async fn plan(&self, running: &Set, next: &Configuration) -> Result<Plan, ReloadError> {
-        let slots = self.roster.each();
-        let (live, restart) =
-            sort(changes(running, &next.set), |name| slots.iter().any(|slot| slot.slot() == name));
+        let (live, restart) = self.sorted(running, next);
         let (mut versions, mut rehearsed) = (Vec::new(), Vec::new());
-        for slot in slots {
+        for slot in self.roster.each() {
             let name = slot.slot();
             let settings = live_settings(&slot.settings(), next.slots.get(name));
             let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
@@ -215,14 +219,26 @@ impl Reloader {
         Ok(Plan { answer, rehearsed })
     }
 
-    /// Has a configuration count.
+    /// The keys that another configuration changes: those that count at once, and those that wait for a restart.
+    fn sorted(&self, running: &Set, next: &Configuration) -> (Vec<String>, Vec<String>) {
+        let slots = self.roster.each();
+        sort(changes(running, &next.set), |name| slots.iter().any(|slot| slot.slot() == name))
+    }
+
+    /// Has a configuration count, in place of an `undone` one where the file still has that.
     async fn take(
         &self,
         state: &mut State,
         next: Arc<Configuration>,
+        undone: Option<&Configuration>,
         asked: &Asked<'_>,
     ) -> Result<Reloaded, ReloadError> {
-        let Plan { answer, rehearsed } = self.plan(&state.running, &next).await?;
+        let Plan { mut answer, rehearsed } = self.plan(&state.running, &next).await?;
+        if let Some(undone) = undone {
+            let (_, waiting) = self.sorted(&state.running, undone);
+            let all: BTreeSet<String> = mem::take(&mut answer.restart).into_iter().chain(waiting).collect();
+            answer.restart = all.into_iter().collect();
+        }
         let last = Move::now(Stage::Active, asked.actor, &asked.said());
         let generation = self.view.load().generation + 1;
         self.note(&next.revision, generation, line(&last, &answer)).await?;

@@ -202,10 +202,13 @@ async fn a_configuration_has_a_revision_a_trial_and_a_way_back() {
     assert_eq!(letter(&host, 1).await, '-');
     let third = config().await;
     assert_eq!((&third["revision"], &third["previous"]), (&first["revision"], &json!(null)), "back once");
-    assert_eq!((&third["refused"], &third["restart"]), (&json!(null), &json!([])));
+    let waits = json!(["slots.captcha.max_concurrent"]);
+    assert_eq!((&third["refused"], &third["restart"]), (&json!(null), &waits), "the file still has it");
+    assert_eq!(undone["restart"], waits, "{undone}");
     rewrite(&host, |_| old);
     let (_, same) = reload(&admin).await;
     assert_eq!((&same["live"], &same["versions"]), (&json!([]), &json!([])), "{same}");
+    assert_eq!(config().await["restart"], json!([]), "the file has been mended");
 
     let (_, audit) = admin.get("/v1/audit?slot=config").await;
     let entries = audit["entries"].as_array().unwrap();

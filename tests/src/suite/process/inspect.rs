@@ -126,7 +126,9 @@ async fn the_configuration_is_shown_tried_read_anew_and_undone() {
     }
     let shown = done(&host, &show).await;
     assert!(shown.contains("refused           ") && shown.contains("bulkhead.toml line"), "{shown}");
-    assert_eq!(done(&host, &["config", "undo"]).await, format!("counts now        {live}"));
+    assert_eq!(done(&host, &["config", "undo"]).await, format!("counts now        {live}{restart}"));
+    let shown = done(&host, &show).await;
+    assert!(shown.contains(restart), "the file still has it: {shown}");
     assert_eq!(json_of(&host, &show).await["revision"], first["revision"]);
 
     let audit = done(&host, &["admin", "audit", "--configuration"]).await;
