@@ -11,6 +11,7 @@ use axum::{
 };
 use serde_json::json;
 
+use super::CHANGE;
 use crate::{
     config::tokens::Scope,
     deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
@@ -100,6 +101,18 @@ impl ApiError {
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", text) }
     }
 
+    /// A component that did not arrive.
+    pub(super) fn component(error: BodyError) -> Self {
+        let answer = Self::from(error);
+        match error {
+            BodyError::TooLarge => {
+                let text = "the component is larger than sandbox.component_bytes allows; make it smaller or raise that";
+                Self { message: text.to_owned(), ..answer }
+            }
+            _ => answer,
+        }
+    }
+
     pub(super) fn stopping() -> Self {
         DeployError::Stopping.into()
     }
@@ -186,7 +199,16 @@ impl From<PullError> for ApiError {
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
-        Self::new(answer.status, answer.code, answer.message)
+        let message = match error {
+            BodyError::TooLarge => {
+                format!(
+                    "the request body has more than {} bytes, which no key of the configuration raises",
+                    CHANGE.bytes
+                )
+            }
+            _ => answer.message.to_owned(),
+        };
+        Self::new(answer.status, answer.code, message)
     }
 }
 

@@ -79,8 +79,8 @@ async fn uploaded(
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", text));
     }
     let proof = proof(headers)?;
-    let wasm: Arc<[u8]> = body::read(body, api.component()).await?.as_ref().into();
-    Ok((wasm, source, proof))
+    let wasm = body::read(body, api.component()).await.map_err(ApiError::component)?;
+    Ok((wasm.as_ref().into(), source, proof))
 }
 
 /// A signature in the request comes before the manifest's.

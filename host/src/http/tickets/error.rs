@@ -153,7 +153,10 @@ impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         match error {
-            BodyError::TooLarge => Self::typed(answer.status, "InputTooLongError", answer.message, false),
+            BodyError::TooLarge => {
+                let message = "the request body is larger than tickets.body_bytes allows";
+                Self::typed(answer.status, "InputTooLongError", message, false)
+            }
             BodyError::Timeout => Self::typed(answer.status, "RequestTimeoutError", answer.message, true),
             BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => {
                 Self::typed(answer.status, "UnsupportedMediaTypeError", answer.message, false)

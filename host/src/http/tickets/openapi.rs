@@ -76,7 +76,7 @@ fn responses() -> Value {
     openapi::responses(&[
         ("401", "No key, or none that is accepted", "Refusal"),
         ("408", "The body did not arrive in time: RequestTimeoutError", "Error"),
-        ("413", "The body is too large: InputTooLongError", "Error"),
+        ("413", "The body is larger than tickets.body_bytes: InputTooLongError", "Error"),
         (
             "415",
             "The body is not declared as JSON in UTF-8, or compressed: UnsupportedMediaTypeError",

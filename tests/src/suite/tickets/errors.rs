@@ -40,6 +40,22 @@ async fn wrong_bodies_are_told_all_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_told_which_key_says_so() {
+    let service = Service::start("body_bytes = 1024").await;
+    let body = json!({ "text": "ahoy ".repeat(300), "category": "harbour", "action": "fees" });
+    for path in ["/api/v1/triage", "/api/v1/answer"] {
+        let answer = service.send(service.host.client().post(service.host.url(path)).json(&body)).await;
+        let detail = json!({
+            "error": "InputTooLongError",
+            "message": "the request body is larger than tickets.body_bytes allows",
+            "retryable": false,
+        });
+        assert_eq!((answer.status, answer.json()), (413, json!({ "detail": detail })), "{path}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_guards_decisions() {
     let service = Service::start(&format!("api_key = \"{KEY}\"")).await;
     let call = |header: Option<String>| {
