@@ -17,10 +17,13 @@ use std::{
 };
 
 use axum::{
-    Router,
+    Json, Router,
+    http::header::CONTENT_LENGTH,
     middleware::{from_fn, map_response},
+    response::{IntoResponse as _, Response},
     routing::get,
 };
+use serde_json::json;
 use tokio::{runtime, sync::Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -215,7 +218,17 @@ fn router(mut sources: Sources) -> Router {
     error::with_fallbacks(router)
         .layer(from_fn(host_field::check))
         .layer(CatchPanicLayer::custom(error::answer_panic))
+        .layer(map_response(hyphenated))
         .layer(map_response(layers::forbid_sniffing))
+}
+
+/// The host's own errors with their codes spelt like those of `/v1`.
+async fn hyphenated(response: Response) -> Response {
+    let Some(error) = response.extensions().get::<error::HostError>().copied() else { return response };
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(CONTENT_LENGTH);
+    let body = Json(json!({ "error": error.code.replace('_', "-"), "message": error.message }));
+    Response::from_parts(parts, body.into_response().into_body())
 }
 
 #[cfg(test)]

@@ -75,9 +75,14 @@ fn metrics_come_in_the_format_asked_for() {
 fn everything_else_is_refused_in_json() {
     let admin = start(sources(&[]));
     let unknown = ask(admin.local_addr(), "GET /other HTTP/1.1");
-    assert!(unknown.starts_with("HTTP/1.1 404 ") && unknown.contains(r#""error":"not_found""#), "{unknown}");
+    assert!(unknown.starts_with("HTTP/1.1 404 ") && unknown.contains(r#""error":"not-found""#), "{unknown}");
     let wrong = ask(admin.local_addr(), "POST /metrics HTTP/1.1");
     assert!(wrong.starts_with("HTTP/1.1 405 ") && wrong.contains("allow: GET,HEAD"), "{wrong}");
+    assert!(wrong.contains(r#""error":"method-not-allowed""#), "{wrong}");
+    for answer in [unknown, wrong] {
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{answer}");
+    }
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn a_request_names_one_host() {
         write!(socket, "GET /health/live HTTP/1.1\r\n{doubled}{fields}connection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(r#""error":"bad_host""#), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(r#""error":"bad-host""#), "{answer}");
     }
 }
 

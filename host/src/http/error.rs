@@ -4,7 +4,7 @@
 use std::any::Any;
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     http::{StatusCode, header::CACHE_CONTROL},
     response::{IntoResponse, Response},
 };
@@ -51,7 +51,8 @@ impl HostError {
 impl IntoResponse for HostError {
     fn into_response(self) -> Response {
         let body = json!({ "error": self.code, "message": self.message });
-        (self.status, [(CACHE_CONTROL, NEVER_KEPT)], Json(body)).into_response()
+        // Beside the answer, for those who have a shape of their own.
+        (self.status, [(CACHE_CONTROL, NEVER_KEPT)], Extension(self), Json(body)).into_response()
     }
 }
 

@@ -187,7 +187,7 @@ fn schemas() -> Value {
     let reason = || json!({ "type": "string", "maxLength": 500 });
     json!({
         "Error": object(&["error", "message"], json!({
-            "error": text(), "message": text(), "version": text(), "slot": { "$ref": "#/components/schemas/Slot" } })),
+            "error": { "type": "string", "pattern": "^[a-z]+(-[a-z]+)*$" }, "message": text(), "version": text(), "slot": { "$ref": "#/components/schemas/Slot" } })),
         "Reference": object(&["reference"], json!({ "reference": text() })),
         "Swap": object(&["version", "generation"], json!({
             "version": text(), "generation": whole(), "reason": reason() })),

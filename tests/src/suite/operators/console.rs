@@ -91,7 +91,7 @@ async fn there_is_nothing_beside_the_console_s_files() {
     ] {
         let answer = ask(&host, Method::GET, path, None).await;
         assert_eq!(answer.status(), 404, "{path}");
-        assert_eq!(answer.json::<Value>().await.unwrap()["error"], "not_found", "{path}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["error"], "not-found", "{path}");
     }
     let slash = ask(&host, Method::GET, "/console/", None).await;
     assert_eq!(
