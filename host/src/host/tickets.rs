@@ -40,10 +40,16 @@ impl Advisers {
         })
     }
 
-    /// Lets a slot's guests ask them.
+    /// Lets a slot's guests ask them. Their figures are there, at zero, before the first question.
     pub(super) fn lend(&self, backing: &mut Backing) {
         backing.llm.clone_from(&self.llm);
         backing.guard.clone_from(&self.guard);
+        if self.llm.is_some() {
+            let _ = backing.metrics.slot_llm(backing.slot);
+        }
+        if self.guard.is_some() {
+            let _ = backing.metrics.slot_guard(backing.slot);
+        }
     }
 }
 

@@ -25,13 +25,25 @@ use std::fmt::Write as _;
 
 use crate::telemetry::family::{Family, Kind};
 
-/// Bounds for times of calls, seconds: from an instantiation to a deadline.
+/// Bounds for times within the host, seconds.
 const TIMES: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
     0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
-/// Bounds for times of services that are asked over the network, seconds.
-const REMOTE_TIMES: &[f64] = &[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0];
+/// Bounds for times of calls, seconds: from an empty one to the longest deadline that a slot may have.
+const CALL_TIMES: &[f64] = &[
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
+    0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 600.0,
+];
+/// Bounds for times of a ticket, seconds: from a classifier's decision to the longest deadline, which a language model
+/// may come near to.
+const TICKET_TIMES: &[f64] = &[
+    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0,
+    120.0, 600.0,
+];
+/// Bounds for times of services that are asked over the network, seconds: to the longest time-out that they may have.
+const REMOTE_TIMES: &[f64] =
+    &[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 600.0];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 /// Bounds for the cost of challenges: rounds, iterations, N or passes.
@@ -58,9 +70,9 @@ families! {
         "Calls of components by outcome.";
     INSTANTIATE: Kind::Histogram(TIMES), "bulkhead_instantiate_seconds" ["slot"] "seconds",
         "Time to make a component instance.";
-    GUEST: Kind::Histogram(TIMES), "bulkhead_guest_seconds" ["slot"] "seconds",
+    GUEST: Kind::Histogram(CALL_TIMES), "bulkhead_guest_seconds" ["slot"] "seconds",
         "Time inside the called export.";
-    CALL: Kind::Histogram(TIMES), "bulkhead_call_seconds" ["slot"] "seconds",
+    CALL: Kind::Histogram(CALL_TIMES), "bulkhead_call_seconds" ["slot"] "seconds",
         "Time of a call from admission to outcome.";
     QUEUE: Kind::Histogram(TIMES), "bulkhead_queue_seconds" ["slot"] "seconds",
         "Time that a call waited for a place.";
@@ -176,14 +188,14 @@ families! {
 
     TICKET_REQUESTS: Kind::Counter, "zammad_ai_http_requests_total" ["method", "path", "status"] "",
         "Requests to the ticket service, by route.";
-    TICKET_REQUEST_TIME: Kind::Histogram(TIMES), "zammad_ai_http_request_duration_seconds"
+    TICKET_REQUEST_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_http_request_duration_seconds"
         ["method", "path", "status"] "seconds",
         "Time to answer a request to the ticket service.";
-    TRIAGE_TIME: Kind::Histogram(TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
+    TRIAGE_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
         "Time to sort a ticket.";
     TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
         "Tickets being sorted.";
-    ANSWER_TIME: Kind::Histogram(TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
+    ANSWER_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
         "Time to answer a ticket.";
     ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
         "Tickets being answered.";
@@ -298,6 +310,18 @@ mod tests {
             assert_eq!(family.name.ends_with("_total"), counter, "{}", family.name);
             let base = family.name.trim_end_matches("_total");
             assert!(base.ends_with(family.unit), "{} lacks its unit", family.name);
+        }
+    }
+
+    /// `slots.NAME.deadline_ms`, `tickets.llm.timeout_ms`: ten minutes at most.
+    #[test]
+    fn what_may_take_long_has_a_bucket_for_it() {
+        fn reaches(bounds: &[f64]) -> bool {
+            bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
+        }
+        for family in [&CALL, &GUEST, &TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME, &LLM_TIME] {
+            let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
+            assert!(is_long, "{}: {:?}", family.name, family.kind);
         }
     }
 

@@ -29,6 +29,9 @@ impl GuardOutcome {
     }
 }
 
+/// What is checked.
+const TYPES: [&str; 2] = ["prompt", "response"];
+
 /// The families, all with a slot label.
 pub(super) struct GuardFamilies {
     checks: Series<IntCounter, 3>,
@@ -44,8 +47,10 @@ impl GuardFamilies {
     }
 
     pub(super) fn slot(&self, slot: &'static str) -> SlotGuard {
-        for outcome in GuardOutcome::ALL {
-            self.checks.get([slot, "prompt", outcome.as_str()]);
+        for kind in TYPES {
+            for outcome in GuardOutcome::ALL {
+                self.checks.get([slot, kind, outcome.as_str()]);
+            }
         }
         SlotGuard { slot, checks: self.checks.clone(), time: self.time.get([slot]) }
     }

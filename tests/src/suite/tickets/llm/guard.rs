@@ -30,6 +30,25 @@ async fn checks(service: &Service, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_series_is_there_before_the_first_check() {
+    let (service, _model, guard) = guarded(verdict("safe", "benign"), "").await;
+    let metrics = service.host.metrics().await;
+    let is_zero = |name: String| metrics.get(&name) == Some(&0.0);
+    for slot in ["triage", "answer"] {
+        for kind in ["prompt", "response"] {
+            for outcome in ["safe", "unsafe", "unavailable"] {
+                let labels = format!("outcome=\"{outcome}\",slot=\"{slot}\",type=\"{kind}\"");
+                assert!(is_zero(format!("bulkhead_guard_checks_total{{{labels}}}")), "{labels}");
+            }
+        }
+        let labels = format!("outcome=\"ok\",slot=\"{slot}\"");
+        assert!(is_zero(format!("bulkhead_llm_calls_total{{{labels}}}")), "{labels}");
+    }
+    assert!(guard.received().is_empty());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_safe_is_published_as_configured() {
     let (service, model, guard) = guarded(verdict("safe", "benign"), "").await;
     let decision = service.decision("ahoy, write to eva@example.org").await;
