@@ -114,7 +114,8 @@ impl<'a> Parts<'a> {
         let advisers = tickets::Advisers::new(&config.tickets)?;
         let pow = Arc::new(pow);
         let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
-        let registries = Arc::new(Registries::new(allowed, component_bytes, config.data_dir.clone()));
+        let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
+        let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
         Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster, registries })
     }
 

@@ -20,11 +20,17 @@ use self::{
     manifest::{ACCEPTED, Manifest},
     session::Session,
 };
-use crate::config::registries::{Reference, Registry, allowed};
+use crate::{
+    config::registries::{Reference, Registry, allowed},
+    telemetry::Metrics,
+};
 
 /// Largest manifest, bytes: what registries take at most is four times as much, and a component's has less than one
 /// kilobyte.
 const MANIFEST_BYTES: usize = 1 << 20;
+
+/// How a pull ends that gives a component, beside the codes of those that do not.
+const OK: &str = "ok";
 
 /// A component that a registry gave.
 #[derive(Clone, Debug)]
@@ -43,12 +49,24 @@ pub struct Registries {
     allowed: Vec<Registry>,
     component_bytes: usize,
     folder: PathBuf,
+    /// Where pulls are counted, if anywhere.
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Registries {
     /// These and no others, for components of so many bytes at most, which `folder` takes while they arrive.
     pub fn new(allowed: Vec<Registry>, component_bytes: usize, folder: PathBuf) -> Self {
-        Self { allowed, component_bytes, folder }
+        Self { allowed, component_bytes, folder, metrics: None }
+    }
+
+    /// The same, with every pull counted.
+    #[must_use]
+    pub fn counted(self, metrics: Arc<Metrics>) -> Self {
+        if !self.allowed.is_empty() {
+            metrics.pulls.expect(&[OK]);
+            metrics.pulls.expect(&Fault::CODES);
+        }
+        Self { metrics: Some(metrics), ..self }
     }
 
     /// Pulls a component. A tag is resolved here, once: from then on the digest in what comes back names it.
@@ -56,6 +74,7 @@ impl Registries {
     /// # Errors
     /// Why it cannot be had; nothing of the attempt is left.
     pub async fn pull(&self, reference: &Reference) -> Result<Pulled, PullError> {
+        let run = self.metrics.as_ref().map(|metrics| metrics.pulls.begin());
         let pulled = async {
             let registry = allowed(&self.allowed, reference).map_err(Fault::NotAllowed)?;
             let pull = self.pull_from(registry, reference);
@@ -67,6 +86,9 @@ impl Registries {
                 tracing::info!(source = %reference, bytes = wasm.len(), "component pulled");
             }
             Err(fault) => tracing::warn!(source = %reference, %fault, "component not pulled"),
+        }
+        if let Some(run) = run {
+            run.end(pulled.as_ref().map_or_else(Fault::code, |_| OK));
         }
         pulled.map_err(|fault| PullError { reference: reference.to_string(), fault })
     }

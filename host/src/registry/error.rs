@@ -84,19 +84,72 @@ pub enum Fault {
 impl PullError {
     /// A word for programs.
     pub const fn code(&self) -> &'static str {
-        match self.fault {
-            Fault::NotAllowed(_) => "registry-not-allowed",
-            Fault::Settings(_) => "registry-settings",
-            Fault::Unreachable(_) => "registry-unreachable",
-            Fault::Timeout => "registry-timeout",
-            Fault::Denied(_) | Fault::ForeignRealm(_) => "registry-denied",
-            Fault::Redirect { .. } | Fault::RedirectLoop => "redirect-refused",
-            Fault::NotFound => "not-found",
-            Fault::MediaType(_) => "media-type",
-            Fault::TooLarge(..) => "too-large",
-            Fault::DigestMismatch { .. } => "digest-mismatch",
-            Fault::Malformed(_) => "malformed-answer",
-            Fault::Storage(_) => "storage",
+        self.fault.code()
+    }
+}
+
+impl Fault {
+    /// Every word of [`Fault::code`].
+    pub const CODES: [&'static str; 12] = [
+        "registry-not-allowed",
+        "registry-settings",
+        "registry-unreachable",
+        "registry-timeout",
+        "registry-denied",
+        "redirect-refused",
+        "not-found",
+        "media-type",
+        "too-large",
+        "digest-mismatch",
+        "malformed-answer",
+        "storage",
+    ];
+
+    /// A word for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotAllowed(_) => "registry-not-allowed",
+            Self::Settings(_) => "registry-settings",
+            Self::Unreachable(_) => "registry-unreachable",
+            Self::Timeout => "registry-timeout",
+            Self::Denied(_) | Self::ForeignRealm(_) => "registry-denied",
+            Self::Redirect { .. } | Self::RedirectLoop => "redirect-refused",
+            Self::NotFound => "not-found",
+            Self::MediaType(_) => "media-type",
+            Self::TooLarge(..) => "too-large",
+            Self::DigestMismatch { .. } => "digest-mismatch",
+            Self::Malformed(_) => "malformed-answer",
+            Self::Storage(_) => "storage",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_code_is_listed() {
+        let (text, digest) = (String::new, |found: &str| found.to_owned());
+        let faults = [
+            Fault::NotAllowed(text()),
+            Fault::Settings(text()),
+            Fault::Unreachable(text()),
+            Fault::Timeout,
+            Fault::Denied(401),
+            Fault::ForeignRealm(text()),
+            Fault::Redirect { target: text(), why: "" },
+            Fault::RedirectLoop,
+            Fault::NotFound,
+            Fault::MediaType(text()),
+            Fault::TooLarge("component", 1, ""),
+            Fault::DigestMismatch { what: "layer", wanted: digest("a"), found: digest("b") },
+            Fault::Malformed("manifest"),
+            Fault::Storage(io::ErrorKind::StorageFull.into()),
+        ];
+        let codes: BTreeSet<_> = faults.iter().map(Fault::code).collect();
+        assert_eq!(codes, BTreeSet::from(Fault::CODES));
     }
 }

@@ -122,6 +122,10 @@ families! {
         "Whether the database of the hosts' shared state answers: 1 or 0.";
     SHARED_FOLLOWS: Kind::Counter, "bulkhead_shared_state_follows_total" ["slot", "result"] "",
         "Times that a slot has followed the hosts' shared state, or published to it, by result.";
+    PULLS: Kind::Counter, "bulkhead_registry_pulls_total" ["outcome"] "",
+        "Components pulled from registries, and attempts at it, by outcome.";
+    PULL_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_registry_pull_seconds" [] "seconds",
+        "Time of a pull from a registry.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
         "Log lines that nobody read fast enough, not written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",

@@ -8,6 +8,7 @@ mod inference;
 mod llm;
 mod pool;
 mod process;
+mod pulls;
 mod sharing;
 mod slot;
 mod tickets;
@@ -34,6 +35,7 @@ pub use inference::{RefusedInference, SlotInference};
 pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
+pub use pulls::{Pull, Pulls};
 pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
@@ -101,6 +103,8 @@ pub struct Metrics {
     pub tickets: Tickets,
     /// The state that hosts share.
     pub sharing: Sharing,
+    /// Components that are pulled from registries.
+    pub pulls: Pulls,
 }
 
 impl fmt::Debug for Metrics {
@@ -139,6 +143,7 @@ impl Metrics {
             embedding: Embedding::register(&registry)?,
             tickets: Tickets::register(&registry)?,
             sharing: Sharing::register(&registry)?,
+            pulls: Pulls::register(&registry)?,
             registry,
         })
     }

@@ -1,6 +1,7 @@
 //! Versions come to answer, and go, without a call noticing.
 
 mod access;
+mod alerts;
 mod audit;
 mod canary;
 mod circuit;

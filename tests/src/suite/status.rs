@@ -6,7 +6,7 @@ mod databases;
 mod envelope;
 mod faults;
 mod network;
-mod operations;
+pub mod operations;
 mod rows;
 mod scrape;
 

@@ -116,6 +116,20 @@ async fn what_the_real_registry_has_not_and_what_is_no_component_is_said() {
     assert!(said.contains("not a WebAssembly component"), "{said}");
     let (_, history) = operator(&host).get("/v1/slots/captcha/history").await;
     assert_eq!(history["versions"][1]["source"], format!("{name}:text@{digest}"), "{history}");
+    refused(&host, "oci://registry.example.org/a:1", 403, "registry-not-allowed").await;
+    let metrics = host.metrics().await;
+    for (outcome, pulls) in [
+        ("ok", 1.0),
+        ("not-found", 2.0),
+        ("media-type", 1.0),
+        ("registry-not-allowed", 1.0),
+        ("registry-timeout", 0.0),
+        ("cancelled", 0.0),
+    ] {
+        let name = format!("bulkhead_registry_pulls_total{{outcome=\"{outcome}\"}}");
+        assert_eq!(metrics.get(&name), Some(&pulls), "{outcome}");
+    }
+    assert_eq!(metrics["bulkhead_registry_pull_seconds_count"], 5.0);
     host.stop().await;
 }
 

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use super::golden;
 
-fn root() -> PathBuf {
+/// The repository.
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
@@ -30,9 +31,9 @@ fn names(query: &str) -> BTreeSet<String> {
     words.filter(|word| word.starts_with("zms_")).map(str::to_owned).collect()
 }
 
-fn promtool(arguments: &[&str]) {
-    let output =
-        Command::new("promtool").args(arguments).current_dir(root().join("tests/data/status")).output();
+/// Has Prometheus' own tool look at rules, from a folder of the repository.
+pub fn promtool(folder: &str, arguments: &[&str]) {
+    let output = Command::new("promtool").args(arguments).current_dir(root().join(folder)).output();
     let output = output.expect("promtool is installed: apt-get install prometheus");
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     assert!(output.status.success(), "{said}");
@@ -40,8 +41,8 @@ fn promtool(arguments: &[&str]) {
 
 #[test]
 fn alerts_fire_at_their_thresholds() {
-    promtool(&["check", "rules", rules().to_str().unwrap()]);
-    promtool(&["test", "rules", "rules_test.yml"]);
+    promtool("tests/data/status", &["check", "rules", rules().to_str().unwrap()]);
+    promtool("tests/data/status", &["test", "rules", "rules_test.yml"]);
 }
 
 #[tokio::test]
