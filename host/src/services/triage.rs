@@ -56,6 +56,16 @@ pub struct PromptVersion {
     pub sha256: String,
 }
 
+impl PromptVersion {
+    /// Whose text it is: the component's own, whose versions the component counts, or the operator's.
+    pub const fn source(&self) -> &'static str {
+        match self.version {
+            Some(_) => "component",
+            None => "configuration",
+        }
+    }
+}
+
 /// The triage service.
 #[derive(Debug)]
 pub struct TriageService {

@@ -177,7 +177,8 @@ fn schemas() -> Value {
         "PromptVersions": { "type": "object", "additionalProperties": { "oneOf": [
             nullable("integer"),
             object(json!({
-                "version": nullable("integer"), "sha256": text(), "source": text(), "component": nullable("string"),
+                "version": nullable("integer"), "sha256": text(), "source": { "enum": ["component", "configuration"] },
+                "component": nullable("string"),
             }), &["version", "sha256", "source", "component"]),
         ] } },
         "Health": object(json!({ "status": { "const": "healthy" } }), &["status"]),

@@ -90,7 +90,7 @@ pub async fn prompt_versions(
             true => json!({
                 "version": prompt.version,
                 "sha256": prompt.sha256,
-                "source": "configuration",
+                "source": prompt.source(),
                 "component": component,
             }),
         };

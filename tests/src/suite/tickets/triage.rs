@@ -89,6 +89,7 @@ async fn health_and_versions_are_told() {
     let detailed = service.get("/api/v1/prompt_versions?details=1").await.json();
     let about = &detailed["categories"];
     assert_eq!(about["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(about["source"], "configuration");
     assert!(about["component"].as_str().unwrap().starts_with("sha256:"));
     assert_eq!(detailed["agent"]["sha256"].as_str().unwrap().len(), 64);
     assert_ne!(about["component"], detailed["agent"]["component"]);

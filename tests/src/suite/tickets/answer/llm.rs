@@ -156,6 +156,10 @@ async fn the_model_s_prompt_is_told_with_its_version() {
         (&details["answer"]["version"], details["answer"]["sha256"].as_str().unwrap().len()),
         (&json!(1), 64)
     );
+    assert_eq!(
+        (&details["answer"]["source"], &details["agent"]["source"]),
+        (&json!("component"), &json!("configuration"))
+    );
     service.stop().await;
 }
 
