@@ -58,7 +58,7 @@ where
 }
 
 /// The same on behalf of whatever `key` stands for: its calls are all answered by one version while a candidate is
-/// tried on a share of the calls.
+/// tried on a share of the calls. A candidate in shadow gets no copy, see [`call_mirrored`] for one that does.
 ///
 /// # Errors
 /// See [`call`].

@@ -55,6 +55,8 @@ impl wit::Host for Capabilities {
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Passage>, Error>> {
         let backing = Arc::clone(&self.backing);
-        Ok(search(&backing, text, options).await)
+        let question = format!("search {text:?} {options:?}");
+        let search = async move { search(&backing, text, options).await };
+        Ok(self.mirror.read(|| question, search).await)
     }
 }

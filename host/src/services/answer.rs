@@ -1,5 +1,6 @@
 //! The answer service: what its component is told to work by, and what it answers.
 
+mod compared;
 mod settings;
 mod world;
 
@@ -100,11 +101,12 @@ impl AnswerService {
     /// See [`AnswerError`].
     pub async fn answer(&self, session: &str, request: Request) -> Result<Reply, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
-        let reply = invoke::call_for(&self.slot, Some(session.as_bytes()), move |answer, store| {
-            Box::pin(
-                async move { answer.bulkhead_answer_answers().call_answer(store, &settings, &request).await },
-            )
-        });
+        let reply =
+            invoke::call_mirrored(&self.slot, Some(session.as_bytes()), "answer", move |answer, store| {
+                Box::pin(async move {
+                    answer.bulkhead_answer_answers().call_answer(store, &settings, &request).await
+                })
+            });
         reply.await?.map_err(guest_error)
     }
 

@@ -5,6 +5,7 @@ mod commands;
 mod guard;
 mod llm;
 mod refused;
+mod shadow;
 
 use super::*;
 use crate::process::child::Launch;

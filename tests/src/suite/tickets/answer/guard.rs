@@ -8,20 +8,23 @@ use bulkhead_tests::servers::llm::{
 use super::*;
 
 /// A verdict on a ticket, in which `found` was found.
-fn ticket(safety: &str, found: &str) -> Behaviour {
+pub(super) fn ticket(safety: &str, found: &str) -> Behaviour {
     let verdict =
         json!({ "prompt_safety": safety, "prompt_toxicity": ["benign"], "jailbreak_detection": [found] });
     Body(verdict.to_string())
 }
 
 /// A verdict on an answer.
-fn response(safety: &str, found: &str) -> Behaviour {
+pub(super) fn response(safety: &str, found: &str) -> Behaviour {
     let verdict = json!({ "response_safety": safety, "response_toxicity": [found], "response_refusal": [] });
     Body(verdict.to_string())
 }
 
 /// A service that publishes, the model that writes for it, and the guard, which says one thing after the other.
-async fn guarded(verdicts: impl IntoIterator<Item = Behaviour>, more: &str) -> (Service, FakeLlm, FakeLlm) {
+pub(super) async fn guarded(
+    verdicts: impl IntoIterator<Item = Behaviour>,
+    more: &str,
+) -> (Service, FakeLlm, FakeLlm) {
     let model = FakeLlm::start([Says(sentences(&[("Mooring a ship costs 12 EUR a night.", &[1])]))]).await;
     let guard = FakeLlm::start(verdicts).await;
     let url = guard.url("");
