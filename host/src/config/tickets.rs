@@ -7,6 +7,8 @@ pub mod llm;
 
 use std::path::PathBuf;
 
+use bulkhead_knowledge::ChunkSize;
+
 use self::{answer::Answer, guard::Guard, knowledge::Knowledge, llm::Llm};
 use super::{captcha::Secret, reader::Reader};
 
@@ -101,6 +103,26 @@ impl Tickets {
         for (key, _) in strategies.into_iter().filter(|(_, asks)| *asks && missing) {
             reader.problem(key, "is llm without tickets.llm.url; set one or the other");
         }
+        self.check_passages(reader);
         self
+    }
+
+    /// What an answer is written from must fit into one call with the answer, or none would ever be the model's.
+    fn check_passages(&self, reader: &mut Reader) {
+        let Some(llm) = self.llm.as_ref().filter(|_| self.answer.strategy == answer::Strategy::Llm) else {
+            return;
+        };
+        let (limit, longest) = (self.knowledge.limit, ChunkSize::default().most);
+        let passages = (u64::from(limit) * longest as u64).div_ceil(llm::BYTES_OF_A_TOKEN);
+        let (answer, most) = (llm.max_tokens, llm.tokens_per_call);
+        if passages + u64::from(answer) > u64::from(most) {
+            reader.problem(
+                "tickets.knowledge.limit",
+                format!(
+                    "is {limit} passages, of {longest} characters about {passages} tokens; with tickets.llm.max_tokens \
+                     ({answer}) that is more than tickets.llm.tokens_per_call, {most}; lower the one or raise the other"
+                ),
+            );
+        }
     }
 }

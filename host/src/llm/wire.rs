@@ -4,10 +4,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::tickets;
+use crate::config::tickets::{self, llm::BYTES_OF_A_TOKEN};
 
-/// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
-const BYTES_OF_A_TOKEN: u64 = 3;
 /// Tokens that a message takes besides its text.
 const TOKENS_OF_A_MESSAGE: u64 = 8;
 /// Messages of one call at most.

@@ -30,6 +30,26 @@ fn a_remote_admin_listener_needs_a_guard() {
 }
 
 #[test]
+fn passages_fit_into_a_call_of_the_language_model() {
+    let config = |strategy: &str, more: &str, limit: u32| {
+        format!(
+            "[tickets.answer]\nstrategy = '{strategy}'\n[tickets.knowledge]\nlimit = {limit}\n[tickets.llm]\n\
+             url = 'https://llm.example.org/v1'\nallow = ['https://llm.example.org']\nmodel = 'small'\n{more}"
+        )
+    };
+    // 50 of 1000 characters are 16667 tokens, and the answer has 1024.
+    let refusal = refused(&config("llm", "", 50), &[]).to_string();
+    for part in ["line 4: tickets.knowledge.limit: ", "16667 tokens", "tickets.llm.tokens_per_call, 16000"] {
+        assert!(refusal.contains(part), "{refusal}");
+    }
+    refused(&config("llm", "tokens_per_call = 17690", 50), &[]);
+    loaded(&config("llm", "tokens_per_call = 17691", 50), &[]);
+    loaded(&config("llm", "", 40), &[]);
+    loaded(&config("extractive", "", 50), &[]);
+    refused(&config("llm", "max_tokens = 15000", 5), &[]);
+}
+
+#[test]
 fn exposure_follows_spring() {
     use Endpoint::{Health, Info, Metrics, Prometheus, Scrape};
     let cases: [(&str, &[Endpoint]); 6] = [

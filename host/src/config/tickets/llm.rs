@@ -6,6 +6,9 @@ use url::Url;
 
 use crate::config::{captcha::Secret, forms, reader::Reader};
 
+/// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
+pub const BYTES_OF_A_TOKEN: u64 = 3;
+
 /// Across a continent, with a handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// An endpoint that does not stream is silent for as long as the model writes.

@@ -56,9 +56,9 @@ async fn an_answer_in_another_form_or_language_is_none() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_over_its_budget_is_not_made() {
-    let (service, endpoint) = service([Says(String::new())], "tokens_per_call = 100").await;
+    let (service, endpoint) = service([Says(String::new())], "tokens_per_minute = 100").await;
     let reply = answered(&service, QUESTION).await;
-    assert_fallen_back(&reply, "tickets.llm.tokens_per_call allows 100");
+    assert_fallen_back(&reply, "tickets.llm.tokens_per_minute allows 100 tokens");
     assert!(endpoint.received().is_empty());
     service.stop().await;
 }
