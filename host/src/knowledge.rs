@@ -98,29 +98,31 @@ impl Knowledge {
         categories: Vec<String>,
         limit: usize,
     ) -> Result<Vec<Passage>, SearchError> {
-        let model = self.model().await?;
-        let allowed = gate.model(&model.id).map_err(|denied| SearchError::Unavailable(denied.to_string()))?;
-        let choice = Choice {
-            prompt_name: allowed
-                .model
-                .description()
-                .prompts
-                .contains_key(QUERY_PROMPT)
-                .then(|| QUERY_PROMPT.to_owned()),
-            truncate: Some(true),
-            ..Choice::default()
-        };
-        let embedded = gate.embed(&allowed, vec![text.clone()], &choice).await?;
-        let query = Query { text, vector: Some(embedded.vectors), categories, limit };
-        self.base().await?.search(&query).await.map_err(failed)
+        let base = self.base().await?;
+        let question = Query { text, categories, limit, ..Query::default() };
+        // Which model the base has is known from the search before: to ask the database costs as much as to search, and
+        // a search says so if it no longer holds.
+        let known = base.provenance().and_then(|known| {
+            let model = fitting_model(self.inference.as_deref(), &known).ok()?;
+            Some((model, known))
+        });
+        if let Some((model, known)) = known {
+            let query = embedded(gate, &model, known, question.clone()).await?;
+            match base.search(&query).await {
+                Err(Error::Reembedded) => {}
+                found => return found.map_err(failed),
+            }
+        }
+        let (model, recorded) = self.model().await?;
+        base.search(&embedded(gate, &model, recorded, question).await?).await.map_err(failed)
     }
 
-    /// The loaded model that the base was embedded with.
-    async fn model(&self) -> Result<Arc<ServedModel>, Unfit> {
+    /// The loaded model that the base was embedded with, as it is now.
+    async fn model(&self) -> Result<(Arc<ServedModel>, Provenance), Unfit> {
         let recorded: Option<Provenance> = self.base().await?.refresh().await.map_err(failed)?;
         let empty = || SearchError::Unavailable("it is empty; fill it with `bulkhead kb import`".to_owned());
         let recorded = recorded.ok_or_else(empty)?;
-        Ok(fitting_model(self.inference.as_deref(), &recorded)?)
+        Ok((fitting_model(self.inference.as_deref(), &recorded)?, recorded))
     }
 
     /// The base, opened now if it was not there before.
@@ -145,6 +147,24 @@ impl Knowledge {
         let absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
         absent.as_ref().filter(|(since, _)| since.elapsed() < AGAIN).map(|(_, reason)| reason.clone())
     }
+}
+
+/// `question` with its vector by `model`, which is what `provenance` describes.
+async fn embedded(
+    gate: &Gate,
+    model: &ServedModel,
+    provenance: Provenance,
+    question: Query,
+) -> Result<Query, SearchError> {
+    let allowed = gate.model(&model.id).map_err(|denied| SearchError::Unavailable(denied.to_string()))?;
+    let prompt = allowed.model.description().prompts.contains_key(QUERY_PROMPT);
+    let choice = Choice {
+        prompt_name: prompt.then(|| QUERY_PROMPT.to_owned()),
+        truncate: Some(true),
+        ..Choice::default()
+    };
+    let embedded = gate.embed(&allowed, vec![question.text.clone()], &choice).await?;
+    Ok(Query { vector: Some(embedded.vectors), provenance: Some(provenance), ..question })
 }
 
 /// Why there is no model to search with.

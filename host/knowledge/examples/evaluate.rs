@@ -102,7 +102,7 @@ async fn main() {
 async fn speed(base: &KnowledgeBase, asker: &Prompted) {
     let text = "Wie lange dauert es, bis mein neuer Reisepass fertig ist, und was kostet der?".to_owned();
     let vector = asker.embed(vec![text.clone()]).await.unwrap().remove(0);
-    let query = Query { text, vector: Some(vector), categories: Vec::new(), limit: 5 };
+    let query = Query { text, vector: Some(vector), limit: 5, ..Query::default() };
     let mut times = Vec::new();
     for _ in 0..200 {
         let began = Instant::now();

@@ -110,6 +110,9 @@ pub enum Error {
         /// The base's.
         expected: usize,
     },
+    /// A question's vector that another model made than the one that the base is embedded with now.
+    #[error("the knowledge base was embedded anew with another model meanwhile: embed the question with that one")]
+    Reembedded,
     /// Another import was faster.
     #[error("another import has finished meanwhile: run this one again, what it has embedded is kept")]
     Changed,

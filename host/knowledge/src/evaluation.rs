@@ -104,7 +104,7 @@ impl Run {
                 Some(embedder) => embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop(),
                 None => None,
             };
-            let query = Query { text, vector, categories: Vec::new(), limit: DEPTH };
+            let query = Query { text, vector, limit: DEPTH, ..Query::default() };
             let rated = base.rated(&query).await?;
             asked.push(Asked { question, rated, took: since.elapsed() });
         }

@@ -16,6 +16,9 @@ const FEWEST: usize = 20;
 /// multilingual-e5-small on the development questions.
 const USUAL: Spread = Spread { mean: 0.79, deviation: 0.021 };
 
+/// 1 in fixed point. The product of two directions, and each part of it, is less than the greatest `i32`.
+const ONE: f32 = 32767.0;
+
 /// One state of a base.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
@@ -28,11 +31,12 @@ pub(crate) struct Index {
     documents: Vec<i64>,
     /// Index of each passage's language; that of passages without one is the number of languages.
     groups: Vec<usize>,
-    /// `[passages, dims]`, each of length 1: what sets a passage apart from the others of its language.
+    /// `[passages, dims]`, each of length [`ONE`]: what sets a passage apart from the others of its language. Every
+    /// search reads all of them, and whole numbers of two bytes are read and multiplied in half the time.
     ///
     /// The vectors of one language have much in common, so that a question lies nearer to every passage in its own
     /// language than to the right one in another. Without the mean of their language, they compare.
-    vectors: Vec<f32>,
+    vectors: Vec<i16>,
     dims: usize,
     /// Categories of documents that have some, by the documents' numbers.
     categories: HashMap<i64, Vec<String>>,
@@ -60,7 +64,7 @@ impl Index {
         let names: BTreeSet<&String> = languages.values().collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
         let mut index = Self { dims, head, languages: names, ..Self::default() };
-        index.vectors.reserve_exact(entries.len() * dims);
+        let mut vectors = Vec::with_capacity(entries.len() * dims);
         let mut length = 0;
         for entry in entries {
             if entry.vector.len() != dims * size_of::<f32>() {
@@ -72,7 +76,7 @@ impl Index {
             index.groups.push(group.unwrap_or(index.languages.len()));
             index.numbers.push(entry.number);
             index.documents.push(entry.document);
-            index.vectors.extend(decode(&entry.vector));
+            vectors.extend(decode(&entry.vector));
             let mut seen = HashSet::new();
             for term in entry.terms.split_whitespace() {
                 length += 1;
@@ -82,23 +86,24 @@ impl Index {
             }
         }
         index.mean_length = length as f32 / entries.len().max(1) as f32;
-        index.set_apart();
+        index.set_apart(&mut vectors);
+        index.vectors = fixed(&vectors);
         Ok(index)
     }
 
     /// Takes from each vector the mean of its language, or of the whole base where the language has few passages.
-    fn set_apart(&mut self) {
+    fn set_apart(&self, vectors: &mut [f32]) {
         if self.dims == 0 || self.len() < FEWEST {
             return;
         }
-        let whole = self.mean(None);
+        let whole = self.mean(vectors, None);
         let means: Vec<Vec<f32>> = (0..=self.languages.len())
             .map(|group| {
                 let few = self.groups.iter().filter(|own| **own == group).count() < FEWEST;
-                if few { whole.clone() } else { self.mean(Some(group)) }
+                if few { whole.clone() } else { self.mean(vectors, Some(group)) }
             })
             .collect();
-        for (vector, group) in self.vectors.chunks_exact_mut(self.dims).zip(&self.groups) {
+        for (vector, group) in vectors.chunks_exact_mut(self.dims).zip(&self.groups) {
             if vector.iter().all(|number| *number == 0.0) {
                 continue;
             }
@@ -115,10 +120,10 @@ impl Index {
     }
 
     /// Mean vector of a language's passages, or of all.
-    fn mean(&self, group: Option<usize>) -> Vec<f32> {
+    fn mean(&self, vectors: &[f32], group: Option<usize>) -> Vec<f32> {
         let mut mean = vec![0.0; self.dims];
         let mut count = 0.0;
-        for (vector, own) in self.vectors.chunks_exact(self.dims).zip(&self.groups) {
+        for (vector, own) in vectors.chunks_exact(self.dims).zip(&self.groups) {
             if group.is_none_or(|group| group == *own) {
                 count += 1.0;
                 mean.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
@@ -178,10 +183,11 @@ impl Index {
         if self.dims == 0 {
             return Near::default();
         }
+        let direction = fixed(direction);
         let vectors = self.vectors.chunks_exact(self.dims);
         let all: Vec<Product> = vectors
             .zip(self.numbers.iter().zip(&self.groups))
-            .map(|(vector, (number, group))| (dot(vector, direction), *number, *group))
+            .map(|(vector, (number, group))| (dot_fixed(vector, &direction), *number, *group))
             .collect();
         let spread = Spread::of(all.iter().map(|(product, ..)| *product));
         let fit = all.into_iter().zip(&self.documents);
@@ -200,7 +206,9 @@ impl Index {
     /// size is to be expected by chance, whose distance grows with the logarithm of their number.
     pub(crate) fn standing(&self, number: i64, direction: &[f32], spread: Spread) -> f32 {
         let at = |position: usize| self.vectors.get(position * self.dims..(position + 1) * self.dims);
-        let product = self.position(number).and_then(at).map_or(spread.mean, |vector| dot(vector, direction));
+        let direction = fixed(direction);
+        let product = self.position(number).and_then(at);
+        let product = product.map_or(spread.mean, |vector| dot_fixed(vector, &direction));
         let farthest = (2.0 * (self.len().max(FEWEST) as f32).ln()).sqrt();
         // Equal vectors do not differ.
         (product - spread.mean) / (spread.deviation * farthest).max(f32::EPSILON)
@@ -279,6 +287,16 @@ pub(crate) fn encode(vector: &[f32]) -> Vec<u8> {
 fn decode(bytes: &[u8]) -> impl Iterator<Item = f32> {
     let (numbers, _) = bytes.as_chunks::<4>();
     numbers.iter().map(|number| f32::from_le_bytes(*number))
+}
+
+fn fixed(direction: &[f32]) -> Vec<i16> {
+    direction.iter().map(|number| (number * ONE).round() as i16).collect()
+}
+
+/// Product of two directions in fixed point.
+fn dot_fixed(left: &[i16], right: &[i16]) -> f32 {
+    let sum: i32 = left.iter().zip(right).map(|(left, right)| i32::from(*left) * i32::from(*right)).sum();
+    sum as f32 / (ONE * ONE)
 }
 
 /// Sixteen sums side by side, which the compiler keeps in vector registers.

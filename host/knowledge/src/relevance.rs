@@ -4,7 +4,7 @@
 mod fit;
 mod parameters;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::index::Index;
 use crate::words::Word;
@@ -70,7 +70,7 @@ impl Parameters {
 pub(crate) struct Evidence {
     weights: Vec<f32>,
     /// The words that a term stands for, and how well it does: 1, or [`RELATED`] for a compound or a part of one.
-    terms: BTreeMap<String, Vec<(usize, f32)>>,
+    terms: HashMap<String, Vec<(usize, f32)>>,
     mean_length: f32,
     /// Weight of a word that one passage has.
     rarest: f32,
@@ -81,7 +81,7 @@ impl Evidence {
         let passages = index.len() as f32;
         let weight = |frequency: f32| (1.0 + (passages - frequency + 0.5) / (frequency + 0.5)).ln();
         let (mean_length, rarest) = (index.mean_length(), weight(1.0));
-        let mut evidence = Self { weights: Vec::new(), terms: BTreeMap::new(), mean_length, rarest };
+        let mut evidence = Self { weights: Vec::new(), terms: HashMap::new(), mean_length, rarest };
         for (position, word) in words.into_iter().enumerate() {
             let frequency = word.terms.iter().map(|term| index.frequency(term)).max().unwrap_or(0) as f32;
             evidence.weights.push(weight(frequency));
@@ -96,8 +96,9 @@ impl Evidence {
         evidence
     }
 
-    /// The terms that are in the base with their weights, the most telling first.
-    pub(crate) fn terms(&self, index: &Index, limit: usize) -> Vec<(&str, f32)> {
+    /// The terms that are in the base with their weights, the most telling first: at most `limit`, and after the first
+    /// only as many as stand in `matches` passages in all.
+    pub(crate) fn terms(&self, index: &Index, limit: usize, matches: u32) -> Vec<(&str, f32)> {
         let weight =
             |(position, share): &(usize, f32)| self.weights.get(*position).map_or(0.0, |own| own * share);
         let known = self.terms.iter().filter(|(term, _)| index.frequency(term) > 0);
@@ -105,7 +106,14 @@ impl Evidence {
             .map(|(term, words)| (term.as_str(), words.iter().map(weight).fold(0.0, f32::max)))
             .collect();
         terms.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(right.0)));
-        terms.truncate(limit);
+        let mut matched: u32 = 0;
+        let within = terms.iter().take(limit).take_while(|(term, _)| {
+            let first = matched == 0;
+            matched = matched.saturating_add(index.frequency(term));
+            first || matched <= matches
+        });
+        let within = within.count();
+        terms.truncate(within);
         terms
     }
 

@@ -67,6 +67,8 @@ impl Sqlite {
         let readers = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)
+            // A file does not go away as a server does.
+            .test_before_acquire(false)
             .connect_with(options.create_if_missing(false).pragma("query_only", "on"))
             .await?;
         let tables: i64 =

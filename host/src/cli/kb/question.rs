@@ -39,6 +39,6 @@ impl Asker {
     ) -> anyhow::Result<Vec<Passage>> {
         let text = text.to_owned();
         let vector = self.embedder.embed(vec![text.clone()]).await.map_err(anyhow::Error::msg)?.pop();
-        Ok(self.base.search(&Query { text, vector, categories, limit }).await?)
+        Ok(self.base.search(&Query { text, vector, categories, limit, ..Query::default() }).await?)
     }
 }
