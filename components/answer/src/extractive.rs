@@ -16,7 +16,7 @@ use self::{asked::Asked, question::Question};
 use crate::passage::Passage;
 use crate::sentences::{Sentence, sentences};
 use crate::statement::{Bounds, Statement};
-use crate::terms::{Stems, said};
+use crate::terms::Stems;
 
 /// Share of the best sentence's worth below which a sentence is left out.
 const LEAST_WORTH: f32 = 0.3;
@@ -115,10 +115,12 @@ fn choose(
     stems: &Stems,
     bounds: Bounds,
 ) -> Vec<usize> {
-    let question = Question::new(question, stems, candidates.iter().map(|one| &one.terms));
+    let question =
+        Question::new(question, stems, candidates.iter().map(|one| (one.sentence.text.as_str(), &one.terms)));
     let mut chosen: Vec<usize> = Vec::new();
     let mut too_long: Vec<usize> = Vec::new();
-    let mut covered: BTreeSet<String> = BTreeSet::new();
+    // How far the chosen ones say each word.
+    let mut covered = vec![0.0; question.weights().len()];
     let mut first = None;
     while chosen.len() < bounds.sentences {
         let open = candidates.iter().enumerate().filter(|(index, one)| {
@@ -127,7 +129,7 @@ fn choose(
         });
         let worth = open.map(|(index, one)| {
             let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
-            (index, score * worth(one, &question, &covered))
+            (index, score * worth(&question, index, one, &covered))
         });
         let best = worth.max_by(|(one, a), (other, b)| a.total_cmp(b).then(other.cmp(one)));
         let Some((index, worth)) = best.filter(|(_, worth)| *worth > 0.0) else { break };
@@ -141,24 +143,26 @@ fn choose(
             continue;
         }
         for index in added {
-            covered.extend(candidates.get(index).into_iter().flat_map(|one| one.terms.iter().cloned()));
+            covered.iter_mut().zip(question.said_by(index)).for_each(|(all, one)| *all = all.max(*one));
             chosen.push(index);
         }
     }
     chosen
 }
 
-fn worth(candidate: &Candidate, question: &Question, covered: &BTreeSet<String>) -> f32 {
-    let words = question.terms().map(|(term, weight)| {
-        let now = said(term, &candidate.terms);
-        let new = (now - said(term, covered)).max(0.0);
-        weight * (new + AGAIN * (now - new))
-    });
-    let words: f32 = words.sum();
+/// What the candidate at `index` is worth beside those that say the question's words as far as `covered` tells.
+fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f32]) -> f32 {
+    let said = question.weights().iter().zip(question.said_by(index)).zip(covered);
+    let words: f32 = said
+        .map(|((weight, now), covered)| {
+            let new = (now - covered).max(0.0);
+            weight * (new + AGAIN * (now - new))
+        })
+        .sum();
     if words == 0.0 {
         return 0.0;
     }
-    let answers = if question.asked().is_met_by(&candidate.sentence.text) { ASKED } else { 0.0 };
+    let answers = if question.is_met_by(index) { ASKED } else { 0.0 };
     let whole = if candidate.sentence.whole { 1.0 } else { BROKEN };
     whole * (words + answers)
 }
