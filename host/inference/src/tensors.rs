@@ -96,6 +96,12 @@ impl Tensors {
         places.find_map(|(file, mapped)| Some(Place { file, bytes: mapped.place(name)? }))
     }
 
+    /// Where one tensor's bytes begin in the file; `None` if there are several files, or none has it.
+    pub fn offset(&self, name: &str) -> Option<u64> {
+        let [file] = self.files.as_slice() else { return None };
+        u64::try_from(file.place(name)?.start).ok()
+    }
+
     /// The bytes at a place; nothing if it lies outside the files.
     pub fn slice(&self, place: &Place) -> &[u8] {
         self.files.get(place.file).and_then(|file| file.map.get(place.bytes.clone())).unwrap_or_default()

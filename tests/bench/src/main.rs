@@ -34,7 +34,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 13] = [
+const MEASURES: [(&str, Measure); 14] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("captcha", captcha::measure),
@@ -42,6 +42,7 @@ const MEASURES: [(&str, Measure); 13] = [
     ("status", status::measure),
     ("swap", swap::measure),
     ("tickets-accuracy", tickets::accuracy::measure),
+    ("tickets-retrieval", tickets::retrieval::measure),
     ("tickets-http", tickets::http::measure),
     ("tickets-answers", tickets::answers::measure),
     ("embedding-engine", embedding::engine::measure),

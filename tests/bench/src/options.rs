@@ -16,6 +16,7 @@ Measures, all when none is named:
   status     a full collection beside the replaced server's statements, and answers from memory
   tickets    the ticket service, which is all of:
     tickets-accuracy  trained and asked on public data beside a linear support vector machine
+    tickets-retrieval pages found by citizens' questions, with both models for it
     tickets-http      decisions through HTTP beside the embedding of the same text
     tickets-answers   answers from ten thousand passages beside the embedding of the question
   embedding  the embedding service, which is all of:

@@ -3,3 +3,4 @@
 pub mod accuracy;
 pub mod answers;
 pub mod http;
+pub mod retrieval;

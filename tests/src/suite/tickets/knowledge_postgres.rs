@@ -103,6 +103,7 @@ fn query(text: &str, categories: &[&str], with_vector: bool) -> Query {
         vector: with_vector.then(|| vector(text)),
         categories: categories.iter().map(|category| (*category).to_owned()).collect(),
         limit: 5,
+        ..Query::default()
     }
 }
 

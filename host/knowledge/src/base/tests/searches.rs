@@ -123,6 +123,35 @@ async fn vectors_that_do_not_fit_and_limits_are_handled() {
     assert_eq!(ids(&base, &Query { limit: usize::MAX, ..both("Hund") }).await.len(), 4);
 }
 
+#[tokio::test]
+async fn a_vector_by_another_model_than_the_bases_is_refused() {
+    let (place, old, new) = (Place::new(), Toy::new("toy"), Toy::new("other"));
+    place.import(&town(), &old, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    let question = Query { provenance: base.provenance(), ..both("Was kostet ein Reisepass?") };
+    assert_eq!(ids(&base, &question).await[0], "pass");
+    place.import(&town(), &new, ImportOptions { reembed: true, ..ImportOptions::default() }).await.unwrap();
+    assert!(matches!(base.search(&question).await, Err(Error::Reembedded)));
+    let question = Query { provenance: base.provenance(), ..question };
+    assert_eq!(ids(&base, &question).await[0], "pass");
+}
+
+/// A word that many passages have proposes none of them where a rarer one does, but counts in their order.
+#[tokio::test]
+async fn common_words_propose_only_where_no_other_does() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let page = |n: usize| {
+        let rare = if n < 3 { "Reisepass" } else { "Ausweis" };
+        let more = if n == 2 { "Gebühr" } else { "Ort" };
+        document(&format!("d{n}"), &format!("Seite {n}"), &format!("Amt {rare} {more}"))
+    };
+    let documents: Vec<_> = (0..1200).map(page).collect();
+    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    assert_eq!(ids(&base, &words("Amt Gebühr Reisepass")).await, ["d2", "d0", "d1"]);
+    assert_eq!(ids(&base, &words("Amt")).await.len(), 5);
+}
+
 /// Every state that is imported has one word in all of its documents: a mix would show.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_sees_the_old_state_or_the_new_never_a_mix() {

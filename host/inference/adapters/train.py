@@ -1,0 +1,267 @@
+"""Teaches multilingual-e5-small to find a town hall's pages by citizens' questions.
+
+    python -m venv ENV && ENV/bin/pip install numpy safetensors tokenizers torch
+    ENV/bin/python host/inference/adapters/train.py MODEL_FOLDER [OUT]
+
+MODEL_FOLDER is what `bulkhead model pull multilingual-e5-small` made. Writes OUT (town-hall.safetensors beside this
+file). Low-rank changes (LoRA, Hu et al. 2021) of the upper layers are learnt from tests/data/knowledge/training.jsonl;
+after each epoch recall is shown on questions-dev.jsonl, which nothing is learnt from.
+"""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[2] / "tests/data/knowledge"
+LAYERS, HEADS, EPSILON, LONGEST = 12, 12, 1e-12, 256
+# The lower layers stay as they are and run once; the upper ones learn.
+FIRST = 6
+RANK, SCALE, DROPOUT = 8, 2.0, 0.05
+EPOCHS, RATE, DECAY = 4, 5e-4, 0.01
+# Passages of a batch, in groups that lie near each other: neighbours are what a question may be mistaken for.
+BATCH, GROUP = 32, 8
+# Weight of telling answers from other passages, against ordering them.
+JUDGED = 0.3
+MATRICES = [
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+]
+
+
+class Matrix(nn.Module):
+    """A linear layer, frozen, with a low-rank change where it learns."""
+
+    def __init__(self, weight, bias, learns):
+        super().__init__()
+        self.weight, self.bias, self.inner = weight.float(), bias.float(), None
+        if learns:
+            outputs, inputs = weight.shape
+            self.inner = nn.Parameter(torch.randn(RANK, inputs) / math.sqrt(inputs))
+            self.outer = nn.Parameter(torch.zeros(outputs, RANK))
+
+    def forward(self, states):
+        result = functional.linear(states, self.weight, self.bias)
+        if self.inner is not None:
+            dropped = functional.dropout(states, DROPOUT, self.training)
+            result = result + functional.linear(functional.linear(dropped, self.inner), self.outer) * SCALE
+        return result
+
+
+class Encoder(nn.Module):
+    """The BertModel of a folder."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.tensors = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
+        self.matrices = nn.ModuleDict()
+        for layer in range(LAYERS):
+            for name in MATRICES:
+                place = f"encoder.layer.{layer}.{name}"
+                weight, bias = self.tensors.pop(f"{place}.weight"), self.tensors.pop(f"{place}.bias")
+                self.matrices[place.replace(".", "/")] = Matrix(weight, bias, layer >= FIRST)
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(LONGEST)
+
+    def norm(self, states, name):
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+        return functional.layer_norm(states, weight.shape, weight, bias, EPSILON)
+
+    def layers(self, states, mask, numbers):
+        texts, tokens, dims = states.shape
+        heads = lambda values: values.view(texts, tokens, HEADS, dims // HEADS).transpose(1, 2)
+        for number in numbers:
+            place = f"encoder.layer.{number}"
+            matrix = lambda name: self.matrices[f"{place}.{name}".replace(".", "/")]
+            query, key, value = (heads(matrix(name)(states)) for name in MATRICES[:3])
+            seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :].bool())
+            seen = matrix(MATRICES[3])(seen.transpose(1, 2).reshape(texts, tokens, dims))
+            states = self.norm(states + seen, f"{place}.attention.output.LayerNorm")
+            wide = functional.gelu(matrix(MATRICES[4])(states))
+            states = self.norm(states + matrix(MATRICES[5])(wide), f"{place}.output.LayerNorm")
+        return states
+
+    @torch.no_grad()
+    def lower(self, texts, prompt):
+        """What the frozen layers make of each text: [tokens, dims]."""
+        ids = [encoding.ids for encoding in self.tokenizer.encode_batch([prompt + text for text in texts])]
+        words, places, kinds = (
+            self.tensors[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+        )
+        found = []
+        for own in ids:
+            states = words[own] + places[: len(own)] + kinds[0]
+            states = self.norm(states[None], "embeddings.LayerNorm")
+            found.append(self.layers(states, torch.ones(1, len(own)), range(FIRST))[0].half())
+        return found
+
+    def vectors(self, lower, at_once=64):
+        """Vectors of length 1 from what the frozen layers made: [texts, dims]."""
+        order = sorted(range(len(lower)), key=lambda index: len(lower[index]))
+        vectors = [None] * len(lower)
+        for begin in range(0, len(order), at_once):
+            some = order[begin : begin + at_once]
+            states = nn.utils.rnn.pad_sequence([lower[index].float() for index in some], batch_first=True)
+            lengths = torch.tensor([len(lower[index]) for index in some])
+            mask = (torch.arange(states.shape[1])[None] < lengths[:, None]).float()
+            states = self.layers(states, mask, range(FIRST, LAYERS))
+            pooled = (states * mask[..., None]).sum(1) / lengths[:, None]
+            for index, vector in zip(some, functional.normalize(pooled, dim=-1)):
+                vectors[index] = vector
+        return torch.stack(vectors)
+
+    def save(self, path):
+        factors = {}
+        for name, matrix in self.matrices.items():
+            if matrix.inner is not None:
+                place = name.replace("/", ".")
+                factors[f"{place}.lora_A.weight"] = matrix.inner.detach().numpy().astype(np.float16)
+                factors[f"{place}.lora_B.weight"] = (matrix.outer.detach() * SCALE).numpy().astype(np.float16)
+        save_file(factors, path)
+
+
+def lines(name):
+    return [json.loads(line) for line in open(DATA / name, encoding="utf-8") if line.strip()]
+
+
+def page(passage):
+    return f"{passage['title']}\n{passage['text']}"
+
+
+def apart(vectors, languages, means):
+    """Passages without what their language has in common, as a search compares them."""
+    mean = torch.stack([means[language] for language in languages])
+    return functional.normalize(vectors - mean, dim=-1)
+
+
+def means_of(vectors, languages):
+    return {
+        language: vectors[[own == language for own in languages]].mean(0).detach() for language in sorted(set(languages))
+    }
+
+
+class Development:
+    """The development questions, to see how far it is."""
+
+    def __init__(self, encoder):
+        self.encoder = encoder
+        passages = lines("passages.jsonl")
+        questions = lines("questions-dev.jsonl")
+        names = [passage["id"] for passage in passages]
+        self.languages = [passage["language"] for passage in passages]
+        self.answers = [[names.index(answer) for answer in question["answers"]] for question in questions]
+        self.passages = encoder.lower([page(passage) for passage in passages], "passage: ")
+        self.questions = encoder.lower([question["question"] for question in questions], "query: ")
+
+    @torch.no_grad()
+    def show(self, epoch):
+        self.encoder.eval()
+        vectors, asked = self.encoder.vectors(self.passages), self.encoder.vectors(self.questions)
+        self.encoder.train()
+        nearest = (asked @ vectors.T).max(1).values.numpy()
+        products = (asked @ apart(vectors, self.languages, means_of(vectors, self.languages)).T).numpy()
+        ranks = [
+            1 + min(int((row > row[answer]).sum()) for answer in answers)
+            for row, answers in zip(products, self.answers)
+            if answers
+        ]
+        recall = [sum(rank <= depth for rank in ranks) / len(ranks) for depth in (1, 5, 10)]
+        known = np.array([bool(answers) for answers in self.answers])
+        pairs = nearest[known][:, None] > nearest[~known][None]
+        print(f"epoch {epoch}: recall@1/5/10 {np.round(recall, 3)}, answerable told apart {pairs.mean():.3f}", flush=True)
+
+
+def groups(near, random):
+    """Batches of passages, out of groups of neighbours."""
+    left, batches, batch = set(range(len(near))), [], []
+    for first in random.permutation(len(near)):
+        if first not in left:
+            continue
+        group = [first] + [other for other in near[first] if other in left and other != first][: GROUP - 1]
+        left -= set(group)
+        batch += group
+        while len(batch) >= BATCH:
+            batches.append(batch[:BATCH])
+            batch = batch[BATCH:]
+    if len(batch) >= BATCH // 2:
+        batches.append(batch)
+    random.shuffle(batches)
+    return batches
+
+
+def train(folder, out):
+    torch.manual_seed(0)
+    random = np.random.RandomState(0)
+    encoder = Encoder(folder)
+    development = Development(encoder)
+    training = lines("training.jsonl")
+    languages = [passage["language"] for passage in training]
+    passages = encoder.lower([page(passage) for passage in training], "passage: ")
+    answered = [encoder.lower([asked["q"] for asked in passage["questions"]], "query: ") for passage in training]
+    others = [encoder.lower(passage["unanswerable"], "query: ") for passage in training]
+    with torch.no_grad():
+        start = encoder.eval().vectors(passages)
+    means = means_of(start, languages)
+    separate = apart(start, languages, means)
+    near = (separate @ separate.T).argsort(dim=1, descending=True).tolist()
+    encoder.train()
+    development.show(0)
+
+    # Sharpness of the order; bias and weights by which an answer is told from other passages.
+    sharpness, judge = nn.Parameter(torch.tensor(3.4)), nn.Parameter(torch.tensor([25.0, 25.0, -8.5]))
+    factors = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": factors, "lr": RATE, "weight_decay": DECAY},
+            {"params": [sharpness], "lr": 2e-2, "weight_decay": 0.0},
+            {"params": [judge], "lr": 0.1, "weight_decay": 0.0},
+        ]
+    )
+    steps = EPOCHS * math.ceil(len(training) / BATCH)
+    step = 0
+    for epoch in range(1, EPOCHS + 1):
+        for batch in groups(near, random):
+            done = step / steps
+            warm = min(1.0, (step + 1) / (0.1 * steps))
+            optimizer.param_groups[0]["lr"] = RATE * warm * 0.5 * (1 + math.cos(math.pi * done))
+            questions = [lower for index in batch for lower in answered[index]]
+            right = torch.tensor([place for place, index in enumerate(batch) for _ in answered[index]])
+            questions += [lower for index in batch for lower in others[index]]
+            vectors, asked = encoder.vectors([passages[index] for index in batch], 32), encoder.vectors(questions)
+            own = [languages[index] for index in batch]
+            for language, mean in means_of(vectors, own).items():
+                means[language] = 0.9 * means[language] + 0.1 * mean
+            products = asked @ apart(vectors, own, means).T
+            ordered = functional.cross_entropy(products[: len(right)] * sharpness.exp(), right)
+            answers = torch.zeros_like(products)
+            answers[torch.arange(len(right)), right] = 1.0
+            evidence = judge[0] * products + judge[1] * (asked @ vectors.T - 0.8) + judge[2]
+            judged = functional.binary_cross_entropy_with_logits(evidence, answers, reduction="sum") / len(right)
+            loss = ordered + JUDGED * judged
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(factors, 1.0)
+            optimizer.step()
+            step += 1
+        development.show(epoch)
+        encoder.save(out)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    train(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) == 3 else HERE / "town-hall.safetensors")
