@@ -129,27 +129,25 @@ fn name(judged: &Judged) -> &'static str {
 ///
 /// # Errors
 ///
-/// When the action does not exist, the search fails, or a guard's objection is to be followed so.
+/// When a guard's objection is to be followed so, the action does not exist, or the search fails.
 pub fn answer<H: Host>(
     host: &H,
     configuration: &Configuration,
     policy: Policy,
     request: Request<'_>,
 ) -> Result<Reply, Error> {
+    let mut call = Call::new(host, configuration, policy, request);
+    // Before all else: a ticket that is to be refused is, whatever its action and whether or not that exists.
+    if !call.is_empty() {
+        call.judge()?;
+    }
     let action = configuration
         .action(request.action)
         .ok_or_else(|| Error::UnknownAction(request.action.to_owned()))?;
-    let mut call = Call::new(host, configuration, policy, request);
     match action.kind {
         ActionType::NoAction => Ok(call.none(&NoAnswer::Action)),
-        ActionType::StaticAnswer => {
-            call.judge()?;
-            Ok(call.configured(action))
-        }
+        ActionType::StaticAnswer => Ok(call.configured(action)),
         ActionType::AIAnswer if call.is_empty() => Ok(call.none(&NoAnswer::Empty)),
-        ActionType::AIAnswer => {
-            call.judge()?;
-            call.written()
-        }
+        ActionType::AIAnswer => call.written(),
     }
 }

@@ -62,7 +62,7 @@ fn an_unsafe_answer_is_a_draft() {
 #[test]
 fn what_is_unsafe_is_refused_where_that_is_wanted() {
     let base = judged(found("prompt_injection"), Verdict::Safe);
-    for action in ["answer", "fees"] {
+    for action in ["answer", "fees", "clerk", "an action that nobody configured"] {
         let refused = ask_for(&base, Guarding::Refuse, action).unwrap_err();
         assert_eq!(refused.to_string(), "the guard refuses this ticket: prompt_injection");
     }
@@ -93,12 +93,22 @@ fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
 }
 
 #[test]
-fn nobody_judges_what_is_not_answered() {
+fn what_is_not_answered_is_judged_all_the_same() {
     let base = judged(down(), down());
     assert_eq!(ask_for(&base, Guarding::Refuse, "clerk").unwrap().outcome, Outcome::None);
-    let request = Request { text: " \n", category: "passports", action: "answer" };
+    let unknown = ask_for(&base, Guarding::Refuse, "dance").unwrap_err();
+    assert_eq!(unknown, Error::UnknownAction("dance".to_owned()));
+    assert_eq!(base.guarded.borrow().len(), 2);
+}
+
+#[test]
+fn nobody_judges_what_is_empty_or_unguarded() {
+    let base = judged(down(), down());
     let policy = Policy { strategy: Strategy::Llm, guarding: Guarding::Refuse };
-    super::super::answer(&base, &configuration(), policy, request).unwrap();
+    for action in ["answer", "fees", "clerk"] {
+        let request = Request { text: " \n", category: "passports", action };
+        super::super::answer(&base, &configuration(), policy, request).unwrap();
+    }
+    ask_for(&base, Guarding::Off, "answer").unwrap();
     assert!(base.guarded.borrow().is_empty());
-    ask_for(&judged(down(), down()), Guarding::Off, "answer").unwrap();
 }
