@@ -7,6 +7,8 @@ use crate::configuration::Configuration;
 
 /// Categories that are told besides the first.
 const MOST_ALTERNATIVES: usize = 3;
+/// Letters below which a text is not sorted: of digits and signs alone a classifier makes up anything.
+const FEWEST_LETTERS: usize = 2;
 
 /// A category and its calibrated probability.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Candidate {
 pub enum Refusal {
     /// There is nothing to read.
     Empty,
+    /// There are signs, and no word.
+    Wordless,
     /// The best category is not probable enough.
     Unsure {
         /// Confidence that it needs.
@@ -58,6 +62,11 @@ impl Decision {
         let first = self.candidates.first()?;
         Some((first, first.confidence - self.candidates.get(1).map_or(0.0, |second| second.confidence)))
     }
+}
+
+/// Whether a text has what could be a word.
+pub fn has_words(text: &str) -> bool {
+    text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()
 }
 
 /// Decides by `probabilities` over `labels`, which need not be in the configuration's order. Labels that are not

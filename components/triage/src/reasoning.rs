@@ -64,6 +64,12 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
     match (refusal, language) {
         (Refusal::Empty, Language::German) => "Eine leere Nachricht lässt sich nicht zuordnen.".to_owned(),
         (Refusal::Empty, Language::English) => "Empty message cannot be categorized".to_owned(),
+        (Refusal::Wordless, Language::German) => {
+            "In der Nachricht steht kein Wort, nach dem sie sich zuordnen ließe.".to_owned()
+        }
+        (Refusal::Wordless, Language::English) => {
+            "The message has no word that it could be categorised by.".to_owned()
+        }
         (Refusal::Unsure { threshold }, Language::German) => format!(
             "Keine Kategorie ist sicher genug: „{name}“ kommt auf {confidence} %, nötig sind {} %.",
             percent(*threshold)

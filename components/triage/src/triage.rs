@@ -171,10 +171,10 @@ pub fn triage(
     })
 }
 
-/// An empty message is certain to belong nowhere; without a classifier nothing is.
+/// A message that says nothing is certain to belong nowhere; without a classifier nothing is.
 fn confidence(decision: &Decision) -> f32 {
     match (&decision.refusal, decision.candidates.first()) {
-        (Some(Refusal::Empty), _) => 1.0,
+        (Some(Refusal::Empty | Refusal::Wordless), _) => 1.0,
         (_, Some(first)) => first.confidence,
         (_, None) => 0.0,
     }

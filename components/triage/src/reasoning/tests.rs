@@ -46,6 +46,11 @@ fn a_refusal_says_what_was_missing() {
     );
     let empty = Decision::refused(Refusal::Empty);
     assert_eq!(reasoning(&empty, &evidence(), Language::English), "Empty message cannot be categorized");
+    let wordless = Decision::refused(Refusal::Wordless);
+    assert_eq!(
+        reasoning(&wordless, &evidence(), Language::German),
+        "In der Nachricht steht kein Wort, nach dem sie sich zuordnen ließe."
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use bulkhead_ticket_text::window::window;
 
 use super::{Host, Policy, Strategy, Undecided};
 use crate::configuration::Configuration;
-use crate::decision::{Decision, Refusal, decide};
+use crate::decision::{Decision, Refusal, decide, has_words};
 use crate::features::Row;
 use crate::llm::{self, Advice};
 
@@ -45,6 +45,10 @@ pub(super) fn choose(
     };
     if let (Verdict::Unsafe(labels), Guarding::Refuse) = (&verdict, policy.guarding) {
         return Err(Undecided::Unsafe(labels.clone()));
+    }
+    if !has_words(own) {
+        let decision = Decision::refused(Refusal::Wordless);
+        return Ok(Choice { decision, said: None, failed: None, verdict });
     }
     let advised = redacted.filter(|_| asked).map(|redacted| match verdict.may_be_shown() {
         true => advised(host, configuration, &redacted, language),

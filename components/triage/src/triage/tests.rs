@@ -133,6 +133,18 @@ fn a_blank_text_asks_nobody() {
 }
 
 #[test]
+fn signs_without_a_word_are_not_sorted() {
+    let host = host(&[1.0, 0.0]);
+    for text in ["😀😀 🎉!", "0171 2345678", "?!\n\n> Wo bleibt die Tonne?"] {
+        let result = triage(&host, &configuration(), text).unwrap();
+        assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 1.0), "{text}");
+        assert!(result.alternatives.is_empty() && !result.reasoning.is_empty(), "{result:?}");
+        assert_eq!(result.user_text, text);
+    }
+    assert!(host.asked.borrow().is_empty());
+}
+
+#[test]
 fn without_a_classifier_the_reason_is_told() {
     let host = Fixed { probabilities: Err("the model is not loaded".into()), ..host(&[]) };
     let result = triage(&host, &configuration(), "Where is my bin?").unwrap();

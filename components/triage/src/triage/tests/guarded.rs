@@ -75,3 +75,14 @@ fn a_blank_text_asks_no_guard() {
     assert!(super::super::triage(&host, &configuration(), refuse, " ").is_ok());
     assert!(host.guarded.borrow().is_empty());
 }
+
+#[test]
+fn signs_without_a_word_are_judged() {
+    let refuse = policy(Strategy::Llm, Guarding::Refuse);
+    let refused = super::super::triage(&judged(found()), &configuration(), refuse, "🔫💣").unwrap_err();
+    assert_eq!(refused, Undecided::Unsafe(vec!["prompt_injection".to_owned()]));
+    let host = judged(Verdict::Safe);
+    let result = super::super::triage(&host, &configuration(), refuse, "🎉").unwrap();
+    assert_eq!(result.category, "Sonstiges");
+    assert!(host.questions.borrow().is_empty() && host.asked.borrow().is_empty(), "nobody else was asked");
+}
