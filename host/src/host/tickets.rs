@@ -95,6 +95,11 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
         &parts.config.services.tickets.path_prefix,
         Arc::clone(&parts.metrics),
     );
+    if state.keys.is_empty() {
+        tracing::warn!(
+            "no key guards the ticket service, so whoever reaches it may call it; set tickets.api_key"
+        );
+    }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
     tracing::info!(service = tickets::SERVICE, access, "service on");
     parts.metrics.tickets.ready();

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use serde_json::{Value, json};
 
-use super::{TicketState, error::ApiError, observe::NoAnswer, request::Members, session, triage::number};
-use crate::services::answer::{Document, Outcome, Reply, Request};
+use super::{TicketState, error::ApiError, request::Members, session, triage::number};
+use crate::{
+    services::answer::{Document, Outcome, Reply, Request},
+    telemetry::metrics::Run,
+};
 
 /// `POST /api/v1/answer`: a text for the ticket whatever the action is; an answer that there is none is an answer.
 pub async fn answer(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
@@ -14,20 +17,22 @@ pub async fn answer(State(state): State<Arc<TicketState>>, mut body: Members) ->
         Request { text: body.text("text"), category: body.text("category"), action: body.text("action") };
     let (session, ticket) = (body.session(), body.whole_number("ticket_id"));
     body.check()?;
-    let session = session.to_string();
-    let reply = state.answer.answer(&session, request).await?;
+    let named = session.to_string();
+    let run = state.metrics.tickets.begin(Run::Answer);
+    let reply = state.answer.answer(&named, request).await;
+    run.end(match &reply {
+        Ok(reply) if reply.outcome == Outcome::None => "no_answer",
+        Ok(_) => "success",
+        Err(_) => "error",
+    });
+    let reply = reply.map_err(|error| ApiError::from(error).in_session(session))?;
     let outcome = match reply.outcome {
         Outcome::Answered => "answered",
         Outcome::Configured => "configured",
         Outcome::None => "none",
     };
-    tracing::info!(ticket, session, outcome, auto_publish = reply.auto_publish, "ticket answered");
-    let is_none = reply.outcome == Outcome::None;
-    let mut response = session::answered(&session, result(reply, &session));
-    if is_none {
-        response.extensions_mut().insert(NoAnswer);
-    }
-    Ok(response)
+    tracing::info!(ticket, session = named, outcome, auto_publish = reply.auto_publish, "ticket answered");
+    Ok(session::answered(session, result(reply, &named)))
 }
 
 /// The members of the replaced service, then our own.

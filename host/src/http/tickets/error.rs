@@ -9,11 +9,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::SERVICE;
+use super::{SERVICE, session};
 use crate::{
     http::{access_log::Served, body::BodyError},
-    invoke::{CallError, Outcome},
+    invoke::{CallError, Failure, Outcome},
     services::{answer::AnswerError, triage::TriageError},
 };
 
@@ -39,6 +40,8 @@ pub struct ApiError {
     status: StatusCode,
     detail: Detail,
     retry_after: Option<u32>,
+    /// The session that was asked in, where it is known.
+    session: Option<Uuid>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -50,17 +53,16 @@ enum Detail {
 
 impl ApiError {
     /// 401.
-    pub const UNAUTHORIZED: Self =
-        Self { status: StatusCode::UNAUTHORIZED, detail: Detail::Text("Unauthorized"), retry_after: None };
+    pub const UNAUTHORIZED: Self = Self::new(StatusCode::UNAUTHORIZED, Detail::Text("Unauthorized"));
     /// 404.
-    pub const NOT_FOUND: Self =
-        Self { status: StatusCode::NOT_FOUND, detail: Detail::Text("Not Found"), retry_after: None };
+    pub const NOT_FOUND: Self = Self::new(StatusCode::NOT_FOUND, Detail::Text("Not Found"));
     /// 405.
-    pub const METHOD_NOT_ALLOWED: Self = Self {
-        status: StatusCode::METHOD_NOT_ALLOWED,
-        detail: Detail::Text("Method Not Allowed"),
-        retry_after: None,
-    };
+    pub const METHOD_NOT_ALLOWED: Self =
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Detail::Text("Method Not Allowed"));
+
+    const fn new(status: StatusCode, detail: Detail) -> Self {
+        Self { status, detail, retry_after: None, session: None }
+    }
 
     fn typed(
         status: StatusCode,
@@ -68,11 +70,12 @@ impl ApiError {
         message: impl Into<Cow<'static, str>>,
         retryable: bool,
     ) -> Self {
-        Self {
-            status,
-            detail: Detail::Typed { error, message: message.into(), retryable },
-            retry_after: None,
-        }
+        Self::new(status, Detail::Typed { error, message: message.into(), retryable })
+    }
+
+    /// The same, in the session that was asked in.
+    pub fn in_session(self, session: impl Into<Option<Uuid>>) -> Self {
+        Self { session: session.into(), ..self }
     }
 
     /// 503: what is needed is not there.
@@ -83,37 +86,52 @@ impl ApiError {
 
     /// 422: the request is not what it should be.
     pub const fn violations(violations: Vec<Violation>) -> Self {
-        Self {
-            status: StatusCode::UNPROCESSABLE_ENTITY,
-            detail: Detail::Violations(violations),
-            retry_after: None,
-        }
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Detail::Violations(violations))
     }
 
     /// A call of `slot` that its component has not answered; `error` is what the service calls that.
     fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
-        let failure = match fault {
+        match fault {
             CallError::Empty(empty) => {
                 let answer = Self::unavailable(error, empty.to_string());
-                return Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer };
+                Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer }
             }
-            CallError::Failed(failure) => failure,
-        };
-        let answer = match failure.outcome {
-            Outcome::Overloaded => Self::unavailable(error, "too many tickets are waiting; ask again"),
-            Outcome::CpuBudget => Self::unavailable(error, "the ticket took too long; ask again"),
+            CallError::Failed(failure) => Self::failed(error, slot, &failure),
+        }
+    }
+
+    /// What found no place or no time may find it later. What met a limit, or trapped, would do so again.
+    fn failed(error: &'static str, slot: &'static str, failure: &Failure) -> Self {
+        match failure.outcome {
+            Outcome::Overloaded => {
+                let answer = Self::unavailable(error, "too many tickets are waiting; ask again");
+                let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
+                Self { retry_after: seconds.or(answer.retry_after), ..answer }
+            }
             Outcome::Deadline => {
                 let message = format!("the ticket took longer than slots.{slot}.deadline_ms allows");
                 Self::typed(StatusCode::GATEWAY_TIMEOUT, error, message, true)
             }
-            _ => Self::internal(),
-        };
-        let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
-        Self { retry_after: seconds.or(answer.retry_after), ..answer }
+            Outcome::CpuBudget => {
+                Self::lasting(format!("the ticket needs more processor time than slots.{slot}.cpu_ms allows"))
+            }
+            Outcome::MemoryLimit => {
+                Self::lasting(format!("the ticket needs more memory than the limits of slots.{slot} allow"))
+            }
+            Outcome::ResponseTooLarge => {
+                Self::lasting(format!("the answer is larger than slots.{slot}.response_bytes allows"))
+            }
+            // The services tell a guest's own error apart, and nobody hears of a cancelled call.
+            Outcome::Trap | Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => Self::internal(),
+        }
     }
 
     fn internal() -> Self {
-        let message = "Unexpected server error; the log has the reason under the request id";
+        Self::lasting("Unexpected server error; the log has the reason under the request id")
+    }
+
+    /// 500: asking again would not help.
+    fn lasting(message: impl Into<Cow<'static, str>>) -> Self {
         Self::typed(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, false)
     }
 }
@@ -139,6 +157,9 @@ impl IntoResponse for ApiError {
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(session) = self.session {
+            session::name(headers, session);
         }
         let error = match self.detail {
             Detail::Typed { error, .. } if self.status.is_server_error() => Some(error),
@@ -220,5 +241,28 @@ mod tests {
         let Detail::Typed { message, .. } = &resting.detail else { unreachable!("it is typed") };
         assert_eq!(message, "slot triage is resting: its component fails");
         assert_eq!(answer(None).retry_after, Some(RETRY_AFTER));
+    }
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        for (outcome, status, error, retryable, retry_after) in [
+            (Outcome::Overloaded, 503, "AnswerServiceError", true, Some(2)),
+            (Outcome::Deadline, 504, "AnswerServiceError", true, None),
+            (Outcome::CpuBudget, 500, "InternalServerError", false, None),
+            (Outcome::MemoryLimit, 500, "InternalServerError", false, None),
+            (Outcome::ResponseTooLarge, 500, "InternalServerError", false, None),
+            (Outcome::Trap, 500, "InternalServerError", false, None),
+            (Outcome::Ok, 500, "InternalServerError", false, None),
+            (Outcome::GuestError, 500, "InternalServerError", false, None),
+            (Outcome::Cancelled, 500, "InternalServerError", false, None),
+        ] {
+            let failure = Failure { outcome, retry_after: Some(Duration::from_secs(2)) };
+            let answer = ApiError::from(AnswerError::Call(failure.into()));
+            let Detail::Typed { error: told, retryable: again, .. } = answer.detail else {
+                unreachable!("it is typed")
+            };
+            let answered = (answer.status.as_u16(), told, again, answer.retry_after);
+            assert_eq!(answered, (status, error, retryable, retry_after), "{outcome:?}");
+        }
     }
 }

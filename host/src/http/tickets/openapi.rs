@@ -79,16 +79,16 @@ fn responses() -> Value {
         ("413", "The body is larger than tickets.body_bytes: InputTooLongError", "Error"),
         (
             "415",
-            "The body is not declared as JSON in UTF-8, or compressed: UnsupportedMediaTypeError",
+            "The body is compressed, or its JSON declared as of another encoding than UTF-8: UnsupportedMediaTypeError",
             "Error",
         ),
         (
             "422",
-            "The body is not what it should be, with everything that is wrong; or its action is not configured, or the \
-             guard refuses the ticket or the answer: ActionExecutionError, on triage TriageError",
+            "The body is not what it should be, or not declared as JSON, with everything that is wrong; or its action is \
+             not configured, or the guard refuses the ticket or the answer: ActionExecutionError, on triage TriageError",
             "Unprocessable",
         ),
-        ("500", "The service failed: InternalServerError", "Error"),
+        ("500", "The service failed, or the ticket met a limit of its slot: InternalServerError", "Error"),
         ("503", "What is needed is missing or overloaded, see Retry-After", "Error"),
         ("504", "The call took longer than its deadline", "Error"),
     ])

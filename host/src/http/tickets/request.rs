@@ -17,6 +17,8 @@ const WHOLE: f64 = 9_007_199_254_740_992.0;
 pub struct Members {
     members: Map<String, Value>,
     violations: Vec<Violation>,
+    /// The session, once it is known.
+    session: Option<Uuid>,
 }
 
 impl FromRequest<std::sync::Arc<TicketState>> for Members {
@@ -24,28 +26,38 @@ impl FromRequest<std::sync::Arc<TicketState>> for Members {
 
     async fn from_request(request: Request, state: &std::sync::Arc<TicketState>) -> Result<Self, ApiError> {
         let (parts, content) = request.into_parts();
-        let bytes = body::read_json(&parts.headers, content, state.body_limits).await?;
-        Self::parse(&bytes)
+        let is_json = body::is_json(&parts.headers);
+        let bytes = match is_json {
+            true => body::read_text(&parts.headers, content, state.body_limits).await?,
+            false => body::read(content, state.body_limits).await?,
+        };
+        Self::read(is_json, &bytes)
     }
 }
 
 impl Members {
-    fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
-        let violation = |kind, place: Vec<Value>, message: String, input| {
+    /// What is not declared as JSON is a text, and no object; nothing at all, and null, are no body.
+    fn read(is_json: bool, bytes: &[u8]) -> Result<Self, ApiError> {
+        let refused = |kind, place: Vec<Value>, message: String, input| {
             ApiError::violations(vec![Violation { kind, place, message, input }])
         };
-        match serde_json::from_slice(bytes) {
-            Ok(Value::Object(members)) => Ok(Self { members, violations: Vec::new() }),
-            Ok(other) => {
-                let message =
-                    "Input should be a valid dictionary or object to extract fields from".to_owned();
-                Err(violation("model_attributes_type", vec![json!("body")], message, other))
-            }
-            Err(error) => {
+        let body = match is_json {
+            _ if bytes.is_empty() => Value::Null,
+            true => serde_json::from_slice(bytes).map_err(|error| {
                 let place = vec![json!("body"), json!(error.column())];
-                Err(violation("json_invalid", place, format!("JSON decode error: {error}"), json!({})))
-            }
-        }
+                refused("json_invalid", place, format!("JSON decode error: {error}"), json!({}))
+            })?,
+            false => Value::String(String::from_utf8_lossy(bytes).into_owned()),
+        };
+        let (kind, message) = match body {
+            Value::Object(members) => return Ok(Self { members, violations: Vec::new(), session: None }),
+            Value::Null => ("missing", "Field required"),
+            _ => (
+                "model_attributes_type",
+                "Input should be a valid dictionary or object to extract fields from",
+            ),
+        };
+        Err(refused(kind, vec![json!("body")], message.to_owned(), body))
     }
 
     fn violated(&mut self, name: &str, kind: &'static str, message: &str, input: Value) {
@@ -93,23 +105,19 @@ impl Members {
         None
     }
 
-    /// The session: a UUID, or a new one for null, nothing and the empty text.
+    /// The session: a UUID, or a new one for null, nothing and the empty text. What else is wrong is told with it.
     pub fn session(&mut self) -> Uuid {
-        match self.members.remove("session_id") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) if text.is_empty() => {}
+        let (kind, message, input) = match self.members.remove("session_id") {
+            None | Some(Value::Null) => return *self.session.insert(Uuid::new_v4()),
+            Some(Value::String(text)) if text.is_empty() => return *self.session.insert(Uuid::new_v4()),
             Some(Value::String(text)) => match Uuid::parse_str(&text) {
-                Ok(session) => return session,
-                Err(_) => {
-                    let message = "Input should be a valid UUID";
-                    self.violated("session_id", "uuid_parsing", message, Value::String(text));
-                }
+                Ok(session) => return *self.session.insert(session),
+                Err(_) => ("uuid_parsing", "Input should be a valid UUID", Value::String(text)),
             },
-            Some(other) => {
-                self.violated("session_id", "string_type", "Input should be a valid string", other)
-            }
-        }
-        Uuid::new_v4()
+            Some(other) => ("string_type", "Input should be a valid string", other),
+        };
+        self.violated("session_id", kind, message, input);
+        Uuid::nil()
     }
 
     /// Whether all that was taken is as it should be.
@@ -119,7 +127,7 @@ impl Members {
     pub fn check(self) -> Result<(), ApiError> {
         match self.violations.is_empty() {
             true => Ok(()),
-            false => Err(ApiError::violations(self.violations)),
+            false => Err(ApiError::violations(self.violations).in_session(self.session)),
         }
     }
 }

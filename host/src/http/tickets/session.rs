@@ -1,4 +1,4 @@
-//! The session of a ticket's two calls, which an answer carries in a header too, so that a log can join them.
+//! The session of a ticket's two calls, which every answer carries in a header too, so that a log can join them.
 
 use axum::{
     Json,
@@ -6,12 +6,21 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 /// Names the session.
 const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
 
+/// Puts a session into an answer's header.
+pub fn name(headers: &mut HeaderMap, session: Uuid) {
+    if let Ok(value) = HeaderValue::try_from(session.to_string()) {
+        headers.insert(X_SESSION_ID, value);
+    }
+}
+
 /// A body with its session in the header.
-pub fn answered(session: &str, body: Value) -> Response {
-    let header = HeaderValue::try_from(session).ok().map(|value| [(X_SESSION_ID, value)]);
-    (header.map(HeaderMap::from_iter).unwrap_or_default(), Json(body)).into_response()
+pub fn answered(session: Uuid, body: Value) -> Response {
+    let mut response = Json(body).into_response();
+    name(response.headers_mut(), session);
+    response
 }

@@ -17,15 +17,19 @@ use crate::{
         answer::AnswerError,
         triage::{Action, ActionKind, Decision, PromptVersion, TriageError, Value as Found},
     },
+    telemetry::metrics::Run,
 };
 
 /// `POST /api/v1/triage`.
 pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
     let (text, session) = (body.text("text"), body.session());
     body.check()?;
-    let session = session.to_string();
-    let triage = state.triage.triage(&session, text).await?;
-    Ok(session::answered(&session, json!({ "triage": result(triage), "session_id": session })))
+    let run = state.metrics.tickets.begin(Run::Triage);
+    let triage = state.triage.triage(&session.to_string(), text).await;
+    run.end(if triage.is_ok() { "success" } else { "error" });
+    let triage = triage.map_err(|error| ApiError::from(error).in_session(session))?;
+    let body = json!({ "triage": result(triage), "session_id": session.to_string() });
+    Ok(session::answered(session, body))
 }
 
 /// The members of the replaced service, then our own.

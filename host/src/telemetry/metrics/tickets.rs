@@ -1,7 +1,10 @@
 //! Figures of the ticket service, under the names that dashboards of the replaced service know. Paths are route
 //! templates.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
@@ -78,20 +81,11 @@ impl Tickets {
         self.request_time.get(labels).observe(request.elapsed.as_secs_f64());
     }
 
-    /// Counts a run as in progress until the guard is dropped.
+    /// Counts a run as in progress until it ends or is dropped. A request that is refused unread is none.
     pub fn begin(&self, run: Run) -> Running<'_> {
         self.gauge(run).inc();
         self.show("active");
-        Running { tickets: self, run }
-    }
-
-    /// Counts a run that ended: `success`, `no_answer` or `error`.
-    pub fn ended(&self, run: Run, outcome: &str, elapsed: Duration) {
-        let times = match run {
-            Run::Triage => &self.triage_time,
-            Run::Answer => &self.answer_time,
-        };
-        times.get([outcome]).observe(elapsed.as_secs_f64());
+        Running { tickets: self, run, since: Instant::now() }
     }
 
     fn gauge(&self, run: Run) -> &Gauge {
@@ -108,11 +102,24 @@ impl Tickets {
     }
 }
 
-/// A run in progress.
+/// A run in progress. One that is dropped before it ended was left by its caller, and has no outcome.
 #[derive(Debug)]
+#[must_use]
 pub struct Running<'a> {
     tickets: &'a Tickets,
     run: Run,
+    since: Instant,
+}
+
+impl Running<'_> {
+    /// The run has ended with `success`, `no_answer` or `error`.
+    pub fn end(self, outcome: &str) {
+        let times = match self.run {
+            Run::Triage => &self.tickets.triage_time,
+            Run::Answer => &self.tickets.answer_time,
+        };
+        times.get([outcome]).observe(self.since.elapsed().as_secs_f64());
+    }
 }
 
 impl Drop for Running<'_> {
