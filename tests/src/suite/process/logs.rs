@@ -125,3 +125,15 @@ async fn a_start_with_an_empty_slot_does_not_call_itself_ready() {
     assert!(host.said("ready").is_empty());
     host.stop().await;
 }
+
+#[tokio::test]
+async fn an_open_ticket_service_is_warned_of_once() {
+    let key = "[tickets]\napi_key = \"0123456789abcdef0123456789abcdef\"";
+    for (config, warnings) in [("", 1), (key, 0)] {
+        let folder = TempDir::new().unwrap();
+        let log = Launch::serve_with(folder.path(), config).ready().await.stop().await;
+        let warned = log.iter().filter(|line| line["level"] == "WARN");
+        let warned = warned.filter(|line| line["message"].as_str().unwrap().contains("set tickets.api_key"));
+        assert_eq!(warned.count(), warnings, "{log:?}");
+    }
+}

@@ -31,10 +31,83 @@ async fn wrong_bodies_are_told_all_at_once() {
             .collect();
         assert_eq!(found, expected);
     }
-    for (text, kind) in [("{", "json_invalid"), ("[]", "model_attributes_type")] {
+    for (text, kind) in
+        [("{", "json_invalid"), ("[]", "model_attributes_type"), ("", "missing"), ("null", "missing")]
+    {
         let request = service.host.client().post(service.host.url("/api/v1/triage"));
         let answer = service.send(request.header("content-type", "application/json").body(text)).await;
         assert_eq!((answer.status, &answer.json()["detail"][0]["type"]), (422, &json!(kind)));
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_declared_as_json_is_no_object() {
+    let service = Service::start("").await;
+    let text = r#"{"text":"ahoy"}"#;
+    let ask = |declared: Option<&str>| {
+        let request = service.host.client().post(service.host.url("/api/v1/triage")).body(text);
+        service.send(match declared {
+            Some(kind) => request.header("content-type", kind),
+            None => request,
+        })
+    };
+    for declared in [None, Some("text/plain; charset=iso-8859-1"), Some("application/x-www-form-urlencoded")]
+    {
+        let answer = ask(declared).await;
+        let violation = json!({
+            "type": "model_attributes_type", "loc": ["body"], "input": text,
+            "msg": "Input should be a valid dictionary or object to extract fields from",
+        });
+        assert_eq!((answer.status, answer.json()), (422, json!({ "detail": [violation] })), "{declared:?}");
+    }
+    for declared in ["application/json; charset=utf-8", "Application/JSON", "application/vnd.tickets+json"] {
+        assert_eq!(ask(Some(declared)).await.status, 200, "{declared}");
+    }
+    let answer = ask(Some("application/json; charset=iso-8859-1")).await;
+    assert_eq!(
+        (answer.status, &answer.json()["detail"]["error"]),
+        (415, &json!("UnsupportedMediaTypeError"))
+    );
+    service.stop().await;
+}
+
+/// Nothing is sorted or answered where a request is refused unread; a run that fails is one.
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_are_no_runs() {
+    let service = Service::start("body_bytes = 1024").await;
+    for path in ["/api/v1/triage", "/api/v1/answer"] {
+        let post = || service.host.client().post(service.host.url(path));
+        assert_eq!(service.get(path).await.status, 405);
+        assert_eq!(service.send(post().body("ahoy")).await.status, 422);
+        assert_eq!(service.send(post().json(&json!({ "text": 5 }))).await.status, 422);
+        assert_eq!(service.send(post().json(&json!({ "text": "ahoy ".repeat(300) }))).await.status, 413);
+        let request = post().header("content-encoding", "gzip").json(&json!({ "text": "ahoy" }));
+        assert_eq!(service.send(request).await.status, 415);
+    }
+    let runs = async |of: &str| {
+        let metrics = service.host.metrics().await;
+        let name = format!("zammad_ai_{of}_run_duration_seconds_count");
+        metrics.iter().filter(|(series, _)| series.starts_with(&name)).map(|(_, runs)| runs).sum::<f64>()
+    };
+    assert_eq!((runs("triage").await, runs("answer").await), (0.0, 0.0));
+    let unknown = json!({ "text": "ahoy", "category": "harbour", "action": "dance" });
+    let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&unknown);
+    assert_eq!(service.send(request).await.status, 422);
+    let failed = "zammad_ai_answer_run_duration_seconds_count{outcome=\"error\"}";
+    assert_eq!((service.host.metric(failed).await, runs("answer").await), (1.0, 1.0));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_body_carries_its_session_where_that_is_one() {
+    let service = Service::start("").await;
+    let session = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
+    let answer = service.triage(&json!({ "session_id": session })).await;
+    assert_eq!((answer.status, answer.header("x-session-id")), (422, Some(session)));
+    for session in [json!("x"), json!(5)] {
+        let answer = service.triage(&json!({ "text": "ahoy", "session_id": session })).await;
+        assert_eq!((answer.status, answer.header("x-session-id")), (422, None));
     }
     service.stop().await;
 }
@@ -95,7 +168,7 @@ async fn what_is_not_there_is_a_typed_503() {
         "error": "TriageError", "message": "no triage configuration is loaded; set tickets.triage", "retryable": true,
     });
     assert_eq!((answer.status, answer.json()), (503, json!({ "detail": detail })));
-    assert!(answer.header("retry-after").is_some());
+    assert!(answer.header("retry-after").is_some() && answer.header("x-session-id").is_some());
     let body = json!({ "text": "ahoy", "category": "harbour", "action": "answer" });
     let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&body);
     let answer = service.send(request).await;

@@ -40,6 +40,9 @@ async fn what_is_unsure_has_no_category() {
     assert!(decision["internal_note"].as_str().unwrap().starts_with("other: "));
     let empty = service.decision(" \n").await;
     assert_eq!((&empty["category"]["name"], &empty["confidence"]), (&json!("other"), &json!(1.0)));
+    let signs = service.decision("\u{1F6A2}\u{2693} 12!").await;
+    assert_eq!((&signs["category"]["name"], &signs["confidence"]), (&json!("other"), &json!(1.0)));
+    assert_eq!(signs["reasoning"], "In der Nachricht steht kein Wort, nach dem sie sich zuordnen ließe.");
     service.stop().await;
 }
 

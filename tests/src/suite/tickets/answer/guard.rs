@@ -32,6 +32,13 @@ pub(super) async fn guarded(
     (Service::answering(&config).await, model, guard)
 }
 
+async fn assert_refused(service: &Service, action: &str, found: &str) {
+    let answer = service.ask(&json!({ "text": QUESTION, "category": "harbour", "action": action })).await;
+    let message = format!("the guard refuses this {found}");
+    let detail = json!({ "error": "ActionExecutionError", "message": message, "retryable": false });
+    assert_eq!((answer.status, answer.json()), (422, json!({ "detail": detail })), "{action}");
+}
+
 async fn checks(service: &Service, kind: &str, outcome: &str) -> f64 {
     let name =
         format!("bulkhead_guard_checks_total{{outcome=\"{outcome}\",slot=\"answer\",type=\"{kind}\"}}");
@@ -93,14 +100,20 @@ async fn what_is_unsafe_is_refused_where_configured() {
     let verdicts =
         [ticket("unsafe", "prompt_injection"), ticket("safe", "benign"), response("unsafe", "pii_exposure")];
     let (service, _model, _guard) = guarded(verdicts, "block = true").await;
-    let body = json!({ "text": QUESTION, "category": "harbour", "action": "answer" });
-    for message in
-        ["the guard refuses this ticket: prompt_injection", "the guard refuses this answer: pii_exposure"]
-    {
-        let answer = service.ask(&body).await;
-        let detail = json!({ "error": "ActionExecutionError", "message": message, "retryable": false });
-        assert_eq!((answer.status, answer.json()), (422, json!({ "detail": detail })));
+    for found in ["ticket: prompt_injection", "answer: pii_exposure"] {
+        assert_refused(&service, "answer", found).await;
     }
+    service.stop().await;
+}
+
+/// The guard is asked before anybody looks at the action.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsafe_ticket_is_refused_whatever_its_action() {
+    let (service, model, guard) = guarded([ticket("unsafe", "prompt_injection")], "block = true").await;
+    for action in ["answer", "fees", "clerk", "an action that nobody configured"] {
+        assert_refused(&service, action, "ticket: prompt_injection").await;
+    }
+    assert_eq!((model.received().len(), guard.received().len()), (0, 4));
     service.stop().await;
 }
 

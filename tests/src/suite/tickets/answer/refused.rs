@@ -45,11 +45,17 @@ async fn wrong_bodies_are_told_all_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_action_is_a_typed_422() {
     let service = Service::start("").await;
-    let answer = service.ask(&json!({ "text": "a", "category": "harbour", "action": "dance" })).await;
+    let session = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
+    let mut body = json!({ "text": "a", "category": "harbour", "action": "dance" });
+    let made = service.ask(&body).await;
+    body["session_id"] = json!(session);
+    let answer = service.ask(&body).await;
     let detail = json!({
         "error": "ActionExecutionError", "message": "No action found with name: dance", "retryable": false,
     });
     assert_eq!((answer.status, answer.json()), (422, json!({ "detail": detail })));
+    assert_eq!(answer.header("x-session-id"), Some(session));
+    assert_eq!(made.header("x-session-id").unwrap().as_bytes()[14], b'4');
     service.stop().await;
 }
 
