@@ -14,7 +14,7 @@ const MAX_ID: usize = 512;
 /// A document: what is imported, replaced and removed as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Unique in the base.
+    /// Unique in its source.
     pub id: String,
     /// Shown in answers.
     pub title: String,
@@ -29,12 +29,16 @@ pub struct Document {
 }
 
 /// A document that cannot be imported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Its file, line or address.
     pub name: String,
+    /// Its id, where that can be told.
+    pub id: Option<String>,
     /// What is wrong with it.
     pub reason: String,
+    /// Whether the base keeps it as it was imported before.
+    pub kept: bool,
 }
 
 impl Document {
@@ -68,6 +72,11 @@ impl Document {
         if members.into_iter().any(|member| member.chars().count() > MAX_MEMBER) {
             return Err(format!("its title, url or a category has more than {MAX_MEMBER} characters"));
         }
+        if let Some(url) = self.url.as_deref().filter(|url| !is_web_address(url)) {
+            return Err(format!(
+                "its url {url:?} is no address of a page: begin it with https:// or http://"
+            ));
+        }
         self.language = match self.language.as_deref() {
             None | Some("") => text::language(&self.text).map(str::to_owned),
             // `de-de` and `de_DE` are German.
@@ -81,4 +90,11 @@ impl Document {
         };
         Ok(self)
     }
+}
+
+/// Whether a browser that is sent there shows a page, and runs no script of whoever wrote the document.
+fn is_web_address(url: &str) -> bool {
+    // The parser alone would forgive `http:host`.
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https")) && reqwest::Url::parse(url).is_ok()
 }

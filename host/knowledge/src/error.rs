@@ -23,7 +23,10 @@ pub enum Error {
     #[error("the knowledge base's URL is neither a path, `sqlite:PATH` nor `postgres://...`")]
     Url,
     /// Tables of another version of this program.
-    #[error("the knowledge base has format {found}, this program reads {known}: import it into a new base")]
+    #[error(
+        "the knowledge base has format {found}, this program reads {known}: move its file away or name an empty \
+         database, and import anew with `bulkhead kb import`"
+    )]
     Format {
         /// Its version.
         found: i64,
@@ -75,16 +78,6 @@ pub enum Error {
     /// Documents that cannot be imported.
     #[error("{}", list(.0))]
     Refused(Vec<Refused>),
-    /// A document that another source has brought.
-    #[error(
-        "document {document:?} came from {other}: import both from one place, or name this source like that one"
-    )]
-    Taken {
-        /// Its id.
-        document: String,
-        /// The other source's name.
-        other: String,
-    },
     /// Vectors that cannot be compared.
     #[error(
         "the knowledge base was embedded with {recorded}, the model that is loaded is {loaded}: load that one, or \
@@ -111,7 +104,9 @@ pub enum Error {
         expected: usize,
     },
     /// A question's vector that another model made than the one that the base is embedded with now.
-    #[error("the knowledge base was embedded anew with another model meanwhile: embed the question with that one")]
+    #[error(
+        "the knowledge base was embedded anew with another model meanwhile: embed the question with that one"
+    )]
     Reembedded,
     /// Another import was faster.
     #[error("another import has finished meanwhile: run this one again, what it has embedded is kept")]
@@ -135,7 +130,7 @@ impl From<sqlx::Error> for Error {
 
 fn list(refused: &[Refused]) -> String {
     let mut text = format!("{} documents cannot be imported, so nothing was:", refused.len());
-    for Refused { name, reason } in refused.iter().take(NAMED) {
+    for Refused { name, reason, .. } in refused.iter().take(NAMED) {
         let _ = write!(text, "\n  {name}: {reason}");
     }
     if refused.len() > NAMED {

@@ -26,7 +26,7 @@ pub const PRECISION: f64 = 0.95;
 pub struct Question {
     /// What is asked.
     pub question: String,
-    /// Ids of documents: any of them will do; empty if none does.
+    /// Ids of documents, whatever their source: any of them will do; empty if none does.
     pub answers: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::progress::{Progress, State};
 use crate::provenance::Provenance;
 use crate::source::{Reading, Source};
-use crate::store::{Head, Known, Other, Publication, Store};
+use crate::store::{Head, Known, Publication, Store, Stored};
 use plan::{Plan, content};
 
 /// How a source is imported.
@@ -42,21 +42,27 @@ pub struct Report {
     pub changed: usize,
     /// Documents that the source no longer has.
     pub removed: usize,
+    /// Documents that the source may have and that cannot be read now: they stay as they were.
+    pub kept: usize,
     /// Passages of the source.
     pub passages: usize,
     /// Passages that were embedded now.
     pub embedded: usize,
     /// Passages whose vectors an interrupted import had left.
     pub resumed: usize,
-    /// Documents that were left out.
+    /// Documents that were not imported: left out, or kept as they were.
     pub refused: Vec<Refused>,
 }
 
 /// The base before the import.
 struct Before {
     head: Head,
+    /// What it has of the source, without what is kept.
     known: HashMap<String, Known>,
-    others: Vec<Other>,
+    /// Ids of documents of the source that stay as they are.
+    kept: HashSet<String>,
+    /// Passages of documents that stay as they are, where they are embedded anew.
+    others: Vec<Stored>,
 }
 
 /// Imports `source` into `store`.
@@ -72,7 +78,7 @@ pub(crate) async fn import(
     let before = before(store, &reading, &provenance, options.reembed).await?;
     let size = options.size;
     let (reading, plan) = tokio::task::spawn_blocking(move || {
-        let plan = Plan::new(&reading.documents, size);
+        let plan = Plan::new(&reading.name, &reading.documents, size);
         (reading, plan)
     })
     .await
@@ -91,7 +97,11 @@ pub(crate) async fn import(
     report.source = reading.name;
     report.documents = reading.documents.len();
     report.passages = plan.passages.len();
-    report.refused = reading.refused;
+    report.kept = before.kept.len();
+    report.refused = reading.refused.into_iter().chain(reading.empty).collect();
+    for refused in &mut report.refused {
+        refused.kept = refused.id.as_ref().is_some_and(|id| before.kept.contains(id));
+    }
     Ok(report)
 }
 
@@ -121,22 +131,19 @@ async fn before(
         let (recorded, loaded) = (Box::new(recorded.clone()), Box::new(provenance.clone()));
         return Err(Error::Provenance { recorded, loaded });
     }
-    let taken = snapshot.taken(&reading.name).await?;
-    for document in &reading.documents {
-        if let Some(other) = taken.get(&document.id) {
-            return Err(Error::Taken { document: document.id.clone(), other: other.clone() });
-        }
-    }
-    let known = snapshot.known(&reading.name).await?;
-    let others = if reembed { snapshot.others(&reading.name).await? } else { Vec::new() };
+    let mut known = snapshot.known(&reading.name).await?;
+    let kept = reading.unread(known.keys());
+    known.retain(|id, _| !kept.contains(id));
+    let mut others = if reembed { snapshot.texts().await? } else { Vec::new() };
+    others.retain(|passage| passage.source != reading.name || kept.contains(&passage.document));
     snapshot.end().await?;
-    Ok(Before { head, known, others })
+    Ok(Before { head, known, kept, others })
 }
 
 /// Ids and contents of the passages that need a vector.
 fn wanted<'p>(before: &'p Before, plan: &'p Plan, reembed: bool) -> Vec<(&'p str, String)> {
-    let kept = before.passages();
-    let own = plan.passages.iter().filter(|passage| reembed || !kept.contains(passage.id.as_str()));
+    let there = before.passages();
+    let own = plan.passages.iter().filter(|passage| reembed || !there.contains(passage.id.as_str()));
     let own = own.map(|passage| (passage.id.as_str(), passage.content.clone()));
     let others = before.others.iter().map(|other| (other.id.as_str(), content(&other.title, &other.text)));
     own.chain(others).collect()
@@ -152,7 +159,7 @@ fn publication<'p>(
     report: &mut Report,
 ) -> Publication<'p> {
     let mut publication = Publication::new(before.head.generation, &reading.name, Some(provenance));
-    let kept = before.passages();
+    let there = before.passages();
     for (index, document) in reading.documents.iter().enumerate() {
         let passages = plan.of(index);
         let known = before.known.get(&document.id);
@@ -169,7 +176,7 @@ fn publication<'p>(
         }
         for passage in passages {
             let id = passage.id.as_str();
-            if kept.contains(id) {
+            if there.contains(id) {
                 if !same_text {
                     publication.moved.push((id, passage.place));
                 }
@@ -182,14 +189,14 @@ fn publication<'p>(
     let documents: HashSet<&str> = reading.documents.iter().map(|document| document.id.as_str()).collect();
     publication.vanished =
         before.known.keys().map(String::as_str).filter(|id| !documents.contains(id)).collect();
-    publication.obsolete = kept.into_iter().filter(|id| !planned.contains(id)).collect();
+    publication.obsolete = there.into_iter().filter(|id| !planned.contains(id)).collect();
     publication.vectors = vectors.into_iter().collect();
     report.removed = publication.vanished.len();
     publication
 }
 
 impl Before {
-    /// Ids of the passages that the base has of the source.
+    /// Ids of the passages that the base has of the source, without what is kept.
     fn passages(&self) -> HashSet<&str> {
         self.known.values().flat_map(|known| &known.passages).map(String::as_str).collect()
     }

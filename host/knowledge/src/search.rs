@@ -49,7 +49,9 @@ pub struct Query {
 pub struct Passage {
     /// Its own id, the same as long as its text is.
     pub id: String,
-    /// Its document's id.
+    /// The name of the source that its document came from.
+    pub source: String,
+    /// Its document's id in that source.
     pub document: String,
     /// Its document's title.
     pub title: String,
@@ -165,6 +167,7 @@ fn one_a_document(index: &Index, order: Vec<i64>, limit: usize) -> Vec<i64> {
 fn passage(found: Found, categories: Vec<String>, score: f32) -> Passage {
     Passage {
         id: found.id,
+        source: found.source,
         document: found.document,
         title: found.title,
         url: found.url,

@@ -7,6 +7,7 @@ mod lines;
 mod tests;
 mod zammad;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Refused};
@@ -38,6 +39,8 @@ pub(crate) struct Reading {
     pub documents: Vec<Document>,
     /// The others.
     pub refused: Vec<Refused>,
+    /// Those that have no text, where that is nobody's mistake: they stop no import.
+    pub empty: Vec<Refused>,
 }
 
 impl Reading {
@@ -45,12 +48,27 @@ impl Reading {
         Self { name, ..Self::default() }
     }
 
-    /// Takes a document, or notes why not.
-    fn add(&mut self, name: &str, document: Result<Document, String>) {
+    /// Takes a document, or notes why not; `id` is its id as far as that can be told.
+    fn add(&mut self, name: &str, id: Option<String>, document: Result<Document, String>) {
         match document.and_then(Document::checked) {
             Ok(document) => self.documents.push(document),
-            Err(reason) => self.refused.push(Refused { name: name.to_owned(), reason }),
+            Err(reason) => self.refuse(name, id, reason),
         }
+    }
+
+    fn refuse(&mut self, name: &str, id: Option<String>, reason: String) {
+        self.refused.push(Refused { name: name.to_owned(), id, reason, kept: false });
+    }
+
+    /// Those of the `known` ids whose documents may be there and cannot be read now, so that they must not look as if
+    /// they were gone. A refused document whose id cannot be told may be any of them.
+    pub(crate) fn unread<'k>(&self, known: impl Iterator<Item = &'k String>) -> HashSet<String> {
+        let read: HashSet<&str> = self.documents.iter().map(|document| document.id.as_str()).collect();
+        let refused: HashSet<&str> =
+            self.refused.iter().filter_map(|refused| refused.id.as_deref()).collect();
+        let any = self.refused.iter().any(|refused| refused.id.is_none());
+        let unread = |id: &str| !read.contains(id) && (any || refused.contains(id));
+        known.filter(|id| unread(id.as_str())).cloned().collect()
     }
 
     /// Refuses what has an id that an earlier document has, and sorts by id.
@@ -60,7 +78,8 @@ impl Reading {
         for document in self.documents {
             if unique.last().is_some_and(|last| last.id == document.id) {
                 let reason = "another document has this id: ids are unique".to_owned();
-                self.refused.push(Refused { name: document.id, reason });
+                let (name, id) = (document.id.clone(), Some(document.id));
+                self.refused.push(Refused { name, id, reason, kept: false });
             } else {
                 unique.push(document);
             }

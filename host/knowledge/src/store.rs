@@ -1,11 +1,13 @@
 //! The tables of a knowledge base, in SQLite or PostgreSQL.
 //!
 //! `knowledge_base` has one row: format, generation and provenance. Every change ends in one transaction that
-//! raises the generation; a reader works in one snapshot a question, and sees by the generation whether what it
-//! keeps in memory is of that snapshot. `knowledge_staged` holds vectors of an import that has not finished.
+//! raises the generation; a reader works in one snapshot a question, and sees by the generation, and in SQLite by the
+//! file, whether what it keeps in memory is of that snapshot. `knowledge_staged` holds vectors of an import that has
+//! not finished.
 
 #[macro_use]
 mod both;
+mod file;
 mod lease;
 mod postgres;
 mod rows;
@@ -18,11 +20,11 @@ use crate::error::Error;
 pub use lease::PATIENCE;
 use postgres::{Postgres, PostgresSnapshot};
 pub use rows::{Counts, SourceCounts};
-pub(crate) use rows::{Entry, Found, Head, Known, New, Other, Publication};
+pub(crate) use rows::{Entry, Found, Head, Known, New, Publication, Stored};
 use sqlite::{Sqlite, SqliteSnapshot};
 
-/// The tables' version.
-const FORMAT: i64 = 1;
+/// The tables' version. Until the second, documents had ids that were unique in the base; now in their source.
+const FORMAT: i64 = 2;
 
 /// A database that holds a knowledge base.
 pub(crate) enum Store {
@@ -132,14 +134,9 @@ impl Snapshot {
         ask!(self, snapshot => snapshot.known(source).await)
     }
 
-    /// Ids and sources of all documents of other sources.
-    pub(crate) async fn taken(&mut self, source: &str) -> Result<HashMap<String, String>, Error> {
-        ask!(self, snapshot => snapshot.taken(source).await)
-    }
-
-    /// The passages of other sources.
-    pub(crate) async fn others(&mut self, source: &str) -> Result<Vec<Other>, Error> {
-        ask!(self, snapshot => snapshot.others(source).await)
+    /// All passages with their texts, in no order.
+    pub(crate) async fn texts(&mut self) -> Result<Vec<Stored>, Error> {
+        ask!(self, snapshot => snapshot.texts().await)
     }
 
     /// Gives its connection back. One that is dropped instead is closed.

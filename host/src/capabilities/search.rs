@@ -34,8 +34,9 @@ impl From<SearchError> for Error {
 
 impl From<bulkhead_knowledge::Passage> for Passage {
     fn from(passage: bulkhead_knowledge::Passage) -> Self {
-        let bulkhead_knowledge::Passage { id, document, title, url, text, language, categories, score } =
-            passage;
+        // Two sources may each have a document of that id.
+        let document = format!("{}/{}", passage.source, passage.document);
+        let bulkhead_knowledge::Passage { id, title, url, text, language, categories, score, .. } = passage;
         Self { id, document, title, url, text, language, categories, score }
     }
 }

@@ -5,6 +5,7 @@ use super::*;
 fn rated(document: &str, score: f32) -> Rated {
     let passage = Passage {
         id: document.into(),
+        source: "town".into(),
         document: document.into(),
         title: String::new(),
         url: None,

@@ -16,7 +16,8 @@ pub(super) struct Plan {
 
 /// A passage to come.
 pub(super) struct Planned {
-    /// Digest of the document's id, title and language and of the text: the same text has the same id.
+    /// Digest of the source's name, of the document's id, title and language and of the text: the same text has the
+    /// same id.
     pub id: String,
     /// Index of its document.
     pub document: usize,
@@ -28,15 +29,15 @@ pub(super) struct Planned {
 }
 
 impl Plan {
-    /// Cuts `documents`. A passage that a document has twice is kept once.
-    pub(super) fn new(documents: &[Document], size: ChunkSize) -> Self {
+    /// Cuts the `documents` of `source`. A passage that a document has twice is kept once.
+    pub(super) fn new(source: &str, documents: &[Document], size: ChunkSize) -> Self {
         let mut passages = Vec::new();
         for (index, document) in documents.iter().enumerate() {
             let mut seen = HashSet::new();
             let texts = chunk::passages(&document.text, size);
             let texts = texts.into_iter().filter(|text| seen.insert(*text));
             passages.extend(texts.zip(0..).map(|(text, place)| Planned {
-                id: id(document, text),
+                id: id(source, document, text),
                 document: index,
                 place,
                 text: text.to_owned(),
@@ -75,9 +76,10 @@ pub(super) fn content(title: &str, text: &str) -> String {
     if text.starts_with(title) { text.to_owned() } else { format!("{title}\n{text}") }
 }
 
-fn id(document: &Document, text: &str) -> String {
+fn id(source: &str, document: &Document, text: &str) -> String {
     let mut hash = Sha256::new();
-    for part in [&document.id, &document.title, document.language.as_deref().unwrap_or_default(), text] {
+    let language = document.language.as_deref().unwrap_or_default();
+    for part in [source, &document.id, &document.title, language, text] {
         hash.update(part.len().to_le_bytes());
         hash.update(part.as_bytes());
     }

@@ -17,7 +17,7 @@ fn index(vectors: &[[f32; 3]]) -> Index {
         terms: "a\nb b".into(),
         vector: encode(&direction(vector).unwrap()),
     });
-    let head = Head { generation: 1, provenance: Some(provenance) };
+    let head = Head { generation: 1, provenance: Some(provenance), file: None };
     Index::new(head, &entries.collect::<Vec<_>>(), &HashMap::new()).unwrap()
 }
 
@@ -131,7 +131,8 @@ fn a_question_finds_the_right_passage_in_another_language() {
     let language = |entry: &Entry| if entry.number < 100 { "de" } else { "en" };
     let languages = entries.iter().map(|entry| (entry.document, language(entry).to_owned())).collect();
     let index =
-        Index::new(Head { generation: 1, provenance: Some(provenance) }, &entries, &languages).unwrap();
+        Index::new(Head { generation: 1, provenance: Some(provenance), file: None }, &entries, &languages)
+            .unwrap();
     // A German question to what only English passages are about.
     let question = direction(&passage(7, 0.0)).unwrap();
     let nearest = index.nearest(&question, &[], 2).rankings;

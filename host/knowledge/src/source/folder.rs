@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::front_matter;
 use super::{MAX_BYTES, MAX_DOCUMENTS, Reading, absolute};
-use crate::document::{Document, Refused};
+use crate::document::Document;
 use crate::error::Error;
 use crate::text::{Page, html, markdown};
 
@@ -42,13 +42,14 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
                 return Err(Error::TooMany { name: reading.name.clone(), limit: MAX_DOCUMENTS });
             }
             let name = path.strip_prefix(root).unwrap_or(&path);
-            let Some(name) = name.to_str() else {
-                let reason = "its name is not UTF-8".to_owned();
-                reading.refused.push(Refused { name: name.display().to_string(), reason });
+            let Some(id) = name.to_str().map(|name| name.replace('\\', "/")) else {
+                // What it is shown as is no document's id: none of such a name was ever imported.
+                let name = name.display().to_string();
+                reading.refuse(&name, Some(name.clone()), "its name is not UTF-8".to_owned());
                 continue;
             };
-            let document = load(root, &path).and_then(|text| document(name, &text, format));
-            reading.add(name, document);
+            let document = load(root, &path).and_then(|text| document(&id, &text, format));
+            reading.add(&id, Some(id.clone()), document);
         }
     }
     Ok(())
@@ -100,12 +101,12 @@ fn load(root: &Path, path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8".into())
 }
 
-fn document(name: &str, text: &str, format: Format) -> Result<Document, String> {
+fn document(id: &str, text: &str, format: Format) -> Result<Document, String> {
     let (front, body) = front_matter::split(text)?;
     let page = format.page(body);
-    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = Path::new(id).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Document {
-        id: name.replace('\\', "/"),
+        id: id.to_owned(),
         title: front.title.or(page.title).or(stem).unwrap_or_default(),
         url: front.url,
         language: front.language.or(page.language),

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{MAX_BYTES, MAX_DOCUMENTS, Reading, absolute};
@@ -47,7 +48,9 @@ pub(super) fn read(path: &Path) -> Result<Reading, Error> {
         if reading.documents.len() > MAX_DOCUMENTS {
             return Err(Error::TooMany { name: reading.name, limit: MAX_DOCUMENTS });
         }
-        reading.add(&format!("line {number}"), document(&line));
+        let document = document(&line);
+        let id = document.as_ref().map_or_else(|_| id(&line), |document| Some(document.id.clone()));
+        reading.add(&format!("line {number}"), id, document);
     }
 }
 
@@ -67,6 +70,13 @@ fn document(line: &[u8]) -> Result<Document, String> {
     let title = line.title.or(page).unwrap_or_default();
     let id = line.id.or_else(|| line.url.clone()).unwrap_or_else(|| digest(&title, &text));
     Ok(Document { id, title, url: line.url, language: line.language, categories: line.categories, text })
+}
+
+/// The id in a line that is no document, if one can be read.
+fn id(line: &[u8]) -> Option<String> {
+    let line: Value = serde_json::from_str(&String::from_utf8_lossy(line)).ok()?;
+    let member = |name| line.get(name).and_then(Value::as_str).map(str::to_owned);
+    member("id").or_else(|| member("url"))
 }
 
 /// An id of what has neither id nor address.

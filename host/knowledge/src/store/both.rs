@@ -5,13 +5,18 @@ macro_rules! reads {
     ($snapshot:ident, $database:ty, begin: $begin:literal, numbers: $numbers:literal) => {
         pub(crate) struct $snapshot {
             lease: Lease<$database>,
+            /// The file that it is of, where the database is one.
+            file: Option<Identity>,
         }
 
         impl $snapshot {
-            pub(super) async fn begin(pool: &sqlx::Pool<$database>) -> Result<Self, Error> {
+            pub(super) async fn begin(
+                pool: &sqlx::Pool<$database>,
+                file: Option<Identity>,
+            ) -> Result<Self, Error> {
                 let mut lease = Lease::new(pool).await?;
                 in_time(sqlx::raw_sql($begin).execute(&mut *lease.connection)).await?;
-                Ok(Self { lease })
+                Ok(Self { lease, file })
             }
 
             pub(crate) async fn end(mut self) -> Result<(), Error> {
@@ -24,7 +29,7 @@ macro_rules! reads {
                 let sql =
                     "SELECT format, generation, model, weights_sha256, dtype, prompt, dims FROM knowledge_base";
                 let row = in_time(sqlx::query_as(sql).fetch_one(&mut *self.lease.connection)).await?;
-                Head::from_row(row)
+                Head::from_row(row, self.file)
             }
 
             pub(crate) async fn sources(&mut self) -> Result<Vec<SourceCounts>, Error> {
@@ -57,7 +62,8 @@ macro_rules! reads {
 
             pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
                 let sql = concat!(
-                    "SELECT p.number, p.id, d.id AS document, d.title, d.url, d.language, p.text, p.terms, p.vector
+                    "SELECT p.number, p.id, d.source, d.id AS document, d.title, d.url, d.language,
+                        p.text, p.terms, p.vector
                     FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
                     WHERE p.number IN (",
                     $numbers,
@@ -81,18 +87,11 @@ macro_rules! reads {
                 Ok(known(documents, categories, passages))
             }
 
-            pub(crate) async fn taken(&mut self, source: &str) -> Result<HashMap<String, String>, Error> {
-                let sql = "SELECT id, source FROM knowledge_document WHERE source <> $1";
-                let rows: Vec<(String, String)> = self.all(sqlx::query_as(sql).bind(source)).await?;
-                Ok(rows.into_iter().collect())
-            }
-
-            pub(crate) async fn others(&mut self, source: &str) -> Result<Vec<Other>, Error> {
-                let sql = "SELECT p.id, d.title, p.text
-                    FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
-                    WHERE d.source <> $1";
-                let rows: Vec<(String, String, String)> = self.all(sqlx::query_as(sql).bind(source)).await?;
-                Ok(rows.into_iter().map(Other::from).collect())
+            pub(crate) async fn texts(&mut self) -> Result<Vec<Stored>, Error> {
+                let sql = "SELECT d.source, d.id AS document, p.id, d.title, p.text
+                    FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document";
+                let rows: Vec<StoredRow> = self.all(sqlx::query_as(sql)).await?;
+                Ok(rows.into_iter().map(Stored::from).collect())
             }
 
             async fn all<'q, T>(&mut self, query: Query<'q, $database, T>) -> Result<Vec<T>, Error>
@@ -131,12 +130,12 @@ macro_rules! writes {
             if raised.rows_affected() != 1 {
                 return Err(Error::Changed);
             }
-            remove(changes, &publication.vanished, &publication.obsolete).await?;
+            remove(changes, publication).await?;
             for document in &publication.documents {
                 put(changes, publication.source, document).await?;
             }
             for passage in &publication.passages {
-                insert(changes, passage).await?;
+                insert(changes, publication.source, passage).await?;
             }
             for (id, place) in &publication.moved {
                 let sql = "UPDATE knowledge_passage SET place = $2 WHERE id = $1";
@@ -153,8 +152,8 @@ macro_rules! writes {
         async fn put(changes: &mut Changes<'_>, source: &str, document: &Document) -> Result<(), Error> {
             let number: i64 = sqlx::query_scalar(
                 "INSERT INTO knowledge_document (id, source, title, url, language) VALUES ($1, $2, $3, $4, $5)
-                ON CONFLICT (id) DO UPDATE SET source = excluded.source, title = excluded.title,
-                    url = excluded.url, language = excluded.language
+                ON CONFLICT (source, id) DO UPDATE SET title = excluded.title, url = excluded.url,
+                    language = excluded.language
                 RETURNING number",
             )
             .bind(&document.id)

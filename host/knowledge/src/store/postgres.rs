@@ -26,9 +26,8 @@ const SCHEMA: &[&str] = &[
         one integer PRIMARY KEY CHECK (one = 1), format bigint NOT NULL, generation bigint NOT NULL,
         model text, weights_sha256 text, dtype text, prompt text, dims bigint)",
     "CREATE TABLE IF NOT EXISTS knowledge_document (
-        number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE, source text NOT NULL,
-        title text NOT NULL, url text, language text)",
-    "CREATE INDEX IF NOT EXISTS knowledge_document_source ON knowledge_document (source)",
+        number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL, source text NOT NULL,
+        title text NOT NULL, url text, language text, UNIQUE (source, id))",
     "CREATE TABLE IF NOT EXISTS knowledge_category (
         document bigint NOT NULL REFERENCES knowledge_document ON DELETE CASCADE, name text NOT NULL,
         PRIMARY KEY (document, name))",
@@ -63,7 +62,7 @@ impl Postgres {
     }
 
     pub(super) async fn snapshot(&self) -> Result<PostgresSnapshot, Error> {
-        PostgresSnapshot::begin(&self.pool).await
+        PostgresSnapshot::begin(&self.pool, None).await
     }
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {

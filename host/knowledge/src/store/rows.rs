@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 
 use super::FORMAT;
+use super::file::Identity;
 use crate::document::Document;
 use crate::error::Error;
 use crate::provenance::Provenance;
 
-/// What stands in the one row of `knowledge_base`.
+/// What stands in the one row of `knowledge_base`, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     /// Raised by every import.
     pub generation: i64,
     /// `None` while the base is empty.
     pub provenance: Option<Provenance>,
+    /// The file that the row stands in, where the database is one: another may have the same generation.
+    pub file: Option<Identity>,
 }
 
 /// What a base holds.
@@ -54,6 +57,7 @@ pub(crate) struct Entry {
 pub(crate) struct Found {
     pub number: i64,
     pub id: String,
+    pub source: String,
     pub document: String,
     pub title: String,
     pub url: Option<String>,
@@ -75,9 +79,11 @@ pub(crate) struct Known {
     pub passages: Vec<String>,
 }
 
-/// A passage of a source that is not imported now.
+/// A passage as it stands in the base.
 #[derive(Debug)]
-pub(crate) struct Other {
+pub(crate) struct Stored {
+    pub source: String,
+    pub document: String,
     pub id: String,
     pub title: String,
     pub text: String,
@@ -157,7 +163,7 @@ pub(crate) struct New<'p> {
 pub(super) type EntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
 pub(super) type FoundRow =
-    (i64, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
+    (i64, String, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
 
 impl From<EntryRow> for Entry {
     fn from((number, document, terms, vector): EntryRow) -> Self {
@@ -166,8 +172,8 @@ impl From<EntryRow> for Entry {
 }
 
 impl From<FoundRow> for Found {
-    fn from((number, id, document, title, url, language, text, terms, vector): FoundRow) -> Self {
-        Self { number, id, document, title, url, language, text, terms, vector }
+    fn from((number, id, source, document, title, url, language, text, terms, vector): FoundRow) -> Self {
+        Self { number, id, source, document, title, url, language, text, terms, vector }
     }
 }
 
@@ -177,9 +183,12 @@ impl From<(String, i64, i64)> for SourceCounts {
     }
 }
 
-impl From<(String, String, String)> for Other {
-    fn from((id, title, text): (String, String, String)) -> Self {
-        Self { id, title, text }
+/// The columns of a passage as it stands in the base.
+pub(super) type StoredRow = (String, String, String, String, String);
+
+impl From<StoredRow> for Stored {
+    fn from((source, document, id, title, text): StoredRow) -> Self {
+        Self { source, document, id, title, text }
     }
 }
 
@@ -190,6 +199,7 @@ pub(super) type HeadRow =
 impl Head {
     pub(super) fn from_row(
         (format, generation, model, weights_sha256, dtype, prompt, dims): HeadRow,
+        file: Option<Identity>,
     ) -> Result<Self, Error> {
         if format != FORMAT {
             return Err(Error::Format { found: format, known: FORMAT });
@@ -201,7 +211,7 @@ impl Head {
             }
             _ => None,
         };
-        Ok(Self { generation, provenance })
+        Ok(Self { generation, provenance, file })
     }
 }
 

@@ -4,14 +4,16 @@ mod publish;
 mod snapshot;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, SqliteConnection};
+use tokio::sync::RwLock;
 
+use super::file::{self, Identity};
 use super::{FORMAT, PATIENCE, json};
 use crate::error::Error;
 pub(super) use snapshot::SqliteSnapshot;
@@ -28,9 +30,8 @@ const SCHEMA: &[&str] = &[
         one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
         model TEXT, weights_sha256 TEXT, dtype TEXT, prompt TEXT, dims INTEGER)",
     "CREATE TABLE IF NOT EXISTS knowledge_document (
-        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, title TEXT NOT NULL,
-        url TEXT, language TEXT)",
-    "CREATE INDEX IF NOT EXISTS knowledge_document_source ON knowledge_document (source)",
+        number INTEGER PRIMARY KEY, id TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
+        url TEXT, language TEXT, UNIQUE (source, id))",
     "CREATE TABLE IF NOT EXISTS knowledge_category (
         document INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (document, name)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS knowledge_passage (
@@ -44,45 +45,42 @@ const SCHEMA: &[&str] = &[
 ];
 
 pub(crate) struct Sqlite {
-    readers: SqlitePool,
+    path: PathBuf,
+    /// `None` while there is no base at the path.
+    readers: RwLock<Option<Readers>>,
     /// How to connect for writing; `None` if the base was opened for reading.
     writer: Option<Box<SqliteConnectOptions>>,
 }
 
 impl Sqlite {
     pub(super) async fn open(path: &Path, write: bool) -> Result<Self, Error> {
-        if !write && !path.is_file() {
-            return Err(Error::Missing(path.to_path_buf()));
-        }
-        let options =
-            SqliteConnectOptions::new().filename(path).busy_timeout(LOCK).disable_statement_logging();
-        let writer = options
-            .clone()
+        let writer = options(path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
         if write {
+            file::make(path);
             create(&mut writer.connect().await?).await?;
         }
-        let readers = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
-            // A file does not go away as a server does.
-            .test_before_acquire(false)
-            .connect_with(options.create_if_missing(false).pragma("query_only", "on"))
-            .await?;
-        let tables: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = 'knowledge_base'")
-                .fetch_one(&readers)
-                .await?;
-        if tables == 0 {
-            return Err(Error::Missing(path.to_path_buf()));
-        }
-        Ok(Self { readers, writer: write.then(|| Box::new(writer)) })
+        let readers = RwLock::new(Some(Readers::open(path).await?));
+        Ok(Self { path: path.to_path_buf(), readers, writer: write.then(|| Box::new(writer)) })
     }
 
+    /// Of the file that stands at the path now: a base may be moved away, or a copy put in its place.
     pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
-        SqliteSnapshot::begin(&self.readers).await
+        let file = Identity::of(&self.path)?;
+        if let Some(readers) = self.readers.read().await.as_ref().filter(|open| Some(open.file) == file) {
+            return readers.snapshot().await;
+        }
+        let mut opened = self.readers.write().await;
+        if let Some(readers) = opened.as_ref().filter(|open| Some(open.file) == file) {
+            return readers.snapshot().await;
+        }
+        // Log and index beside a file go by its name: connections to the old file and to the new one would share them.
+        if let Some(old) = opened.take() {
+            old.pool.close().await;
+        }
+        opened.insert(Readers::open(&self.path).await?).snapshot().await
     }
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
@@ -111,6 +109,39 @@ impl Sqlite {
     async fn write(&self) -> Result<SqliteConnection, Error> {
         Ok(self.writer.as_ref().ok_or(Error::ReadOnly)?.connect().await?)
     }
+}
+
+/// Connections to one file.
+struct Readers {
+    pool: SqlitePool,
+    file: Identity,
+}
+
+impl Readers {
+    async fn open(path: &Path) -> Result<Self, Error> {
+        let missing = || Error::Missing(path.to_path_buf());
+        let file = Identity::of(path)?.ok_or_else(missing)?;
+        let pool = SqlitePoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(PATIENCE)
+            // A file does not go away as a server does.
+            .test_before_acquire(false)
+            .connect_with(options(path).create_if_missing(false).pragma("query_only", "on"))
+            .await?;
+        let tables: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = 'knowledge_base'")
+                .fetch_one(&pool)
+                .await?;
+        if tables == 0 { Err(missing()) } else { Ok(Self { pool, file }) }
+    }
+
+    async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
+        SqliteSnapshot::begin(&self.pool, Some(self.file)).await
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).busy_timeout(LOCK).disable_statement_logging()
 }
 
 async fn create(connection: &mut SqliteConnection) -> Result<(), Error> {

@@ -43,9 +43,10 @@ impl Search {
 }
 
 fn as_json(passage: &Passage) -> serde_json::Value {
-    let Passage { id, document, title, url, text, language, categories, score } = passage;
+    let Passage { id, source, document, title, url, text, language, categories, score } = passage;
     json!({
         "id": id,
+        "source": source,
         "document": document,
         "title": title,
         "url": url,

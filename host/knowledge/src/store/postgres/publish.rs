@@ -19,21 +19,25 @@ impl Postgres {
 writes!(sqlx::Postgres);
 
 /// Categories and passages go with their documents.
-async fn remove(changes: &mut Changes<'_>, vanished: &[&str], obsolete: &[&str]) -> Result<(), Error> {
-    for (statement, ids) in [
-        ("DELETE FROM knowledge_document WHERE id = ANY($1)", vanished),
-        ("DELETE FROM knowledge_passage WHERE id = ANY($1)", obsolete),
-    ] {
-        sqlx::query(statement).bind(ids).execute(&mut **changes).await?;
-    }
+async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Result<(), Error> {
+    sqlx::query("DELETE FROM knowledge_document WHERE source = $1 AND id = ANY($2)")
+        .bind(publication.source)
+        .bind(publication.vanished.as_slice())
+        .execute(&mut **changes)
+        .await?;
+    sqlx::query("DELETE FROM knowledge_passage WHERE id = ANY($1)")
+        .bind(publication.obsolete.as_slice())
+        .execute(&mut **changes)
+        .await?;
     Ok(())
 }
 
-async fn insert(changes: &mut Changes<'_>, passage: &New<'_>) -> Result<(), Error> {
+async fn insert(changes: &mut Changes<'_>, source: &str, passage: &New<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let inserted = sqlx::query(
         "INSERT INTO knowledge_passage (id, document, place, text, terms, words, vector)
-        SELECT $1, number, $3, $4, $5, $6::text::tsvector, $7 FROM knowledge_document WHERE id = $2",
+        SELECT $1, number, $3, $4, $5, $6::text::tsvector, $7 FROM knowledge_document
+        WHERE source = $8 AND id = $2",
     )
     .bind(passage.id)
     .bind(passage.document)
@@ -42,6 +46,7 @@ async fn insert(changes: &mut Changes<'_>, passage: &New<'_>) -> Result<(), Erro
     .bind(format!("{title}\n{terms}"))
     .bind(tsvector(passage))
     .bind(passage.vector.as_slice())
+    .bind(source)
     .execute(&mut **changes)
     .await?;
     if inserted.rows_affected() == 1 { Ok(()) } else { Err(Error::Damaged("lost a document".into())) }

@@ -21,29 +21,33 @@ impl Sqlite {
 
 writes!(sqlx::Sqlite);
 
-async fn remove(changes: &mut Changes<'_>, vanished: &[&str], obsolete: &[&str]) -> Result<(), Error> {
+async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Result<(), Error> {
     for statement in [
         "DELETE FROM knowledge_words WHERE rowid IN (
             SELECT p.number FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
-            WHERE d.id IN (SELECT value FROM json_each($1)) OR p.id IN (SELECT value FROM json_each($2)))",
-        "DELETE FROM knowledge_passage WHERE id IN (SELECT value FROM json_each($2)) OR document IN (
-            SELECT number FROM knowledge_document WHERE id IN (SELECT value FROM json_each($1)))",
+            WHERE d.source = $1 AND d.id IN (SELECT value FROM json_each($2))
+                OR p.id IN (SELECT value FROM json_each($3)))",
+        "DELETE FROM knowledge_passage WHERE id IN (SELECT value FROM json_each($3)) OR document IN (
+            SELECT number FROM knowledge_document
+            WHERE source = $1 AND id IN (SELECT value FROM json_each($2)))",
         "DELETE FROM knowledge_category WHERE document IN (
-            SELECT number FROM knowledge_document WHERE id IN (SELECT value FROM json_each($1)))",
-        "DELETE FROM knowledge_document WHERE id IN (SELECT value FROM json_each($1))",
+            SELECT number FROM knowledge_document
+            WHERE source = $1 AND id IN (SELECT value FROM json_each($2)))",
+        "DELETE FROM knowledge_document WHERE source = $1 AND id IN (SELECT value FROM json_each($2))",
     ] {
-        let query = sqlx::query(statement).bind(json(vanished)?);
-        let query = if statement.contains("$2") { query.bind(json(obsolete)?) } else { query };
+        let query = sqlx::query(statement).bind(publication.source).bind(json(&publication.vanished)?);
+        let passages = statement.contains("$3");
+        let query = if passages { query.bind(json(&publication.obsolete)?) } else { query };
         query.execute(&mut **changes).await?;
     }
     Ok(())
 }
 
-async fn insert(changes: &mut Changes<'_>, passage: &New<'_>) -> Result<(), Error> {
+async fn insert(changes: &mut Changes<'_>, source: &str, passage: &New<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let number: i64 = sqlx::query_scalar(
         "INSERT INTO knowledge_passage (id, document, place, text, terms, vector)
-        SELECT $1, number, $3, $4, $5, $6 FROM knowledge_document WHERE id = $2
+        SELECT $1, number, $3, $4, $5, $6 FROM knowledge_document WHERE source = $7 AND id = $2
         RETURNING number",
     )
     .bind(passage.id)
@@ -52,6 +56,7 @@ async fn insert(changes: &mut Changes<'_>, passage: &New<'_>) -> Result<(), Erro
     .bind(passage.text)
     .bind(format!("{title}\n{terms}"))
     .bind(passage.vector.as_slice())
+    .bind(source)
     .fetch_one(&mut **changes)
     .await?;
     sqlx::query("INSERT INTO knowledge_words (rowid, title, text) VALUES ($1, $2, $3)")

@@ -1,0 +1,44 @@
+//! The file that stands at a path, told from another that is put in its place.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::error::Error;
+
+/// Which file it is. A number may be given again once its file is gone, but not at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: u64,
+    number: u64,
+    made: Option<SystemTime>,
+}
+
+impl Identity {
+    /// The file at `path`; `None` where there is none.
+    pub(super) fn of(path: &Path) -> Result<Option<Self>, Error> {
+        match fs::metadata(path) {
+            Ok(file) if file.is_file() => {
+                Ok(Some(Self { device: file.dev(), number: file.ino(), made: file.created().ok() }))
+            }
+            Ok(_) => Ok(None),
+            Err(fault) if matches!(fault.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(fault) => Err(Error::Read(path.to_path_buf(), fault)),
+        }
+    }
+}
+
+/// Makes an empty file where there is none. What stands beside it then is the log and the index of a file that was
+/// moved away: SQLite would take them for those of the new one. Where it cannot be made, SQLite says why.
+pub(super) fn make(path: &Path) {
+    if File::create_new(path).is_ok() {
+        for suffix in ["-wal", "-shm"] {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(suffix);
+            // Most often there is none.
+            let _ = fs::remove_file(PathBuf::from(beside));
+        }
+    }
+}
