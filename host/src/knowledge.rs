@@ -24,7 +24,7 @@ use crate::{
 /// Time before a base that was not there is looked for again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A knowledge base, or a place where there will be one. One that an import makes or changes while the host serves is
+/// A knowledge base, or a place where there will be one. One that is made, changed or replaced while the host serves is
 /// noticed by the next search.
 pub struct Knowledge {
     url: Secret,
@@ -223,6 +223,10 @@ const fn absence(error: &Error) -> &'static str {
 
 /// What a database says stays in the log.
 fn failed(error: Error) -> SearchError {
+    // Its file was taken away: as good as never made.
+    if matches!(error, Error::Missing(_) | Error::Unmade) {
+        return SearchError::Unavailable(absence(&error).to_owned());
+    }
     tracing::error!(%error, "the knowledge base cannot be searched");
     SearchError::Failed(
         "the knowledge base cannot be searched; ask again, the host's log has the reason".to_owned(),

@@ -24,7 +24,8 @@ pub enum Mode {
     Write,
 }
 
-/// A knowledge base. Imports of other processes are noticed by the next search.
+/// A knowledge base. Imports of other processes, and another file in the place of its own, are noticed by the next
+/// search.
 pub struct KnowledgeBase {
     store: Store,
     mode: Mode,

@@ -1,6 +1,6 @@
 //! `bulkhead kb`: the knowledge base that tickets are answered from.
 
-mod bar;
+mod course;
 mod evaluate;
 mod import;
 mod info;

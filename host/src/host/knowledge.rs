@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use bulkhead_knowledge::{Embedder as _, ImportOptions, KnowledgeBase, Mode, Silent, Source};
+use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mode, Silent, Source};
 
 use super::Parts;
 use crate::{
@@ -42,7 +42,14 @@ async fn demonstration(parts: &Parts<'_>) -> anyhow::Result<Secret> {
     let Some(model) = inference.shared(inference.default_id()) else { return Ok(url) };
     write(&lines)?;
     let embedder = Prompted::for_passages(Arc::clone(inference), model);
-    let opened = KnowledgeBase::open(url.expose(), Mode::Write).await?;
+    let opened = match KnowledgeBase::open(url.expose(), Mode::Write).await {
+        // An older program made it, of the same pages.
+        Err(Error::Format { .. }) => {
+            fs::remove_file(&base)?;
+            KnowledgeBase::open(url.expose(), Mode::Write).await?
+        }
+        opened => opened?,
+    };
     let reembed = opened.provenance().is_some_and(|recorded| recorded != embedder.provenance());
     let options = ImportOptions { name: Some("demo".to_owned()), reembed, ..ImportOptions::default() };
     let report = opened.import(Source::Lines(lines), &embedder, options, &Silent).await?;

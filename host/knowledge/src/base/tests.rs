@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod imports;
+mod replaced;
 mod searches;
 mod toy;

@@ -63,6 +63,59 @@ async fn links_out_of_the_folder_and_files_that_are_no_text_are_refused_by_name(
 }
 
 #[tokio::test]
+async fn an_address_that_is_no_page_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let addresses = [
+        "javascript:alert(1)",
+        "not a url",
+        "/relative/page",
+        "//host/page",
+        "https://",
+        "http:host",
+        "ftp://host/page",
+        "data://text/html,x",
+    ];
+    for (number, address) in addresses.iter().enumerate() {
+        fs::write(
+            folder.path().join(format!("{number}.md")),
+            format!("---\nurl: {address:?}\n---\n# T\n\nx"),
+        )
+        .unwrap();
+    }
+    fs::write(folder.path().join("good.md"), "---\nurl: HTTP://Stadt.Example/größe?a=b#c\n---\n# T\n\nx")
+        .unwrap();
+    fs::write(folder.path().join("none.md"), "---\nurl: \"\"\n---\n# T\n\nx").unwrap();
+    let reading = Source::Folder(folder.path().to_path_buf()).read().await.unwrap();
+    assert_eq!(ids(&reading), ["good.md", "none.md"]);
+    assert_eq!(reading.documents[0].url.as_deref(), Some("HTTP://Stadt.Example/größe?a=b#c"));
+    assert_eq!(reading.refused.len(), addresses.len());
+    assert_eq!((reading.refused[0].name.as_str(), reading.refused[0].id.as_deref()), ("0.md", Some("0.md")));
+    assert!(reading.refused[0].reason.contains("\"javascript:alert(1)\" is no address of a page"));
+
+    let lines = folder.path().join("kb.jsonl");
+    fs::write(&lines, r#"{"id":"a","title":"A","text":"x","url":"javascript:alert(1)"}"#).unwrap();
+    let reading = Source::Lines(lines).read().await.unwrap();
+    assert_eq!((reading.refused[0].name.as_str(), reading.refused[0].id.as_deref()), ("line 1", Some("a")));
+}
+
+#[tokio::test]
+async fn what_was_refused_has_an_id_where_one_can_be_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kb.jsonl");
+    let lines: [&[u8]; 5] = [
+        br#"{"id":"a","title":"A","text":5}"#,
+        br#"{"url":"https://a.example","title":"","text":"x"}"#,
+        b"{\"id\":\"latin\",\"title\":\"Gr\xf6\xdfe\",\"text\":\"x\"}",
+        br#"{"title":"C","text":null}"#,
+        br#"{"id":"cut"#,
+    ];
+    fs::write(&path, lines.join(&b'\n')).unwrap();
+    let reading = Source::Lines(path).read().await.unwrap();
+    let refused: Vec<_> = reading.refused.iter().map(|refused| refused.id.as_deref()).collect();
+    assert_eq!(refused, [Some("a"), Some("https://a.example"), Some("latin"), None, None]);
+}
+
+#[tokio::test]
 async fn lines_are_documents_or_refused_by_number() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kb.jsonl");

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
 use serde_json::json;
 
-use super::{Place, bar::Bar, load_model, open};
+use super::{Place, course::Course, load_model, open};
 use crate::{cli::output, knowledge::Prompted};
 
 /// Imports a source.
@@ -29,7 +29,8 @@ pub(in crate::cli) struct Import {
     /// Embed everything anew: the way to another model.
     #[arg(long)]
     reembed: bool,
-    /// Leave documents out that cannot be imported, instead of importing nothing.
+    /// Leave documents out that cannot be imported, or keep them as they were imported before, instead of importing
+    /// nothing.
     #[arg(long)]
     skip_refused: bool,
     /// Most characters of a passage.
@@ -52,9 +53,10 @@ struct ZammadFlags {
     /// File with an access token of a user who may read the knowledge base.
     #[arg(long, value_name = "FILE", requires = "zammad")]
     token_file: Option<PathBuf>,
-    /// Locale in the addresses of answers.
-    #[arg(long, requires = "zammad", default_value = "de-de")]
-    locale: String,
+    /// Locales in the addresses of answers, each for the answers in its language [default: what Zammad calls the
+    /// answer's language, such as de-de or en-us].
+    #[arg(long = "locale", value_name = "LOCALE", value_delimiter = ',', requires = "zammad")]
+    locales: Vec<String>,
     /// Take answers that only agents may read as well.
     #[arg(long, requires = "zammad")]
     internal: bool,
@@ -62,11 +64,11 @@ struct ZammadFlags {
 
 impl ZammadFlags {
     fn source(self) -> anyhow::Result<Option<Source>> {
-        let Self { zammad, knowledge_base, token_file, locale, internal } = self;
+        let Self { zammad, knowledge_base, token_file, locales, internal } = self;
         let Some((url, file)) = zammad.zip(token_file) else { return Ok(None) };
         let token = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let token = token.trim().to_owned();
-        Ok(Some(Source::Zammad(Zammad { url, base: knowledge_base, token, locale, internal })))
+        Ok(Some(Source::Zammad(Zammad { url, base: knowledge_base, token, locales, internal })))
     }
 }
 
@@ -87,9 +89,9 @@ impl Import {
         };
         let (inference, model) = load_model(&config, self.model.as_deref())?;
         let base = open(&config, Mode::Write).await?;
-        let bar = Bar::new();
-        let report = base.import(source, &Prompted::for_passages(inference, model), options, &bar).await;
-        bar.finish();
+        let course = Course::new();
+        let report = base.import(source, &Prompted::for_passages(inference, model), options, &course).await;
+        course.finish();
         if self.place.json {
             output::json(&as_json(&report?))?
         } else {
@@ -100,13 +102,15 @@ impl Import {
 }
 
 fn as_json(report: &Report) -> serde_json::Value {
-    let refused = report.refused.iter().map(|one| json!({ "name": one.name, "reason": one.reason }));
+    let refused =
+        report.refused.iter().map(|one| json!({ "name": one.name, "reason": one.reason, "kept": one.kept }));
     json!({
         "source": report.source,
         "documents": report.documents,
         "added": report.added,
         "changed": report.changed,
         "removed": report.removed,
+        "kept": report.kept,
         "passages": report.passages,
         "embedded": report.embedded,
         "resumed": report.resumed,
@@ -115,15 +119,20 @@ fn as_json(report: &Report) -> serde_json::Value {
 }
 
 fn tell(report: &Report) -> anyhow::Result<()> {
-    let Report { source, documents, added, changed, removed, passages, embedded, resumed, refused } = report;
+    let Report { source, documents, added, changed, removed, kept, passages, embedded, resumed, refused } =
+        report;
+    let left_out = refused.iter().filter(|one| !one.kept).count();
     output::line(format_args!("{source}"))?;
     output::line(format_args!(
-        "{documents:7} documents: {added} added, {changed} changed, {removed} removed, {} left out",
-        refused.len()
+        "{documents:7} documents: {added} added, {changed} changed, {removed} removed, {left_out} left out"
     ))?;
+    if *kept > 0 {
+        output::line(format_args!("{kept:7} documents kept as they were: what cannot be read is not gone"))?;
+    }
     output::line(format_args!("{passages:7} passages: {embedded} embedded, {resumed} from an earlier try"))?;
     for one in refused {
-        output::line(format_args!("left out {}: {}", one.name, one.reason))?;
+        let done = if one.kept { "kept as it was" } else { "left out" };
+        output::line(format_args!("{done} {}: {}", one.name, one.reason))?;
     }
     Ok(())
 }

@@ -213,6 +213,42 @@ async fn a_source_is_removed_whole_and_no_other() {
     assert_eq!(base.refresh().await.unwrap(), None);
 }
 
+#[tokio::test]
+async fn sources_have_documents_of_the_same_ids_and_do_not_touch_each_others() {
+    let postgres = Postgres::start();
+    let (url, model) = (postgres.url(), letters("letters", usize::MAX));
+    import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
+    let second = || ImportOptions { name: Some("second".into()), ..ImportOptions::default() };
+    let village = [town()[0].clone(), document("pass", "Bergpass", "Der Pass ist gesperrt.", &["wege"])];
+    let report = import(&url, &village, &model, second()).await.unwrap();
+    assert_eq!((report.added, report.removed), (2, 0));
+    let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 6, passages: 6 });
+    let found = base.search(&query("Hundesteuer", &[], false)).await.unwrap();
+    let mut sources: Vec<_> = found.iter().map(|passage| passage.source.as_str()).collect();
+    sources.sort_unstable();
+    assert_eq!(sources, ["second", "town"]);
+    let report = import(&url, &village[1..], &model, second()).await.unwrap();
+    assert_eq!((report.changed, report.removed), (0, 1));
+    assert_eq!(ids(&base, &query("Hundesteuer", &[], false)).await, ["hund"]);
+    base.remove("town").await.unwrap();
+    assert_eq!(ids(&base, &query("Hundesteuer Pass", &[], true)).await, ["pass"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_today_is_embedded_anew_as_it_was() {
+    let postgres = Postgres::start();
+    let url = postgres.url();
+    import(&url, &town(), &letters("old", usize::MAX), ImportOptions::default()).await.unwrap();
+    let mut broken = town();
+    broken[0]["text"] = json!(120);
+    let options = ImportOptions { skip_refused: true, reembed: true, ..ImportOptions::default() };
+    let report = import(&url, &broken, &letters("new", usize::MAX), options).await.unwrap();
+    assert_eq!((report.documents, report.kept, report.removed, report.embedded), (3, 1, 0, 4));
+    let base = KnowledgeBase::open(&url, Mode::Read).await.unwrap();
+    assert_eq!(ids(&base, &query("Hundesteuern 120", &[], true)).await[0], "hund");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_database_holds_no_search_and_no_connection() {
     let postgres = Postgres::start();

@@ -107,14 +107,77 @@ async fn bad_documents_stop_the_import_unless_they_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn sources_do_not_overwrite_each_other() {
+async fn sources_have_documents_of_the_same_ids_and_do_not_touch_each_others() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    let named = |name: &str| ImportOptions { name: Some(name.into()), ..ImportOptions::default() };
+    place.import(&town(), &model, named("town")).await.unwrap();
+    // One is the same word for word, one only has the id.
+    let village = [town()[0].clone(), document("pass", "Bergpass", "Der Pass ist im Winter gesperrt.")];
+    let report = place.import(&village, &model, named("village")).await.unwrap();
+    assert_eq!((report.added, report.embedded, report.removed), (2, 2, 0));
+    let base = place.open().await;
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 6, passages: 6 });
+    let found = base.search(&words("Hundesteuer")).await.unwrap();
+    let mut sources: Vec<_> = found.iter().map(|passage| (&*passage.source, &*passage.document)).collect();
+    sources.sort_unstable();
+    assert_eq!(sources, [("town", "hund"), ("village", "hund")]);
+    assert_ne!(found[0].id, found[1].id);
+
+    let again = place.import(&town(), &model, named("town")).await.unwrap();
+    assert_eq!((again.added, again.changed, again.removed, again.embedded), (0, 0, 0, 0));
+    // What goes from one source stays in the other, and so does what changes.
+    let changed = [document("pass", "Bergpass", "Der Pass ist im Winter wieder offen.")];
+    let report = place.import(&changed, &model, named("village")).await.unwrap();
+    assert_eq!((report.changed, report.removed), (1, 1));
+    assert_eq!(ids(&base, &words("Hundesteuer")).await, ["hund"]);
+    assert_eq!(ids(&base, &words("biometrisches")).await, ["pass"]);
+    base.remove("town").await.unwrap();
+    assert_eq!(ids(&base, &both("Hundesteuer Pass offen")).await, ["pass"]);
+    assert_eq!(base.count().await.unwrap(), Counts { sources: 1, documents: 1, passages: 1 });
+}
+
+#[tokio::test]
+async fn a_document_that_cannot_be_read_today_stays_as_it_was() {
     let (place, model) = (Place::new(), Toy::new("toy"));
     place.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let named = || ImportOptions { name: Some("second".into()), ..ImportOptions::default() };
-    let taken = place.import(&town()[..1], &model, named()).await;
-    assert!(matches!(taken, Err(Error::Taken { ref document, .. }) if document == "hund"), "{taken:?}");
-    place.import(&[document("x", "X", "Anderes.")], &model, named()).await.unwrap();
-    assert_eq!(place.open().await.count().await.unwrap(), Counts { sources: 2, documents: 5, passages: 5 });
+    let skip = || ImportOptions { skip_refused: true, ..ImportOptions::default() };
+    let mut documents = town();
+    documents.remove(1);
+    documents[0] = json!({ "id": "hund", "title": "Hundesteuer", "text": 120 });
+    documents.push(json!({ "id": "neu", "title": "", "text": "Text." }));
+    let report = place.import(&documents, &model, skip()).await.unwrap();
+    assert_eq!((report.documents, report.removed, report.kept), (2, 1, 1));
+    let refused: Vec<_> = report.refused.iter().map(|one| (one.id.as_deref(), one.kept)).collect();
+    assert_eq!(refused, [(Some("hund"), true), (Some("neu"), false)]);
+    let base = place.open().await;
+    assert_eq!(ids(&base, &words("Hunde")).await, ["hund"]);
+    assert_eq!(ids(&base, &words("Parkausweis")).await, [""; 0]);
+
+    // Another model embeds what is kept as well.
+    let new = Toy::new("new");
+    let report = place.import(&documents, &new, ImportOptions { reembed: true, ..skip() }).await.unwrap();
+    assert_eq!((report.kept, report.embedded), (1, 3));
+    assert_eq!(ids(&base, &words("Hunde")).await, ["hund"]);
+
+    // It is readable again, and then gone.
+    let report = place.import(&town(), &new, skip()).await.unwrap();
+    assert_eq!((report.added, report.changed, report.kept, report.embedded), (1, 0, 0, 1));
+    assert_eq!(place.import(&town()[1..], &new, skip()).await.unwrap().removed, 1);
+}
+
+#[tokio::test]
+async fn nothing_is_gone_while_a_line_may_be_any_document() {
+    let (place, model) = (Place::new(), Toy::new("toy"));
+    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let path = place.lines(&town()[1..]);
+    let lines = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{lines}\n{{\"id\": \"hu")).unwrap();
+    let options = ImportOptions { skip_refused: true, ..ImportOptions::default() };
+    let report = place.open().await.import(Source::Lines(path), &model, options, &Course::default()).await;
+    let report = report.unwrap();
+    assert_eq!((report.documents, report.removed, report.kept), (3, 0, 1));
+    assert_eq!((report.refused[0].id.as_deref(), report.refused[0].kept), (None, false));
+    assert_eq!(ids(&place.open().await, &words("Hunde")).await, ["hund"]);
 }
 
 #[tokio::test]

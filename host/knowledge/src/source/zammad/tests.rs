@@ -10,8 +10,9 @@ use super::*;
 
 const ROOT: &str = "/api/v1/knowledge_bases/3";
 
-/// Answers by path; all else is 404. Returns its address and what it was asked.
-async fn server(answers: Vec<(String, u16, Value)>) -> (String, Arc<Mutex<Vec<String>>>) {
+/// Answers by path, those of the same path in their order and the last of them for ever; all else is 404. Returns its
+/// address and what it was asked.
+async fn server(mut answers: Vec<(String, u16, Value)>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
     let heads = Arc::new(Mutex::new(Vec::new()));
@@ -24,9 +25,15 @@ async fn server(answers: Vec<(String, u16, Value)>) -> (String, Arc<Mutex<Vec<St
             }
             let head = String::from_utf8(head).unwrap();
             let path = head.split(' ').nth(1).unwrap();
-            let found = answers.iter().find(|(known, ..)| known == path);
+            let of_path = |(known, ..): &(String, u16, Value)| known == path;
+            let (place, more) =
+                (answers.iter().position(of_path), answers.iter().filter(|one| of_path(one)).count() > 1);
+            let found = place.map(|place| answers[place].clone());
+            if let Some(place) = place.filter(|_| more) {
+                answers.remove(place);
+            }
             let (status, body) =
-                found.map_or((404, "{}".into()), |(_, status, body)| (*status, body.to_string()));
+                found.map_or((404, "{}".into()), |(_, status, body)| (status, body.to_string()));
             asked.lock().unwrap().push(head);
             let length = body.len();
             let answer = format!(
@@ -39,7 +46,7 @@ async fn server(answers: Vec<(String, u16, Value)>) -> (String, Arc<Mutex<Vec<St
 }
 
 fn zammad(url: String, internal: bool) -> Zammad {
-    Zammad { url, base: 3, token: "s3cret".into(), locale: "de-de".into(), internal }
+    Zammad { url, base: 3, token: "s3cret".into(), locales: Vec::new(), internal }
 }
 
 /// An answer with one translation whose content has ten times its number.
@@ -100,13 +107,15 @@ async fn published_answers_become_documents_and_no_others() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_not_taken_for_gone() {
-    for (status, told) in [(500, "500"), (401, "refuses the token"), (302, "302")] {
+    for (status, told, tries) in [(500, "500", 4), (401, "refuses the token", 1), (302, "302", 1)] {
         let mut answers = base();
         answers[1].1 = status;
         let (url, heads) = server(answers).await;
         let error = read(&zammad(url, false)).await.unwrap_err().to_string();
         assert!(error.contains(told) && !error.contains("s3cret"), "{error}");
-        assert!(!heads.lock().unwrap().iter().any(|head| head.contains("/elsewhere")));
+        let heads = std::mem::take(&mut *heads.lock().unwrap());
+        assert!(!heads.iter().any(|head| head.contains("/elsewhere")));
+        assert_eq!(heads.len(), 1 + tries);
     }
     let (url, _) = server(Vec::new()).await;
     assert!(read(&zammad(url, false)).await.unwrap_err().to_string().contains("no such base"));
@@ -114,11 +123,75 @@ async fn an_answer_that_cannot_be_read_is_not_taken_for_gone() {
 }
 
 #[tokio::test]
-async fn a_translation_without_its_text_is_refused_by_name() {
+async fn a_failure_that_passes_is_no_failure() {
+    let mut answers = base();
+    for status in [429, 503] {
+        let (path, _, body) = answers[1].clone();
+        answers.insert(1, (path, status, body));
+    }
+    let (url, heads) = server(answers).await;
+    let reading = read(&zammad(url, false)).await.unwrap();
+    assert_eq!((reading.documents.len(), reading.refused.len()), (1, 0));
+    let asked = heads.lock().unwrap().iter().filter(|head| head.contains("/answers/1 ")).count();
+    assert_eq!(asked, 3);
+}
+
+#[tokio::test]
+async fn a_translation_without_its_text_is_refused_by_name_and_an_empty_one_is_left_out() {
     let mut answers = base();
     answers[2].2 = answers[1].2.clone();
     let (url, _) = server(answers).await;
     let reading = read(&zammad(url, false)).await.unwrap();
     assert_eq!(reading.refused[0].name, "answer 1, translation 1");
-    assert_eq!(reading.documents, []);
+    assert_eq!(reading.refused[0].id.as_deref(), Some("3-1-1"));
+    assert_eq!((reading.documents.len(), reading.empty.len()), (0, 0));
+
+    let mut answers = base();
+    answers[2].2["assets"]["KnowledgeBaseAnswerTranslationContent"]["10"]["body"] = json!("<p> <br></p>");
+    let (url, _) = server(answers).await;
+    let reading = read(&zammad(url, true)).await.unwrap();
+    assert_eq!((reading.documents.len(), reading.refused.len()), (1, 0));
+    let empty = (reading.empty[0].name.as_str(), reading.empty[0].reason.as_str());
+    assert_eq!(empty, ("answer 1, translation 1", "it has no text"));
+}
+
+/// Zammad tells locales apart by numbers.
+#[tokio::test]
+async fn each_translation_has_the_locale_of_its_language_in_its_address() {
+    let texts = [
+        ("Sperrmüll", "Der Sperrmüll wird nach der Anmeldung bei der Stadt an einem Freitag abgeholt."),
+        ("Bulky waste", "The town collects bulky waste on a Friday when you have registered it with us."),
+        ("Ok", "Ok"),
+    ];
+    let mut shown = json!({ "id": 1, "assets": {
+        "KnowledgeBaseAnswer": { "1": { "published_at": "2025-03-12T14:52:38.014Z" } },
+        "KnowledgeBaseAnswerTranslation": {},
+        "KnowledgeBaseAnswerTranslationContent": {},
+    } });
+    for (number, (title, text)) in (1..).zip(texts) {
+        let (key, content) = (number.to_string(), number * 10);
+        shown["assets"]["KnowledgeBaseAnswerTranslation"][&key] = json!({
+            "id": number, "title": title, "answer_id": 1, "content_id": content, "kb_locale_id": number + 3,
+        });
+        shown["assets"]["KnowledgeBaseAnswerTranslationContent"][content.to_string()] =
+            json!({ "body": text });
+    }
+    for (given, told) in
+        [(&[][..], ["de-de", "en-us", "de-de"]), (&["en-gb", "de-at"], ["de-at", "en-gb", "en-gb"])]
+    {
+        let answers = vec![
+            (ROOT.to_owned(), 200, json!({ "answer_ids": [1] })),
+            (format!("{ROOT}/answers/1"), 200, shown.clone()),
+            (format!("{ROOT}/answers/1?include_contents=10,20,30"), 200, shown.clone()),
+        ];
+        let (url, _) = server(answers).await;
+        let locales = given.iter().map(|locale| (*locale).to_owned()).collect();
+        let reading = read(&Zammad { locales, ..zammad(url, false) }).await.unwrap();
+        let addresses: Vec<_> =
+            reading.documents.iter().map(|document| document.url.clone().unwrap()).collect();
+        for (address, locale) in addresses.iter().zip(told) {
+            assert!(address.ends_with(&format!("#knowledge_base/3/locale/{locale}/answer/1")), "{address}");
+        }
+        assert_eq!(addresses.len(), 3);
+    }
 }

@@ -43,6 +43,26 @@ async fn an_import_is_answered_from_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_base_that_is_moved_away_is_none_and_another_in_its_place_is_answered_from() {
+    let service = Service::answering("").await;
+    let folder = service._folder.path();
+    let (base, away) = (folder.join("knowledge.sqlite"), folder.join("away.sqlite"));
+    std::fs::rename(&base, &away).unwrap();
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert_no_answer(&reply);
+    assert!(reply["reason"].as_str().unwrap().contains("bulkhead kb import"), "{reply}");
+
+    import(folder, &DOCUMENTS.replace("12 EUR", "15 EUR"), &[]).await;
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert!(reply["response"].as_str().unwrap().contains("15 EUR"), "{reply}");
+    // The old one is restored: as many imports by the same model.
+    std::fs::rename(&away, &base).unwrap();
+    let reply = service.reply(QUESTION, "harbour", "answer").await;
+    assert!(reply["response"].as_str().unwrap().contains("12 EUR"), "{reply}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_its_model_a_base_gives_no_answer() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");

@@ -52,6 +52,67 @@ async fn a_base_is_described_searched_and_judged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_folders_may_have_files_of_the_same_name() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    answering(folder, "");
+    for (name, text) in [("quay", "Mooring costs 12 EUR a night."), ("lake", "Swimming is free all summer.")]
+    {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        std::fs::write(
+            folder.join(name).join("index.md"),
+            format!("---\nlanguage: en\n---\n# The {name}\n\n{text}"),
+        )
+        .unwrap();
+        let (code, said, stderr) =
+            kb(folder, &["import", folder.join(name).to_str().unwrap(), "--json"]).await;
+        assert_eq!(code, Some(0), "{stderr}");
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&said["added"], &said["removed"]), (&json!(1), &json!(0)), "{said}");
+        // Nobody looks at a bar in a log.
+        assert!(stderr.contains("1 documents, 1 of 1 passages embedded (100 %)"), "{stderr}");
+    }
+    for (question, source) in [("What does mooring cost?", "quay"), ("Is swimming free?", "lake")] {
+        let (_, found, _) = kb(folder, &["search", question, "--json", "--limit", "1"]).await;
+        let found: Value = serde_json::from_str(&found).unwrap();
+        assert_eq!(found[0]["document"], "index.md");
+        assert!(found[0]["source"].as_str().unwrap().ends_with(source), "{found}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_stays_as_it_was_and_an_address_that_is_none_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    answering(folder, "");
+    let pages = folder.join("pages");
+    std::fs::create_dir(&pages).unwrap();
+    std::fs::write(
+        pages.join("quay.md"),
+        "---\nlanguage: en\n---\n# The quay\n\nMooring costs 12 EUR a night.",
+    )
+    .unwrap();
+    std::fs::write(
+        pages.join("lake.md"),
+        "---\nlanguage: en\n---\n# The lake\n\nSwimming is free all summer.",
+    )
+    .unwrap();
+    let import = ["import", pages.to_str().unwrap()];
+    assert_eq!(kb(folder, &import).await.0, Some(0));
+    std::fs::write(pages.join("quay.md"), b"# The quay\n\nGr\xf6\xdfe").unwrap();
+    std::fs::write(pages.join("new.md"), "---\nurl: javascript:alert(1)\n---\n# New\n\nText.").unwrap();
+    let (code, _, stderr) = kb(folder, &import).await;
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("new.md: its url \"javascript:alert(1)\" is no address of a page"), "{stderr}");
+    let (code, said, stderr) = kb(folder, &[&import[..], &["--skip-refused"]].concat()).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(said.contains("kept as it was quay.md: it is not UTF-8"), "{said}");
+    assert!(said.contains("0 removed, 1 left out") && said.contains("left out new.md: "), "{said}");
+    let (_, found, _) = kb(folder, &["search", "What does mooring cost?", "--limit", "1"]).await;
+    assert!(found.contains("12 EUR"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_is_told() {
     let folder = TempDir::new().unwrap();
     let (code, _, stderr) = kb(folder.path(), &["info"]).await;

@@ -1,0 +1,82 @@
+use std::fs;
+use std::sync::Arc;
+
+use super::toy::*;
+use crate::{Error, ImportOptions, KnowledgeBase, Mode};
+
+async fn filled(documents: &[serde_json::Value]) -> Place {
+    let place = Place::new();
+    place.import(documents, &Toy::new("toy"), ImportOptions::default()).await.unwrap();
+    place
+}
+
+#[tokio::test]
+async fn another_file_in_its_place_is_noticed_by_the_next_search() {
+    let place = filled(&town()).await;
+    let reader = KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap();
+    assert_eq!(ids(&reader, &both("Reisepass")).await.len(), 4);
+    // As many imports, by the same model: only the file tells them apart.
+    let other = filled(&[document("see", "Strandbad", "Das Strandbad öffnet im Mai.")]).await;
+    let before = fs::read(other.base()).unwrap();
+    fs::rename(other.base(), place.base()).unwrap();
+    assert_eq!(ids(&reader, &both("Strandbad")).await, ["see"]);
+    assert_eq!(reader.count().await.unwrap().documents, 1);
+
+    // A copy that is put back.
+    place.import(&town(), &Toy::new("toy"), ImportOptions::default()).await.unwrap();
+    assert_eq!(ids(&reader, &words("Reisepass")).await, ["pass"]);
+    let copy = format!("{}.copy", place.base());
+    fs::write(&copy, before).unwrap();
+    fs::rename(copy, place.base()).unwrap();
+    assert_eq!(ids(&reader, &words("Reisepass")).await, [""; 0]);
+    assert_eq!(ids(&reader, &words("Strandbad")).await, ["see"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_none_and_may_come_back() {
+    let place = filled(&town()).await;
+    let reader = KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap();
+    let away = format!("{}.away", place.base());
+    fs::rename(place.base(), &away).unwrap();
+    assert!(matches!(reader.search(&words("Reisepass")).await, Err(Error::Missing(_))));
+    assert!(matches!(reader.refresh().await, Err(Error::Missing(_))));
+    fs::rename(&away, place.base()).unwrap();
+    assert_eq!(ids(&reader, &words("Reisepass")).await, ["pass"]);
+
+    fs::rename(place.base(), &away).unwrap();
+    let made = [document("see", "Strandbad", "Das Strandbad öffnet im Mai.")];
+    place.import(&made, &Toy::new("toy"), ImportOptions::default()).await.unwrap();
+    assert_eq!(ids(&reader, &both("Strandbad Reisepass")).await, ["see"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn searches_go_on_while_the_file_is_replaced() {
+    let place = filled(&town()).await;
+    let reader = Arc::new(KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap());
+    let searches: Vec<_> = (0..8)
+        .map(|_| {
+            let reader = Arc::clone(&reader);
+            tokio::spawn(async move {
+                while !ids(&reader, &both("Strandbad")).await.contains(&"see".to_owned()) {}
+            })
+        })
+        .collect();
+    let other = filled(&[document("see", "Strandbad", "Das Strandbad öffnet im Mai.")]).await;
+    fs::rename(other.base(), place.base()).unwrap();
+    for search in searches {
+        tokio::time::timeout(std::time::Duration::from_secs(60), search).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_base_of_an_older_format_says_how_to_import_anew() {
+    let place = filled(&town()).await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(place.base());
+    let mut connection = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    sqlx::query("UPDATE knowledge_base SET format = 1").execute(&mut connection).await.unwrap();
+    for mode in [Mode::Read, Mode::Write] {
+        let error = KnowledgeBase::open(&place.base(), mode).await.err().unwrap();
+        assert!(matches!(error, Error::Format { found: 1, known: 2 }), "{error}");
+        assert!(error.to_string().contains("move its file away"), "{error}");
+    }
+}
