@@ -28,6 +28,7 @@ pub(super) struct Told {
 impl Course {
     pub(super) fn new() -> Self {
         if !io::stderr().is_terminal() {
+            tell("reading");
             return Self::Lines(Mutex::new(None));
         }
         let bar = ProgressBar::new(0);
@@ -59,12 +60,16 @@ impl Progress for Course {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(told) = due(*last, state, Instant::now()) {
                     *last = Some(told);
-                    // Nobody need listen.
-                    let _ = writeln!(io::stderr(), "{}", line(state));
+                    tell(&line(state));
                 }
             }
         }
     }
+}
+
+fn tell(line: &str) {
+    // Nobody need listen.
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// What is told at `now` if it is time for a line: first, after each tenth, and after [`SILENCE`].

@@ -177,7 +177,7 @@ async fn each_translation_has_the_locale_of_its_language_in_its_address() {
             json!({ "body": text });
     }
     for (given, told) in
-        [(&[][..], ["de-de", "en-us", "de-de"]), (&["en-gb", "de-at"], ["de-at", "en-gb", "en-gb"])]
+        [(vec![], ["de-de", "en-us", "de-de"]), (vec!["en-gb", "de-at"], ["de-at", "en-gb", "en-gb"])]
     {
         let answers = vec![
             (ROOT.to_owned(), 200, json!({ "answer_ids": [1] })),
