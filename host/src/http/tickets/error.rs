@@ -84,6 +84,11 @@ impl ApiError {
         Self { retry_after: Some(RETRY_AFTER), ..answer }
     }
 
+    /// 503: nobody has configured what is asked for, and asking again configures nothing.
+    fn unconfigured(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, false)
+    }
+
     /// 422: the request is not what it should be.
     pub const fn violations(violations: Vec<Violation>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Detail::Violations(violations))
@@ -192,7 +197,7 @@ impl From<BodyError> for ApiError {
 impl From<TriageError> for ApiError {
     fn from(error: TriageError) -> Self {
         match error {
-            TriageError::Unconfigured => Self::unavailable("TriageError", error.to_string()),
+            TriageError::Unconfigured => Self::unconfigured("TriageError", error.to_string()),
             TriageError::Refused(_) => {
                 Self::typed(StatusCode::UNPROCESSABLE_ENTITY, "TriageError", error.to_string(), false)
             }
@@ -208,7 +213,7 @@ impl From<TriageError> for ApiError {
 impl From<AnswerError> for ApiError {
     fn from(error: AnswerError) -> Self {
         match error {
-            AnswerError::Unconfigured => Self::unavailable("AnswerServiceError", error.to_string()),
+            AnswerError::Unconfigured => Self::unconfigured("AnswerServiceError", error.to_string()),
             AnswerError::UnknownAction(_) | AnswerError::Refused(_) => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 Self::typed(status, "ActionExecutionError", error.to_string(), false)
@@ -263,6 +268,14 @@ mod tests {
             };
             let answered = (answer.status.as_u16(), told, again, answer.retry_after);
             assert_eq!(answered, (status, error, retryable, retry_after), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn asking_again_configures_nothing() {
+        for answer in [ApiError::from(TriageError::Unconfigured), ApiError::from(AnswerError::Unconfigured)] {
+            assert_eq!((answer.status, answer.retry_after), (StatusCode::SERVICE_UNAVAILABLE, None));
+            assert!(matches!(answer.detail, Detail::Typed { retryable: false, .. }), "{answer:?}");
         }
     }
 }

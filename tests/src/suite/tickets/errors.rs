@@ -161,18 +161,23 @@ async fn a_key_guards_decisions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_a_typed_503() {
+async fn what_is_not_configured_is_a_typed_503_that_is_not_to_be_retried() {
     let service = Service::with("[services.embedding]\nenabled = false").await;
     let answer = service.triage(&json!({ "text": "ahoy" })).await;
     let detail = json!({
-        "error": "TriageError", "message": "no triage configuration is loaded; set tickets.triage", "retryable": true,
+        "error": "TriageError", "message": "no triage configuration is loaded; set tickets.triage", "retryable": false,
     });
     assert_eq!((answer.status, answer.json()), (503, json!({ "detail": detail })));
-    assert!(answer.header("retry-after").is_some() && answer.header("x-session-id").is_some());
+    assert!(answer.header("x-session-id").is_some());
+    assert_eq!(answer.header("retry-after"), None);
+    let prompts = service.get("/api/v1/prompt_versions").await;
+    assert_eq!((prompts.status, prompts.header("retry-after")), (503, None));
+    assert_eq!(prompts.json()["detail"]["retryable"], false);
     let body = json!({ "text": "ahoy", "category": "harbour", "action": "answer" });
     let request = service.host.client().post(service.host.url("/api/v1/answer")).json(&body);
     let answer = service.send(request).await;
     assert_eq!((answer.status, &answer.json()["detail"]["error"]), (503, &json!("AnswerServiceError")));
+    assert_eq!((answer.header("retry-after"), &answer.json()["detail"]["retryable"]), (None, &json!(false)));
     assert_eq!(service.get("/api/v1/triage").await.json(), json!({ "detail": "Method Not Allowed" }));
     service.stop().await;
 }
