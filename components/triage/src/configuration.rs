@@ -3,17 +3,23 @@
 //! [`Settings`] is what is written; [`Configuration`] is the same, checked. Names are the identities.
 
 mod check;
+mod entry;
 mod note;
+mod read;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 use serde::{Deserialize, Serialize};
 
+use self::check::Gaps;
 use crate::preparser::PreparserSettings;
 use crate::rules::Rule;
 use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
 pub use note::NotePlaceholder;
+pub use read::Reading;
+pub use violation::{Invalid, Violation};
 
 /// Confidence below which nothing is decided: at the break-even between a wrong decision and none.
 pub const DEFAULT_THRESHOLD: f32 = 0.5;
@@ -155,11 +161,6 @@ pub struct Configuration {
     pub preparser: PreparserSettings,
 }
 
-/// Everything that is wrong with a configuration, a line each.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid triage configuration:\n- {}", .0.join("\n- "))]
-pub struct Invalid(pub Vec<String>);
-
 impl Configuration {
     /// Checks `settings`.
     ///
@@ -167,17 +168,17 @@ impl Configuration {
     ///
     /// With all violations at once.
     pub fn new(settings: Settings) -> Result<Self, Invalid> {
-        check::check(settings, Pattern::new)
+        check::check(settings, Pattern::new, Gaps::default())
     }
 
     /// Reads and checks a configuration.
     ///
     /// # Errors
     ///
-    /// When `json` is not a configuration, or violates what one must keep.
+    /// When `json` is not a configuration, or violates what one must keep; with all violations at once.
     pub fn from_json(json: &str) -> Result<Self, Invalid> {
-        let settings = serde_json::from_str(json).map_err(|error| Invalid(vec![error.to_string()]))?;
-        Self::new(settings)
+        let value = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
+        Reading::new(value).check_all().map(|(_, configuration)| configuration)
     }
 
     /// Reads a configuration that the host has checked already. A call looks for the patterns of one category, so
@@ -187,8 +188,8 @@ impl Configuration {
     ///
     /// As [`Self::from_json`], but for patterns that do not compile: these find nothing.
     pub fn from_host(json: &str) -> Result<Self, Invalid> {
-        let settings = serde_json::from_str(json).map_err(|error| Invalid(vec![error.to_string()]))?;
-        check::check(settings, |pattern| Ok(Pattern::checked(pattern)))
+        let settings = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
+        check::check(settings, |pattern| Ok(Pattern::checked(pattern)), Gaps::default())
     }
 
     /// The category with this name.

@@ -5,6 +5,8 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::configuration::Violation;
+
 /// Whether and how texts are cut down.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,13 +43,13 @@ pub struct TableSettings {
 }
 
 fn second_column() -> usize {
-    1
+    TableSettings::VALUE_COLUMN
 }
 
 impl PreparserSettings {
-    pub(crate) fn check(&self, violations: &mut Vec<String>) {
+    pub(crate) fn check(&self, violations: &mut Vec<Violation>) {
         if self.enabled && self.config.is_none() {
-            violations.push("preparser is enabled without a config".to_owned());
+            violations.push(Violation::at("preparser.config", "preparser is enabled without a config"));
         }
     }
 
@@ -59,6 +61,9 @@ impl PreparserSettings {
 }
 
 impl TableSettings {
+    /// The second, where the first names the row.
+    pub(crate) const VALUE_COLUMN: usize = 1;
+
     fn kept(&self, text: &str) -> String {
         let mut blocks = Vec::new();
         let mut body = false;

@@ -2,36 +2,53 @@
 
 use std::collections::HashSet;
 
-use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, note};
+use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, Violation, note};
 use crate::rules::Rule;
 use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
 /// Makes a pattern, or says what is wrong with it.
 pub(super) type Compile = fn(PatternSettings) -> Result<Pattern, String>;
 
+/// Lists with names that could not be read: any name may be one of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gaps {
+    pub(super) categories: bool,
+    pub(super) actions: bool,
+}
+
 /// Checks `settings`; `compile` is what makes their patterns.
-pub(super) fn check(settings: Settings, compile: Compile) -> Result<Configuration, Invalid> {
+pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<Configuration, Invalid> {
     let mut violations = Vec::new();
-    names("category", settings.categories.iter().map(|category| category.name.as_str()), &mut violations);
-    names("action", settings.actions.iter().map(|action| action.name.as_str()), &mut violations);
+    names(
+        "category",
+        "categories",
+        settings.categories.iter().map(|category| &category.name),
+        &mut violations,
+    );
+    names("action", "actions", settings.actions.iter().map(|action| &action.name), &mut violations);
     let no_category =
         settings.categories.iter().position(|category| category.name == settings.no_category_name);
-    if no_category.is_none() {
-        violations.push(format!("no_category_name {:?} names no category", settings.no_category_name));
+    if no_category.is_none() && !gaps.categories {
+        let text = format!("no_category_name {:?} names no category", settings.no_category_name);
+        violations.push(Violation::at("no_category_name", text));
     }
     let no_action = settings.actions.iter().position(|action| action.name == settings.no_action_name);
-    if no_action.is_none() {
-        violations.push(format!("no_action_name {:?} names no action", settings.no_action_name));
+    if no_action.is_none() && !gaps.actions {
+        let text = format!("no_action_name {:?} names no action", settings.no_action_name);
+        violations.push(Violation::at("no_action_name", text));
     }
     actions(&settings, &mut violations);
-    settings.action_rules.iter().for_each(|rule| check_rule(rule, &settings, &mut violations));
+    for (index, rule) in settings.action_rules.iter().enumerate() {
+        check_rule(&format!("action_rules[{index}]"), rule, &settings, gaps, &mut violations);
+    }
     numbers(&settings, &mut violations);
     settings.preparser.check(&mut violations);
     let threshold = settings.threshold;
     let categories = settings
         .categories
         .into_iter()
-        .map(|category| checked(category, threshold, compile, &mut violations))
+        .enumerate()
+        .map(|(index, category)| checked(index, category, threshold, compile, &mut violations))
         .collect();
     let (Some(no_category), Some(no_action), true) = (no_category, no_action, violations.is_empty()) else {
         return Err(Invalid(violations));
@@ -50,83 +67,102 @@ pub(super) fn check(settings: Settings, compile: Compile) -> Result<Configuratio
 }
 
 /// At least one, none blank, none twice.
-fn names<'n>(what: &str, names: impl Iterator<Item = &'n str>, violations: &mut Vec<String>) {
+fn names<'n>(
+    what: &str,
+    list: &str,
+    names: impl Iterator<Item = &'n String>,
+    violations: &mut Vec<Violation>,
+) {
     let mut seen = HashSet::new();
-    for name in names {
+    let mut any = false;
+    for (index, name) in names.enumerate() {
+        any = true;
+        let path = format!("{list}[{index}].name");
         if name.trim().is_empty() {
-            violations.push(format!("an {what} has a blank name").replacen("an c", "a c", 1));
+            let text = format!("an {what} has a blank name").replacen("an c", "a c", 1);
+            violations.push(Violation::at(path, text));
         } else if !seen.insert(name) {
-            violations.push(format!("{what} {name:?} is configured twice"));
+            violations.push(Violation::at(path, format!("{what} {name:?} is configured twice")));
         }
     }
-    if seen.is_empty() {
-        violations.push(format!("no {what} is configured: at least one is needed"));
+    if !any {
+        violations.push(Violation::at(list, format!("no {what} is configured: at least one is needed")));
     }
 }
 
-fn actions(settings: &Settings, violations: &mut Vec<String>) {
-    for action in &settings.actions {
+fn actions(settings: &Settings, violations: &mut Vec<Violation>) {
+    for (index, action) in settings.actions.iter().enumerate() {
         let blank = action.answer.as_deref().is_none_or(|answer| answer.trim().is_empty());
         if action.kind == ActionType::StaticAnswer && blank {
-            violations.push(format!("action {:?} is a StaticAnswer without an answer", action.name));
+            let text = format!("action {:?} is a StaticAnswer without an answer", action.name);
+            violations.push(Violation::at(format!("actions[{index}].answer"), text));
         }
     }
     let filled = settings.no_action_internal_note.as_deref().map(|template| note::fill(template, |_| ""));
     if let Some(Err(reason)) = filled {
-        violations.push(format!("no_action_internal_note {reason}"));
+        let text = format!("no_action_internal_note {reason}");
+        violations.push(Violation::at("no_action_internal_note", text));
     }
 }
 
-fn check_rule(rule: &Rule, settings: &Settings, violations: &mut Vec<String>) {
+fn check_rule(path: &str, rule: &Rule, settings: &Settings, gaps: Gaps, violations: &mut Vec<Violation>) {
     let of = format!("the rule for category {:?}", rule.category_name);
-    if !settings.categories.iter().any(|category| category.name == rule.category_name) {
-        violations.push(format!("{of} names no category"));
+    let categories = &settings.categories;
+    if !gaps.categories && !categories.iter().any(|category| category.name == rule.category_name) {
+        violations.push(Violation::at(format!("{path}.category_name"), format!("{of} names no category")));
     }
-    let known = |name: &str| settings.actions.iter().any(|action| action.name == name);
+    let known = |name: &str| gaps.actions || settings.actions.iter().any(|action| action.name == name);
     if !known(&rule.action_name) {
-        violations.push(format!("{of} leads to the unknown action {:?}", rule.action_name));
+        let text = format!("{of} leads to the unknown action {:?}", rule.action_name);
+        violations.push(Violation::at(format!("{path}.action_name"), text));
     }
-    for condition in &rule.conditions {
+    for (index, condition) in rule.conditions.iter().enumerate() {
+        let path = format!("{path}.conditions[{index}]");
         if !known(&condition.action_name) {
-            violations
-                .push(format!("a condition of {of} leads to the unknown action {:?}", condition.action_name));
+            let text = format!("a condition of {of} leads to the unknown action {:?}", condition.action_name);
+            violations.push(Violation::at(format!("{path}.action_name"), text));
         }
         if let Err(reason) = condition.check() {
-            violations.push(format!("a condition of {of} {reason}"));
+            violations.push(Violation::at(path, format!("a condition of {of} {reason}")));
         }
     }
 }
 
-fn numbers(settings: &Settings, violations: &mut Vec<String>) {
-    let own = settings.categories.iter().filter_map(|category| {
-        Some((format!("threshold of category {:?}", category.name), category.threshold?))
+fn numbers(settings: &Settings, violations: &mut Vec<Violation>) {
+    let own = settings.categories.iter().enumerate().filter_map(|(index, category)| {
+        let what = format!("threshold of category {:?}", category.name);
+        Some((format!("categories[{index}].threshold"), what, category.threshold?))
     });
-    let common = [("threshold".to_owned(), settings.threshold), ("margin".to_owned(), settings.margin)];
-    for (what, number) in common.into_iter().chain(own) {
+    let common = [("threshold", settings.threshold), ("margin", settings.margin)];
+    let common = common.map(|(name, number)| (name.to_owned(), name.to_owned(), number));
+    for (path, what, number) in common.into_iter().chain(own) {
         if !(0.0..=1.0).contains(&number) {
-            violations.push(format!("{what} is {number}, it must be 0 to 1"));
+            violations.push(Violation::at(path, format!("{what} is {number}, it must be 0 to 1")));
         }
     }
     if settings.max_user_text_length == 0 {
-        violations.push("max_user_text_length is 0, it must be at least 1".to_owned());
+        let text = "max_user_text_length is 0, it must be at least 1";
+        violations.push(Violation::at("max_user_text_length", text));
     }
 }
 
 fn checked(
+    index: usize,
     category: CategorySettings,
     threshold: f32,
     compile: Compile,
-    violations: &mut Vec<String>,
+    violations: &mut Vec<Violation>,
 ) -> Category {
     let mut extract: Vec<Pattern> = Vec::new();
-    for pattern in category.extract {
+    for (number, pattern) in category.extract.into_iter().enumerate() {
+        let path = format!("categories[{index}].extract[{number}]");
         let of = format!("pattern {:?} of category {:?}", pattern.name, category.name);
         if extract.iter().any(|other| other.name() == pattern.name) {
-            violations.push(format!("{of} is configured twice"));
+            violations.push(Violation::at(format!("{path}.name"), format!("{of} is configured twice")));
         }
         match compile(pattern) {
             Ok(pattern) => extract.push(pattern),
-            Err(reason) => violations.push(format!("{of} {reason}")),
+            Err(reason) => violations.push(Violation::at(path, format!("{of} {reason}"))),
         }
     }
     let description = category.description.unwrap_or_default();

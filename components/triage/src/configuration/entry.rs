@@ -1,0 +1,215 @@
+//! The members of a table, each read as what it must be. What is wrong is noted, and something stands in for it.
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{ActionType, Violation};
+use crate::rules::conditions::{self, Field, Operator};
+use bulkhead_ticket_text::extract::pattern::PatternType;
+
+/// What members are read as.
+pub(super) trait Kind: DeserializeOwned {
+    /// The same in words.
+    const WORDS: &'static str;
+}
+
+impl Kind for String {
+    const WORDS: &'static str = "text";
+}
+
+impl Kind for bool {
+    const WORDS: &'static str = "true or false";
+}
+
+impl Kind for f32 {
+    const WORDS: &'static str = "a number";
+}
+
+impl Kind for i64 {
+    const WORDS: &'static str = "a whole number";
+}
+
+impl Kind for u32 {
+    const WORDS: &'static str = "a whole number, 0 or more";
+}
+
+impl Kind for usize {
+    const WORDS: &'static str = "a whole number, 0 or more";
+}
+
+impl Kind for ActionType {
+    const WORDS: &'static str = "one of AIAnswer, NoAction, StaticAnswer";
+}
+
+impl Kind for Field {
+    const WORDS: &'static str = "one of days_since_request, processing_id";
+}
+
+impl Kind for Operator {
+    const WORDS: &'static str = "one of equals, not_equals, less, less_equals, greater, greater_equals";
+}
+
+impl Kind for conditions::Value {
+    const WORDS: &'static str = "true or false, a whole number or text";
+}
+
+impl Kind for PatternType {
+    const WORDS: &'static str = "one of text, integer, number, date, iban, email";
+}
+
+/// What a preparser reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FormType {
+    /// A Markdown table.
+    Table,
+}
+
+impl Kind for FormType {
+    const WORDS: &'static str = "table";
+}
+
+/// What was found wrong so far.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Members that are missing or not what they must be.
+    pub(super) wrong: Vec<Violation>,
+    /// Members that mean nothing.
+    pub(super) unknown: Vec<Violation>,
+}
+
+/// One table.
+pub(super) struct Entry<'f> {
+    found: &'f mut Found,
+    path: String,
+    /// None where it is no table: nothing is missing from that.
+    members: Option<Map<String, Value>>,
+    known: Vec<&'static str>,
+}
+
+impl<'f> Entry<'f> {
+    /// Reads `value`, which stands at `path`; something that is no table is noted, once.
+    pub(super) fn new(found: &'f mut Found, path: String, value: Value) -> Self {
+        let members = match value {
+            Value::Object(members) => Some(members),
+            other => {
+                found.wrong.push(refused(path.clone(), "a table", &other));
+                None
+            }
+        };
+        Self { found, path, members, known: Vec::new() }
+    }
+
+    /// A member that must be there; the default stands in for it.
+    pub(super) fn required<T: Kind + Default>(&mut self, name: &'static str) -> T {
+        self.required_or(name, T::default())
+    }
+
+    /// A member that must be there, with what stands in for it.
+    pub(super) fn required_or<T: Kind>(&mut self, name: &'static str, stand_in: T) -> T {
+        match self.take(name) {
+            Some(value) => self.read(name, value).unwrap_or(stand_in),
+            None => {
+                self.missing(name, T::WORDS);
+                stand_in
+            }
+        }
+    }
+
+    /// A member that need not be there.
+    pub(super) fn optional<T: Kind>(&mut self, name: &'static str) -> Option<T> {
+        let value = self.take(name)?;
+        self.read(name, value)
+    }
+
+    /// A list of tables, or of anything that `each` reads. One that `must` be there is missed.
+    pub(super) fn list<T>(
+        &mut self,
+        name: &'static str,
+        must: bool,
+        mut each: impl FnMut(&mut Found, String, Value) -> T,
+    ) -> Vec<T> {
+        let path = self.below(name);
+        match self.take(name) {
+            Some(Value::Array(items)) => {
+                let items = items.into_iter().enumerate();
+                items.map(|(index, item)| each(self.found, format!("{path}[{index}]"), item)).collect()
+            }
+            Some(other) => {
+                self.found.wrong.push(refused(path, "a list", &other));
+                Vec::new()
+            }
+            None if must => {
+                self.missing(name, "a list");
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
+        self.list(name, false, |found, path, value| read(found, path, value).unwrap_or_default())
+    }
+
+    /// A table that need not be there.
+    pub(super) fn table(&mut self, name: &'static str) -> Option<Entry<'_>> {
+        let value = self.take(name)?;
+        let path = self.below(name);
+        Some(Entry::new(self.found, path, value))
+    }
+
+    /// Notes the members that nobody has asked for.
+    pub(super) fn end(self) {
+        for name in self.members.iter().flat_map(Map::keys) {
+            let text = format!("unknown member; known here: {}", self.known.join(", "));
+            self.found.unknown.push(Violation::at(join(&self.path, name), text));
+        }
+    }
+
+    /// Nothing (`null`) is as good as no member.
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.members.as_mut()?.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn read<T: Kind>(&mut self, name: &str, value: Value) -> Option<T> {
+        let path = self.below(name);
+        read(self.found, path, value)
+    }
+
+    fn missing(&mut self, name: &str, words: &str) {
+        if self.members.is_none() {
+            return;
+        }
+        let path = self.below(name);
+        self.found.wrong.push(Violation::at(path, format!("is missing, it must be {words}")));
+    }
+
+    fn below(&self, name: &str) -> String {
+        join(&self.path, name)
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn read<T: Kind>(found: &mut Found, path: String, value: Value) -> Option<T> {
+    let violation = refused(path, T::WORDS, &value);
+    let read = serde_json::from_value(value).ok();
+    if read.is_none() {
+        found.wrong.push(violation);
+    }
+    read
+}
+
+fn refused(path: String, words: &str, value: &Value) -> Violation {
+    let found = match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        scalar => scalar.to_string(),
+    };
+    Violation::at(path, format!("is {found}, it must be {words}"))
+}

@@ -1,0 +1,73 @@
+//! What is wrong with a configuration, and where.
+
+use std::fmt;
+
+/// Something to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Line of the file, from 1; `None` where nobody has counted.
+    pub line: Option<usize>,
+    /// Its place, as in `action_rules[0].conditions[2].field`; empty for the configuration as a whole.
+    pub path: String,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+impl Violation {
+    /// A violation at `path`.
+    pub fn at(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { line: None, path: path.into(), text: text.into() }
+    }
+
+    /// Whether one of the two is about the other's place, or about something in it.
+    pub(super) fn touches(&self, other: &Self) -> bool {
+        holds(&self.path, &other.path) || holds(&other.path, &self.path)
+    }
+}
+
+fn holds(outer: &str, inner: &str) -> bool {
+    let below = inner.strip_prefix(outer);
+    outer.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with(['.', '[']))
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+/// Everything that is wrong with a configuration, a line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid(pub Vec<Violation>);
+
+impl Invalid {
+    /// One violation, of the configuration as a whole.
+    pub fn whole(text: impl Into<String>) -> Self {
+        Self(vec![Violation::at("", text)])
+    }
+
+    /// The same with lines, in their order; `line` knows that of a path.
+    #[must_use]
+    pub fn located(mut self, line: impl Fn(&str) -> Option<usize>) -> Self {
+        for violation in &mut self.0 {
+            violation.line = violation.line.or_else(|| line(&violation.path));
+        }
+        self.0.sort_by_key(|violation| violation.line);
+        self
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("invalid triage configuration:")?;
+        self.0.iter().try_for_each(|violation| write!(f, "\n- {violation}"))
+    }
+}
+
+impl std::error::Error for Invalid {}
