@@ -1,6 +1,7 @@
 //! Converts the configurations of replaced services.
 
 mod convert;
+mod property;
 mod triage;
 mod yaml;
 
@@ -10,12 +11,18 @@ use convert::Conversion;
 
 /// Why a file could not be converted.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {text}")]
+#[error("{}{text}", if *line == 0 { String::new() } else { format!("line {line}: ") })]
 pub struct ImportError {
-    /// Its line, from 1.
+    /// Its line, from 1; 0 means the file as a whole.
     pub line: usize,
     /// What is wrong and how to mend it.
     pub text: String,
+}
+
+impl ImportError {
+    fn at(line: usize, text: impl Into<String>) -> Self {
+        Self { line, text: text.into() }
+    }
 }
 
 /// A converted file.
@@ -35,7 +42,7 @@ pub struct Imported {
 /// When the text is not YAML.
 pub fn import_application_yml(text: &str) -> Result<Imported, ImportError> {
     let mut conversion = Conversion::default();
-    for document in yaml::documents(text)? {
+    for document in yaml::documents(text)?.into_iter().map(property::properties) {
         let profile = document.iter().find(|p| p.name() == "spring.config.activate.onprofile");
         match profile {
             None => document.iter().for_each(|property| conversion.property(property)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Imported, yaml::Property};
+use super::{Imported, property::Property};
 use crate::config::{
     problems::Origin,
     server,

@@ -1,14 +1,17 @@
 //! zammad-ai's YAML into a triage configuration.
 
+mod scalar;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use bulkhead_triage::configuration::{Reading, Violation};
+use serde_json::{Map, Value as Json};
 
-use bulkhead_triage::configuration::{Configuration, Settings};
-use serde_json::{Map, Value};
-
-use super::{ImportError, Imported, yaml, yaml::Property};
+use super::{
+    ImportError, Imported,
+    yaml::{self, Node, Value},
+};
+use crate::config::located::{Lines, member};
 
 const HEADER: &str = "# Converted from zammad-ai's YAML by `bulkhead triage import`.\n\n";
 
@@ -22,105 +25,143 @@ const TRIAGE: [&str; 6] = [
     "action_rules",
 ];
 
+/// A member of any of the sections that may hold it.
+const TEXT_LENGTH: &str = "max_user_text_length";
+
 /// Converts the text of a configuration; several documents are read as one.
 ///
 /// # Errors
-/// When the text is not YAML, or what it says of triage violates what a configuration must keep.
+/// When the text is not YAML, says nothing of triage, or what it says violates what a configuration must keep.
 pub fn import_triage_yml(text: &str) -> Result<Imported, ImportError> {
-    let mut root = Value::Object(Map::new());
-    let (mut dropped, mut notes) = (BTreeSet::new(), Vec::new());
-    for property in yaml::documents(text)?.iter().flatten() {
-        let words: Vec<&str> = property.words.iter().map(String::as_str).collect();
-        match words.as_slice() {
-            ["triage", "prompts", ..] if dropped.insert("triage.prompts".to_owned()) => {
+    let mut conversion = Conversion::default();
+    for document in yaml::documents(text)? {
+        conversion.document(document);
+    }
+    conversion.finish()
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Conversion {
+    /// Whether there is a table `triage`.
+    any: bool,
+    root: Map<String, Json>,
+    lines: Lines,
+    notes: Vec<(usize, String)>,
+}
+
+impl Conversion {
+    fn document(&mut self, document: Node) {
+        for (section, node) in members(document) {
+            match section.as_str() {
+                "triage" => {
+                    self.any |= matches!(node.value, Value::Table(_));
+                    members(node).into_iter().for_each(|(name, node)| self.triage(&name, node));
+                }
+                "preparser" | TEXT_LENGTH => self.keep(&section, node),
+                _ => self.other(&section, node),
+            }
+        }
+    }
+
+    fn triage(&mut self, name: &str, node: Node) {
+        match name {
+            "prompts" => {
                 let text =
                     "triage.prompts is not carried over: give each category a description and examples";
-                notes.push(note(property, text));
+                self.notes.push((node.line, text.to_owned()));
             }
-            ["triage", member, ..] if TRIAGE.contains(member) => {
-                place(&mut root, words.get(1..).unwrap_or_default(), scalar(&words, &property.text));
-            }
-            ["genai" | "triage", "max_user_text_length"] | ["max_user_text_length"] => {
-                place(&mut root, &["max_user_text_length"], scalar(&words, &property.text));
-            }
-            ["preparser", ..] => place(&mut root, &words, scalar(&words, &property.text)),
-            [section, member, ..] if dropped.insert(format!("{section}.{member}")) => {
-                notes.push(note(property, &format!("{section}.{member} is not carried over")));
-            }
-            [name] => notes.push(note(property, &format!("{name} is not carried over"))),
-            _ => {}
+            name if name == TEXT_LENGTH || TRIAGE.contains(&name) => self.keep(name, node),
+            name => self.drop("triage", name, &node),
         }
     }
-    texts_of_ids(&mut root);
-    let refused = |text: String| ImportError { line: 1, text };
-    let settings: Settings = serde_json::from_value(root).map_err(|error| refused(error.to_string()))?;
-    let configuration =
-        Configuration::new(settings.clone()).map_err(|invalid| refused(invalid.to_string()))?;
-    for category in configuration.without_examples() {
-        notes.push(format!(
-            "category {:?} has neither description nor examples: it can never be chosen",
-            category.name
-        ));
-    }
-    let toml = toml::to_string(&settings).map_err(|error| refused(error.to_string()))?;
-    Ok(Imported { toml: format!("{HEADER}{toml}"), notes })
-}
 
-fn note(property: &Property, text: &str) -> String {
-    format!("line {}: {text}", property.line)
-}
-
-/// A value in the type that its place asks for: days and priorities are whole numbers, a name such as `42` is text.
-fn scalar(words: &[&str], text: &str) -> Value {
-    let number = || text.parse::<i64>().ok().map(Value::from);
-    let typed = match words.last() {
-        Some(&("auto_publish" | "enabled" | "case_sensitive")) => text.parse::<bool>().ok().map(Value::from),
-        Some(&("priority" | "max_user_text_length" | "value_column" | "value")) => number(),
-        _ => None,
-    };
-    typed.unwrap_or_else(|| Value::from(text))
-}
-
-/// Processing ids are text, also those of digits alone.
-fn texts_of_ids(root: &mut Value) {
-    let rules = root.get_mut("action_rules").and_then(Value::as_array_mut).into_iter().flatten();
-    let conditions = rules.filter_map(|rule| rule.get_mut("conditions")?.as_array_mut()).flatten();
-    for condition in
-        conditions.filter(|condition| condition.get("field").is_some_and(|field| field == "processing_id"))
-    {
-        if let Some(value @ Value::Number(_)) = condition.get_mut("value") {
-            *value = Value::from(value.to_string());
+    fn other(&mut self, section: &str, node: Node) {
+        if !matches!(node.value, Value::Table(_)) {
+            self.notes.push((node.line, format!("{section} is not carried over")));
+        }
+        for (name, node) in members(node) {
+            match name == TEXT_LENGTH && section == "genai" {
+                true => self.keep(&name, node),
+                false => self.drop(section, &name, &node),
+            }
         }
     }
+
+    fn drop(&mut self, section: &str, name: &str, node: &Node) {
+        if !node.is_nothing() {
+            self.notes.push((node.line, format!("{section}.{name} is not carried over")));
+        }
+    }
+
+    fn keep(&mut self, name: &str, node: Node) {
+        let value = self.json(name, node, None);
+        self.root.insert(name.to_owned(), value);
+    }
+
+    /// `node`, which comes to stand at `path`; `field` is what a condition compares.
+    fn json(&mut self, path: &str, node: Node, field: Option<&str>) -> Json {
+        self.lines.note(path, node.line);
+        if node.is_nothing() {
+            return Json::Null;
+        }
+        match node.value {
+            Value::Scalar { text, plain } => scalar::read(name(path), field, text, plain),
+            Value::List(nodes) => {
+                let nodes = nodes.into_iter().enumerate();
+                nodes.map(|(index, node)| self.json(&format!("{path}[{index}]"), node, None)).collect()
+            }
+            Value::Table(members) => {
+                let field = members.iter().find(|(name, _)| name == "field");
+                let field = field.and_then(|(_, node)| match &node.value {
+                    Value::Scalar { text, .. } => Some(text.clone()),
+                    _ => None,
+                });
+                let json = |(name, node): (String, Node)| {
+                    let value = self.json(&member(path, &name), node, field.as_deref());
+                    (name, value)
+                };
+                Json::Object(members.into_iter().map(json).collect())
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Imported, ImportError> {
+        if !self.any {
+            let expected = TRIAGE.join(", ");
+            let text = format!("no table `triage`, which zammad-ai's configuration has, with {expected}");
+            return Err(ImportError::at(0, text));
+        }
+        let mut reading = Reading::new(Json::Object(self.root));
+        // The old service passes them over.
+        for Violation { path, .. } in std::mem::take(&mut reading.unknown) {
+            self.notes
+                .push((self.lines.of(&path).unwrap_or_default(), format!("{path} is not carried over")));
+        }
+        let checked = reading.check().map_err(|invalid| invalid.located(|path| self.lines.of(path)));
+        let (settings, configuration) = checked.map_err(|invalid| ImportError::at(0, invalid.to_string()))?;
+        let toml = toml::to_string(&settings).map_err(|error| ImportError::at(0, error.to_string()))?;
+        self.notes.sort();
+        let located = self.notes.into_iter().map(|(line, text)| ImportError { line, text }.to_string());
+        let mute = configuration.without_examples().map(|category| {
+            format!(
+                "category {:?} has neither description nor examples: it can never be chosen",
+                category.name
+            )
+        });
+        Ok(Imported { toml: format!("{HEADER}{toml}"), notes: located.chain(mute).collect() })
+    }
 }
 
-/// Sets the value at `words`, where numbers are positions in a list.
-fn place(tree: &mut Value, words: &[&str], value: Value) {
-    let Some((word, rest)) = words.split_first() else {
-        *tree = value;
-        return;
-    };
-    let below = match word.parse::<usize>() {
-        Ok(index) => {
-            if !tree.is_array() {
-                *tree = Value::Array(Vec::new());
-            }
-            let Value::Array(list) = tree else { return };
-            // Positions come in order, so a list never grows by more than one.
-            if index >= list.len() {
-                list.push(Value::Null);
-            }
-            list.get_mut(index)
-        }
-        Err(_) => {
-            if !tree.is_object() {
-                *tree = Value::Object(Map::new());
-            }
-            let Value::Object(members) = tree else { return };
-            Some(members.entry((*word).to_owned()).or_insert(Value::Null))
-        }
-    };
-    if let Some(below) = below {
-        place(below, rest, value);
+/// The members of a table; of anything else none.
+fn members(node: Node) -> Vec<(String, Node)> {
+    match node.value {
+        Value::Table(members) => members,
+        _ => Vec::new(),
     }
+}
+
+/// The last name of a path.
+fn name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
 }

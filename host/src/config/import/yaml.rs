@@ -1,48 +1,98 @@
-//! YAML as Spring sees it: a list of properties with dotted names.
+//! YAML as a tree. Aliases stand for what their anchors name, and `<<` takes over the members of other tables.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 
 use super::ImportError;
-use crate::config::spring;
 
 /// Deeper than any configuration, shallower than the stack.
 const MOST_DEEP: usize = 64;
+/// Values that aliases may stand for altogether: more than any configuration repeats, and some megabytes at most.
+const MOST_COPIED: usize = 100_000;
 
-/// A setting with its name taken apart.
-#[derive(Debug)]
-pub(super) struct Property {
-    /// The name split at its dots, with list positions as numbers.
-    pub(super) words: Vec<String>,
-    /// The value as it is written.
-    pub(super) text: String,
-    /// Its line, from 1.
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    /// Its line, from 1; of what an alias stands for, that of the anchor.
     pub(super) line: usize,
+    pub(super) value: Value,
+    /// Values in it, with itself.
+    size: usize,
+    /// Levels in it, with itself.
+    depth: usize,
 }
 
-impl Property {
-    /// The name as Spring compares it.
-    pub(super) fn name(&self) -> String {
-        self.words.iter().map(|word| spring::fold(word)).collect::<Vec<_>>().join(".")
+/// What was written, before anybody asks for a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Anything that is neither list nor table; `plain` without quotes, so that it may be a number or nothing.
+    Scalar { text: String, plain: bool },
+    /// Values in their order.
+    List(Vec<Node>),
+    /// Members in their order, no name twice: the last counts.
+    Table(Vec<(String, Node)>),
+}
+
+impl Node {
+    fn scalar(line: usize, text: String, plain: bool) -> Self {
+        Self { line, value: Value::Scalar { text, plain }, size: 1, depth: 1 }
+    }
+
+    fn list(line: usize, nodes: Vec<Self>) -> Self {
+        let (size, depth) = measure(nodes.iter());
+        Self { line, value: Value::List(nodes), size, depth }
+    }
+
+    fn table(line: usize, all: impl Iterator<Item = (String, Self)>) -> Self {
+        let mut members: Vec<(String, Self)> = Vec::new();
+        let mut places = HashMap::new();
+        for (name, node) in all {
+            match places.get(&name).and_then(|place: &usize| members.get_mut(*place)) {
+                Some((_, old)) => *old = node,
+                None => {
+                    places.insert(name.clone(), members.len());
+                    members.push((name, node));
+                }
+            }
+        }
+        let (size, depth) = measure(members.iter().map(|(_, node)| node));
+        Self { line, value: Value::Table(members), size, depth }
+    }
+
+    /// Whether nothing was written, or a word for it.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(&self.value, Value::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 }
 
-/// The properties of each document.
-pub(super) fn documents(text: &str) -> Result<Vec<Vec<Property>>, ImportError> {
-    let mut reader = Reader { parser: Parser::new_from_str(text), out: Vec::new() };
+fn measure<'n>(nodes: impl Iterator<Item = &'n Node>) -> (usize, usize) {
+    nodes.fold((1, 1), |(size, depth), node| (size + node.size, depth.max(1 + node.depth)))
+}
+
+/// The documents of a text.
+pub(super) fn documents(text: &str) -> Result<Vec<Node>, ImportError> {
+    let mut reader = Reader { parser: Parser::new_from_str(text), anchors: HashMap::new(), copied: 0 };
     let mut documents = Vec::new();
     loop {
         match reader.next()? {
             (Event::StreamEnd, _) => return Ok(documents),
-            (Event::DocumentEnd, _) => documents.push(std::mem::take(&mut reader.out)),
+            (Event::DocumentEnd, _) => reader.anchors.clear(),
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
-            (event, line) => reader.node(event, line, &mut Vec::new())?,
+            (event, line) => documents.push(reader.node(event, line, 1)?),
         }
     }
 }
 
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
-    out: Vec<Property>,
+    /// What has been read whole, by the number of its anchor.
+    anchors: HashMap<usize, Node>,
+    /// Values that aliases have stood for so far.
+    copied: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -54,76 +104,98 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn node(&mut self, event: Event<'t>, line: usize, name: &mut Vec<String>) -> Result<(), ImportError> {
-        if name.len() > MOST_DEEP {
-            return Err(ImportError { line, text: "is nested too deeply".to_owned() });
+    fn node(&mut self, event: Event<'t>, line: usize, depth: usize) -> Result<Node, ImportError> {
+        if depth > MOST_DEEP {
+            return Err(too_deep(line));
         }
-        match event {
-            Event::Scalar(text, style, ..) => {
-                let nothing = matches!(&*text, "" | "~" | "null") && style == ScalarStyle::Plain;
-                if !nothing && !name.is_empty() {
-                    self.out.push(Property { words: name.clone(), text: text.into_owned(), line });
-                }
-                Ok(())
+        let (anchor, node) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                (anchor, Node::scalar(line, text.into_owned(), plain))
             }
-            Event::SequenceStart(..) => self.sequence(name),
-            Event::MappingStart(..) => self.mapping(name),
-            _ => Err(ImportError { line, text: "aliases are not read; write the value out".to_owned() }),
+            Event::SequenceStart(anchor, ..) => (anchor, self.sequence(line, depth)?),
+            Event::MappingStart(anchor, ..) => (anchor, self.mapping(line, depth)?),
+            Event::Alias(anchor) => return self.alias(anchor, line, depth),
+            _ => return Err(ImportError::at(line, "ends too early")),
+        };
+        // 0 where there is none.
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
         }
+        Ok(node)
     }
 
-    fn sequence(&mut self, name: &mut Vec<String>) -> Result<(), ImportError> {
-        for index in 0.. {
-            let (event, line) = self.next()?;
-            if event == Event::SequenceEnd {
-                break;
-            }
-            name.push(format!("{index}"));
-            self.node(event, line, name)?;
-            name.pop();
+    fn alias(&mut self, anchor: usize, line: usize, depth: usize) -> Result<Node, ImportError> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(ImportError::at(
+                line,
+                "an alias stands inside of what it stands for; write that out",
+            ));
+        };
+        if depth + node.depth > MOST_DEEP + 1 {
+            return Err(too_deep(line));
         }
-        Ok(())
+        self.copied += node.size;
+        if self.copied > MOST_COPIED {
+            let text = format!("aliases stand for more than {MOST_COPIED} values; use fewer");
+            return Err(ImportError::at(line, text));
+        }
+        Ok(node.clone())
     }
 
-    fn mapping(&mut self, name: &mut Vec<String>) -> Result<(), ImportError> {
+    fn sequence(&mut self, line: usize, depth: usize) -> Result<Node, ImportError> {
+        let mut nodes = Vec::new();
         loop {
-            let (key, line) = self.next()?;
-            let key = match key {
-                Event::MappingEnd => return Ok(()),
-                Event::Scalar(key, ..) => key,
-                _ => {
-                    return Err(ImportError { line, text: "a name must be plain text".to_owned() });
-                }
-            };
-            let above = name.len();
-            name.extend(split(&key));
-            let (event, line) = self.next()?;
-            self.node(event, line, name)?;
-            name.truncate(above);
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(Node::list(line, nodes)),
+                (event, line) => nodes.push(self.node(event, line, depth + 1)?),
+            }
         }
     }
+
+    fn mapping(&mut self, line: usize, depth: usize) -> Result<Node, ImportError> {
+        let (mut merged, mut own) = (Vec::new(), Vec::new());
+        loop {
+            let (key, line_of_key) = match self.next()? {
+                (Event::MappingEnd, _) => break,
+                (event, line) => (self.node(event, line, depth + 1)?, line),
+            };
+            let Value::Scalar { text: name, plain } = key.value else {
+                return Err(ImportError::at(line_of_key, "a name must be plain text"));
+            };
+            let (event, line) = self.next()?;
+            let node = self.node(event, line, depth + 1)?;
+            match plain && name == "<<" {
+                true => merge(&mut merged, node, line)?,
+                false => own.push((name, node)),
+            }
+        }
+        // What a table says itself counts for more than what it takes over.
+        Ok(Node::table(line, merged.into_iter().chain(own)))
+    }
+}
+
+/// Takes over the members of one table, or of several, of which the first counts for most.
+fn merge(members: &mut Vec<(String, Node)>, node: Node, line: usize) -> Result<(), ImportError> {
+    match node.value {
+        Value::Table(others) => members.extend(others),
+        Value::List(nodes) if nodes.iter().all(|node| matches!(node.value, Value::Table(_))) => {
+            nodes.into_iter().rev().try_for_each(|node| merge(members, node, line))?;
+        }
+        _ => {
+            return Err(ImportError::at(
+                line,
+                "<< takes over a table, or a list of tables, and nothing else",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn too_deep(line: usize) -> ImportError {
+    ImportError::at(line, "is nested too deeply")
 }
 
 fn not_yaml(error: &ScanError) -> ImportError {
-    ImportError { line: error.marker().line(), text: format!("not valid YAML: {}", error.info()) }
-}
-
-/// Splits `a.b[0].c` and `a.[b.c].d`, where brackets hold an index or a name with dots.
-fn split(name: &str) -> Vec<String> {
-    let (mut words, mut word, mut bracket) = (Vec::new(), String::new(), false);
-    for letter in name.chars() {
-        match letter {
-            '[' | ']' | '.' if letter != '.' || !bracket => {
-                bracket = letter == '[';
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            _ => word.push(letter),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
+    ImportError::at(error.marker().line(), format!("not valid YAML: {}", error.info()))
 }

@@ -110,10 +110,20 @@ fn token_checks_are_kept() {
 }
 
 #[test]
+fn sites_may_share_what_they_have_in_common() {
+    let imported = import(
+        "captcha:\n  sites:\n    a: &common\n      site-secret: one\n      max-verifies-per-payload: 3\n    b:\n      <<: *common\n      site-secret: two\n",
+    );
+    let sites = loaded(&imported.toml, &[]).config.captcha.sites;
+    assert_eq!((sites["a"].secrets[0].expose(), sites["b"].secrets[0].expose()), ("one", "two"));
+    assert_eq!(sites["b"].max_verifies_per_payload, 3);
+}
+
+#[test]
 fn broken_yaml_has_its_line() {
     let cases = [
         ("a: b\nc: [1\n", "not valid YAML"),
-        ("a: &x b\nc: *x\n", "line 2: aliases are not read"),
+        ("a: &x [*x]\n", "line 1: an alias stands inside of what it stands for"),
         ("? [a]\n: b\n", "a name must be plain text"),
     ];
     for (text, words) in cases {

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bulkhead_triage::configuration::{Configuration, Invalid, Settings};
+use bulkhead_triage::configuration::{Configuration, Invalid, Reading, Settings};
+use serde_json::Value;
+
+use crate::config::located;
 
 /// A configuration that has been checked, and the same as JSON for the component.
 #[derive(Clone, Debug)]
@@ -25,14 +28,6 @@ pub enum RulesError {
         /// Why.
         error: std::io::Error,
     },
-    /// Its form.
-    #[error("{} is not a triage configuration: {reason}", path.display())]
-    Form {
-        /// Which.
-        path: PathBuf,
-        /// Where, and what.
-        reason: String,
-    },
     /// What it says.
     #[error("{}: {invalid}", path.display())]
     Invalid {
@@ -50,26 +45,32 @@ impl Rules {
     /// When it cannot be read, or with everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self, RulesError> {
         let text = fs::read_to_string(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
-        let form = |reason| RulesError::Form { path: path.into(), reason };
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let settings = match is_json {
-            true => serde_json::from_str(&text).map_err(|error| form(error.to_string()))?,
-            false => toml::from_str(&text).map_err(|error| form(error.to_string()))?,
-        };
-        Self::new(settings).map_err(|invalid| RulesError::Invalid { path: path.into(), invalid })
+        let rules = if is_json { Self::parse_json(&text) } else { Self::parse(&text) };
+        rules.map_err(|invalid| RulesError::Invalid { path: path.into(), invalid })
     }
 
     /// Reads TOML.
     ///
     /// # Errors
-    /// With everything that is wrong with it.
+    /// With everything that is wrong with it, and the lines.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        Self::new(toml::from_str(text).map_err(|error| Invalid(vec![error.to_string()]))?)
+        let (value, lines) = located::toml(text)?;
+        Self::new(value).map_err(|invalid| invalid.located(|path| lines.of(path)))
     }
 
-    fn new(settings: Settings) -> Result<Self, Invalid> {
-        let json = serde_json::to_string(&settings).map_err(|error| Invalid(vec![error.to_string()]))?;
-        Ok(Self { json, configuration: Configuration::new(settings)? })
+    fn parse_json(text: &str) -> Result<Self, Invalid> {
+        let whole = |error: serde_json::Error| Invalid::whole(format!("not valid JSON: {error}"));
+        let rules = Self::new(serde_json::from_str(text).map_err(whole)?)?;
+        // A tree has no member twice; this sees them.
+        serde_json::from_str::<Settings>(text).map_err(whole)?;
+        Ok(rules)
+    }
+
+    fn new(value: Value) -> Result<Self, Invalid> {
+        let (settings, configuration) = Reading::new(value).check_all()?;
+        let json = serde_json::to_string(&settings).map_err(|error| Invalid::whole(error.to_string()))?;
+        Ok(Self { json, configuration })
     }
 
     /// As the component reads it.
@@ -80,5 +81,67 @@ impl Rules {
     /// The same, checked.
     pub const fn configuration(&self) -> &Configuration {
         &self.configuration
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const TOML: &str = r#"
+no_category_name = "other"
+no_action_name = "clerk"
+margins = 0.1
+
+[[categories]]
+name = "other"
+
+[[categories]]
+name = "fees"
+auto_publish = "yes"
+threshold = nan
+
+[[actions]]
+name = "clerk"
+description = "a person reads"
+type = "NoActoin"
+
+[[action_rules]]
+category_name = "fee"
+action_name = "clerk"
+conditions = [
+    { priority = 1, field = "days", operator = "less", value = 3, action_name = "clerk" },
+]
+"#;
+
+    #[test]
+    fn everything_wrong_is_told_with_its_line() {
+        let invalid = Rules::parse(TOML).unwrap_err().to_string();
+        let lines: Vec<&str> = invalid.lines().collect();
+        let expected = [
+            "invalid triage configuration:",
+            "- line 4: margins: unknown member; known here: categories, no_category_name, actions, no_action_name, \
+             no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
+            "- line 11: categories[1].auto_publish: is \"yes\", it must be true or false",
+            "- line 12: categories[1].threshold: is \"nan\", it must be a number",
+            "- line 17: actions[0].type: is \"NoActoin\", it must be one of AIAnswer, NoAction, StaticAnswer",
+            "- line 20: action_rules[0].category_name: the rule for category \"fee\" names no category",
+            "- line 23: action_rules[0].conditions[0].field: is \"days\", it must be one of days_since_request, \
+             processing_id",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn json_has_places_and_no_member_twice() {
+        let invalid = Rules::parse_json(r#"{"categories": [{"name": 1}]}"#).unwrap_err().to_string();
+        assert!(invalid.contains("\n- categories[0].name: is 1, it must be text"), "{invalid}");
+        assert!(invalid.contains("\n- actions: is missing, it must be a list"), "{invalid}");
+        let json = r#"{"no_category_name": "a", "no_action_name": "b", "categories": [{"name": "a", "name": "a"}],
+            "actions": [{"name": "b", "description": "", "type": "NoAction"}]}"#;
+        assert!(Rules::parse_json(json).unwrap_err().to_string().contains("duplicate field `name`"));
+        assert!(Rules::parse_json("{").unwrap_err().to_string().contains("not valid JSON"));
     }
 }
