@@ -11,6 +11,7 @@ mod kb;
 mod model;
 mod output;
 mod serve;
+mod share;
 mod triage;
 
 use std::{path::PathBuf, process::ExitCode};

@@ -26,10 +26,20 @@ pub struct Ticket {
 ///
 /// When a line is no labelled ticket; the message has its number.
 pub fn read(lines: &str) -> Result<Vec<Ticket>, Error> {
-    let numbered = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let ticket = |(index, line)| {
-        serde_json::from_str(line)
-            .map_err(|error: serde_json::Error| Error::Line(index + 1, error.to_string()))
+    numbered(lines).map(|tickets| tickets.into_iter().map(|(_, ticket)| ticket).collect())
+}
+
+/// As [`read`], each ticket with the number of its line, from 1.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn numbered(lines: &str) -> Result<Vec<(usize, Ticket)>, Error> {
+    let numbered = lines.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    let ticket = |(line, number)| {
+        let ticket = serde_json::from_str(line)
+            .map_err(|error: serde_json::Error| Error::Line(number, error.to_string()))?;
+        Ok((number, ticket))
     };
     numbered.map(ticket).collect()
 }

@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod import;
+mod labels;
 mod train;
 
 use std::{
@@ -12,13 +13,14 @@ use std::{
 use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_inference::{model::Model, source};
-use bulkhead_triage::configuration::{self, Settings};
+use bulkhead_triage::configuration;
 use clap::Subcommand;
 
 use super::Configuration;
 use crate::{
     config::{Config, Flag, embedding::MODELS},
     inference::{load_options, models_dir},
+    services::triage::Rules,
 };
 
 /// `bulkhead triage`.
@@ -52,15 +54,19 @@ struct Place {
     model: Option<String>,
 }
 
-/// All that a course is held with, loaded.
+/// What a course is held with, loaded.
 struct Loaded {
     config: Config,
-    categories: configuration::Configuration,
     model_id: String,
     model: Model,
 }
 
 impl Place {
+    fn categories(&self) -> anyhow::Result<configuration::Configuration> {
+        let rules = Rules::parse_file(&self.triage, &read(&self.triage)?)?;
+        Ok(rules.configuration().clone())
+    }
+
     fn load(&self) -> anyhow::Result<Loaded> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
@@ -68,18 +74,12 @@ impl Place {
             value: folder.display().to_string(),
         });
         let config = self.configuration.load(flag.into_iter().collect())?.config;
-        let text = read(&self.triage)?;
-        let settings: Settings = match self.triage.extension().is_some_and(|ending| ending == "json") {
-            true => serde_json::from_str(&text)?,
-            false => toml::from_str(&text)?,
-        };
         let models = models_dir(&config);
         let [default, ..] = MODELS;
         let wanted = self.model.as_deref().or(config.embedding.models.first().map(String::as_str));
         let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
         let model = Model::load(&resolved.folder, &load_options(&config.embedding, &models))?;
-        let categories = configuration::Configuration::new(settings)?;
-        Ok(Loaded { config, categories, model_id: resolved.id, model })
+        Ok(Loaded { config, model_id: resolved.id, model })
     }
 }
 
@@ -97,6 +97,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-fn read_tickets(file: &Path) -> anyhow::Result<Vec<Ticket>> {
-    tickets::read(&read(file)?).with_context(|| format!("cannot use {}", file.display()))
+/// Labelled tickets with their lines.
+fn read_tickets(file: &Path) -> anyhow::Result<Vec<(usize, Ticket)>> {
+    tickets::numbered(&read(file)?).with_context(|| format!("cannot use {}", file.display()))
 }

@@ -16,6 +16,13 @@ fn lines_become_tickets() {
 }
 
 #[test]
+fn tickets_have_their_lines() {
+    let line = "{\"text\": \"a\", \"category\": \"b\"}";
+    let tickets = numbered(&format!("{line}\n\n{line}")).unwrap();
+    assert_eq!(tickets.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
 fn a_bad_line_is_named() {
     let error = read("{\"text\": \"a\", \"category\": \"b\"}\n{\"text\": 1}").unwrap_err().to_string();
     assert!(error.starts_with("line 2 is no labelled ticket: "), "{error}");

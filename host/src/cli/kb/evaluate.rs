@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use bulkhead_knowledge::evaluation::{Run, questions};
 
 use super::{Place, question::Asker};
-use crate::cli::output;
+use crate::cli::{output, share::share};
 
 /// Evaluates searching.
 #[derive(Debug, clap::Args)]
@@ -19,10 +19,10 @@ pub(in crate::cli) struct Evaluate {
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     floor: Option<u8>,
     /// Fail when recall@5 is lower, 0 to 1.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_under_recall: Option<f64>,
     /// Fail when the precision of not answering is lower, 0 to 1.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_under_precision: Option<f64>,
 }
 

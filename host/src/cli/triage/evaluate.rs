@@ -3,12 +3,12 @@
 use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
-use bulkhead_classifier::course::Course;
+use bulkhead_classifier::{course::Course, tickets::Ticket};
 use bulkhead_inference::head::Head;
 use bulkhead_triage::features::FeatureSettings;
 
-use super::{Loaded, Place, read_tickets};
-use crate::cli::output;
+use super::{Loaded, Place, labels, read_tickets};
+use crate::cli::{output, share::share};
 
 /// Evaluates a head.
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,9 @@ pub(in crate::cli) struct Evaluate {
     /// The head's file.
     #[arg(long, value_name = "FILE")]
     head: PathBuf,
+    /// Count tickets of a category that is not configured as ones of no category.
+    #[arg(long)]
+    allow_unknown: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -27,15 +30,21 @@ pub(in crate::cli) struct Evaluate {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Fail when the accuracy is lower, 0 to 1.
-    #[arg(long, value_name = "ACCURACY")]
+    #[arg(long, value_name = "ACCURACY", value_parser = share)]
     fail_under: Option<f64>,
 }
 
 impl Evaluate {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let tickets = read_tickets(&self.data)?;
-        let Loaded { categories, model_id, model, .. } = self.place.load()?;
+        let categories = self.place.categories()?;
         let head = Head::load(&self.head)?;
+        if !self.allow_unknown {
+            let known: Vec<&str> = labels::of(&categories).chain(head.labels()).collect();
+            labels::check(&self.data, &tickets, &known)?;
+        }
+        let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
+        let Loaded { model_id, model, .. } = self.place.load()?;
         head.record().check(&model_id, model.description())?;
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;

@@ -45,8 +45,16 @@ impl Rules {
     /// When it cannot be read, or with everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self, RulesError> {
         let text = fs::read_to_string(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
+        Self::parse_file(path, &text)
+    }
+
+    /// Reads the text of a file, JSON where its name says so, else TOML.
+    ///
+    /// # Errors
+    /// With everything that is wrong with it.
+    pub fn parse_file(path: &Path, text: &str) -> Result<Self, RulesError> {
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let rules = if is_json { Self::parse_json(&text) } else { Self::parse(&text) };
+        let rules = if is_json { Self::parse_json(text) } else { Self::parse(text) };
         rules.map_err(|invalid| RulesError::Invalid { path: path.into(), invalid })
     }
 

@@ -46,9 +46,20 @@ async fn a_base_is_described_searched_and_judged() {
         (&json!(1.0), &json!(1.0)),
         "{figures}"
     );
-    let (code, _, stderr) = kb(folder, &["evaluate", questions, "--fail-under-recall", "1.1"]).await;
+    let harder = folder.join("harder.jsonl");
+    let unknown = json!({ "question": QUESTION, "answers": ["a document that is not there"] });
+    std::fs::write(&harder, format!("{unknown}\n{}", std::fs::read_to_string(questions).unwrap())).unwrap();
+    let (code, _, stderr) =
+        kb(folder, &["evaluate", harder.to_str().unwrap(), "--fail-under-recall", "0.6"]).await;
     assert_eq!(code, Some(1));
-    assert!(stderr.contains("recall@5 is 1.0000, it must be at least 1.1"), "{stderr}");
+    assert!(stderr.contains("recall@5 is 0.5000, it must be at least 0.6"), "{stderr}");
+    for share in ["nan", "-1", "1.1", "90"] {
+        for flag in ["--fail-under-recall", "--fail-under-precision"] {
+            let (code, _, stderr) = kb(folder, &["evaluate", questions, &format!("{flag}={share}")]).await;
+            assert_eq!(code, Some(2), "{flag} {share}: {stderr}");
+            assert!(stderr.contains("a share is a number from 0 to 1"), "{stderr}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

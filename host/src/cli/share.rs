@@ -1,0 +1,22 @@
+//! Shares as arguments.
+
+/// Reads a share, 0 to 1. Every figure would reach, or miss, what is no such number.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a share is a number from 0 to 1, as in 0.95".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_from_0_to_1() {
+        for (text, number) in [("0", 0.0), ("1", 1.0), ("0.95", 0.95), ("9e-1", 0.9)] {
+            assert_eq!(share(text), Ok(number));
+        }
+        for text in ["nan", "inf", "-inf", "-1", "1.5", "90", "90%", "", "0,9"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+}
