@@ -89,7 +89,11 @@ fn responses() -> Value {
             "Unprocessable",
         ),
         ("500", "The service failed, or the ticket met a limit of its slot: InternalServerError", "Error"),
-        ("503", "What is needed is missing or overloaded, see Retry-After", "Error"),
+        (
+            "503",
+            "What is needed is not configured, missing or overloaded; with Retry-After where asking again may help",
+            "Error",
+        ),
         ("504", "The call took longer than its deadline", "Error"),
     ])
 }

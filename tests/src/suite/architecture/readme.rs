@@ -1,7 +1,10 @@
 //! README says what is so.
 
-use bulkhead::config::slots::SlotName;
+use std::collections::BTreeSet;
+
+use bulkhead::{config::slots::SlotName, services::triage::Rules};
 use bulkhead_tests::host::load;
+use serde_json::Value;
 
 use super::root;
 
@@ -39,4 +42,33 @@ fn every_slot_and_service_is_named() {
         let text = format!("data_dir = \"/data\"\nservices.{name}.path_prefix = \"/x\"");
         load(&text, Vec::new(), Vec::new()).unwrap();
     }
+}
+
+/// All names of members in `value`.
+fn members(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| members(item, names)),
+        Value::Object(table) => {
+            for (name, item) in table {
+                names.insert(name.clone());
+                members(item, names);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_triage_configuration_loads_and_shows_every_member() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("<!-- triage configuration -->\n```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let rules = Rules::parse(example).unwrap_or_else(|invalid| panic!("{invalid}"));
+    assert_eq!(rules.configuration().without_examples().count(), 0);
+    let mut names = BTreeSet::new();
+    members(&serde_json::from_str(rules.json()).unwrap(), &mut names);
+    let shown: BTreeSet<&str> =
+        example.split(|char: char| !char.is_ascii_alphanumeric() && char != '_').collect();
+    let missing: Vec<&String> = names.iter().filter(|name| !shown.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "README's triage configuration does not show {missing:?}");
 }
