@@ -42,7 +42,9 @@ pub(super) fn member(path: &str, name: &str) -> String {
 /// With everything that is no TOML.
 pub fn toml(text: &str) -> Result<(Value, Lines), Invalid> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { text, lines: Lines::default() };
+    let breaks =
+        text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(place, _)| place).collect();
+    let mut reader = Reader { breaks, lines: Lines::default() };
     if errors.is_empty() {
         let value = reader.table("", document.get_ref());
         return Ok((value, reader.lines));
@@ -52,17 +54,19 @@ pub fn toml(text: &str) -> Result<(Value, Lines), Invalid> {
         let line = error.span().map(|span| reader.line(span.start));
         Violation { line, ..Violation::at("", format!("not valid TOML: {message}")) }
     };
-    Err(Invalid(errors.into_iter().map(violation).collect()))
+    let violations = errors.into_iter().map(violation).collect();
+    Err(Invalid(violations).located(|_| None))
 }
 
-struct Reader<'t> {
-    text: &'t str,
+struct Reader {
+    /// Where lines end, bytes.
+    breaks: Vec<usize>,
     lines: Lines,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn line(&self, position: usize) -> usize {
-        1 + self.text.as_bytes().iter().take(position).filter(|byte| **byte == b'\n').count()
+        1 + self.breaks.partition_point(|end| *end < position)
     }
 
     fn table(&mut self, path: &str, table: &DeTable<'_>) -> Value {

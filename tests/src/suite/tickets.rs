@@ -1,6 +1,7 @@
 //! The ticket service over HTTP, with a toy model and a head made by hand.
 
 mod answer;
+mod commands;
 mod errors;
 mod knowledge_postgres;
 mod llm;
