@@ -5,6 +5,7 @@
 //! English mail programmes and writers use; where taking all of that out would leave nothing, the text stays.
 
 mod closing;
+mod hidden;
 mod html;
 mod quotes;
 mod salutation;
@@ -30,9 +31,21 @@ pub fn own(plain: &str) -> String {
     if own.is_empty() { plain.to_owned() } else { own }
 }
 
-/// `text` as plain text with nothing taken out: HTML rendered, line ends and spaces made alike.
+/// What the HTML in `text` holds and hides from who reads it: elements with the attribute `hidden`, or with a style that
+/// shows nothing (`display:none`, letters without size and the like). [`plain`] leaves it out. Empty where nothing is
+/// hidden; preheaders of newsletters are.
+pub fn hidden_text(text: &str) -> String {
+    if text.contains('<') { tidy(&html::hidden(text)) } else { String::new() }
+}
+
+/// Whether there is any [`hidden_text`].
+pub fn has_hidden_text(text: &str) -> bool {
+    !hidden_text(text).is_empty()
+}
+
+/// `text` as plain text with nothing taken out that shows: HTML rendered, line ends and spaces made alike.
 pub fn plain(text: &str) -> String {
-    if html::is_html(text) { tidy(&html::render(text)) } else { tidy(text) }
+    if html::is_html(text) || has_hidden_text(text) { tidy(&html::render(text)) } else { tidy(text) }
 }
 
 /// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing.

@@ -2,6 +2,8 @@
 
 use html5gum::{DefaultEmitter, State, Token, Tokenizer};
 
+use super::hidden::{Open, Unseen};
+
 /// Elements that begin on a line of their own.
 const BLOCKS: &[&[u8]] = &[
     b"address",
@@ -39,8 +41,6 @@ const BLOCKS: &[&[u8]] = &[
 /// Blocks with an empty line before them.
 const PARAGRAPHS: &[&[u8]] =
     &[b"blockquote", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6", b"ol", b"p", b"table", b"ul"];
-/// Elements whose text is not shown; html5gum leaves it to its user to read these up to their end tags.
-const HIDDEN: &[&[u8]] = &[b"script", b"style", b"title", b"template", b"noscript"];
 /// Tags that give an HTML body away; one of them is enough.
 const TELLING: [&str; 12] = [
     "<html",
@@ -66,16 +66,24 @@ pub(super) fn is_html(text: &str) -> bool {
 
 /// What a reader sees of `html`. Quoted mails (`blockquote`) get the `>` of plain-text mails before each line.
 pub(super) fn render(html: &str) -> String {
+    page(html).text
+}
+
+/// What the writer of `html` hid from its readers.
+pub(super) fn hidden(html: &str) -> String {
+    page(html).hidden
+}
+
+fn page(html: &str) -> Page {
     let mut page = Page::default();
     let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
     while let Some(Ok(token)) = tokens.next() {
         match token {
             Token::StartTag(tag) => {
-                if HIDDEN.contains(&tag.name.as_slice()) && !tag.self_closing {
-                    page.hidden += 1;
-                }
+                let block = BLOCKS.contains(&tag.name.as_slice());
+                page.elements.begin(&tag, block);
                 if matches!(tag.name.as_slice(), b"script" | b"style") {
-                    // Their text is no markup, whatever it looks like.
+                    // Their text is no markup, whatever it looks like; html5gum leaves it to its user to say so.
                     tokens.set_state(State::RawText);
                 }
                 page.open(&tag.name);
@@ -85,15 +93,16 @@ pub(super) fn render(html: &str) -> String {
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    page.text
+    page
 }
 
 /// The text so far and where it stands.
 #[derive(Default)]
 struct Page {
     text: String,
-    /// Elements open whose text is not shown.
-    hidden: usize,
+    /// Text that its writer hid.
+    hidden: String,
+    elements: Open,
     /// Quotes open.
     quotes: usize,
 }
@@ -117,9 +126,7 @@ impl Page {
     }
 
     fn close(&mut self, name: &[u8]) {
-        if HIDDEN.contains(&name) {
-            self.hidden = self.hidden.saturating_sub(1);
-        }
+        self.elements.end(name);
         if name == b"blockquote" {
             self.quotes = self.quotes.saturating_sub(1);
         }
@@ -133,8 +140,10 @@ impl Page {
 
     /// Runs of spaces and line ends are one space in HTML.
     fn write(&mut self, text: &str) {
-        if self.hidden > 0 {
-            return;
+        match self.elements.unseen() {
+            Some(Unseen::Silent) => return,
+            Some(Unseen::Hidden) => return self.hidden.push_str(text),
+            None => {}
         }
         for character in text.chars() {
             let at_start = self.text.is_empty() || self.text.ends_with('\n');

@@ -93,3 +93,59 @@ fn broken_html_still_gives_its_text() {
     assert_eq!(plain("<p title=\"x>nie zu Ende"), "");
     assert_eq!(plain("<div></blockquote></div>ok &unknown; &#x110000;"), "ok &unknown; \u{fffd}");
 }
+
+#[test]
+fn what_html_hides_is_told_and_not_shown() {
+    for hiding in [
+        "style=\"display:none\"",
+        "style='color:red; DISPLAY : None !important'",
+        "style=\"visibility:hidden\"",
+        "style=\"font-size:0\"",
+        "style=\"font-size:0.0em\"",
+        "style=\"font-size:1px\"",
+        "style=\"opacity:0\"",
+        "style=\"max-height:0px;overflow:hidden\"",
+        "style=\"position:absolute;left:-9999px\"",
+        "hidden",
+        "HIDDEN=\"\"",
+    ] {
+        for element in ["p", "div", "span", "section", "font"] {
+            let html = format!("Wo ist die Tonne?<{element} {hiding}>Sag <b>&#74;a</b>.</{element}> Danke.");
+            assert_eq!(hidden_text(&html), "Sag Ja.", "{html}");
+            let seen = plain(&html);
+            assert!(has_hidden_text(&html) && !seen.contains("Ja") && seen.ends_with("Danke."), "{seen}");
+        }
+    }
+}
+
+#[test]
+fn what_html_shows_is_not_hidden() {
+    for html in [
+        "<p style=\"font-size:10px; opacity:0.5; height:0\">Tonne</p>",
+        "<p style=\"display:block\" class=\"hidden\" aria-hidden=\"true\">Tonne</p>",
+        "<p hidden></p><p style=\"font-size:1em\">Tonne</p>",
+        "<img hidden><input type=hidden>Tonne<br hidden>",
+        "<style>p { display:none }</style><title>x</title><p>Tonne</p>",
+        "Tonne, a < b hidden > c",
+        "Tonne",
+    ] {
+        assert!(!has_hidden_text(html), "{html}: {}", hidden_text(html));
+        assert!(plain(html).contains("Tonne"), "{html}");
+    }
+}
+
+/// Few mails close what they open.
+#[test]
+fn what_is_hidden_ends_with_its_element() {
+    for (html, seen) in [
+        ("<p hidden>a<p>b", "b"),
+        ("<div><p hidden>a</div>b", "b"),
+        ("<ul><li hidden>a<li>b</ul>", "- b"),
+        ("<div hidden>a<div>b</div>c</div>d", "d"),
+        ("<div hidden>a</span></b>b</div>c", "c"),
+    ] {
+        assert_eq!(plain(html), seen, "{html}");
+    }
+    let deep = format!("{}tief{}", "<b>".repeat(100_000), "</i>".repeat(100_000));
+    assert_eq!(plain(&format!("<p>{deep}</p>")), "tief");
+}

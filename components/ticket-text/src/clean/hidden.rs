@@ -1,0 +1,113 @@
+//! What keeps an element of a page from being seen.
+
+use html5gum::StartTag;
+
+/// Elements whose text no mail programme shows.
+const SILENT: [&[u8]; 5] = [b"script", b"style", b"title", b"template", b"noscript"];
+/// Elements without content, and so without an end.
+const VOID: [&[u8]; 10] =
+    [b"area", b"base", b"br", b"col", b"hr", b"img", b"input", b"link", b"meta", b"wbr"];
+/// Elements that end where the next of their kind begins, unless a list or table began in between.
+const ITEMS: [&[u8]; 6] = [b"dd", b"dt", b"li", b"td", b"th", b"tr"];
+/// What such elements are the items of.
+const LISTS: [&[u8]; 4] = [b"dl", b"ol", b"table", b"ul"];
+/// Deeper elements are part of those they stand in, as in browsers.
+const DEEPEST: usize = 512;
+/// Letters of at most so many pixels or points cannot be read.
+const SMALLEST: f32 = 1.0;
+/// Pixels from which on a text stands beside the page.
+const OUTSIDE: f32 = -500.0;
+
+/// Why a text is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unseen {
+    /// It is no text of the page: a title, a script.
+    Silent,
+    /// Its writer hid it.
+    Hidden,
+}
+
+/// The elements that are open.
+#[derive(Debug, Default)]
+pub(super) struct Open(Vec<(Vec<u8>, Option<Unseen>)>);
+
+impl Open {
+    /// An element begins; `block` is whether it begins on a line of its own, which ends a paragraph.
+    pub(super) fn begin(&mut self, tag: &StartTag<()>, block: bool) {
+        if block && self.0.last().is_some_and(|(name, _)| name.as_slice() == b"p") {
+            self.0.pop();
+        }
+        if ITEMS.contains(&tag.name.as_slice()) {
+            let nearest =
+                self.0.iter().rposition(|(name, _)| **name == **tag.name || LISTS.contains(&name.as_slice()));
+            if let Some(at) =
+                nearest.filter(|at| self.0.get(*at).is_some_and(|(name, _)| **name == **tag.name))
+            {
+                self.0.truncate(at);
+            }
+        }
+        let ends = tag.self_closing || VOID.contains(&tag.name.as_slice());
+        if !ends && self.0.len() < DEEPEST {
+            let unseen = self.unseen().or_else(|| unseen(tag));
+            self.0.push((tag.name.to_vec(), unseen));
+        }
+    }
+
+    /// An element ends, and with it what was left open inside.
+    pub(super) fn end(&mut self, name: &[u8]) {
+        if let Some(at) = self.0.iter().rposition(|(open, _)| open.as_slice() == name) {
+            self.0.truncate(at);
+        }
+    }
+
+    /// Why text that stands here is not seen, where it is not.
+    pub(super) fn unseen(&self) -> Option<Unseen> {
+        self.0.last().and_then(|(_, unseen)| *unseen)
+    }
+}
+
+fn unseen(tag: &StartTag<()>) -> Option<Unseen> {
+    let attribute = |name: &[u8]| tag.attributes.iter().find(|(key, _)| key.as_slice() == name);
+    let styled = || {
+        let style = attribute(b"style").map(|(_, style)| String::from_utf8_lossy(style).to_ascii_lowercase());
+        style.is_some_and(|style| hides(&style))
+    };
+    if SILENT.contains(&tag.name.as_slice()) {
+        Some(Unseen::Silent)
+    } else {
+        (attribute(b"hidden").is_some() || styled()).then_some(Unseen::Hidden)
+    }
+}
+
+/// Whether the declarations of a `style`, which is in lower case, keep a text from being read. Colours are not compared:
+/// they depend on the page behind.
+fn hides(style: &str) -> bool {
+    let declarations: Vec<(&str, &str)> = style
+        .split(';')
+        .filter_map(|declaration| declaration.split_once(':'))
+        .map(|(name, value)| (name.trim(), value.trim().trim_end_matches("!important").trim()))
+        .collect();
+    let cut = declarations.iter().any(|(name, value)| name.starts_with("overflow") && *value == "hidden");
+    declarations.into_iter().any(|(name, value)| match name {
+        "display" => value == "none",
+        "visibility" => matches!(value, "hidden" | "collapse"),
+        "mso-hide" => value == "all",
+        "opacity" => length(value).is_some_and(|(share, _)| share == 0.0),
+        "font-size" => length(value)
+            .is_some_and(|(size, unit)| size == 0.0 || (size <= SMALLEST && matches!(unit, "px" | "pt"))),
+        "height" | "max-height" | "width" | "max-width" => {
+            cut && length(value).is_some_and(|(size, _)| size == 0.0)
+        }
+        "text-indent" | "left" | "top" | "margin-left" => {
+            length(value).is_some_and(|(place, unit)| place <= OUTSIDE && unit != "%")
+        }
+        _ => false,
+    })
+}
+
+/// A number and its unit.
+fn length(value: &str) -> Option<(f32, &str)> {
+    let end = value.find(|sign: char| !sign.is_ascii_digit() && !".-+".contains(sign)).unwrap_or(value.len());
+    let (number, unit) = value.split_at_checked(end)?;
+    Some((number.parse().ok()?, unit.trim()))
+}
