@@ -43,6 +43,12 @@ pub fn has_hidden_text(text: &str) -> bool {
     !hidden_text(text).is_empty()
 }
 
+/// What is left of `plain` text without quoted mails and the heads of mails; signatures stay, because they hold whom to
+/// write to. Empty where the writer quotes and says nothing; of a mail that was forwarded without a word, that mail.
+pub fn unquoted(plain: &str) -> String {
+    tidy(&quotes::remove(plain))
+}
+
 /// `text` as plain text with nothing taken out that shows: HTML rendered, line ends and spaces made alike.
 pub fn plain(text: &str) -> String {
     if html::is_html(text) || has_hidden_text(text) { tidy(&html::render(text)) } else { tidy(text) }

@@ -2,11 +2,12 @@
 
 mod account;
 pub mod date;
+mod districts;
 mod email;
 mod number;
 pub mod pattern;
 mod phone;
-mod plate;
+pub(crate) mod plate;
 #[cfg(test)]
 mod tests;
 

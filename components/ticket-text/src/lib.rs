@@ -8,5 +8,6 @@ pub mod guarding;
 pub mod language;
 pub mod llm;
 pub mod redact;
+pub mod sentences;
 pub mod window;
 pub mod words;

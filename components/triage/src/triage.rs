@@ -135,6 +135,8 @@ pub fn triage(
     let read = window(&user_text, MOST_READ);
     let plain = clean::plain(&read);
     let own = clean::own(&plain);
+    // What others wrote to them holds others' values; signatures are their own.
+    let written = clean::unquoted(&plain);
     let language = language::german_or_english(&own);
     let choice = choice::choose(host, configuration, policy, &own, language)?;
     let decision = choice.decision;
@@ -150,7 +152,7 @@ pub fn triage(
         _ => Evidence::default(),
     };
     let today = host.today();
-    let name = action_name(configuration, &category.name, &request::facts(&plain, today));
+    let name = action_name(configuration, &category.name, &request::facts(&written, &plain, today));
     let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallen_back(&reason, language));
@@ -162,7 +164,7 @@ pub fn triage(
         category: category.name.clone(),
         auto_publish: category.auto_publish && choice.verdict.publishes(),
         confidence: confidence(&decision),
-        extracted_values: extract::extract(&plain, today, &category.extract),
+        extracted_values: extract::extract(&written, today, &category.extract),
         alternatives: alternatives(&decision),
         language: language::detect(&own).map(str::to_owned),
         user_text,

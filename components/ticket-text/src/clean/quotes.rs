@@ -40,6 +40,8 @@ const SUBJECTS: [&str; 2] = ["Betreff:", "Subject:"];
 const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
 /// Header lines in a row that make a head: one alone may be the writer's own.
 const HEAD: usize = 2;
+/// Lines that an introduction is broken into at most.
+const LINES: usize = 2;
 /// A line that introduces a quote is at most as long as this, characters.
 const LONGEST_INTRODUCTION: usize = 200;
 
@@ -60,7 +62,27 @@ pub(super) fn remove(text: &str) -> String {
 fn old_mail_begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
     let head = lines.iter().take_while(|line| is_header(line)).count();
-    is_separator(first) || head > HEAD || (head == HEAD && (begins(first, "Von:") || begins(first, "From:")))
+    let names_sender = ["Von:", "From:"].iter().any(|name| begins(bare(first), name));
+    is_separator(first) || head > HEAD || (head == HEAD && names_sender) || whole_mail_follows(lines)
+}
+
+/// Whether a line that only mail programmes write introduces a mail whose lines have no `>`.
+fn whole_mail_follows(lines: &[&str]) -> bool {
+    let introduction = (1..=LINES).find_map(|count| {
+        let (introduction, rest) = lines.split_at_checked(count)?;
+        introduces_quote(&introduction.join(" ")).then(|| (introduction.join(" "), rest))
+    });
+    introduction.is_some_and(|(introduction, rest)| {
+        let next = rest.iter().find(|line| !line.is_empty());
+        is_stamped(&introduction) && next.is_some_and(|line| !line.starts_with('>'))
+    })
+}
+
+/// Whether an address or a time of day stands in it.
+fn is_stamped(introduction: &str) -> bool {
+    let mut signs = introduction.as_bytes().windows(3);
+    introduction.contains('@')
+        || signs.any(|three| matches!(three, [before, b':', after] if before.is_ascii_digit() && after.is_ascii_digit()))
 }
 
 fn is_separator(line: &str) -> bool {
@@ -69,7 +91,12 @@ fn is_separator(line: &str) -> bool {
 }
 
 fn is_header(line: &str) -> bool {
-    HEADERS.iter().any(|header| begins(line, header))
+    HEADERS.iter().any(|header| begins(bare(line), header))
+}
+
+/// Without the marks of bold text: "*Von:* Amt".
+fn bare(line: &str) -> &str {
+    line.trim_start_matches('*')
 }
 
 /// Drops lines that begin with `>`, what introduces them, and heads of mails; subjects lose their name.
@@ -93,8 +120,15 @@ fn without_quotes(lines: &[&str]) -> String {
 }
 
 fn drop_introduction(kept: &mut Vec<&str>) {
-    while kept.last().is_some_and(|last| last.is_empty() || introduces_quote(last)) {
-        kept.pop();
+    loop {
+        let broken = kept.len().checked_sub(LINES).and_then(|start| kept.get(start..));
+        if kept.last().is_some_and(|last| last.is_empty() || introduces_quote(last)) {
+            kept.pop();
+        } else if broken.is_some_and(|lines| introduces_quote(&lines.join(" "))) {
+            kept.truncate(kept.len() - LINES);
+        } else {
+            return;
+        }
     }
 }
 

@@ -23,11 +23,18 @@ fn quoted_mails_go() {
     assert_eq!(clean(german), "Danke, aber die Tonne ist wieder voll.");
     let english = "Still no passport.\n\nOn Mon, 2 Mar 2026 at 09:14, Office <o@city.example> wrote:\n> We will be in touch.";
     assert_eq!(clean(english), "Still no passport.");
+    let broken = "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Bürgerbüro der Stadt\n<b@stadt.example>:\n\n> Guten Tag,\n> wir kommen.\n";
+    assert_eq!(clean(broken), "Danke.");
+    let unmarked = "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n\nGuten Tag,\nwir kommen.";
+    assert_eq!(clean(unmarked), "Danke.");
+    let told = "Danke.\n\nAm Montag schrieb mir das Amt:\nWir kommen.";
+    assert_eq!(clean(told), told);
     let between = "Zu Ihrer Frage:\n> Wann war das?\nAm Montag.\n> Wo?\nIn der Lindenstraße.";
     assert_eq!(clean(between), "Zu Ihrer Frage:\nAm Montag.\nIn der Lindenstraße.");
     let outlook =
         "Bitte prüfen.\n\nVon: Amt\nGesendet: Montag\nAn: mich\nBetreff: Tonne\n\nAlter Text über Hunde";
     assert_eq!(clean(outlook), "Bitte prüfen.");
+    assert_eq!(clean(&outlook.replace("Von:", "*Von:*").replace("Gesendet:", "*Gesendet:*")), "Bitte prüfen.");
     let original = "Neue Frage zum Pass.\n-----Original Message-----\nFrom: x\nalter Text";
     assert_eq!(clean(original), "Neue Frage zum Pass.");
 }
@@ -42,6 +49,13 @@ fn a_mail_forwarded_without_a_word_is_the_request() {
 #[test]
 fn subjects_stay_without_their_name() {
     assert_eq!(clean("Betreff: AW: Sperrmüll\n\nWann kommt er?"), "Sperrmüll\n\nWann kommt er?");
+}
+
+#[test]
+fn a_signature_stays_where_only_quotes_go() {
+    let mail = "Neue Frage.\n\nMit freundlichen Grüßen\nPetra Vogel\n\nVon: Amt <amt@stadt.example>\nGesendet: Montag\nAn: mich\n\nAz. 4711";
+    assert_eq!(unquoted(mail), "Neue Frage.\n\nMit freundlichen Grüßen\nPetra Vogel");
+    assert_eq!(unquoted("> Az. 4711"), "");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! International bank account numbers (ISO 13616), with or without spaces.
+//! International bank account numbers (ISO 13616), with or without something between their groups.
 
 use std::ops::Range;
 
@@ -25,7 +25,8 @@ fn at(text: &str, start: usize) -> Option<Reading> {
     let mut compact = String::new();
     for (at, letter) in text.get(start..)?.char_indices() {
         match letter {
-            ' ' | '\u{a0}' => continue,
+            // Not behind the first letter: "d. de89" begins with the second d.
+            ' ' | '\u{a0}' | '-' | '–' | '.' if compact.len() > 1 => continue,
             letter if letter.is_ascii_alphanumeric() => compact.push(letter.to_ascii_uppercase()),
             _ => return None,
         }

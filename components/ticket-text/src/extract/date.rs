@@ -6,6 +6,7 @@ pub use time::Date;
 use time::Month;
 
 use crate::cursor::{Cursor, scan};
+use crate::sentences::{Tense, Tenses};
 
 /// Months in full, without their first letter, which may be of either case; the longer before those that begin them.
 const MONTHS: [(char, &str, Month); 22] = [
@@ -55,6 +56,21 @@ const SHORT_MONTHS: [(&str, Month); 16] = [
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// Years of two digits up to this many after today's belong to this century.
 const YEARS_AHEAD: i32 = 20;
+/// Words whose figures are no dates: paragraphs and versions.
+const COUNTED: [&str; 26] = [
+    "abs", "absatz", "art", "artikel", "nr", "nummer", "ziffer", "ziff", "kapitel", "abschnitt", "punkt", "tabelle",
+    "seite", "version", "versionen", "ver", "vers", "release", "rev", "build", "firmware", "ios", "android", "windows",
+    "section", "chapter",
+];
+/// What follows amounts, in lower case.
+const UNITS: [&str; 12] =
+    ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
+/// Characters of the longest of them.
+const LONGEST_UNIT: usize = 7;
+/// Words of a day of birth.
+const BIRTH: [&str; 4] = ["geb", "geboren", "born", "dob"];
+/// Characters before a date in which such a word may stand.
+const LONGEST_LABEL: usize = 40;
 /// Years that are taken for years.
 const YEARS: Range<i32> = 1900..2100;
 
@@ -76,17 +92,25 @@ struct Written<'t> {
     year: Option<&'t str>,
 }
 
-/// Dates and the bytes of `text` they stand in. A date without a year is the one nearest to `today`; days before
-/// months, as everywhere but in the United States.
+/// Dates and the bytes of `text` they stand in; days before months, as everywhere but in the United States. A date
+/// without a year is the last or the next, as its sentence speaks of the past or of what is to come, else the nearest
+/// to `today`.
 pub fn find(text: &str, today: Date) -> Vec<(Range<usize>, Date)> {
+    find_where(text, today, None)
+}
+
+/// The same where a sentence that does not tell speaks of `otherwise`.
+pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Range<usize>, Date)> {
     let mut found: Vec<(Range<usize>, Date)> = Vec::new();
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return found;
     }
+    let tenses = Tenses::new(text);
     for (range, written) in FORMS.iter().flat_map(|form| scan(text, form)) {
         let taken = found.iter().any(|(other, _)| range.start < other.end && other.start < range.end);
-        if !taken && bounded(text, &range) {
-            found.extend(read(&written, today).map(|date| (range, date)));
+        if !taken && bounded(text, &range) && !counts_otherwise(text, &range, &written) {
+            let tense = || tenses.at(range.start).or(otherwise);
+            found.extend(read(&written, today, tense).map(|date| (range, date)));
         }
     }
     found.sort_by_key(|(range, _)| range.start);
@@ -106,6 +130,35 @@ fn bounded(text: &str, range: &Range<usize>) -> bool {
     let whole = text.get(range.clone()).is_some_and(|form| form.ends_with('.'));
     !before.is_some_and(|letter| letter.is_alphanumeric() || "./-".contains(letter))
         && !after.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))
+}
+
+/// Whether it is an amount, a paragraph of a law or a version: "12.11.20 Euro", "§ 3.4.25", "Version 3.4.25".
+fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> bool {
+    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
+    let before = before.trim_end_matches([' ', ':', '.', '(', '\u{a0}']);
+    if before.ends_with('§') {
+        return true;
+    }
+    let short = written.year.is_none_or(|year| year.len() == 2);
+    let figures = text.get(range.clone()).is_some_and(|form| !form.contains(char::is_alphabetic));
+    let word = before.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    let unit = after.trim_start().chars().take(LONGEST_UNIT).collect::<String>().to_lowercase();
+    short && figures && (COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
+}
+
+/// Whether the date that begins at byte `at` of `text` is said to be somebody's day of birth.
+pub fn is_birth(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.char_indices().rev().take(LONGEST_LABEL).last().map_or(at, |(start, _)| start);
+    let label = before.get(start..).unwrap_or_default();
+    let label = label.rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit()).find(|part| !part.trim().is_empty());
+    let label = label.unwrap_or_default().to_lowercase();
+    let mut words = label.split(|letter: char| !letter.is_alphanumeric());
+    label.trim_end().ends_with('*') || words.any(|word| BIRTH.iter().any(|known| word == *known || is_birth_word(word)))
+}
+
+fn is_birth_word(word: &str) -> bool {
+    ["geburt", "birth"].iter().any(|start| word.starts_with(start))
 }
 
 /// `2026-05-03`
@@ -184,9 +237,9 @@ fn numbered(month: &str) -> Option<Month> {
     Month::try_from(month.parse::<u8>().ok()?).ok()
 }
 
-fn read(written: &Written<'_>, today: Date) -> Option<Date> {
+fn read(written: &Written<'_>, today: Date, tense: impl FnOnce() -> Option<Tense>) -> Option<Date> {
     let (month, day) = (written.month?, written.day.parse().ok()?);
-    let Some(year) = written.year else { return nearest(month, day, today) };
+    let Some(year) = written.year else { return without_year(month, day, today, tense()) };
     let number: i32 = year.parse().ok()?;
     let year = if year.len() == 2 { full_year(number, today) } else { number };
     YEARS.contains(&year).then(|| Date::from_calendar_date(year, month, day).ok()).flatten()
@@ -197,8 +250,14 @@ fn full_year(two_digits: i32, today: Date) -> i32 {
     if this_century > today.year() + YEARS_AHEAD { this_century - 100 } else { this_century }
 }
 
-fn nearest(month: Month, day: u8, today: Date) -> Option<Date> {
-    let years = today.year() - 1..=today.year() + 1;
+fn without_year(month: Month, day: u8, today: Date, tense: Option<Tense>) -> Option<Date> {
+    // The 29th of February may be eight years away.
+    let years = today.year() - 8..=today.year() + 8;
     let dates = years.filter_map(|year| Date::from_calendar_date(year, month, day).ok());
+    let dates = dates.filter(|date| match tense {
+        Some(Tense::Past) => *date <= today,
+        Some(Tense::Future) => *date >= today,
+        None => (date.year() - today.year()).abs() <= 1,
+    });
     dates.min_by_key(|date| (*date - today).whole_days().abs())
 }

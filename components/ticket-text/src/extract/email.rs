@@ -11,9 +11,8 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
 
 fn around(text: &str, at: usize) -> Option<Reading> {
     let (before, after) = (text.get(..at)?, text.get(at + 1..)?);
-    let local =
-        before.chars().rev().take_while(|letter| letter.is_ascii_alphanumeric() || "._%+-".contains(*letter));
-    let length = local.count();
+    let local = before.chars().rev().take_while(|letter| in_local(*letter));
+    let length: usize = local.map(char::len_utf8).sum();
     let domain =
         after.find(|letter: char| !letter.is_alphanumeric() && !".-".contains(letter)).unwrap_or(after.len());
     let domain = after.get(..domain)?.trim_end_matches(['.', '-']);
@@ -26,4 +25,10 @@ fn around(text: &str, at: usize) -> Option<Reading> {
     let range = at - local.len()..range.end;
     let address = text.get(range.clone())?;
     (well_formed && !local.is_empty() && address.len() <= LONGEST).then(|| (range, address.to_lowercase()))
+}
+
+/// Letters of all languages (RFC 6531), whether or not they are put together from two characters: half an address is
+/// another's.
+fn in_local(letter: char) -> bool {
+    letter.is_alphanumeric() || "._%+-".contains(letter) || ('\u{300}'..='\u{36f}').contains(&letter)
 }

@@ -20,7 +20,7 @@ pub enum PatternType {
     Text,
     /// A whole number; German points between thousands are skipped.
     Integer,
-    /// A number with a decimal comma or point.
+    /// A number with a decimal comma or point; German points between thousands are skipped.
     Number,
     /// A date in any form that is read elsewhere.
     Date,
@@ -92,8 +92,8 @@ impl Pattern {
             PatternType::Text => {
                 Some(text.trim().to_owned()).filter(|text| !text.is_empty()).map(Value::Text)
             }
-            PatternType::Integer => text.trim().replace(['.', ' '], "").parse().ok().map(Value::Integer),
-            PatternType::Number => number(text.trim()).map(Value::Number),
+            PatternType::Integer => integer(text).map(Value::Integer),
+            PatternType::Number => number(text).map(Value::Number),
             PatternType::Date => date::parse(text, today).map(|date| Value::Text(date.to_string())),
             PatternType::Iban => only(account::find(text)).map(Value::Text),
             PatternType::Email => only(email::find(text)).map(Value::Text),
@@ -105,10 +105,33 @@ fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).size_limit(MOST_MEMORY).build()
 }
 
-/// `1.234,50`, `1234,5` and `1234.5`.
 fn number(text: &str) -> Option<f64> {
-    let text = if text.contains(',') { text.replace('.', "").replace(',', ".") } else { text.to_owned() };
-    text.parse().ok().filter(|number: &f64| number.is_finite())
+    plain_number(text).parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// `1.234` and `1.234,00`
+fn integer(text: &str) -> Option<i64> {
+    let number = plain_number(text);
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'))
+}
+
+/// As machines write it: `1.234,50`, `1 234,50` and `1,234.50` as `1234.50`, `1.234` as `1234`, `12.50` as it stands.
+fn plain_number(text: &str) -> String {
+    let text = text.trim().trim_end_matches(['.', ',', '-', '–']).replace([' ', '\u{a0}', '\''], "");
+    match (text.rfind('.'), text.rfind(',')) {
+        (Some(point), Some(comma)) if point > comma => text.replace(',', ""),
+        (_, Some(_)) => text.replace('.', "").replace(',', "."),
+        _ if is_grouped(&text) => text.replace('.', ""),
+        _ => text,
+    }
+}
+
+/// Whether points stand between thousands: `1.234`, not `0.125` or `1234.567`.
+fn is_grouped(text: &str) -> bool {
+    let mut groups = text.trim_start_matches(['-', '+']).split('.');
+    let first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && !first.starts_with('0'));
+    first && groups.all(|group| group.len() == 3)
 }
 
 /// The compiler draws the expression over several lines; what is wrong stands in the last.

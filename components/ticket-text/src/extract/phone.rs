@@ -9,12 +9,27 @@ use crate::cursor::{Cursor, scan};
 const DIGITS: Range<usize> = 7..16;
 /// Most characters between two groups of digits.
 const WIDEST_GAP: usize = 3;
+/// Ends of words that announce a number of any kind.
+const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
+/// What such words say where they announce a telephone's.
+const TELEPHONES: [&str; 12] = [
+    "tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact",
+];
+/// Words that announce other numbers by themselves.
+const OTHERS: [&str; 16] = [
+    "konto", "kto", "account", "kunden", "kunde", "customer", "steuer", "tax", "order", "invoice", "passport", "pass",
+    "ausweis", "bank", "insurance", "reference",
+];
 
 pub(super) fn find(text: &str) -> Vec<Reading> {
     let numbers = scan(text, form).filter_map(|(range, ())| {
         let number = text.get(range.clone())?;
         let digits = number.chars().filter(char::is_ascii_digit).count();
-        let fits = DIGITS.contains(&digits) && super::stands_alone(text, &range) && starts(text, range.start);
+        let fits = DIGITS.contains(&digits)
+            && super::stands_alone(text, &range)
+            && starts(text, range.start)
+            && !is_dated(number)
+            && !is_announced_otherwise(text.get(..range.start)?);
         fits.then(|| (range, normal(number)))
     });
     numbers.collect()
@@ -48,4 +63,32 @@ fn starts(text: &str, start: usize) -> bool {
 fn normal(number: &str) -> String {
     let number = if number.contains('+') { number.replace("(0)", "") } else { number.to_owned() };
     number.chars().filter(|letter| letter.is_ascii_digit() || *letter == '+').collect()
+}
+
+/// Whether it begins as dates do that no calendar has: `00.00.0000`.
+fn is_dated(number: &str) -> bool {
+    let mut joints = number.trim_start_matches(|letter: char| letter.is_ascii_digit()).chars();
+    let lengths: Vec<usize> = number
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|group| Some(group.len()).filter(|length| *length > 0))
+        .take(3)
+        .collect();
+    let joined = joints.next().is_some_and(|letter| "./-".contains(letter));
+    joined && matches!(lengths.as_slice(), [1..=2, 1..=2, 2 | 4])
+}
+
+/// Whether the words `before` say that it is the number of an account, a customer or the like.
+fn is_announced_otherwise(before: &str) -> bool {
+    let lower = before.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<String>().to_lowercase();
+    let mut rest = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    for verb in [" lautet", " ist", " is"] {
+        rest = rest.strip_suffix(verb).unwrap_or(rest).trim_end();
+    }
+    let mut words = rest.rsplit(|letter: char| !letter.is_alphanumeric() && !"-.".contains(letter));
+    let word = words.next().unwrap_or_default().trim_matches(['-', '.']);
+    // "account number"
+    let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
+    let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
+    let counted = NUMBERS.iter().any(|end| word.ends_with(end)) && word.len() > "nummern".len();
+    !telephone && (counted || OTHERS.iter().any(|other| word == *other))
 }

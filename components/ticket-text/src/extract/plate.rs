@@ -3,53 +3,184 @@
 use std::ops::Range;
 
 use super::Reading;
+use super::districts::is_district;
 use crate::cursor::{Cursor, scan};
 
-/// Words that announce a plate: after them it may be written without the hyphen that sets off the district.
-const WORDS: [&str; 6] = ["Kennzeichen", "kennzeichen", "Nummernschild", "nummernschild", "Plate", "plate"];
+/// Words that announce a plate: after them it may be written in any way.
+const WORDS: [&str; 5] = ["kennzeichen", "nummernschild", "nummernschilds", "licence plate", "license plate"];
 /// What stands between such a word and the plate.
-const BETWEEN: [&str; 5] = [" mit", " ist", " lautet", ":", " is"];
+const BETWEEN: [&str; 8] = [" mit", " ist", " lautet", ":", " is", " number", " nr.", " „"];
+/// What sets off a district, and what the digits.
+const JOINTS: [&str; 5] = [" - ", " – ", "-", "–", " "];
 /// Most letters and digits on a plate.
 const LONGEST: usize = 8;
+/// Letters and digits from which on a plate without a hyphen is taken for one where nothing announces it.
+const LEAST_SPACED: usize = 5;
+/// Parts of houses and pages are numbered like plates.
+const NUMBERED: [&str; 14] = [
+    "haus", "block", "gebäude", "aufgang", "treppe", "raum", "zimmer", "halle", "eingang", "wohnung", "tor",
+    "anlage", "blatt", "formular",
+];
+/// Words and abbreviations in capitals that are districts or letters of plates as well: two of them are no plate.
+const SMALL_WORDS: [&str; 44] = [
+    "AB", "ALS", "AM", "AN", "BEI", "BIN", "DA", "DE", "DES", "DIN", "DU", "EIN", "EN", "ER", "ES", "HAT", "IM", "IN",
+    "IS", "ISO", "JA", "MAI", "MAL", "NEU", "NR", "NUR", "OB", "OS", "RE", "ROT", "SO", "ST", "TO", "UM", "UN", "VO",
+    "WAR", "WEG", "WEN", "WER", "WIR", "WO", "ZU", "EU",
+];
 
 /// Letters and digits of a plate and the bytes they were read from.
-struct Plate<'t> {
+struct Plate {
     range: Range<usize>,
-    district: &'t str,
-    letters: &'t str,
-    digits: &'t str,
-    kind: &'t str,
+    district: String,
+    letters: String,
+    digits: String,
+    kind: String,
+    /// Whether it has the hyphen of the printed form.
+    hyphened: bool,
 }
 
-/// Plates as `M-AB 1234`.
+impl Plate {
+    fn length(&self) -> usize {
+        let parts = [&self.district, &self.letters, &self.digits, &self.kind];
+        parts.into_iter().map(|part| part.chars().count()).sum()
+    }
+
+    fn is_one(&self, text: &str) -> bool {
+        self.length() <= LONGEST
+            && is_district(&self.district)
+            && super::stands_alone(text, &self.range)
+            && !text.get(self.range.end..).is_some_and(goes_on)
+            && !text.get(..self.range.start).is_some_and(belongs)
+    }
+
+    /// Whether it is one though nothing announces it.
+    fn is_sure(&self, text: &str) -> bool {
+        let small = |part: &String| SMALL_WORDS.contains(&part.as_str());
+        let paper = self.district == "DIN" && matches!(self.letters.as_str(), "A" | "B" | "C");
+        let numbered = text.get(..self.range.start).is_some_and(is_numbered);
+        let hyphened = self.hyphened || self.length() >= LEAST_SPACED;
+        hyphened && !numbered && !paper && !(small(&self.district) && small(&self.letters)) && self.letters != "NR"
+    }
+
+    fn reading(self) -> Reading {
+        let Self { range, district, letters, digits, kind, .. } = self;
+        (range, format!("{district}-{letters} {digits}{kind}"))
+    }
+}
+
+/// Plates as `M-AB 1234`, `m-ab 1234` and `M AB 1234E`; behind a word that announces them in any spelling.
 pub(super) fn find(text: &str) -> Vec<Reading> {
-    let plates = scan(text, |cursor| plate(cursor, "-", &[" ", "-"])).chain(scan(text, announced));
-    let plates = plates.filter_map(|(_, Plate { range, district, letters, digits, kind })| {
-        let length = [district, letters, digits, kind].iter().map(|part| part.chars().count()).sum::<usize>();
-        let fits = length <= LONGEST && super::stands_alone(text, &range) && !goes_on(text.get(range.end..)?);
-        fits.then(|| (range, format!("{district}-{letters} {digits}{kind}")))
+    let plates = scan(text, |cursor| spaced(cursor).or_else(|| lower(cursor)));
+    let sure = plates.map(|(_, plate)| plate).filter(|plate| plate.is_one(text) && plate.is_sure(text));
+    let announced = scan(text, announced).filter_map(|(_, plates)| {
+        let mut fitting = plates.into_iter().filter(|plate| plate.is_one(text));
+        // "MAB1234" may be a car of Munich or of Mannheim.
+        fitting.next().filter(|_| fitting.next().is_none())
     });
-    plates.collect()
+    announced.chain(sure).map(Plate::reading).collect()
 }
 
-/// `kennzeichen ist B TR 4410`
-fn announced<'t>(cursor: &mut Cursor<'t>) -> Option<Plate<'t>> {
-    cursor.skip_any(&WORDS).then_some(())?;
-    while cursor.skip_any(&BETWEEN) {}
-    cursor.need(" ")?;
-    plate(cursor, " ", &[" "])
+/// The same, and what may be a plate without saying which: `MAB1234`.
+pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
+    let joined = scan(text, |cursor| (!after_word(*cursor)).then(|| joined(cursor, char::is_uppercase)).flatten());
+    let joined = joined.filter_map(|(range, plates)| {
+        let plausible = |plate: &Plate| {
+            let letters = plate.district.chars().count() + plate.letters.chars().count();
+            let written = text.get(range.clone()).unwrap_or_default();
+            let standard = SMALL_WORDS.iter().any(|word| word.len() > 2 && written.starts_with(word));
+            letters > 2 && plate.digits.len() > 2 && !standard && plate.is_one(text)
+        };
+        plates.iter().any(plausible).then_some(range)
+    });
+    let announced = scan(text, announced).filter_map(|(_, plates)| {
+        plates.into_iter().find(|plate| plate.is_one(text)).map(|plate| plate.range)
+    });
+    joined.chain(announced).chain(find(text).into_iter().map(|(range, _)| range)).collect()
 }
 
-/// A district, what sets it off, letters, perhaps one of `gaps`, digits, and the letter of old and electric cars.
-fn plate<'t>(cursor: &mut Cursor<'t>, after_district: &str, gaps: &[&str]) -> Option<Plate<'t>> {
+/// `Kennzeichen ist b tr 4410`: how it may be read.
+fn announced(cursor: &mut Cursor<'_>) -> Option<Vec<Plate>> {
+    WORDS.iter().any(|word| cursor.skip_word(word)).then_some(())?;
+    while BETWEEN.iter().any(|between| cursor.skip_word(between)) {}
+    cursor.skip(" ");
+    let one = |plate: Plate| vec![plate];
+    let read = cursor.attempt(|ahead| plate(ahead, char::is_alphabetic, &JOINTS).map(one));
+    read.or_else(|| cursor.attempt(|ahead| joined(ahead, char::is_alphabetic)))
+}
+
+/// `M-AB 1234`, `M AB 1234`
+fn spaced(cursor: &mut Cursor<'_>) -> Option<Plate> {
+    if after_word(*cursor) {
+        return None;
+    }
+    cursor.attempt(|ahead| plate(ahead, char::is_uppercase, &JOINTS))
+}
+
+/// `m-ab 1234`
+fn lower(cursor: &mut Cursor<'_>) -> Option<Plate> {
+    if after_word(*cursor) {
+        return None;
+    }
+    cursor.attempt(|ahead| plate(ahead, char::is_lowercase, &["-"])).filter(|plate| plate.length() >= LEAST_SPACED)
+}
+
+/// A district, what sets it off, letters, perhaps what sets off the digits, digits, and the letter of old and
+/// electric cars.
+fn plate(cursor: &mut Cursor<'_>, case: fn(char) -> bool, joints: &[&str]) -> Option<Plate> {
     let start = cursor.at();
-    let district = cursor.take(1..=3, |letter| letter.is_ascii_uppercase() || "ÄÖÜ".contains(letter))?;
-    cursor.need(after_district)?;
-    let letters = cursor.take(1..=2, |letter| letter.is_ascii_uppercase())?;
-    cursor.skip_any(gaps);
-    let digits = cursor.digits(1..=4).filter(|digits| !digits.starts_with('0'))?;
-    let kind = cursor.take(0..=1, |letter| matches!(letter, 'E' | 'H'))?;
-    Some(Plate { range: start..cursor.at(), district, letters, digits, kind })
+    let district = cursor.take(1..=3, |letter| case(letter) && of_district(letter))?.to_uppercase();
+    let joint = cursor.rest();
+    cursor.skip_any(joints).then_some(())?;
+    let hyphened = joint.trim_start().starts_with(['-', '–']);
+    let letters = cursor.take(1..=2, |letter| case(letter) && letter.is_ascii_alphabetic())?.to_uppercase();
+    cursor.skip_any(&JOINTS);
+    let digits = cursor.digits(1..=4).filter(|digits| !digits.starts_with('0'))?.to_owned();
+    let kind = kind(cursor);
+    Some(Plate { range: start..cursor.at(), district, letters, digits, kind, hyphened })
+}
+
+/// `MAB1234`: every way to read it.
+fn joined(cursor: &mut Cursor<'_>, case: fn(char) -> bool) -> Option<Vec<Plate>> {
+    let start = cursor.at();
+    let written = cursor.take(2..=5, |letter| case(letter) && of_district(letter))?;
+    let letters = written.to_uppercase();
+    // "Kennzeichen seit 2026"
+    let word = written != letters || SMALL_WORDS.contains(&written);
+    let _hyphen = cursor.skip("-") || (!word && cursor.skip(" "));
+    let digits = cursor.digits(1..=4).filter(|digits| !digits.starts_with('0'))?.to_owned();
+    let kind = kind(cursor);
+    let read = letters.char_indices().skip(1).filter_map(|(at, _)| {
+        let (district, own) = letters.split_at_checked(at)?;
+        let fits = own.len() <= 2 && own.is_ascii() && is_district(district);
+        fits.then(|| Plate {
+            range: start..cursor.at(),
+            district: district.to_owned(),
+            letters: own.to_owned(),
+            digits: digits.clone(),
+            kind: kind.clone(),
+            hyphened: false,
+        })
+    });
+    Some(read.collect())
+}
+
+fn kind(cursor: &mut Cursor<'_>) -> String {
+    let joined = cursor.take(1..=1, |letter| "EHeh".contains(letter));
+    joined.or_else(|| cursor.attempt(kind_apart)).unwrap_or_default().to_uppercase()
+}
+
+fn kind_apart<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
+    cursor.need(" ")?;
+    let kind = cursor.take(1..=1, |letter| "EH".contains(letter))?;
+    (!cursor.rest().starts_with(char::is_alphanumeric)).then_some(kind)
+}
+
+fn of_district(letter: char) -> bool {
+    letter.is_ascii_alphabetic() || "ÄÖÜäöü".contains(letter)
+}
+
+fn after_word(cursor: Cursor<'_>) -> bool {
+    cursor.before().is_some_and(|before| before.is_alphanumeric() || "-–/._@".contains(before))
 }
 
 /// Whether what comes `after` belongs to a longer number.
@@ -57,4 +188,17 @@ fn goes_on(after: &str) -> bool {
     let mut after = after.chars();
     after.next().is_some_and(|letter| "-/".contains(letter))
         && after.next().is_some_and(char::is_alphanumeric)
+}
+
+/// Whether what stands `before` belongs to it.
+fn belongs(before: &str) -> bool {
+    let mut before = before.chars().rev();
+    before.next().is_some_and(|letter| "-–/._".contains(letter))
+        && before.next().is_some_and(char::is_alphanumeric)
+}
+
+/// Whether the word `before` says that it is the number of something else.
+fn is_numbered(before: &str) -> bool {
+    let word = before.trim_end().rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
+    NUMBERED.contains(&word.to_lowercase().as_str())
 }

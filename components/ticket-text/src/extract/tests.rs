@@ -23,6 +23,8 @@ fn one(text: &str, kind: &str, value: &str) {
 fn account_numbers_need_their_checksum() {
     one("IBAN: DE89 3704 0044 0532 0130 00.", "iban", "DE89370400440532013000");
     one("Konto at611904300234573201, danke", "iban", "AT611904300234573201");
+    one("DE89-3704-0044-0532-0130-00", "iban", "DE89370400440532013000");
+    one("DE89.3704.0044.0532.0130.00", "iban", "DE89370400440532013000");
     for text in [
         "DE89 3704 0044 0532 0130 01",
         "XX89370400440532013000",
@@ -40,6 +42,8 @@ fn addresses_are_found_where_people_put_them() {
         "email",
         "petra.vogel+amt@post.beispiel-stadt.de",
     );
+    one("mail an Jürgen.Müller@Beispiel.de", "email", "jürgen.müller@beispiel.de");
+    one("mail an mu\u{308}ller@beispiel.de", "email", "mu\u{308}ller@beispiel.de");
     for text in ["a@b", "@home.de", "wir treffen uns @ 5.00 Uhr", "x@y..de", "x@-y.de", "x@y.1"] {
         assert!(found(text).iter().all(|(kind, _)| *kind != "email"), "{text}");
     }
@@ -51,9 +55,9 @@ fn dates_are_read_in_many_forms() {
         ("am 03.05.2026", "2026-05-03"),
         ("am 3. 5. 26", "2026-05-03"),
         ("vom 3. Mai 2026", "2026-05-03"),
-        ("vom 3.Mai", "2027-05-03"),
+        ("Termin 3.Mai", "2027-05-03"),
         ("seit dem 24.9. warte ich", "2026-09-24"),
-        ("seit dem 12. März", "2027-03-12"),
+        ("Termin: 12. März", "2027-03-12"),
         ("geboren 12.03.51", "1951-03-12"),
         ("2026-02-28", "2026-02-28"),
         ("on 3 May 2026", "2026-05-03"),
@@ -65,6 +69,47 @@ fn dates_are_read_in_many_forms() {
     ] {
         one(text, "date", date);
     }
+}
+
+#[test]
+fn a_date_without_a_year_has_the_one_that_is_spoken_of() {
+    for (text, date) in [
+        ("Ich habe am 5. Mai meinen Führerschein beantragt", "2026-05-05"),
+        ("Am 29.11. wurde der Antrag abgelehnt", "2025-11-29"),
+        ("seit dem 12. März", "2026-03-12"),
+        ("Ihr Bescheid vom 3.Mai", "2026-05-03"),
+        ("I applied on 5 May", "2026-05-05"),
+        ("bestellt am 28.11.", "2026-11-28"),
+        ("Ich möchte am 5. August heiraten", "2027-08-05"),
+        ("Das wird am 20.11. geliefert", "2027-11-20"),
+        ("We will move on 5 August", "2027-08-05"),
+        ("Wir haben am 5. Mai einen Termin", "2027-05-05"),
+        ("Vom 3. Mai an", "2026-05-03"),
+        ("Ich bin umgezogen. Der Termin: 5. Mai. Er war lang", "2027-05-05"),
+        ("Am 29. Februar habe ich bestellt", "2024-02-29"),
+    ] {
+        one(text, "date", date);
+    }
+}
+
+#[test]
+fn amounts_paragraphs_and_versions_are_no_dates() {
+    for text in [
+        "12.11.20 Euro",
+        "zahle 12.11.20 €",
+        "§ 3.4.25 BauO",
+        "nach §§ 3.4.2025",
+        "Abs. 3.4.25",
+        "Version 3.4.25",
+        "Version: 3.4.25",
+        "iOS 12.1.20 und App-Version 1.2.",
+        "Kapitel 3.4. lesen",
+        "Nr. 3.4.25",
+    ] {
+        assert!(found(text).iter().all(|(kind, _)| *kind != "date"), "{text}: {:?}", found(text));
+    }
+    one("am 12.11.20 habe ich Euro gezahlt", "date", "2020-11-12");
+    one("am 12.11.2020 Euro gezahlt", "date", "2020-11-12");
 }
 
 #[test]
@@ -88,17 +133,67 @@ fn telephone_numbers_lose_their_decoration() {
     one("Tel. 0176 / 555-123 45", "phone", "017655512345");
     one("+49 (0)89 123456", "phone", "+4989123456");
     one("(089) 12 34 56 anrufen", "phone", "089123456");
-    for text in ["2026-0917123", "ich zahle 0,50", "00", "1234567"] {
+    one("Telefonnummer: 089 123456", "phone", "089123456");
+    one("Tel.-Nr. 089 123456", "phone", "089123456");
+    one("Meine Nummer ist 0171 2345678", "phone", "01712345678");
+    one("my number is 0171 2345678", "phone", "01712345678");
+    for text in [
+        "2026-0917123",
+        "ich zahle 0,50",
+        "00",
+        "1234567",
+        "Kontonummer 0532013000",
+        "Konto: 0532013000",
+        "Kunden-Nr.: 0532013000",
+        "meine Steuernummer lautet 021/815/08150",
+        "account number 0532013000",
+        "geboren 00.00.0000",
+        "01.13.2026 um 12 Uhr",
+    ] {
         assert_eq!(found(text), [], "{text}");
     }
 }
 
 #[test]
-fn plates_need_a_hyphen_or_a_word() {
-    one("mein Auto M-AB 1234 wurde", "licence_plate", "M-AB 1234");
-    one("FÜ-K318E", "licence_plate", "FÜ-K 318E");
-    one("das Kennzeichen B TR 4410 ist weg", "licence_plate", "B-TR 4410");
-    for text in ["M AB 1234", "WG-118-2026", "A-AB 0123", "Vorlage-AB 12", "KA-XY 77-12"] {
+fn plates_are_read_in_the_spellings_of_their_writers() {
+    for (text, plate) in [
+        ("mein Auto M-AB 1234 wurde", "M-AB 1234"),
+        ("FÜ-K318E", "FÜ-K 318E"),
+        ("mein Auto M AB 1234 wurde", "M-AB 1234"),
+        ("Wagen TÖL AB-12", "TÖL-AB 12"),
+        ("Wagen m-ab 1234 steht da", "M-AB 1234"),
+        ("M-AB-1234", "M-AB 1234"),
+        ("M - AB 1234", "M-AB 1234"),
+        ("M-AB 123 H", "M-AB 123H"),
+        ("B-A 1", "B-A 1"),
+        ("das Kennzeichen B TR 4410 ist weg", "B-TR 4410"),
+        ("Kennzeichen: b tr 4410", "B-TR 4410"),
+        ("mit dem Kennzeichen HHXY123", "HH-XY 123"),
+        ("Kennzeichen ist MTKAB12", "MTK-AB 12"),
+    ] {
+        one(text, "licence_plate", plate);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_plate_is_none() {
+    for text in [
+        "WG-118-2026",
+        "A-AB 0123",
+        "Vorlage-AB 12",
+        "KA-XY 77-12",
+        "das Kabel USB-C 3",
+        "XX-YY 1234",
+        "im Format DIN-A 4 und DIN A 4, DIN EN 1234",
+        "Haus A-B 12",
+        "ES IN 3 WOCHEN, SO AB 2026",
+        "ab-in 12",
+        "RE-NR 4711",
+        "Teil A B 12",
+        "ISO 9001, MP3, EM2024",
+        "Kennzeichen seit 2026 und Kennzeichen am 12. weg",
+        "Kennzeichen MAB1234 kann zweierlei sein",
+    ] {
         assert!(found(text).iter().all(|(kind, _)| *kind != "licence_plate"), "{text}: {:?}", found(text));
     }
 }
@@ -146,6 +241,38 @@ fn values_are_typed_and_numbered() {
     assert_eq!(values["termin"], Value::Text("2026-07-01".into()), "the first match is no date");
     assert_eq!(values["date_2"], Value::Text("2026-07-02".into()));
     assert_eq!(values.len(), 6, "{values:?}");
+}
+
+#[test]
+fn numbers_are_read_as_germans_write_them() {
+    let read = |text: &str, kind| pattern("zahl", "([-0-9.,' ]+)", kind).find(text, today());
+    for (text, number) in [
+        ("1.234", 1234.0),
+        ("1.234,50", 1234.5),
+        ("12.50", 12.5),
+        ("12,5", 12.5),
+        ("1.234.567", 1_234_567.0),
+        ("1,234.50", 1234.5),
+        ("1 234,5", 1234.5),
+        ("1234.567", 1234.567),
+        ("0.125", 0.125),
+        ("-3,5", -3.5),
+        ("15,-", 15.0),
+        ("12.", 12.0),
+    ] {
+        assert_eq!(read(text, PatternType::Number), Some(Value::Number(number)), "{text}");
+    }
+    for (text, number) in [
+        ("1.234", Some(1234)),
+        ("1.234,00", Some(1234)),
+        ("12345678901234567", Some(12_345_678_901_234_567)),
+        ("007", Some(7)),
+        ("12.50", None),
+        ("12,5", None),
+        ("1.2.3", None),
+    ] {
+        assert_eq!(read(text, PatternType::Integer), number.map(Value::Integer), "{text}");
+    }
 }
 
 #[test]

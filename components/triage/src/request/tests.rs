@@ -4,8 +4,13 @@ use time::Month;
 
 use super::*;
 
+/// A Saturday.
+fn today() -> Date {
+    Date::from_calendar_date(2026, Month::November, 28).unwrap()
+}
+
 fn facts(text: &str) -> Facts {
-    super::facts(text, Date::from_calendar_date(2026, Month::November, 28).unwrap())
+    super::facts(text, text, today())
 }
 
 #[test]
@@ -30,4 +35,65 @@ fn days_since_the_request_come_from_its_sentence() {
 fn the_processing_id_is_the_first_file_number() {
     assert_eq!(facts("Vorgang 88231, früher Az. 1234").processing_id.as_deref(), Some("88231"));
     assert_eq!(facts("Ticket#20261184").processing_id, None);
+}
+
+#[test]
+fn a_date_without_a_year_was_the_requests_when_it_last_came() {
+    for (text, days) in [
+        ("Ich habe am 5. Mai meinen Führerschein beantragt", Some(207)),
+        ("Am 29.11. habe ich Wohngeld beantragt", Some(364)),
+        ("Antrag: 5. Mai", Some(207)),
+        ("Ich möchte am 5. Mai einen Antrag stellen", None),
+        ("Ich werde den Antrag am 1.12. abgeben", None),
+    ] {
+        assert_eq!(facts(text).days_since_request, days, "{text}");
+    }
+}
+
+#[test]
+fn a_day_of_birth_is_no_requests() {
+    for text in [
+        "Antrag auf Wohngeld, Geburtsdatum: 02.11.2026",
+        "Ich, geboren am 02.11.1951, stelle einen Antrag",
+        "Antrag für Mia (* 02.11.2026)",
+        "application for Mia, born on 2 November 2026",
+    ] {
+        assert_eq!(facts(text).days_since_request, None, "{text}");
+    }
+    let both = "Ich, geb. 02.11.1951, habe am 18.11.2026 Wohngeld beantragt";
+    assert_eq!(facts(both).days_since_request, Some(10));
+}
+
+#[test]
+fn days_are_told_by_words() {
+    for (text, days) in [
+        ("Gestern habe ich Wohngeld beantragt", Some(1)),
+        ("Ich habe vorgestern alles eingereicht", Some(2)),
+        ("Vor einer Woche beantragt", Some(7)),
+        ("Letzte Woche habe ich den Antrag gestellt", Some(7)),
+        ("vorletzte Woche bestellt", Some(14)),
+        ("Den Antrag habe ich letzten Montag abgegeben", Some(5)),
+        ("Letzten Samstag beantragt", Some(7)),
+        ("Am Donnerstag habe ich Wohngeld beantragt", Some(2)),
+        ("Heute habe ich Wohngeld beantragt", Some(0)),
+        ("I applied yesterday", Some(1)),
+        ("I applied the day before yesterday", Some(2)),
+        ("I sent the form last week", Some(7)),
+        ("I applied last Monday", Some(5)),
+        ("I applied last month", Some(30)),
+        ("I applied a week ago", Some(7)),
+        ("Ich möchte heute einen Antrag stellen", None),
+        ("Ich will am Montag einen Antrag stellen", None),
+        ("Meine letzte Anfrage", None),
+    ] {
+        assert_eq!(facts(text).days_since_request, days, "{text}");
+    }
+}
+
+#[test]
+fn a_number_of_a_quote_counts_where_there_is_nothing_else() {
+    let id = |own, whole| super::facts(own, whole, today()).processing_id;
+    assert_eq!(id("Wann kommt der Pass?", "Wann kommt der Pass?\n> Az. 4711"), None);
+    assert_eq!(id("", "> Az. 4711\n> Az. 4711").as_deref(), Some("4711"));
+    assert_eq!(id("", "> Az. 4711\n> Az. 4712"), None);
 }

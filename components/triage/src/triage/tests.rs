@@ -111,6 +111,17 @@ fn a_sure_decision_leads_to_its_action() {
 }
 
 #[test]
+fn what_is_quoted_gives_no_values() {
+    let mail = format!(
+        "{LETTER}\n\nAm 02.03.2026 um 09:14 schrieb Amt <amt@stadt.example>:\n> Ihr Antrag vom 01.03.2026, Az. 4711-2026, Tel. 089 123456"
+    );
+    let result = triage(&host(&[0.9, 0.1]), &configuration(), &mail).unwrap();
+    let names: Vec<&str> = result.extracted_values.keys().map(String::as_str).collect();
+    assert_eq!(names, ["date", "email", "hausnummer"]);
+    assert_eq!(result.action.name, "Warten", "asked for eight days ago");
+}
+
+#[test]
 fn an_unsure_one_leads_to_a_human() {
     let result = triage(&host(&[0.4, 0.3]), &configuration(), LETTER).unwrap();
     assert_eq!((result.category.as_str(), result.auto_publish), ("Sonstiges", false));

@@ -1,0 +1,118 @@
+//! Where sentences begin and end, and which time they speak of.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+/// Places of parts of `text` that end with a mark and a space, or a line. The point of "3. Mai" ends none.
+pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(move |line| {
+        start += line.len();
+        (start - line.len(), line)
+    });
+    lines.flat_map(|(offset, line)| {
+        let ends = line.char_indices().filter(|(at, letter)| {
+            let number = line.get(..*at).is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()));
+            let last = line.get(at + letter.len_utf8()..).is_some_and(|after| after.starts_with(' '));
+            last && (matches!(letter, '!' | '?') || (*letter == '.' && !number))
+        });
+        let mut starts = vec![offset];
+        starts.extend(ends.map(|(at, letter)| offset + at + letter.len_utf8()));
+        starts.push(offset + line.trim_end_matches('\n').len());
+        let parts: Vec<Range<usize>> =
+            starts.windows(2).filter_map(|pair| Some(*pair.first()?..*pair.last()?)).collect();
+        parts
+    })
+}
+
+/// A time that a sentence speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tense {
+    /// What has happened.
+    Past,
+    /// What is to come.
+    Future,
+}
+
+/// The times that the sentences of a text speak of, each worked out when it is first asked for.
+#[derive(Debug)]
+pub struct Tenses<'t> {
+    text: &'t str,
+    sentences: OnceCell<Vec<(Range<usize>, OnceCell<Option<Tense>>)>>,
+}
+
+impl<'t> Tenses<'t> {
+    /// Of `text`.
+    pub fn new(text: &'t str) -> Self {
+        Self { text, sentences: OnceCell::new() }
+    }
+
+    /// The time that the sentence speaks of in which byte `at` lies, where its words tell.
+    pub fn at(&self, at: usize) -> Option<Tense> {
+        let all = || sentences(self.text).map(|part| (part, OnceCell::new())).collect();
+        let sentences = self.sentences.get_or_init(all);
+        let (part, told) = sentences.get(sentences.partition_point(|(part, _)| part.end <= at))?;
+        *told.get_or_init(|| self.text.get(part.clone()).and_then(tense))
+    }
+}
+
+/// Words of what has happened.
+const PAST: [&str; 27] = [
+    "seit", "gestern", "vorgestern", "wurde", "wurden", "war", "waren", "hatte", "hatten", "bekam", "erhielt",
+    "letzten", "letzte", "letztes", "vergangenen", "vergangene", "vorigen", "vorige", "since", "ago", "was", "were",
+    "had", "did", "last", "yesterday", "got",
+];
+/// Words that make a past of a participle.
+const PERFECT: [&str; 14] = [
+    "habe", "hab", "haben", "hat", "habt", "bin", "ist", "sind", "seid", "worden", "have", "has", "i've", "we've",
+];
+/// Words of what is to come.
+const FUTURE: [&str; 33] = [
+    "werde", "werden", "wird", "möchte", "möchten", "will", "wollen", "würde", "würden", "soll", "sollen", "muss",
+    "müssen", "kann", "können", "darf", "plane", "planen", "bis", "ab", "zum", "nächsten", "nächste", "kommenden",
+    "kommende", "would", "want", "until", "next", "plan", "planning", "shall", "going",
+];
+/// What German participles begin with, behind what may be separated from a verb.
+const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
+const SEPARABLE: [&str; 14] =
+    ["ab", "an", "auf", "aus", "ein", "zu", "nach", "mit", "vor", "weg", "hin", "um", "zurück", "los"];
+/// Letters between the beginning and the ending of the shortest participle.
+const LEAST_STEM: usize = 2;
+/// English participles without "ed", and words that only end like one.
+const IRREGULAR: [&str; 6] = ["sent", "paid", "made", "lost", "handed", "written"];
+const NO_PARTICIPLES: [&str; 4] = ["need", "indeed", "bed", "red"];
+
+/// The time that `sentence` speaks of, where its words tell.
+pub fn tense(sentence: &str) -> Option<Tense> {
+    let lower = sentence.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|word| !word.is_empty()).collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let participle = words.iter().any(|word| is_participle(word));
+    // "Ihr Bescheid vom 3. Mai", not "vom 3. bis zum 5. Mai"
+    let dated = has(&["vom"]) && !has(&["bis"]);
+    if has(&PAST) || dated || (participle && has(&PERFECT)) {
+        Some(Tense::Past)
+    } else if has(&FUTURE) {
+        Some(Tense::Future)
+    } else {
+        participle.then_some(Tense::Past)
+    }
+}
+
+fn is_participle(word: &str) -> bool {
+    if IRREGULAR.contains(&word) || (word.ends_with("ed") && !NO_PARTICIPLES.contains(&word)) {
+        return true;
+    }
+    let stem = word.strip_suffix("en").or_else(|| word.strip_suffix('t'));
+    let begun = |stem: &str, start: &&str| {
+        stem.strip_prefix(*start).is_some_and(|rest| rest.chars().count() >= LEAST_STEM)
+    };
+    stem.is_some_and(|stem| {
+        let separated = SEPARABLE.iter().filter_map(|prefix| stem.strip_prefix(prefix));
+        PARTICIPLES.iter().any(|start| begun(stem, start)) || separated.into_iter().any(|stem| begun(stem, &"ge"))
+    })
+}

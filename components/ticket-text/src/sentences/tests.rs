@@ -1,0 +1,31 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::*;
+
+#[test]
+fn sentences_end_with_marks_and_lines() {
+    let text = "Am 3. Mai war es so. Und dann? Nichts!\nNoch heute";
+    let parts: Vec<&str> = sentences(text).map(|part| &text[part]).collect();
+    assert_eq!(parts, ["Am 3. Mai war es so.", " Und dann?", " Nichts!", "Noch heute"]);
+    let tenses = Tenses::new(text);
+    let told: Vec<_> = [0, 11, 25, text.len() - 1, text.len()].map(|at| tenses.at(at)).to_vec();
+    assert_eq!(told, [Some(Tense::Past), Some(Tense::Past), None, None, None]);
+    assert_eq!(Tenses::new("").at(0), None);
+}
+
+#[test]
+fn the_time_is_told_by_verbs() {
+    for (sentence, expected) in [
+        ("Ich habe am 5. Mai den Pass beantragt", Some(Tense::Past)),
+        ("Der Antrag wurde eingereicht", Some(Tense::Past)),
+        ("abgegeben am 3.5.", Some(Tense::Past)),
+        ("I applied in May", Some(Tense::Past)),
+        ("Ich werde am 5. Mai umziehen", Some(Tense::Future)),
+        ("I need it by 5 May", None),
+        ("Wir haben am 5. Mai einen Termin", None),
+        ("vom 3. bis zum 5. Mai", Some(Tense::Future)),
+        ("", None),
+    ] {
+        assert_eq!(tense(sentence), expected, "{sentence}");
+    }
+}
