@@ -4,6 +4,8 @@ mod relative;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::extract::{Kind, find};
 use bulkhead_ticket_text::sentences::{Tense, sentences, tense};
@@ -50,8 +52,7 @@ const REQUEST: [&str; 30] = [
 /// longest ago counts. Dates in the future were never a request's, nor days of birth. A number in a quote is the quoted
 /// mail's; where there is nothing but a quote, and one number in it, that is what the ticket is about.
 pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
-    let told = sentences(own).filter_map(|part| own.get(part));
-    let days = told.flat_map(|sentence| days(sentence, today));
+    let days = sentences(own).flat_map(|part| days(own, part, today));
     let quoted = || match files(whole, today).as_slice() {
         [first, rest @ ..] if own.is_empty() && rest.iter().all(|other| other == first) => Some(first.clone()),
         _ => None,
@@ -62,20 +63,19 @@ pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
     }
 }
 
-/// Days since all that `sentence` dates, where it tells of a request.
-fn days(sentence: &str, today: Date) -> Vec<i64> {
+/// Days since all that the sentence at `part` of `text` dates, where it tells of a request.
+fn days(text: &str, part: Range<usize>, today: Date) -> Vec<i64> {
+    let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = sentence.to_lowercase();
     if !REQUEST.iter().any(|word| lower.contains(word)) {
         return Vec::new();
     }
-    let has_been = tense(sentence).unwrap_or(Tense::Past) == Tense::Past;
-    dated(sentence, today).chain(relative::days(&lower, today, has_been)).collect()
-}
-
-fn dated(sentence: &str, today: Date) -> impl Iterator<Item = i64> {
     let dates = date::find_where(sentence, today, Some(Tense::Past)).into_iter();
-    let others = dates.filter(|(range, _)| !date::is_birth(sentence, range.start));
-    others.map(move |(_, date)| (today - date).whole_days())
+    // The point of "geb. 2.11.1951" may have ended the sentence before.
+    let others = dates.filter(|(range, _)| !date::is_birth(text, part.start + range.start));
+    let has_been = tense(sentence).unwrap_or(Tense::Past) == Tense::Past;
+    let dated = others.map(|(_, date)| (today - date).whole_days());
+    dated.chain(relative::days(&lower, today, has_been)).collect()
 }
 
 fn files(text: &str, today: Date) -> Vec<String> {
