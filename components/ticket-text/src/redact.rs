@@ -2,9 +2,12 @@
 //!
 //! Each value becomes a token such as `[EMAIL_1]`; the same value is the same token everywhere. What looks like a
 //! token in the text already becomes one itself, so that nobody can have another's value put in its place.
-//! Words are taken for names only where their place says so: after a salutation, a title, a sign-off or "my name is".
+//! Words are taken for names only where their place says so: after a salutation, a title, a sign-off or "my name is",
+//! and above an address.
 
 mod addresses;
+mod documents;
+mod letterhead;
 mod names;
 mod numbers;
 mod spans;
@@ -120,7 +123,9 @@ pub fn redact(text: &str) -> Redacted {
     for token in TOKEN.iter().flat_map(|token| token.find_iter(text)) {
         spans.add(token.range(), Personal::Literal);
     }
-    let found = [numbers::find(text), addresses::find(text), names::find(text)];
+    let addresses = addresses::find(text);
+    let letterheads = letterhead::find(text, &addresses);
+    let found = [numbers::find(text), addresses, letterheads, names::find(text)];
     for (range, kind) in found.into_iter().flatten() {
         spans.add(range, kind);
     }

@@ -61,19 +61,74 @@ impl<'t> Tenses<'t> {
 
 /// Words of what has happened.
 const PAST: [&str; 27] = [
-    "seit", "gestern", "vorgestern", "wurde", "wurden", "war", "waren", "hatte", "hatten", "bekam", "erhielt",
-    "letzten", "letzte", "letztes", "vergangenen", "vergangene", "vorigen", "vorige", "since", "ago", "was", "were",
-    "had", "did", "last", "yesterday", "got",
+    "seit",
+    "gestern",
+    "vorgestern",
+    "wurde",
+    "wurden",
+    "war",
+    "waren",
+    "hatte",
+    "hatten",
+    "bekam",
+    "erhielt",
+    "letzten",
+    "letzte",
+    "letztes",
+    "vergangenen",
+    "vergangene",
+    "vorigen",
+    "vorige",
+    "since",
+    "ago",
+    "was",
+    "were",
+    "had",
+    "did",
+    "last",
+    "yesterday",
+    "got",
 ];
 /// Words that make a past of a participle.
 const PERFECT: [&str; 14] = [
-    "habe", "hab", "haben", "hat", "habt", "bin", "ist", "sind", "seid", "worden", "have", "has", "i've", "we've",
+    "habe", "hab", "haben", "hat", "habt", "bin", "ist", "sind", "seid", "worden", "have", "has", "i've",
+    "we've",
 ];
 /// Words of what is to come.
 const FUTURE: [&str; 33] = [
-    "werde", "werden", "wird", "möchte", "möchten", "will", "wollen", "würde", "würden", "soll", "sollen", "muss",
-    "müssen", "kann", "können", "darf", "plane", "planen", "bis", "ab", "zum", "nächsten", "nächste", "kommenden",
-    "kommende", "would", "want", "until", "next", "plan", "planning", "shall", "going",
+    "werde",
+    "werden",
+    "wird",
+    "möchte",
+    "möchten",
+    "will",
+    "wollen",
+    "würde",
+    "würden",
+    "soll",
+    "sollen",
+    "muss",
+    "müssen",
+    "kann",
+    "können",
+    "darf",
+    "plane",
+    "planen",
+    "bis",
+    "ab",
+    "zum",
+    "nächsten",
+    "nächste",
+    "kommenden",
+    "kommende",
+    "would",
+    "want",
+    "until",
+    "next",
+    "plan",
+    "planning",
+    "shall",
+    "going",
 ];
 /// What German participles begin with, behind what may be separated from a verb.
 const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
@@ -88,8 +143,10 @@ const NO_PARTICIPLES: [&str; 4] = ["need", "indeed", "bed", "red"];
 /// The time that `sentence` speaks of, where its words tell.
 pub fn tense(sentence: &str) -> Option<Tense> {
     let lower = sentence.to_lowercase();
-    let words: Vec<&str> =
-        lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '\'')
+        .filter(|word| !word.is_empty())
+        .collect();
     let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
     let participle = words.iter().any(|word| is_participle(word));
     // "Ihr Bescheid vom 3. Mai", not "vom 3. bis zum 5. Mai"
@@ -113,6 +170,7 @@ fn is_participle(word: &str) -> bool {
     };
     stem.is_some_and(|stem| {
         let separated = SEPARABLE.iter().filter_map(|prefix| stem.strip_prefix(prefix));
-        PARTICIPLES.iter().any(|start| begun(stem, start)) || separated.into_iter().any(|stem| begun(stem, &"ge"))
+        PARTICIPLES.iter().any(|start| begun(stem, start))
+            || separated.into_iter().any(|stem| begun(stem, &"ge"))
     })
 }

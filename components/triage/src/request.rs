@@ -54,7 +54,9 @@ const REQUEST: [&str; 30] = [
 pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
     let days = sentences(own).flat_map(|part| days(own, part, today));
     let quoted = || match files(whole, today).as_slice() {
-        [first, rest @ ..] if own.is_empty() && rest.iter().all(|other| other == first) => Some(first.clone()),
+        [first, rest @ ..] if own.is_empty() && rest.iter().all(|other| other == first) => {
+            Some(first.clone())
+        }
         _ => None,
     };
     Facts {

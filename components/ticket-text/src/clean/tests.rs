@@ -25,7 +25,8 @@ fn quoted_mails_go() {
     assert_eq!(clean(english), "Still no passport.");
     let broken = "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Bürgerbüro der Stadt\n<b@stadt.example>:\n\n> Guten Tag,\n> wir kommen.\n";
     assert_eq!(clean(broken), "Danke.");
-    let unmarked = "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n\nGuten Tag,\nwir kommen.";
+    let unmarked =
+        "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n\nGuten Tag,\nwir kommen.";
     assert_eq!(clean(unmarked), "Danke.");
     let told = "Danke.\n\nAm Montag schrieb mir das Amt:\nWir kommen.";
     assert_eq!(clean(told), told);
@@ -34,7 +35,10 @@ fn quoted_mails_go() {
     let outlook =
         "Bitte prüfen.\n\nVon: Amt\nGesendet: Montag\nAn: mich\nBetreff: Tonne\n\nAlter Text über Hunde";
     assert_eq!(clean(outlook), "Bitte prüfen.");
-    assert_eq!(clean(&outlook.replace("Von:", "*Von:*").replace("Gesendet:", "*Gesendet:*")), "Bitte prüfen.");
+    assert_eq!(
+        clean(&outlook.replace("Von:", "*Von:*").replace("Gesendet:", "*Gesendet:*")),
+        "Bitte prüfen."
+    );
     let original = "Neue Frage zum Pass.\n-----Original Message-----\nFrom: x\nalter Text";
     assert_eq!(clean(original), "Neue Frage zum Pass.");
 }

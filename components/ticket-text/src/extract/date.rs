@@ -58,9 +58,32 @@ const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 const YEARS_AHEAD: i32 = 20;
 /// Words whose figures are no dates: paragraphs and versions.
 const COUNTED: [&str; 26] = [
-    "abs", "absatz", "art", "artikel", "nr", "nummer", "ziffer", "ziff", "kapitel", "abschnitt", "punkt", "tabelle",
-    "seite", "version", "versionen", "ver", "vers", "release", "rev", "build", "firmware", "ios", "android", "windows",
-    "section", "chapter",
+    "abs",
+    "absatz",
+    "art",
+    "artikel",
+    "nr",
+    "nummer",
+    "ziffer",
+    "ziff",
+    "kapitel",
+    "abschnitt",
+    "punkt",
+    "tabelle",
+    "seite",
+    "version",
+    "versionen",
+    "ver",
+    "vers",
+    "release",
+    "rev",
+    "build",
+    "firmware",
+    "ios",
+    "android",
+    "windows",
+    "section",
+    "chapter",
 ];
 /// What follows amounts, in lower case.
 const UNITS: [&str; 12] =
@@ -134,16 +157,20 @@ fn bounded(text: &str, range: &Range<usize>) -> bool {
 
 /// Whether it is an amount, a paragraph of a law or a version: "12.11.20 Euro", "§ 3.4.25", "Version 3.4.25".
 fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> bool {
-    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
+    let (before, after) =
+        (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
     let before = before.trim_end_matches([' ', ':', '.', '(', '\u{a0}']);
     if before.ends_with('§') {
         return true;
     }
     let short = written.year.is_none_or(|year| year.len() == 2);
     let figures = text.get(range.clone()).is_some_and(|form| !form.contains(char::is_alphabetic));
-    let word = before.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    let word =
+        before.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
     let unit = after.trim_start().chars().take(LONGEST_UNIT).collect::<String>().to_lowercase();
-    short && figures && (COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
+    short
+        && figures
+        && (COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
 }
 
 /// Whether the date that begins at byte `at` of `text` is said to be somebody's day of birth.
@@ -151,10 +178,13 @@ pub fn is_birth(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     let start = before.char_indices().rev().take(LONGEST_LABEL).last().map_or(at, |(start, _)| start);
     let label = before.get(start..).unwrap_or_default();
-    let label = label.rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit()).find(|part| !part.trim().is_empty());
+    let label = label
+        .rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit())
+        .find(|part| !part.trim().is_empty());
     let label = label.unwrap_or_default().to_lowercase();
     let mut words = label.split(|letter: char| !letter.is_alphanumeric());
-    label.trim_end().ends_with('*') || words.any(|word| BIRTH.iter().any(|known| word == *known || is_birth_word(word)))
+    label.trim_end().ends_with('*')
+        || words.any(|word| BIRTH.iter().any(|known| word == *known || is_birth_word(word)))
 }
 
 fn is_birth_word(word: &str) -> bool {

@@ -12,13 +12,26 @@ const WIDEST_GAP: usize = 3;
 /// Ends of words that announce a number of any kind.
 const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
 /// What such words say where they announce a telephone's.
-const TELEPHONES: [&str; 12] = [
-    "tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact",
-];
+const TELEPHONES: [&str; 12] =
+    ["tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact"];
 /// Words that announce other numbers by themselves.
 const OTHERS: [&str; 16] = [
-    "konto", "kto", "account", "kunden", "kunde", "customer", "steuer", "tax", "order", "invoice", "passport", "pass",
-    "ausweis", "bank", "insurance", "reference",
+    "konto",
+    "kto",
+    "account",
+    "kunden",
+    "kunde",
+    "customer",
+    "steuer",
+    "tax",
+    "order",
+    "invoice",
+    "passport",
+    "pass",
+    "ausweis",
+    "bank",
+    "insurance",
+    "reference",
 ];
 
 pub(super) fn find(text: &str) -> Vec<Reading> {
@@ -79,7 +92,15 @@ fn is_dated(number: &str) -> bool {
 
 /// Whether the words `before` say that it is the number of an account, a customer or the like.
 fn is_announced_otherwise(before: &str) -> bool {
-    let lower = before.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<String>().to_lowercase();
+    let lower = before
+        .chars()
+        .rev()
+        .take(40)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect::<String>()
+        .to_lowercase();
     let mut rest = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
     for verb in [" lautet", " ist", " is"] {
         rest = rest.strip_suffix(verb).unwrap_or(rest).trim_end();

@@ -23,9 +23,9 @@ const NUMBERED: [&str; 14] = [
 ];
 /// Words and abbreviations in capitals that are districts or letters of plates as well: two of them are no plate.
 const SMALL_WORDS: [&str; 44] = [
-    "AB", "ALS", "AM", "AN", "BEI", "BIN", "DA", "DE", "DES", "DIN", "DU", "EIN", "EN", "ER", "ES", "HAT", "IM", "IN",
-    "IS", "ISO", "JA", "MAI", "MAL", "NEU", "NR", "NUR", "OB", "OS", "RE", "ROT", "SO", "ST", "TO", "UM", "UN", "VO",
-    "WAR", "WEG", "WEN", "WER", "WIR", "WO", "ZU", "EU",
+    "AB", "ALS", "AM", "AN", "BEI", "BIN", "DA", "DE", "DES", "DIN", "DU", "EIN", "EN", "ER", "ES", "HAT",
+    "IM", "IN", "IS", "ISO", "JA", "MAI", "MAL", "NEU", "NR", "NUR", "OB", "OS", "RE", "ROT", "SO", "ST",
+    "TO", "UM", "UN", "VO", "WAR", "WEG", "WEN", "WER", "WIR", "WO", "ZU", "EU",
 ];
 
 /// Letters and digits of a plate and the bytes they were read from.
@@ -59,7 +59,11 @@ impl Plate {
         let paper = self.district == "DIN" && matches!(self.letters.as_str(), "A" | "B" | "C");
         let numbered = text.get(..self.range.start).is_some_and(is_numbered);
         let hyphened = self.hyphened || self.length() >= LEAST_SPACED;
-        hyphened && !numbered && !paper && !(small(&self.district) && small(&self.letters)) && self.letters != "NR"
+        hyphened
+            && !numbered
+            && !paper
+            && !(small(&self.district) && small(&self.letters))
+            && self.letters != "NR"
     }
 
     fn reading(self) -> Reading {
@@ -82,7 +86,8 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
 
 /// The same, and what may be a plate without saying which: `MAB1234`.
 pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
-    let joined = scan(text, |cursor| (!after_word(*cursor)).then(|| joined(cursor, char::is_uppercase)).flatten());
+    let joined =
+        scan(text, |cursor| (!after_word(*cursor)).then(|| joined(cursor, char::is_uppercase)).flatten());
     let joined = joined.filter_map(|(range, plates)| {
         let plausible = |plate: &Plate| {
             let letters = plate.district.chars().count() + plate.letters.chars().count();
@@ -121,7 +126,9 @@ fn lower(cursor: &mut Cursor<'_>) -> Option<Plate> {
     if after_word(*cursor) {
         return None;
     }
-    cursor.attempt(|ahead| plate(ahead, char::is_lowercase, &["-"])).filter(|plate| plate.length() >= LEAST_SPACED)
+    cursor
+        .attempt(|ahead| plate(ahead, char::is_lowercase, &["-"]))
+        .filter(|plate| plate.length() >= LEAST_SPACED)
 }
 
 /// A district, what sets it off, letters, perhaps what sets off the digits, digits, and the letter of old and

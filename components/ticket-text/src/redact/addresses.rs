@@ -22,6 +22,10 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(r"\b{WORD} {ends} ?{house}"),
         // "80331 München", "D-10115 Berlin"
         format!(r"\b(?:D[- ])?[0-9]{{5}} (?P<town>{WORD}(?: (?:am|an der|im|ob der) {WORD})?)"),
+        // "Am Anger 5" on the line above
+        format!(
+            r"(?m)^[ \t]*(?P<street>{WORD}(?: [A-Za-zÀ-ÖØ-öø-ÿ'’.-]+){{0,3}} {house})[ \t]*,?[ \t]*\r?\n[ \t]*(?:D[- ])?[0-9]{{5}} (?P<town>{WORD})"
+        ),
         // "12 High Street"
         format!(
             r"\b[0-9]{{1,4}}[a-z]? {WORD}(?: {WORD})? (?:Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Rd|Ave)\b"
@@ -36,7 +40,8 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
         let amount = captures
             .name("town")
             .is_some_and(|town| AMOUNTS.iter().any(|unit| town.as_str().starts_with(unit)));
-        (!amount).then(|| captures.get(0)).flatten().map(|whole| (whole.range(), Personal::Address))
+        let place = captures.name("street").or_else(|| captures.get(0));
+        place.filter(|_| !amount).map(|place| (place.range(), Personal::Address))
     });
     addresses.collect()
 }

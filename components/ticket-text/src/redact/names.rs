@@ -9,11 +9,11 @@ use super::Personal;
 use crate::clean;
 
 /// One part of a name.
-const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+";
+pub(super) const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+";
 /// Small words inside names.
-const LINK: &str = "(?:(?:von|van|vom|zu|zur|de|der|den|di|al|el|ben|bin) )*";
+pub(super) const LINK: &str = "(?:(?:von|van|vom|zu|zur|de|der|den|di|al|el|ben|bin) )*";
 /// Between a title and its bearer.
-const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
+pub(super) const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
 
 /// Words that no name has: whom people greet without naming anybody, titles, and what else follows a sign-off.
 const NOBODY: [&str; 26] = [
@@ -77,9 +77,11 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let names = FORMS.iter().flat_map(|form| form.captures_iter(text));
     let names = names.filter_map(|captures| captures.name("name"));
-    let sure = names.filter(|name| {
-        let mut words = name.as_str().split_whitespace();
-        !words.any(|word| NOBODY.contains(&word) || NOBODYS.iter().any(|start| word.starts_with(start)))
-    });
-    sure.map(|name| (name.range(), Personal::Name)).collect()
+    names.filter(|name| !is_nobody(name.as_str())).map(|name| (name.range(), Personal::Name)).collect()
+}
+
+/// Whether a word of `name` is none of a person's.
+pub(super) fn is_nobody(name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    words.any(|word| NOBODY.contains(&word) || NOBODYS.iter().any(|start| word.starts_with(start)))
 }

@@ -8,24 +8,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 use time::Date;
 
-use super::Personal;
-use crate::extract::{self, Kind};
+use super::{Personal, documents};
+use crate::extract::{self, Kind, date, plate};
 
 /// Any account number by its form.
 static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b[A-Za-z]{2}[0-9]{2}(?: ?[0-9A-Za-z]{4}){3,7}(?: ?[0-9A-Za-z]{1,3})?\b").ok()
+    Regex::new(r"\b[A-Za-z]{2}[0-9]{2}(?:[ .–-]?[0-9A-Za-z]{4}){3,7}(?:[ .–-]?[0-9A-Za-z]{1,3})?\b").ok()
 });
 /// Anything that could be meant as an address.
 static EMAIL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w.%+-]+@[\w.-]*\w").ok());
 /// Seven digits or more, in groups.
 static NUMBER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}").ok());
-/// What announces a date of birth, up to where the date begins.
-static BIRTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i:\bgeb(?:oren|urtsdatum|urtstag)?\b|\bborn\b|\bbirth\w*|\bdob\b|\*)[^\n0-9]{0,30}$").ok()
-});
-/// Bytes before a date that are looked at for it.
-const BEFORE: usize = 60;
+/// Letters that belong to a number they touch, unless they are a word.
+const LONGEST_MARK: usize = 3;
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let mut found = extracted(text);
@@ -33,11 +29,14 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     for (form, kind) in forms {
         found.extend(form.iter().flat_map(|form| form.find_iter(text)).map(|found| (found.range(), kind)));
     }
+    found.extend(plate::all(text).into_iter().map(|range| (range, Personal::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
     let dated =
         |number: &Range<usize>| dates.iter().any(|date| date.start < number.end && number.start < date.end);
-    found.extend(numbers.filter(|number| !dated(number)).map(|range| (range, Personal::Number)));
+    let numbers = numbers.filter(|number| !dated(number)).map(|number| with_marks(text, &number));
+    let announced = documents::find(text).into_iter().filter(|number| !dated(number));
+    found.extend(numbers.chain(announced).map(|range| (range, Personal::Number)));
     found
 }
 
@@ -47,7 +46,7 @@ fn any_day() -> Date {
 }
 
 fn dates(text: &str) -> impl Iterator<Item = Range<usize>> {
-    extract::date::find(text, any_day()).into_iter().map(|(range, _)| range)
+    date::find(text, any_day()).into_iter().map(|(range, _)| range)
 }
 
 fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
@@ -56,7 +55,7 @@ fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
             Kind::Iban => Personal::Iban,
             Kind::Email => Personal::Email,
             Kind::Date => {
-                return is_birth(text, found.range.start).then_some((found.range, Personal::BirthDate));
+                return date::is_birth(text, found.range.start).then_some((found.range, Personal::BirthDate));
             }
             Kind::TicketNumber => Personal::Ticket,
             Kind::FileNumber => Personal::File,
@@ -68,8 +67,15 @@ fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
     found.collect()
 }
 
-fn is_birth(text: &str, date: usize) -> bool {
-    let start = (date.saturating_sub(BEFORE)..=date).find(|at| text.is_char_boundary(*at)).unwrap_or(date);
-    let before = text.get(start..date).unwrap_or_default();
-    BIRTH.as_ref().is_some_and(|birth| birth.is_match(before))
+/// With the letters that touch a number: "A123456789" is one's health insurance, "123456789D" an old passport.
+fn with_marks(text: &str, number: &Range<usize>) -> Range<usize> {
+    let mark = |letter: &char| letter.is_ascii_alphanumeric();
+    let before: String =
+        text.get(..number.start).unwrap_or_default().chars().rev().take_while(mark).collect();
+    let after: String = text.get(number.end..).unwrap_or_default().chars().take_while(mark).collect();
+    let length = |mark: &String| {
+        let word = mark.len() > LONGEST_MARK && mark.contains(|letter: char| letter.is_ascii_lowercase());
+        if word { 0 } else { mark.len() }
+    };
+    number.start - length(&before)..number.end + length(&after)
 }

@@ -60,7 +60,8 @@ const DAYS: [(&str, i64); 4] =
 /// The same that say of no sentence that it speaks of the past.
 const TODAY: [&str; 3] = ["heute", "today", "this morning"];
 /// Beginnings of words for the last of something, German ones without their ending; those before it twice as long ago.
-const LAST: [(&str, i64); 5] = [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
+const LAST: [(&str, i64); 5] =
+    [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
 const LAST_ENDINGS: [&str; 5] = ["n ", "r ", "s ", "m ", " "];
 /// Days of the week from Monday on.
 const WEEKDAYS: [[&str; 2]; 7] = [

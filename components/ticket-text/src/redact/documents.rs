@@ -1,0 +1,108 @@
+//! Numbers of identity documents and of insured persons, and what words announce as somebody's number.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Whether what fits a form is one.
+type Check = fn(&str) -> bool;
+
+/// Characters behind the name of a document in which its number may begin.
+const REACH: usize = 40;
+
+/// Forms that need no word beside them, and what else they need. Their letters are ASCII, and so are their bounds:
+/// Unicode's would take far longer to compile.
+static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
+    let any: Check = |_| true;
+    // The letters of serial numbers spell no word (ICAO Doc 9303, as Germany uses it since 2007): nine characters,
+    // perhaps a check digit and the D of the machine-readable zone.
+    let letter = "CFGHJKLMNPRTVWXYZ";
+    let serial = format!("[0-9{letter}]");
+    let forms: [(String, Check); 7] = [
+        (format!(r"\b[{letter}]{serial}{{8}}[0-9]?D?\b"), |serial| digits(serial) > 0),
+        (format!(r"(?i)\b[{letter}]{serial}{{8}}[0-9]?D?\b"), |serial| digits(serial) > 2),
+        (
+            format!(
+                r"\b[{letter}]{serial}{{1,3}}[ -]{serial}{{2,4}}[ -]{serial}{{2,4}}(?:[ -]{serial}{{1,4}})?\b"
+            ),
+            in_groups,
+        ),
+        // Until 2007.
+        (r"\b[0-9]{9,10}[ <]?D\b".to_owned(), any),
+        // Lines for machines.
+        (r"\b[A-Z0-9][A-Z0-9<]{3,}<<[A-Z0-9<]*".to_owned(), any),
+        // "12 123456 A 123", pension insurance: area, day of birth, initial, and a number with its check digit.
+        (r"\b[0-9]{2}(?:[ ./-]?[0-9]{2}){3}[ ./-]?[A-Za-z][ ./-]?[0-9]{3}\b".to_owned(), any),
+        // "A123456789", health insurance (§ 290 SGB V).
+        (r"\b(?:[A-Za-z][0-9]{9}|[A-Z][ -]?[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3})\b".to_owned(), any),
+    ];
+    forms
+        .into_iter()
+        .filter_map(|(form, check)| Some((Regex::new(&format!("(?-u){form}")).ok()?, check)))
+        .collect()
+});
+/// Names of documents that have a number.
+static DOCUMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(?:ausweis|pass\b|passes\b|passnummer|pass-nr|führerschein|fuehrerschein|fahrerlaubnis|aufenthaltstitel|passport|licen[cs]e|identity card|id card|dokument|serien-?n)[a-zäöüß-]*",
+    )
+    .ok()
+});
+/// What may be the number of one.
+static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?-u)\b(?:[A-Za-z0-9]{7,12}|[A-Z][A-Z0-9]{0,3}(?:[ -][A-Z0-9]{1,4}){1,5})\b").ok()
+});
+/// A number behind the word for whose or what it is.
+static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let whose = "kunden|kd|mitglieds?|versicher(?:ten|ungs)|sozialversicherungs|renten|krankenkassen|steuer|identifikations|ident|vertrags|rechnungs|buchungs|bestell|auftrags|personal|matrikel|konto|zähler|patienten|debitoren|bescheid|customer|client|member|membership|insurance|tax|invoice|order|account|policy|contract";
+    let number = r"(?:nummer|nr\b\.?|number|no\b\.?|id\b|zeichen)";
+    let between = r"(?: ?[:#=])?(?: (?:ist|lautet|is))?(?: die)? ?";
+    Regex::new(&format!(
+        r"(?i-u)\b(?:{whose})[- .]{{0,2}}{number}{between}(?P<number>[a-z0-9][a-z0-9./_-]*(?: [0-9]{{2,}})*)"
+    ))
+    .ok()
+});
+/// Digits of the shortest number that a word announces.
+const LEAST_DIGITS: usize = 4;
+/// Letters and digits of a serial number with all that may follow it.
+const SERIAL: std::ops::RangeInclusive<usize> = 9..=11;
+
+pub(super) fn find(text: &str) -> Vec<Range<usize>> {
+    let forms =
+        FORMS.iter().flat_map(|(form, check)| form.find_iter(text).filter(|found| check(found.as_str())));
+    let mut found: Vec<Range<usize>> = forms.map(|found| found.range()).collect();
+    for document in DOCUMENT.iter().flat_map(|form| form.find_iter(text)) {
+        found.extend(behind(text, document.end()));
+    }
+    let announced = ANNOUNCED.iter().flat_map(|form| form.captures_iter(text));
+    let numbers = announced.filter_map(|captures| captures.name("number"));
+    found.extend(
+        numbers.filter(|number| digits(number.as_str()) >= LEAST_DIGITS).map(|number| number.range()),
+    );
+    found
+}
+
+/// The numbers that begin soon after byte `start`, on the same line.
+fn behind(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let reach = line.char_indices().nth(REACH).map_or(line.len(), |(at, _)| at);
+    let tokens =
+        TOKEN.iter().flat_map(|form| form.find_iter(line)).take_while(move |token| token.start() < reach);
+    let numbers = tokens.filter(|token| match token.as_str().contains([' ', '-']) {
+        true => in_groups(token.as_str()),
+        false => digits(token.as_str()) > 1,
+    });
+    numbers.map(move |number| start + number.start()..start + number.end())
+}
+
+/// Whether groups make up a serial number, and more than one of them has a digit: "C01 X00 T47", not "A 12 MAI".
+fn in_groups(written: &str) -> bool {
+    let groups: Vec<&str> = written.split([' ', '-']).collect();
+    let mixed = groups.iter().filter(|group| digits(group) > 0).count();
+    SERIAL.contains(&groups.iter().map(|group| group.len()).sum()) && mixed > 1 && digits(written) > 2
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
+}

@@ -1,0 +1,189 @@
+//! Names above addresses, and before them on their line.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Personal;
+use super::names;
+
+/// First words of lines that are no name, in lower case.
+const BEGINNINGS: [&str; 66] = [
+    "alte",
+    "alter",
+    "am",
+    "an",
+    "bei",
+    "beste",
+    "bitte",
+    "das",
+    "dear",
+    "defekte",
+    "defekter",
+    "der",
+    "die",
+    "ein",
+    "eine",
+    "es",
+    "falsche",
+    "fehlende",
+    "fehlender",
+    "freundliche",
+    "für",
+    "große",
+    "guten",
+    "hallo",
+    "herzliche",
+    "ich",
+    "ihr",
+    "ihre",
+    "illegale",
+    "illegaler",
+    "im",
+    "in",
+    "kaputte",
+    "kaputter",
+    "kind",
+    "leere",
+    "liebe",
+    "many",
+    "mein",
+    "meine",
+    "mit",
+    "my",
+    "neue",
+    "neuer",
+    "new",
+    "old",
+    "our",
+    "please",
+    "schöne",
+    "sehr",
+    "thank",
+    "the",
+    "unser",
+    "unsere",
+    "verlorene",
+    "viele",
+    "vielen",
+    "volle",
+    "von",
+    "vor",
+    "where",
+    "wilde",
+    "wilder",
+    "wir",
+    "zum",
+    "zur",
+];
+/// Words that no name has, in lower case.
+const WORDS: [&str; 34] = [
+    "abend",
+    "address",
+    "adresse",
+    "ag",
+    "anschrift",
+    "betreff",
+    "city",
+    "dank",
+    "ev",
+    "gmbh",
+    "grüße",
+    "grüßen",
+    "gruß",
+    "haus",
+    "kg",
+    "kontakt",
+    "lieferung",
+    "mbh",
+    "morgen",
+    "müll",
+    "ort",
+    "pass",
+    "rathaus",
+    "referat",
+    "regards",
+    "stadt",
+    "standort",
+    "tag",
+    "tonne",
+    "treffpunkt",
+    "und",
+    "verein",
+    "wohnort",
+    "wohnung",
+];
+/// Endings of such words: of offices, and of what people write to them about.
+const ENDINGS: [&str; 33] = [
+    "ablagerung",
+    "amt",
+    "ampel",
+    "anlage",
+    "antrag",
+    "ausweis",
+    "behörde",
+    "büro",
+    "gericht",
+    "heit",
+    "karte",
+    "keit",
+    "kirche",
+    "laterne",
+    "meldung",
+    "ministerium",
+    "müll",
+    "pass",
+    "platz",
+    "schaft",
+    "schein",
+    "schild",
+    "schule",
+    "stadt",
+    "steuer",
+    "stelle",
+    "straße",
+    "tion",
+    "tonne",
+    "ung",
+    "verwaltung",
+    "zentrum",
+    "center",
+];
+
+static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let part = format!(r"(?:{}|[A-ZÀ-ÖØ-Þ]\.)", names::PART);
+    let (degrees, link) = (names::DEGREES, names::LINK);
+    Regex::new(&format!(
+        r"(?:^|: ?)[ \t]*(?:(?:Familie|Eheleute|Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?) )*{degrees}(?P<name>{part}(?: {link}{part}){{1,2}})[ \t]*,?[ \t]*$"
+    ))
+    .ok()
+});
+
+/// Names that stand directly above one of the `addresses` where that begins its line, or before it.
+pub(super) fn find(text: &str, addresses: &[(Range<usize>, Personal)]) -> Vec<(Range<usize>, Personal)> {
+    let names = addresses.iter().filter_map(|(address, _)| above(text, address.start));
+    names.map(|range| (range, Personal::Name)).collect()
+}
+
+fn above(text: &str, address: usize) -> Option<Range<usize>> {
+    let before = text.get(..address)?;
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    let same = text.get(line..address)?;
+    if !same.trim().is_empty() {
+        return same.trim_end().ends_with(',').then(|| name(same, line)).flatten();
+    }
+    let upper = text.get(..line.checked_sub(1)?)?;
+    let start = upper.rfind('\n').map_or(0, |end| end + 1);
+    name(upper.get(start..)?, start)
+}
+
+/// The name that `line` is, which begins at byte `start` of the text.
+fn name(line: &str, start: usize) -> Option<Range<usize>> {
+    let name = NAME.as_ref()?.captures(line.trim_end_matches('\r'))?.name("name")?;
+    let lower = name.as_str().to_lowercase();
+    let mut words = lower.split_whitespace();
+    let begins = words.clone().next().is_some_and(|first| BEGINNINGS.contains(&first));
+    let other = words.any(|word| WORDS.contains(&word) || ENDINGS.iter().any(|end| word.ends_with(end)));
+    (!begins && !other && !names::is_nobody(name.as_str())).then(|| start + name.start()..start + name.end())
+}
