@@ -1,6 +1,7 @@
 //! Values in a text, checked: an account number with a wrong checksum or the 31st of June is no value.
 
 mod account;
+pub mod birth;
 pub mod date;
 mod districts;
 mod email;

@@ -41,8 +41,11 @@ pub enum Tense {
 #[derive(Debug)]
 pub struct Tenses<'t> {
     text: &'t str,
-    sentences: OnceCell<Vec<(Range<usize>, OnceCell<Option<Tense>>)>>,
+    sentences: OnceCell<Vec<Sentence>>,
 }
+
+/// Where a sentence stands, and the time that it speaks of.
+type Sentence = (Range<usize>, OnceCell<Option<Tense>>);
 
 impl<'t> Tenses<'t> {
     /// Of `text`.

@@ -6,6 +6,7 @@ mod tests;
 
 use std::ops::Range;
 
+use bulkhead_ticket_text::extract::birth::is_birth;
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::extract::{Kind, find};
 use bulkhead_ticket_text::sentences::{Tense, sentences, tense};
@@ -74,7 +75,8 @@ fn days(text: &str, part: Range<usize>, today: Date) -> Vec<i64> {
     }
     let dates = date::find_where(sentence, today, Some(Tense::Past)).into_iter();
     // The point of "geb. 2.11.1951" may have ended the sentence before.
-    let others = dates.filter(|(range, _)| !date::is_birth(text, part.start + range.start));
+    let others =
+        dates.filter(|(range, _)| !is_birth(text, &(part.start + range.start..part.start + range.end)));
     let has_been = tense(sentence).unwrap_or(Tense::Past) == Tense::Past;
     let dated = others.map(|(_, date)| (today - date).whole_days());
     dated.chain(relative::days(&lower, today, has_been)).collect()

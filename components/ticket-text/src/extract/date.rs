@@ -90,10 +90,6 @@ const UNITS: [&str; 12] =
     ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
 /// Characters of the longest of them.
 const LONGEST_UNIT: usize = 7;
-/// Words of a day of birth.
-const BIRTH: [&str; 4] = ["geb", "geboren", "born", "dob"];
-/// Characters before a date in which such a word may stand.
-const LONGEST_LABEL: usize = 40;
 /// Years that are taken for years.
 const YEARS: Range<i32> = 1900..2100;
 
@@ -171,24 +167,6 @@ fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> 
     short
         && figures
         && (COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
-}
-
-/// Whether the date that begins at byte `at` of `text` is said to be somebody's day of birth.
-pub fn is_birth(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    let start = before.char_indices().rev().take(LONGEST_LABEL).last().map_or(at, |(start, _)| start);
-    let label = before.get(start..).unwrap_or_default();
-    let label = label
-        .rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit())
-        .find(|part| !part.trim().is_empty());
-    let label = label.unwrap_or_default().to_lowercase();
-    let mut words = label.split(|letter: char| !letter.is_alphanumeric());
-    label.trim_end().ends_with('*')
-        || words.any(|word| BIRTH.iter().any(|known| word == *known || is_birth_word(word)))
-}
-
-fn is_birth_word(word: &str) -> bool {
-    ["geburt", "birth"].iter().any(|start| word.starts_with(start))
 }
 
 /// `2026-05-03`

@@ -25,6 +25,8 @@ const FILE_WORDS: [&str; 17] = [
 ];
 /// What may follow such a word.
 const FILE_PARTS: [Part; 3] = [points, counter, space];
+/// What joins a word and its counter: "Vorgangs-Nr.".
+const JOINTS: [&str; 3] = [" ", "-", "s-"];
 const COUNTERS: [&str; 6] = ["nr", "no", "number", "lautet", "ist", "is"];
 /// What may follow the word "ticket".
 const TICKET_PARTS: [Part; 6] = [
@@ -96,14 +98,14 @@ fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
 
 /// `Nr.:` and the like.
 fn counter(cursor: &mut Cursor<'_>) -> bool {
-    let found = cursor.skip(" ") && any_word(cursor, &COUNTERS);
+    let found = cursor.skip_any(&JOINTS) && any_word(cursor, &COUNTERS);
     points(cursor);
     found
 }
 
 /// `Nr.` and the like.
 fn short_counter(cursor: &mut Cursor<'_>) -> bool {
-    cursor.skip(" ");
+    cursor.skip_any(&JOINTS);
     let found = any_word(cursor, &["nr", "no"]);
     cursor.skip(".");
     found

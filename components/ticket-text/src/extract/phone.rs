@@ -111,5 +111,5 @@ fn is_announced_otherwise(before: &str) -> bool {
     let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
     let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
     let counted = NUMBERS.iter().any(|end| word.ends_with(end)) && word.len() > "nummern".len();
-    !telephone && (counted || OTHERS.iter().any(|other| word == *other))
+    !telephone && (counted || OTHERS.contains(&word))
 }

@@ -16,10 +16,36 @@ const JOINTS: [&str; 5] = [" - ", " – ", "-", "–", " "];
 const LONGEST: usize = 8;
 /// Letters and digits from which on a plate without a hyphen is taken for one where nothing announces it.
 const LEAST_SPACED: usize = 5;
-/// Parts of houses and pages are numbered like plates.
-const NUMBERED: [&str; 14] = [
-    "haus", "block", "gebäude", "aufgang", "treppe", "raum", "zimmer", "halle", "eingang", "wohnung", "tor",
-    "anlage", "blatt", "formular",
+/// What is numbered like plates.
+const NUMBERED: [&str; 28] = [
+    "haus",
+    "block",
+    "gebäude",
+    "aufgang",
+    "treppe",
+    "raum",
+    "zimmer",
+    "halle",
+    "eingang",
+    "wohnung",
+    "tor",
+    "anlage",
+    "anhang",
+    "blatt",
+    "formular",
+    "punkt",
+    "typ",
+    "teil",
+    "klasse",
+    "gruppe",
+    "spalte",
+    "reihe",
+    "platz",
+    "abschnitt",
+    "kapitel",
+    "seite",
+    "größe",
+    "serie",
 ];
 /// Words and abbreviations in capitals that are districts or letters of plates as well: two of them are no plate.
 const SMALL_WORDS: [&str; 44] = [
@@ -57,13 +83,10 @@ impl Plate {
     fn is_sure(&self, text: &str) -> bool {
         let small = |part: &String| SMALL_WORDS.contains(&part.as_str());
         let paper = self.district == "DIN" && matches!(self.letters.as_str(), "A" | "B" | "C");
+        let words = self.letters == "NR" || (small(&self.district) && small(&self.letters));
         let numbered = text.get(..self.range.start).is_some_and(is_numbered);
-        let hyphened = self.hyphened || self.length() >= LEAST_SPACED;
-        hyphened
-            && !numbered
-            && !paper
-            && !(small(&self.district) && small(&self.letters))
-            && self.letters != "NR"
+        let whole = self.hyphened || self.length() >= LEAST_SPACED;
+        whole && !(paper || words || numbered)
     }
 
     fn reading(self) -> Reading {

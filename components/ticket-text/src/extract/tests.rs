@@ -113,6 +113,26 @@ fn amounts_paragraphs_and_versions_are_no_dates() {
 }
 
 #[test]
+fn a_day_of_birth_is_known_by_the_words_about_it() {
+    let told = |text: &str| {
+        let dates = date::find(text, today()).into_iter();
+        dates.map(|(range, _)| birth::is_birth(text, &range)).collect::<Vec<_>>()
+    };
+    for (text, births) in [
+        ("geb. am 12.03.1951", [true].as_slice()),
+        ("Geburtsdatum:\n12.03.1951", &[true]),
+        ("born on 3 May 1990", &[true]),
+        ("* 12.03.1951", &[true]),
+        ("Am 12.03.1951 in München geboren", &[true]),
+        ("Mia ist am 3.5. geboren. Der Termin war am 4.6.", &[true, false]),
+        ("* Antrag vom 12.03.2026", &[false]),
+        ("gebeten am 12.03.2026", &[false]),
+    ] {
+        assert_eq!(told(text), births, "{text}");
+    }
+}
+
+#[test]
 fn the_calendar_is_kept() {
     for text in [
         "31.06.2026",
@@ -185,7 +205,7 @@ fn what_only_looks_like_a_plate_is_none() {
         "das Kabel USB-C 3",
         "XX-YY 1234",
         "im Format DIN-A 4 und DIN A 4, DIN EN 1234",
-        "Haus A-B 12",
+        "Haus A-B 12, Typ C-D 45",
         "ES IN 3 WOCHEN, SO AB 2026",
         "ab-in 12",
         "RE-NR 4711",
@@ -205,6 +225,8 @@ fn numbers_of_tickets_and_files_follow_their_words() {
     one("my reference number is 2026/1184", "file_number", "2026/1184");
     one("Ticket#20261184", "ticket_number", "20261184");
     one("[#4711] Antwort", "ticket_number", "4711");
+    one("Ticket-Nr. 20261184", "ticket_number", "20261184");
+    one("Vorgangs-Nr.: 88231", "file_number", "88231");
     for text in ["Aktenzeichen fehlt", "das Ticket kostet 3", "Referenz", "Der Satz 12345"] {
         assert_eq!(found(text), [], "{text}");
     }

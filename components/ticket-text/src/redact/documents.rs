@@ -55,7 +55,7 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// A number behind the word for whose or what it is.
 static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let whose = "kunden|kd|mitglieds?|versicher(?:ten|ungs)|sozialversicherungs|renten|krankenkassen|steuer|identifikations|ident|vertrags|rechnungs|buchungs|bestell|auftrags|personal|matrikel|konto|zähler|patienten|debitoren|bescheid|customer|client|member|membership|insurance|tax|invoice|order|account|policy|contract";
+    let whose = "ticket|vorgangs|antrags|akten|kassen|bearbeitungs|kunden|kd|mitglieds?|versicher(?:ten|ungs)|sozialversicherungs|renten|krankenkassen|steuer|identifikations|ident|vertrags|rechnungs|buchungs|bestell|auftrags|personal|matrikel|konto|zähler|patienten|debitoren|bescheid|customer|client|member|membership|insurance|tax|invoice|order|account|policy|contract";
     let number = r"(?:nummer|nr\b\.?|number|no\b\.?|id\b|zeichen)";
     let between = r"(?: ?[:#=])?(?: (?:ist|lautet|is))?(?: die)? ?";
     Regex::new(&format!(

@@ -9,6 +9,7 @@ use regex::Regex;
 use time::Date;
 
 use super::{Personal, documents};
+use crate::extract::birth::is_birth;
 use crate::extract::{self, Kind, date, plate};
 
 /// Any account number by its form.
@@ -55,7 +56,7 @@ fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
             Kind::Iban => Personal::Iban,
             Kind::Email => Personal::Email,
             Kind::Date => {
-                return date::is_birth(text, found.range.start).then_some((found.range, Personal::BirthDate));
+                return is_birth(text, &found.range).then_some((found.range, Personal::BirthDate));
             }
             Kind::TicketNumber => Personal::Ticket,
             Kind::FileNumber => Personal::File,
