@@ -37,33 +37,56 @@ pub enum Tense {
     Future,
 }
 
-/// The times that the sentences of a text speak of, each worked out when it is first asked for.
+/// The times that a text speaks of, each worked out when it is first asked for.
 #[derive(Debug)]
 pub struct Tenses<'t> {
     text: &'t str,
-    sentences: OnceCell<Vec<Sentence>>,
+    sentences: OnceCell<Vec<Part>>,
+    clauses: OnceCell<Vec<Part>>,
 }
 
-/// Where a sentence stands, and the time that it speaks of.
-type Sentence = (Range<usize>, OnceCell<Option<Tense>>);
+/// Where a part of a text stands, and the time that it speaks of.
+type Part = (Range<usize>, OnceCell<Option<Tense>>);
 
 impl<'t> Tenses<'t> {
     /// Of `text`.
     pub fn new(text: &'t str) -> Self {
-        Self { text, sentences: OnceCell::new() }
+        Self { text, sentences: OnceCell::new(), clauses: OnceCell::new() }
     }
 
-    /// The time that the sentence speaks of in which byte `at` lies, where its words tell.
+    /// The time that is spoken of where byte `at` lies: between the nearest commas, else in the sentence.
     pub fn at(&self, at: usize) -> Option<Tense> {
-        let all = || sentences(self.text).map(|part| (part, OnceCell::new())).collect();
-        let sentences = self.sentences.get_or_init(all);
-        let (part, told) = sentences.get(sentences.partition_point(|(part, _)| part.end <= at))?;
+        let parts =
+            |ranges: Vec<Range<usize>>| ranges.into_iter().map(|part| (part, OnceCell::new())).collect();
+        let clauses = self.clauses.get_or_init(|| parts(clauses(self.text)));
+        self.told(clauses, at)
+            .or_else(|| self.told(self.sentences.get_or_init(|| parts(sentences(self.text).collect())), at))
+    }
+
+    fn told(&self, parts: &[Part], at: usize) -> Option<Tense> {
+        let (part, told) = parts.get(parts.partition_point(|(part, _)| part.end <= at))?;
         *told.get_or_init(|| self.text.get(part.clone()).and_then(tense))
     }
 }
 
+/// Places of what commas and semicolons set apart in sentences.
+fn clauses(text: &str) -> Vec<Range<usize>> {
+    let mut clauses = Vec::new();
+    for sentence in sentences(text) {
+        let mut start = sentence.start;
+        let commas = text.get(sentence.clone()).unwrap_or_default().match_indices([',', ';']);
+        for (at, comma) in commas {
+            let end = sentence.start + at + comma.len();
+            clauses.push(start..end);
+            start = end;
+        }
+        clauses.push(start..sentence.end);
+    }
+    clauses
+}
+
 /// Words of what has happened.
-const PAST: [&str; 27] = [
+const PAST: [&str; 30] = [
     "seit",
     "gestern",
     "vorgestern",
@@ -91,6 +114,9 @@ const PAST: [&str; 27] = [
     "last",
     "yesterday",
     "got",
+    "kam",
+    "kamen",
+    "came",
 ];
 /// Words that make a past of a participle.
 const PERFECT: [&str; 14] = [
@@ -98,7 +124,7 @@ const PERFECT: [&str; 14] = [
     "we've",
 ];
 /// Words of what is to come.
-const FUTURE: [&str; 33] = [
+const FUTURE: [&str; 37] = [
     "werde",
     "werden",
     "wird",
@@ -132,6 +158,10 @@ const FUTURE: [&str; 33] = [
     "planning",
     "shall",
     "going",
+    "can",
+    "could",
+    "termin",
+    "appointment",
 ];
 /// What German participles begin with, behind what may be separated from a verb.
 const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];

@@ -70,7 +70,7 @@ fn unseen(tag: &StartTag<()>) -> Option<Unseen> {
     let attribute = |name: &[u8]| tag.attributes.iter().find(|(key, _)| key.as_slice() == name);
     let styled = || {
         let style = attribute(b"style").map(|(_, style)| String::from_utf8_lossy(style).to_ascii_lowercase());
-        style.is_some_and(|style| hides(&style))
+        style.is_some_and(|style| hides(&without_comments(&style)))
     };
     if SILENT.contains(&tag.name.as_slice()) {
         Some(Unseen::Silent)
@@ -79,8 +79,14 @@ fn unseen(tag: &StartTag<()>) -> Option<Unseen> {
     }
 }
 
+fn without_comments(style: &str) -> String {
+    let mut parts = style.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |kept, part| kept + part.split_once("*/").map_or("", |(_, rest)| rest))
+}
+
 /// Whether the declarations of a `style`, which is in lower case, keep a text from being read. Colours are not compared:
-/// they depend on the page behind.
+/// how they look depends on the page behind.
 fn hides(style: &str) -> bool {
     let declarations: Vec<(&str, &str)> = style
         .split(';')
@@ -92,6 +98,8 @@ fn hides(style: &str) -> bool {
         "display" => value == "none",
         "visibility" => matches!(value, "hidden" | "collapse"),
         "mso-hide" => value == "all",
+        "color" => value == "transparent",
+        "font" => value.split([' ', '/']).any(|part| part == "0" || part == "0px"),
         "opacity" => length(value).is_some_and(|(share, _)| share == 0.0),
         "font-size" => length(value)
             .is_some_and(|(size, unit)| size == 0.0 || (size <= SMALLEST && matches!(unit, "px" | "pt"))),

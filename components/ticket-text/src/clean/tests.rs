@@ -122,6 +122,9 @@ fn what_html_hides_is_told_and_not_shown() {
         "style=\"font-size:0.0em\"",
         "style=\"font-size:1px\"",
         "style=\"opacity:0\"",
+        "style=\"display:/* x */none\"",
+        "style=\"font:0/0 a\"",
+        "style=\"color:transparent\"",
         "style=\"max-height:0px;overflow:hidden\"",
         "style=\"position:absolute;left:-9999px\"",
         "hidden",
@@ -140,6 +143,7 @@ fn what_html_hides_is_told_and_not_shown() {
 fn what_html_shows_is_not_hidden() {
     for html in [
         "<p style=\"font-size:10px; opacity:0.5; height:0\">Tonne</p>",
+        "<p style=\"font: bold 10px/1.0 Arial; color: white; margin: 0\">Tonne</p>",
         "<p style=\"display:block\" class=\"hidden\" aria-hidden=\"true\">Tonne</p>",
         "<p hidden></p><p style=\"font-size:1em\">Tonne</p>",
         "<img hidden><input type=hidden>Tonne<br hidden>",

@@ -22,10 +22,20 @@ fn the_time_is_told_by_verbs() {
         ("I applied in May", Some(Tense::Past)),
         ("Ich werde am 5. Mai umziehen", Some(Tense::Future)),
         ("I need it by 5 May", None),
-        ("Wir haben am 5. Mai einen Termin", None),
+        ("Wir haben am 5. Mai einen Termin", Some(Tense::Future)),
+        ("Can I apply on 5 May", Some(Tense::Future)),
         ("vom 3. bis zum 5. Mai", Some(Tense::Future)),
         ("", None),
     ] {
         assert_eq!(tense(sentence), expected, "{sentence}");
     }
+}
+
+#[test]
+fn a_clause_tells_before_its_sentence() {
+    let text = "Der Bescheid kam am 12.11., Widerspruch lege ich bis 12.12. ein";
+    let told = ["12.11.", "12.12."].map(|date| Tenses::new(text).at(text.find(date).unwrap()));
+    assert_eq!(told, [Some(Tense::Past), Some(Tense::Future)]);
+    let text = "Am 29.11., also vor einem Jahr, habe ich ihn beantragt";
+    assert_eq!(Tenses::new(text).at(3), Some(Tense::Past));
 }

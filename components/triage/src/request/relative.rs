@@ -160,7 +160,9 @@ fn span<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
     let word = |letter: char| letter.is_ascii_lowercase() || "äöüß".contains(letter);
     let number = cursor.digits(1..=3).or_else(|| cursor.take(1..=usize::MAX, word))?;
     cursor.need(" ")?;
-    Some((number, unit(cursor)?))
+    let half = cursor.skip("halben ");
+    let days = unit(cursor)?;
+    Some((number, if half { days / 2 } else { days }))
 }
 
 /// The days of "Woche", "months".

@@ -83,6 +83,10 @@ fn days_are_told_by_words() {
         ("I applied last month", Some(30)),
         ("I applied a week ago", Some(7)),
         ("Ich möchte heute einen Antrag stellen", None),
+        ("Vor einem halben Jahr beantragt", Some(182)),
+        ("Can I submit my application on December 5th?", None),
+        ("I have an appointment on 5 December for my application", None),
+        ("Der Bescheid kam am 12.11., Widerspruch lege ich bis 12.12. ein", Some(16)),
         ("Ich will am Montag einen Antrag stellen", None),
         ("Meine letzte Anfrage", None),
     ] {

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::*;
 
 const LETTER: &str = "Sehr geehrte Frau Huber,\ndie Anlegestelle ist zu, mein Name ist Petra Vogel, geboren am 12.03.1951, Birkenweg 14, 80331 München. \
-    Aktenzeichen 503.884211.7, Ticket#20261184, Wagen M-AB 1234, Konto DE89 3704 0044 0532 0130 00. Literal: [EMAIL_1]. \
+    Aktenzeichen 503.884211.7, Ticket#20261184, Wagen M-AB 1234, Reisepass C01X00T47, Konto DE89 3704 0044 0532 0130 00. Literal: [EMAIL_1]. \
     Schreiben Sie an p.vogel@post.example, Frau Huber weiß Bescheid.\nMit freundlichen Grüßen\nPetra Vogel\n0171 2345678";
 /// What of it must not leave the house.
-const PERSONAL: [&str; 11] = [
+const PERSONAL: [&str; 12] = [
     "Huber",
     "Petra",
     "Vogel",
@@ -18,6 +18,7 @@ const PERSONAL: [&str; 11] = [
     "503.884211.7",
     "20261184",
     "M-AB 1234",
+    "C01X00T47",
     "0130 00",
     "2345678",
 ];
