@@ -59,7 +59,7 @@ static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let number = r"(?:nummer|nr\b\.?|number|no\b\.?|id\b|zeichen)";
     let between = r"(?: ?[:#=])?(?: (?:ist|lautet|is))?(?: die)? ?";
     Regex::new(&format!(
-        r"(?i-u)\b(?:{whose})[- .]{{0,2}}{number}{between}(?P<number>[a-z0-9][a-z0-9./_-]*(?: [0-9]{{2,}})*)"
+        r"(?i-u)\b(?:{whose})[- .]{{0,2}}{number}{between}(?P<number>[a-z0-9](?:[a-z0-9./_-]*[a-z0-9])?(?: [0-9]{{2,}})*)"
     ))
     .ok()
 });

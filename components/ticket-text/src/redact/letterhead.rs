@@ -151,6 +151,9 @@ const ENDINGS: [&str; 33] = [
     "center",
 ];
 
+/// Bytes of the longest line with a name.
+const LONGEST_LINE: usize = 120;
+
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let part = format!(r"(?:{}|[A-ZÀ-ÖØ-Þ]\.)", names::PART);
     let (degrees, link) = (names::DEGREES, names::LINK);
@@ -175,12 +178,16 @@ fn above(text: &str, address: usize) -> Option<Range<usize>> {
     }
     let upper = text.get(..line.checked_sub(1)?)?;
     let start = upper.rfind('\n').map_or(0, |end| end + 1);
-    name(upper.get(start..)?, start)
+    let upper = upper.get(start..)?;
+    // With whom somebody lives stands between the two.
+    let guest = upper.trim_start().to_lowercase().starts_with("c/o");
+    if guest { above(text, start) } else { name(upper, start) }
 }
 
 /// The name that `line` is, which begins at byte `start` of the text.
 fn name(line: &str, start: usize) -> Option<Range<usize>> {
-    let name = NAME.as_ref()?.captures(line.trim_end_matches('\r'))?.name("name")?;
+    let short = Some(line).filter(|line| line.len() <= LONGEST_LINE)?;
+    let name = NAME.as_ref()?.captures(short.trim_end_matches('\r'))?.name("name")?;
     let lower = name.as_str().to_lowercase();
     let mut words = lower.split_whitespace();
     let begins = words.clone().next().is_some_and(|first| BEGINNINGS.contains(&first));

@@ -62,9 +62,9 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(
             r"(?m)^[ \t]*(?:Liebe[rs]?|Hallo|Hi|Hey|Guten (?:Tag|Morgen|Abend)|Servus|Moin|Dear|Hello|Good (?:morning|afternoon|evening)),? (?P<name>{first}(?: {PART})?)[ \t]*(?:[,!:]|$)"
         ),
-        // "Mein Name ist Petra Vogel", "Name: Vogel"
+        // "Mein Name ist Petra Vogel", "Name: Vogel", "c/o Vogel"
         format!(
-            r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:) {{0,3}}(?P<name>{name})"
+            r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:|\bc/o) {{0,3}}(?P<name>{name})"
         ),
         // "Mit freundlichen Grüßen, Petra Vogel"
         format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +(?P<name>{name})[,.]?[ \t]*$"),

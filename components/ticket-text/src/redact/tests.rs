@@ -104,6 +104,7 @@ fn numbers_of_documents_and_the_insured_are_kept_back() {
         ("AOK A 123 456 789 bitte", "AOK [NUMBER_1] bitte"),
         ("Kundennummer 12345, danke", "Kundennummer [NUMBER_1], danke"),
         ("Kunden-Nr.: K-47110", "Kunden-Nr.: [NUMBER_1]"),
+        ("Kassenzeichen 7731-0042. Danke", "Kassenzeichen [FILE_1]. Danke"),
         ("my customer number is 4711 22", "my customer number is [NUMBER_1]"),
     ] {
         assert_eq!(redact(text).text(), kept, "{text}");
@@ -140,6 +141,7 @@ fn names_above_addresses_are_kept_back() {
         ("Dr. Eva van der Berg\nAm Anger 5\n80331 München", "Dr. [NAME_1]\n[ADDRESS_1]\n[ADDRESS_2]"),
         ("Familie M. Mustermann\nBirkenweg 14", "Familie [NAME_1]\n[ADDRESS_1]"),
         ("Absender: Max Mustermann, Birkenweg 14", "Absender: [NAME_1], [ADDRESS_1]"),
+        ("Erika Gabler-Mustermann\nc/o Meier\nBirkenweg 14", "[NAME_1]\nc/o [NAME_2]\n[ADDRESS_1]"),
         ("Landratsamt München\nBirkenweg 14", "Landratsamt München\n[ADDRESS_1]"),
         ("Neue Anschrift\nBirkenweg 14", "Neue Anschrift\n[ADDRESS_1]"),
         ("Volle Tonne\nBirkenweg 14", "Volle Tonne\n[ADDRESS_1]"),
