@@ -147,3 +147,9 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let after = text.get(range.end..).and_then(|after| after.chars().next());
     !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
 }
+
+/// The last `count` characters of `text`.
+fn last(text: &str, count: usize) -> &str {
+    let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(start, _)| start);
+    text.get(start..).unwrap_or_default()
+}

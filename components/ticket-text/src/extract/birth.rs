@@ -10,10 +10,7 @@ const LONGEST_LABEL: usize = 40;
 /// Whether the words about the date at `range` of `text` say that it is somebody's day of birth: "geboren am ..." and
 /// "am ... geboren".
 pub fn is_birth(text: &str, range: &Range<usize>) -> bool {
-    let before = text.get(..range.start).unwrap_or_default();
-    let start =
-        before.char_indices().rev().take(LONGEST_LABEL).last().map_or(before.len(), |(start, _)| start);
-    let before = before.get(start..).unwrap_or_default();
+    let before = super::last(text.get(..range.start).unwrap_or_default(), LONGEST_LABEL);
     // A label may stand on the line above.
     let mut parts = before.rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit());
     let label = parts.find(|part| !part.trim().is_empty()).unwrap_or_default();

@@ -9,11 +9,14 @@ use crate::cursor::{Cursor, scan};
 const DIGITS: Range<usize> = 7..16;
 /// Most characters between two groups of digits.
 const WIDEST_GAP: usize = 3;
-/// Ends of words that announce a number of any kind.
+/// Words that announce a number of any kind, and ends of those that say which.
 const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
-/// What such words say where they announce a telephone's.
+const ENDINGS: [&str; 5] = ["nummer", "nr", "number", "-no", "-id"];
+/// What the latter say where they announce a telephone's.
 const TELEPHONES: [&str; 12] =
     ["tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact"];
+/// Characters before a number that are looked at for such words.
+const REACH: usize = 40;
 /// Words that announce other numbers by themselves.
 const OTHERS: [&str; 16] = [
     "konto",
@@ -92,15 +95,7 @@ fn is_dated(number: &str) -> bool {
 
 /// Whether the words `before` say that it is the number of an account, a customer or the like.
 fn is_announced_otherwise(before: &str) -> bool {
-    let lower = before
-        .chars()
-        .rev()
-        .take(40)
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
-        .collect::<String>()
-        .to_lowercase();
+    let lower = super::last(before, REACH).to_lowercase();
     let mut rest = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
     for verb in [" lautet", " ist", " is"] {
         rest = rest.strip_suffix(verb).unwrap_or(rest).trim_end();
@@ -110,6 +105,5 @@ fn is_announced_otherwise(before: &str) -> bool {
     // "account number"
     let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
     let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
-    let counted = NUMBERS.iter().any(|end| word.ends_with(end)) && word.len() > "nummern".len();
-    !telephone && (counted || OTHERS.contains(&word))
+    !telephone && (ENDINGS.iter().any(|end| word.ends_with(end)) || OTHERS.contains(&word))
 }

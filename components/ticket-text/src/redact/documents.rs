@@ -26,7 +26,7 @@ static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
             format!(
                 r"\b[{letter}]{serial}{{1,3}}[ -]{serial}{{2,4}}[ -]{serial}{{2,4}}(?:[ -]{serial}{{1,4}})?\b"
             ),
-            in_groups,
+            |serial| in_groups(serial) && letters(serial) > 2,
         ),
         // Until 2007.
         (r"\b[0-9]{9,10}[ <]?D\b".to_owned(), any),
@@ -101,6 +101,10 @@ fn in_groups(written: &str) -> bool {
     let groups: Vec<&str> = written.split([' ', '-']).collect();
     let mixed = groups.iter().filter(|group| digits(group) > 0).count();
     SERIAL.contains(&groups.iter().map(|group| group.len()).sum()) && mixed > 1 && digits(written) > 2
+}
+
+fn letters(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_alphabetic).count()
 }
 
 fn digits(text: &str) -> usize {

@@ -176,12 +176,18 @@ fn above(text: &str, address: usize) -> Option<Range<usize>> {
     if !same.trim().is_empty() {
         return same.trim_end().ends_with(',').then(|| name(same, line)).flatten();
     }
-    let upper = text.get(..line.checked_sub(1)?)?;
-    let start = upper.rfind('\n').map_or(0, |end| end + 1);
-    let upper = upper.get(start..)?;
+    let (start, upper) = line_above(text, line)?;
     // With whom somebody lives stands between the two.
     let guest = upper.trim_start().to_lowercase().starts_with("c/o");
-    if guest { above(text, start) } else { name(upper, start) }
+    let (start, upper) = if guest { line_above(text, start)? } else { (start, upper) };
+    name(upper, start)
+}
+
+/// The line before the one that begins at byte `line`, and where it begins.
+fn line_above(text: &str, line: usize) -> Option<(usize, &str)> {
+    let upper = text.get(..line.checked_sub(1)?)?;
+    let start = upper.rfind('\n').map_or(0, |end| end + 1);
+    Some((start, upper.get(start..)?))
 }
 
 /// The name that `line` is, which begins at byte `start` of the text.
