@@ -10,6 +10,8 @@ type Check = fn(&str) -> bool;
 
 /// Characters behind the name of a document in which its number may begin.
 const REACH: usize = 40;
+/// Characters of the longest such number with what stands between its groups.
+const LONGEST: usize = 30;
 
 /// Forms that need no word beside them, and what else they need. Their letters are ASCII, and so are their bounds:
 /// Unicode's would take far longer to compile.
@@ -86,7 +88,9 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
 /// The numbers that begin soon after byte `start`, on the same line.
 fn behind(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    let reach = line.char_indices().nth(REACH).map_or(line.len(), |(at, _)| at);
+    let byte = |characters| line.char_indices().nth(characters).map_or(line.len(), |(at, _)| at);
+    let reach = byte(REACH);
+    let line = line.get(..byte(REACH + LONGEST)).unwrap_or_default();
     let tokens =
         TOKEN.iter().flat_map(|form| form.find_iter(line)).take_while(move |token| token.start() < reach);
     let numbers = tokens.filter(|token| match token.as_str().contains([' ', '-']) {
