@@ -35,7 +35,7 @@ static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
         // Lines for machines.
         (r"\b[A-Z0-9][A-Z0-9<]{3,}<<[A-Z0-9<]*".to_owned(), any),
         // "12 123456 A 123", pension insurance: area, day of birth, initial, and a number with its check digit.
-        (r"\b[0-9]{2}(?:[ ./-]?[0-9]{2}){3}[ ./-]?[A-Za-z][ ./-]?[0-9]{3}\b".to_owned(), any),
+        (r"\b[0-9]{2}[ /-]?[0-9]{2}(?:[ .-]?[0-9]{2}){2}[ /-]?[A-Za-z][ /-]?[0-9]{3}\b".to_owned(), any),
         // "A123456789", health insurance (§ 290 SGB V).
         (r"\b(?:[A-Za-z][0-9]{9}|[A-Z][ -]?[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3})\b".to_owned(), any),
     ];

@@ -33,10 +33,11 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     found.extend(plate::all(text).into_iter().map(|range| (range, Personal::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
-    let dated =
-        |number: &Range<usize>| dates.iter().any(|date| date.start < number.end && number.start < date.end);
-    let numbers = numbers.filter(|number| !dated(number)).map(|number| with_marks(text, &number));
-    let announced = documents::find(text).into_iter().filter(|number| !dated(number));
+    let numbers =
+        numbers.flat_map(|number| undated(text, number, &dates)).map(|number| with_marks(text, &number));
+    let is_date =
+        |number: &Range<usize>| dates.iter().any(|date| date.start <= number.start && number.end <= date.end);
+    let announced = documents::find(text).into_iter().filter(|number| !is_date(number));
     found.extend(numbers.chain(announced).map(|range| (range, Personal::Number)));
     found
 }
@@ -66,6 +67,22 @@ fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
         Some((found.range, kind))
     });
     found.collect()
+}
+
+/// The parts of `number` that stand between `dates` and are long enough to be one themselves.
+fn undated(text: &str, number: Range<usize>, dates: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut start = number.start;
+    let mut parts = Vec::new();
+    let within = dates.iter().filter(|date| date.start < number.end && number.start < date.end);
+    for date in within {
+        parts.push(start..date.start.max(start));
+        start = date.end;
+    }
+    parts.push(start..number.end.max(start));
+    let long = |part: &Range<usize>| {
+        NUMBER.as_ref()?.find(text.get(part.clone())?).map(|found| (part.start, found.range()))
+    };
+    parts.iter().filter_map(long).map(|(start, found)| start + found.start..start + found.end).collect()
 }
 
 /// With the letters that touch a number: "A123456789" is one's health insurance, "123456789D" an old passport.
