@@ -6,7 +6,6 @@ mod personal;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::guarding::{Judged, Verdict};
 
 use crate::passage::Passage;
@@ -41,12 +40,12 @@ impl Objection {
     }
 }
 
-/// What stands in a ticket. `longest` is how many characters of it are read.
-pub fn ticket(text: &str, longest: usize) -> Vec<Objection> {
+/// What stands in a ticket: in what is read of its `source`, in the `plain` text of that, and in its length, where it
+/// `is_cut`.
+pub fn ticket(source: &str, plain: &str, is_cut: bool) -> Vec<Objection> {
     // Both what a mail shows and what its source hides.
-    let injected = injection::is_injected(text) || injection::is_injected(&clean::plain(text));
-    let long = text.chars().nth(longest).is_some();
-    let found = [(injected, Objection::TicketInjection), (long, Objection::TicketLength)];
+    let injected = injection::is_injected(source) || plain != source && injection::is_injected(plain);
+    let found = [(injected, Objection::TicketInjection), (is_cut, Objection::TicketLength)];
     found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
 }
 

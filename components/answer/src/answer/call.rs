@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use bulkhead_ticket_text::clean::clean;
+use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict};
 use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::redact::{Redacted, redact};
@@ -34,6 +34,8 @@ pub(super) struct Call<'a, H> {
     /// The same for machines outside, which personal data is kept from.
     redacted: OnceCell<Redacted>,
     pub(super) language: Language,
+    /// ISO 639 code of the language that it is written in, which may be a third one.
+    detected: Option<&'static str>,
     pub(super) objections: Vec<Objection>,
     /// What the guard says of the ticket.
     pub(super) verdict: Verdict,
@@ -47,11 +49,17 @@ impl<'a, H: Host> Call<'a, H> {
         policy: Policy,
         request: Request<'a>,
     ) -> Self {
-        let own = clean(&window(request.text, MOST_READ));
+        // Before anything else looks at it: whatever its length, a ticket takes no longer than one of this many
+        // characters.
+        let read = window(request.text, MOST_READ);
+        let plain = clean::plain(&read);
+        let own = clean::own(&plain);
+        let is_cut = request.text.chars().nth(MOST_READ).is_some();
         Self {
             text: window(&own, configuration.max_user_text_length as usize),
             language: language::german_or_english(&own),
-            objections: guard::ticket(request.text, MOST_READ),
+            detected: language::detect(&own),
+            objections: guard::ticket(&read, &plain, is_cut),
             redacted: OnceCell::new(),
             verdict: Verdict::Unguarded,
             host,
@@ -99,7 +107,7 @@ impl<'a, H: Host> Call<'a, H> {
             outcome: Outcome::None,
             reason: Some(wording::reason(reason, self.configuration.floor, self.language)),
             score: None,
-            language: self.detected(),
+            language: self.detected.map(str::to_owned),
         }
     }
 
@@ -155,8 +163,7 @@ impl<'a, H: Host> Call<'a, H> {
             objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
         }
         // A ticket in a third language is answered in one of the two.
-        let detected = language::detect(&self.own);
-        let in_its_language = own_language && detected.is_none_or(|code| code == self.language.code());
+        let in_its_language = own_language && self.detected.is_none_or(|code| code == self.language.code());
         let record = Record { score: Some(score), own_language: in_its_language, grounded, objections };
         Ok(self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record))
     }
@@ -183,12 +190,8 @@ impl<'a, H: Host> Call<'a, H> {
             outcome,
             reason: wording::unpublished(&against, self.request.category, self.language),
             score: record.score,
-            language: self.detected(),
+            language: self.detected.map(str::to_owned),
         }
-    }
-
-    fn detected(&self) -> Option<String> {
-        language::detect(&self.own).map(str::to_owned)
     }
 }
 

@@ -258,5 +258,5 @@ fn stands_in(pattern: Pattern, words: &[String]) -> bool {
 
 /// Short beginnings are whole words: `a` is not the beginning of `abends`.
 fn fits(word: &str, begin: &str) -> bool {
-    if begin.chars().count() <= 3 { word == begin } else { word.starts_with(begin) }
+    if begin.chars().nth(3).is_none() { word == begin } else { word.starts_with(begin) }
 }
