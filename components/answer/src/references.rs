@@ -22,7 +22,7 @@ pub struct Document {
     pub quote: String,
 }
 
-/// The text of an answer with its references, and what they refer to. Sentences that rest on one document follow each
+/// The text of an answer with its references, and what they refer to: no other number stands in square brackets. Sentences that rest on one document follow each
 /// other under one reference.
 pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec<Document>) {
     let mut paragraphs: Vec<(usize, String)> = Vec::new();
@@ -47,14 +47,41 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
         match paragraphs.last_mut().filter(|(open, _)| *open == number) {
             Some((_, text)) => {
                 text.push(if text.contains('\n') || statement.text.contains('\n') { '\n' } else { ' ' });
-                text.push_str(&statement.text);
+                text.push_str(&unmarked(&statement.text));
             }
-            None => paragraphs.push((number, statement.text.clone())),
+            None => paragraphs.push((number, unmarked(&statement.text))),
         }
     }
     let paragraphs = paragraphs.into_iter().map(|(number, text)| format!("{text} [{}]", number + 1));
     let text = paragraphs.collect::<Vec<_>>().join("\n\n");
     (text, used.into_iter().map(|(_, document)| document).collect())
+}
+
+/// `text` with round brackets where square ones hold numbers: footnotes of its own page, which would pass for references
+/// of the answer.
+fn unmarked(text: &str) -> String {
+    let mut unmarked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        unmarked.push_str(before);
+        rest = match after.split_once(']') {
+            Some((mark, behind)) if is_mark(mark) => {
+                unmarked.extend(["(", mark, ")"]);
+                behind
+            }
+            _ => {
+                unmarked.push('[');
+                after
+            }
+        };
+    }
+    unmarked.push_str(rest);
+    unmarked
+}
+
+fn is_mark(text: &str) -> bool {
+    text.chars().any(char::is_numeric)
+        && text.chars().all(|sign| sign.is_numeric() || sign.is_whitespace() || ",;-–".contains(sign))
 }
 
 fn document(passage: &Passage, quote: &str) -> Document {

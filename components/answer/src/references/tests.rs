@@ -55,3 +55,17 @@ fn what_is_quoted_is_the_passage_s_and_stands_once() {
     assert_eq!(text, "It is 70. 70 are due. Now. [1]");
     assert_eq!(documents.first().map(|one| one.quote.as_str()), Some("It costs 70. … Pay now."));
 }
+
+/// Whoever reads `[n]` looks for the n-th document.
+#[test]
+fn numbers_in_brackets_are_references_and_nothing_else() {
+    for (text, expected) in [
+        ("Es gilt die Satzung [12].", "Es gilt die Satzung (12). [1]"),
+        ("Siehe [1], [2, 3] und [4–6].", "Siehe (1), (2, 3) und (4–6). [1]"),
+        ("An [x] und [] und [[7]] und [ 8", "An [x] und [] und [(7)] und [ 8 [1]"),
+    ] {
+        let (response, documents) = referenced(&[statement(text, 0)], &[passage("1", "", 0.6)]);
+        assert_eq!(response, expected);
+        assert_eq!(documents.first().map(|one| one.quote.as_str()), Some(text), "a quote is the page's");
+    }
+}
