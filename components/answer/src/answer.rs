@@ -18,9 +18,32 @@ use call::Call;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchError {
     /// There is none, or nothing to search it with.
-    Unavailable(String),
+    Unavailable,
     /// It failed this time.
     Failed(String),
+}
+
+/// Why the language model has not written an answer, as far as a clerk is told: the log has the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwritten {
+    /// What was found is in another language than the ticket.
+    Translation,
+    /// The host's guard objects to the ticket.
+    Guarded,
+    /// The ticket speaks to a machine.
+    Injected,
+    /// There is no language model.
+    NotConfigured,
+    /// It may not be asked this.
+    Denied,
+    /// It may not be asked as much as this.
+    OverBudget,
+    /// It does not answer, or not in time.
+    Silent,
+    /// Its answer cannot be read.
+    Form,
+    /// It answered in another language than the ticket's.
+    Foreign,
 }
 
 /// What the component asks of its host.
@@ -37,7 +60,7 @@ pub trait Host {
     /// # Errors
     ///
     /// With the reason why it does not.
-    fn ask(&self, question: &Question) -> Result<String, String>;
+    fn ask(&self, question: &Question) -> Result<String, Unwritten>;
 
     /// What the guard says of a ticket's text, or of the answer to it where there is one.
     fn guard(&self, text: &str, answer: Option<&str>) -> Verdict;

@@ -6,6 +6,7 @@ mod personal;
 #[cfg(test)]
 mod tests;
 
+use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::guarding::{Judged, Verdict};
 
 use crate::passage::Passage;
@@ -22,7 +23,7 @@ pub enum Objection {
     /// The answer speaks to a machine.
     AnswerInjection,
     /// The answer has personal data of this kind.
-    PersonalData(&'static str),
+    PersonalData(Kind),
     /// The answer is too long.
     AnswerLength,
     /// A figure stands in the passage beside other words than in the answer.

@@ -14,6 +14,7 @@ use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::llm::Question;
 use bulkhead_ticket_text::redact::Redacted;
 
+use crate::answer::Unwritten;
 use crate::configuration::Configuration;
 use crate::passage::Passage;
 use crate::sentences::sentences;
@@ -42,12 +43,12 @@ pub fn question(
 ///
 /// # Errors
 ///
-/// With why it is none, for whoever reads the answer's reason; never with a word of the answer.
+/// When it has another form than was asked for.
 pub fn statements(
     answer: &str,
     redacted: &Redacted,
     passages: &[Passage],
-) -> Result<Vec<Statement>, &'static str> {
+) -> Result<Vec<Statement>, Unwritten> {
     let reply = reply::read(answer)?;
     let statements = reply.sentences.iter().flat_map(|sentence| {
         let text = reply::tidy(&sentence.text);

@@ -1,6 +1,6 @@
 //! Checks that the component works where it stands.
 
-use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, answer};
+use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, Unwritten, answer};
 use crate::configuration::{Action, ActionType, Category, Configuration};
 use crate::passage::Passage;
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
@@ -22,7 +22,7 @@ impl Host for OnePassage {
         Ok(vec![Passage { document, title, text, score: 1.0, ..Passage::default() }])
     }
 
-    fn ask(&self, _question: &Question) -> Result<String, String> {
+    fn ask(&self, _question: &Question) -> Result<String, Unwritten> {
         Ok(SAID.to_owned())
     }
 

@@ -1,7 +1,9 @@
 //! What the component says in its own words, in the ticket's language.
 
+use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::language::Language;
 
+use crate::answer::Unwritten;
 use crate::guard::Objection;
 use crate::publication::Hindrance;
 
@@ -21,8 +23,8 @@ pub enum NoAnswer {
     Unanswered,
     /// Too little of what was written is said by a passage.
     Ungrounded,
-    /// The knowledge base cannot be searched, and why.
-    Unavailable(String),
+    /// The knowledge base cannot be searched.
+    Unavailable,
 }
 
 /// The response where there is no answer.
@@ -39,10 +41,10 @@ pub fn response(reason: &NoAnswer, language: Language) -> String {
         (NoAnswer::Nothing | NoAnswer::Unanswered | NoAnswer::Ungrounded, Language::English) => {
             "The knowledge base has no answer to this question."
         }
-        (NoAnswer::Unavailable(_), Language::German) => {
+        (NoAnswer::Unavailable, Language::German) => {
             "Diese Frage kann zurzeit nicht automatisch beantwortet werden."
         }
-        (NoAnswer::Unavailable(_), Language::English) => {
+        (NoAnswer::Unavailable, Language::English) => {
             "This question cannot be answered automatically at the moment."
         }
     };
@@ -80,12 +82,10 @@ pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
         (NoAnswer::Ungrounded, Language::English) => {
             "Too little of the answer is backed by entries of the knowledge base.".to_owned()
         }
-        (NoAnswer::Unavailable(why), Language::German) => {
-            format!("Die Wissensdatenbank kann nicht durchsucht werden: {why}.")
+        (NoAnswer::Unavailable, Language::German) => {
+            "Die Wissensdatenbank kann nicht durchsucht werden.".to_owned()
         }
-        (NoAnswer::Unavailable(why), Language::English) => {
-            format!("The knowledge base cannot be searched: {why}.")
-        }
+        (NoAnswer::Unavailable, Language::English) => "The knowledge base cannot be searched.".to_owned(),
     }
 }
 
@@ -100,10 +100,36 @@ pub fn foreign(language: Language, code: Option<&str>) -> String {
 }
 
 /// Why an answer is made of sentences of passages where the language model should have written it.
-pub fn fallen_back(reason: &str, language: Language) -> String {
+pub fn fallen_back(reason: Unwritten, language: Language) -> String {
+    let reason = unwritten(reason, language);
     match language {
         Language::German => format!("Ohne das Sprachmodell geschrieben ({reason})."),
         Language::English => format!("Written without the language model ({reason})."),
+    }
+}
+
+fn unwritten(reason: Unwritten, language: Language) -> &'static str {
+    let (german, english) = match reason {
+        Unwritten::Translation => (
+            "eine Übersetzung der Belege lässt sich nicht an ihnen prüfen",
+            "a translation of the sources cannot be checked against them",
+        ),
+        Unwritten::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
+        Unwritten::Injected => {
+            ("die Nachricht enthält Anweisungen an eine Maschine", "the message speaks to a machine")
+        }
+        Unwritten::NotConfigured => ("es ist keines eingerichtet", "none is configured"),
+        Unwritten::Denied => ("die Anfrage ist nicht erlaubt", "the request is not allowed"),
+        Unwritten::OverBudget => ("sein Kontingent ist aufgebraucht", "its budget is used up"),
+        Unwritten::Silent => ("es antwortet nicht", "it does not answer"),
+        Unwritten::Form => {
+            ("seine Antwort hat eine andere Form als verlangt", "its answer has another form than asked for")
+        }
+        Unwritten::Foreign => ("es antwortet in einer anderen Sprache", "it answered in another language"),
+    };
+    match language {
+        Language::German => german,
+        Language::English => english,
     }
 }
 
@@ -164,10 +190,10 @@ fn objected(objection: &Objection, language: Language) -> String {
             "The answer has instructions to a machine.".to_owned()
         }
         (Objection::PersonalData(kind), Language::German) => {
-            format!("Die Antwort enthält personenbezogene Daten ({kind}).")
+            format!("Die Antwort enthält personenbezogene Daten ({}).", value(*kind, language))
         }
         (Objection::PersonalData(kind), Language::English) => {
-            format!("The answer has personal data ({kind}).")
+            format!("The answer has personal data ({}).", value(*kind, language))
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
@@ -186,6 +212,22 @@ fn objected(objection: &Objection, language: Language) -> String {
         (Objection::Guardrail(judged, verdict), language) => {
             verdict.told(*judged, language).unwrap_or_default()
         }
+    }
+}
+
+fn value(kind: Kind, language: Language) -> &'static str {
+    let (german, english) = match kind {
+        Kind::Iban => ("IBAN", "IBAN"),
+        Kind::Email => ("E-Mail-Adresse", "e-mail address"),
+        Kind::Date => ("Datum", "date"),
+        Kind::TicketNumber => ("Ticketnummer", "ticket number"),
+        Kind::FileNumber => ("Aktenzeichen", "file number"),
+        Kind::LicencePlate => ("Kennzeichen", "licence plate"),
+        Kind::Phone => ("Telefonnummer", "telephone number"),
+    };
+    match language {
+        Language::German => german,
+        Language::English => english,
     }
 }
 

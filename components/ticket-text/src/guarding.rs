@@ -14,7 +14,7 @@ pub enum Verdict {
     Safe,
     /// It objects; its words for what it found.
     Unsafe(Vec<String>),
-    /// It cannot be asked; the text says why.
+    /// It cannot be asked; the text says why, for the log.
     Unavailable(String),
 }
 
@@ -69,11 +69,11 @@ impl Verdict {
             (Self::Unsafe(labels), Language::English) => {
                 Some(format!("The guard objects to the {english}{}; nothing is published.", list(labels)))
             }
-            (Self::Unavailable(reason), Language::German) => {
-                Some(format!("Die Prüfung antwortet nicht ({reason}); veröffentlicht wird nichts."))
+            (Self::Unavailable(_), Language::German) => {
+                Some("Die Prüfung antwortet nicht; veröffentlicht wird nichts.".to_owned())
             }
-            (Self::Unavailable(reason), Language::English) => {
-                Some(format!("The guard does not answer ({reason}); nothing is published."))
+            (Self::Unavailable(_), Language::English) => {
+                Some("The guard does not answer; nothing is published.".to_owned())
             }
         }
     }

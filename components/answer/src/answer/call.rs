@@ -124,7 +124,7 @@ impl<'a, H: Host> Call<'a, H> {
         let category = configuration.by_category.then_some(self.request.category);
         let found = match self.host.search(&self.text, configuration.limit, category) {
             Ok(found) => found,
-            Err(SearchError::Unavailable(why)) => return Ok(self.none(&NoAnswer::Unavailable(why))),
+            Err(SearchError::Unavailable) => return Ok(self.none(&NoAnswer::Unavailable)),
             Err(SearchError::Failed(why)) => return Err(Error::Search(why)),
         };
         let (passages, own_language) = worth_reading(found, configuration.floor, self.language.code());
@@ -132,7 +132,7 @@ impl<'a, H: Host> Call<'a, H> {
             return Ok(self.none(&NoAnswer::Nothing));
         }
         let draft = self.draft(&passages, own_language);
-        let failed = draft.failed.as_ref().map(|reason| wording::fallen_back(reason, self.language));
+        let failed = draft.failed.map(|reason| wording::fallen_back(reason, self.language));
         let reply = self.checked(draft, &passages, own_language)?;
         let told = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
         Ok(Reply { reason: (!told.is_empty()).then(|| told.join(" ")), ..reply })

@@ -1,6 +1,6 @@
 //! An answer as it is written, by whom the host wants it.
 
-use super::{Host, Strategy, call::Call};
+use super::{Host, Strategy, Unwritten, call::Call};
 use crate::guard::{self, Objection};
 use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};
@@ -16,7 +16,7 @@ pub(super) struct Draft {
     /// What stands against publishing it, seen where it was written.
     pub(super) objections: Vec<Objection>,
     /// Why the language model has not written it, where it should have.
-    pub(super) failed: Option<String>,
+    pub(super) failed: Option<Unwritten>,
 }
 
 impl Draft {
@@ -41,15 +41,15 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// The language model's answer, or why there is none.
-    fn advised(&self, passages: &[Passage], own_language: bool) -> Result<Draft, String> {
+    fn advised(&self, passages: &[Passage], own_language: bool) -> Result<Draft, Unwritten> {
         if !own_language {
-            return Err("a translation of the sources cannot be checked against them".to_owned());
+            return Err(Unwritten::Translation);
         }
         if !self.verdict.may_be_shown() {
-            return Err("the guard objects to the message".to_owned());
+            return Err(Unwritten::Guarded);
         }
         if self.objections.contains(&Objection::TicketInjection) {
-            return Err("the message speaks to a machine".to_owned());
+            return Err(Unwritten::Injected);
         }
         let redacted = self.redacted();
         let question = llm::question(self.configuration, redacted, passages, self.language);
@@ -59,7 +59,7 @@ impl<H: Host> Call<'_, H> {
         let statements = self.bounds().cut(statements);
         let mut draft = self.grounded(&statements, passages);
         if draft.is_torn() && llm::is_foreign(&statements, self.language) {
-            return Err("it answered in another language".to_owned());
+            return Err(Unwritten::Foreign);
         }
         draft.written = draft.written.max(written.min(1));
         draft.objections.extend((statements.len() < written).then_some(Objection::AnswerLength));

@@ -14,7 +14,7 @@ struct Base {
     found: Result<Vec<Passage>, SearchError>,
     asked: RefCell<Vec<(String, Option<String>)>>,
     /// What the language model answers.
-    advice: Result<String, String>,
+    advice: Result<String, Unwritten>,
     questions: RefCell<Vec<Question>>,
     /// What the guard says of tickets, and of answers.
     verdicts: [Verdict; 2],
@@ -26,7 +26,7 @@ impl Base {
         Self {
             found: Ok(passages.to_vec()),
             asked: RefCell::default(),
-            advice: Err("nobody is asked".to_owned()),
+            advice: Err(Unwritten::NotConfigured),
             questions: RefCell::default(),
             verdicts: [Verdict::Unguarded, Verdict::Unguarded],
             guarded: RefCell::default(),
@@ -40,7 +40,7 @@ impl Host for Base {
         self.found.clone()
     }
 
-    fn ask(&self, question: &Question) -> Result<String, String> {
+    fn ask(&self, question: &Question) -> Result<String, Unwritten> {
         self.questions.borrow_mut().push(question.clone());
         self.advice.clone()
     }
@@ -127,9 +127,9 @@ fn below_the_floor_there_is_no_answer() {
 #[test]
 fn what_nothing_searches_is_no_answer_and_what_fails_is_an_error() {
     let mut base = Base::new(&[]);
-    base.found = Err(SearchError::Unavailable("no model is loaded".to_owned()));
+    base.found = Err(SearchError::Unavailable);
     let reply = ask(&base, "Was kostet ein Reisepass?", "passports", "answer");
-    assert!(reply.reason.unwrap().contains("no model is loaded"));
+    assert_eq!(reply.reason.as_deref(), Some("Die Wissensdatenbank kann nicht durchsucht werden."));
     assert_eq!((reply.documents.len(), reply.auto_publish, reply.outcome), (0, false, Outcome::None));
     base.found = Err(SearchError::Failed("the disk is gone".to_owned()));
     let request = Request { text: "Was?", category: "passports", action: "answer" };
@@ -202,7 +202,7 @@ fn personal_data_of_others_is_not_published() {
     let text = "Fragen zum Reisepass beantwortet Eva unter 0171 2345678.";
     let reply =
         about(&[Passage { text: text.to_owned(), ..passport() }], "Wer beantwortet Fragen zum Reisepass?");
-    assert!(!reply.auto_publish && reply.reason.unwrap().contains("(phone)"));
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("(Telefonnummer)"));
     let reply = about(&[passport()], "Wer beantwortet Fragen zum Reisepass?");
     assert!(reply.response.contains("pass@stadt.example") && reply.auto_publish, "{reply:?}");
 }

@@ -6,12 +6,12 @@ use bulkhead_ticket_text::extract::{Kind, date::Date, find};
 const PERSONAL: [Kind; 6] =
     [Kind::Iban, Kind::Email, Kind::Phone, Kind::LicencePlate, Kind::TicketNumber, Kind::FileNumber];
 
-/// Names of the kinds of personal data in `text`, each once, without what is one of the `office`'s contacts.
-pub fn kinds(text: &str, office: &[String]) -> Vec<&'static str> {
-    let mut kinds: Vec<&'static str> = find(text, Date::MIN)
+/// The kinds of personal data in `text`, each once, without what is one of the `office`'s contacts.
+pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = find(text, Date::MIN)
         .into_iter()
         .filter(|found| PERSONAL.contains(&found.kind) && !office.iter().any(|own| is_of(own, &found.value)))
-        .map(|found| found.kind.name())
+        .map(|found| found.kind)
         .collect();
     kinds.sort_unstable();
     kinds.dedup();

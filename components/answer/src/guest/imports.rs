@@ -1,7 +1,9 @@
 //! The host as the logic sees it: a knowledge base, a language model and a guard.
 
+use super::LOG_CONTEXT;
 use super::bindings::bulkhead::host::{guard, llm, search};
-use crate::answer::{Host, SearchError};
+use super::bindings::wasi::logging::logging::{Level, log};
+use crate::answer::{Host, SearchError, Unwritten};
 use crate::passage::Passage;
 use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::llm::Question;
@@ -14,18 +16,26 @@ fn passage(found: search::Passage) -> Passage {
     Passage { document, title, url, text, language, score }
 }
 
+/// Tells an operator the host's own words for what a clerk is told in fewer.
+fn told(what: &str, why: &str) {
+    log(Level::Warn, LOG_CONTEXT, &format!("{what}: {why}"));
+}
+
 impl Host for Imports {
     fn search(&self, text: &str, limit: u32, category: Option<&str>) -> Result<Vec<Passage>, SearchError> {
         let options =
             search::Options { limit, categories: category.map(str::to_owned).into_iter().collect() };
         match search::search(text, &options) {
             Ok(found) => Ok(found.into_iter().map(passage).collect()),
-            Err(search::Error::Unavailable(why)) => Err(SearchError::Unavailable(why)),
+            Err(search::Error::Unavailable(why)) => {
+                told("the knowledge base cannot be searched", &why);
+                Err(SearchError::Unavailable)
+            }
             Err(search::Error::Internal(why)) => Err(SearchError::Failed(why)),
         }
     }
 
-    fn ask(&self, question: &Question) -> Result<String, String> {
+    fn ask(&self, question: &Question) -> Result<String, Unwritten> {
         let message = |role, content: &str| llm::Message { role, content: content.to_owned() };
         let request = llm::Request {
             messages: vec![
@@ -35,14 +45,18 @@ impl Host for Imports {
             schema: Some(llm::Schema { name: "answer".to_owned(), json: question.schema.clone() }),
             max_tokens: None,
         };
-        let completed = llm::complete(&request).map_err(|error| match error {
-            llm::Error::NotConfigured => "none is configured".to_owned(),
-            llm::Error::Denied(reason)
-            | llm::Error::OverBudget(reason)
-            | llm::Error::Unavailable(reason)
-            | llm::Error::InvalidAnswer(reason) => reason,
-        });
-        completed.map(|completion| completion.text)
+        let completed = llm::complete(&request);
+        completed.map(|completion| completion.text).map_err(|error| {
+            let (unwritten, why) = match error {
+                llm::Error::NotConfigured => (Unwritten::NotConfigured, "none is configured".to_owned()),
+                llm::Error::Denied(why) => (Unwritten::Denied, why),
+                llm::Error::OverBudget(why) => (Unwritten::OverBudget, why),
+                llm::Error::Unavailable(why) => (Unwritten::Silent, why),
+                llm::Error::InvalidAnswer(why) => (Unwritten::Form, why),
+            };
+            told("the language model has not written an answer", &why);
+            unwritten
+        })
     }
 
     fn guard(&self, text: &str, answer: Option<&str>) -> Verdict {
@@ -54,7 +68,10 @@ impl Host for Imports {
             Ok(verdict) if verdict.safe => Verdict::Safe,
             Ok(verdict) => Verdict::Unsafe(verdict.labels),
             Err(guard::Error::NotConfigured) => Verdict::Unguarded,
-            Err(guard::Error::Unavailable(reason)) => Verdict::Unavailable(reason),
+            Err(guard::Error::Unavailable(why)) => {
+                told("the guard does not answer", &why);
+                Verdict::Unavailable(why)
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 use bulkhead_ticket_text::llm::{bare, one_line};
 use serde::Deserialize;
 
+use crate::answer::Unwritten;
+
 /// An answer in the form that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,8 +21,8 @@ pub(super) struct Sentence {
 }
 
 /// Reads JSON.
-pub(super) fn read(answer: &str) -> Result<Reply, &'static str> {
-    serde_json::from_str(bare(answer)).map_err(|_| "its answer has another form than asked for")
+pub(super) fn read(answer: &str) -> Result<Reply, Unwritten> {
+    serde_json::from_str(bare(answer)).map_err(|_| Unwritten::Form)
 }
 
 /// One line without the marks `[1]` and `[1, 2]` that models put behind what they say.

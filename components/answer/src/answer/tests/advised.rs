@@ -135,22 +135,25 @@ fn without_a_usable_answer_the_passages_speak_and_that_is_said() {
         Ok("{\"sentences\": ".to_owned()),
         Ok("[".repeat(100_000)),
         Ok(published.to_string()),
-        Err("it answered with status 500".to_owned()),
+        Err(Unwritten::Form),
     ] {
-        let base = Base { advice: advice.clone(), ..Base::new(&[passport()]) };
-        assert_fallen_back(&ask(&base, QUESTION), advice.err().as_deref().unwrap_or("another form"));
+        let base = Base { advice, ..Base::new(&[passport()]) };
+        assert_fallen_back(&ask(&base, QUESTION), "seine Antwort hat eine andere Form als verlangt");
     }
-    let base = Base { advice: Err("it is down".to_owned()), ..Base::new(&[passport()]) };
+    let base = Base { advice: Err(Unwritten::Silent), ..Base::new(&[passport()]) };
     let request = Request { text: QUESTION, category: "fines", action: "answer" };
     let told = super::super::answer(&base, &configuration(), POLICY, request).unwrap().reason.unwrap();
-    assert!(told.starts_with("Ohne das Sprachmodell geschrieben (it is down). In der Kategorie"), "{told}");
+    assert!(
+        told.starts_with("Ohne das Sprachmodell geschrieben (es antwortet nicht). In der Kategorie"),
+        "{told}"
+    );
 }
 
 #[test]
 fn an_answer_in_another_language_is_none() {
     let english = "You can get a new passport for this fee at the citizens' office.";
     let base = advised(&said(&[(english, &[1]), ("It is valid for ten years.", &[1])]));
-    assert_fallen_back(&ask(&base, QUESTION), "it answered in another language");
+    assert_fallen_back(&ask(&base, QUESTION), "es antwortet in einer anderen Sprache");
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn a_translation_is_not_asked_for() {
     let base = Base { advice: Ok(said(&[])), ..Base::new(&[english]) };
     let reply = ask(&base, QUESTION);
     assert!(reply.response.contains("auf Englisch:\n\nA passport costs 70 EUR."), "{}", reply.response);
-    assert!(reply.reason.unwrap().contains("a translation of the sources cannot be checked"));
+    assert!(reply.reason.unwrap().contains("eine Übersetzung der Belege"));
     assert!(!reply.auto_publish && base.questions.borrow().is_empty());
 }
 

@@ -43,7 +43,7 @@ fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
     let reply = ask(&base, Guarding::Withhold).unwrap();
     assert!(reply.response.starts_with("Ein Reisepass kostet 70 Euro."), "{}", reply.response);
     let told = reply.reason.unwrap();
-    assert!(told.contains("the guard objects to the message"), "{told}");
+    assert!(told.contains("die Prüfung beanstandet die Nachricht"), "{told}");
     assert!(told.contains("hat die Nachricht beanstandet (prompt_injection)"), "{told}");
     assert!(!reply.auto_publish && base.questions.borrow().is_empty());
     let reply = ask_for(&base, Guarding::Withhold, "fees").unwrap();
@@ -83,7 +83,7 @@ fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
             );
             assert_eq!(
                 reply.reason.as_deref(),
-                Some("Die Prüfung antwortet nicht (it is down); veröffentlicht wird nichts.")
+                Some("Die Prüfung antwortet nicht; veröffentlicht wird nichts.")
             );
             assert_eq!(base.guarded.borrow().len(), checks);
         }

@@ -61,7 +61,7 @@ fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
         assert_eq!((result.category.as_str(), result.auto_publish), ("Abfall", false));
         assert_eq!(host.questions.borrow().len(), 1, "the model was asked");
         assert!(
-            result.reasoning.contains("(it is down); veröffentlicht wird nichts"),
+            result.reasoning.contains("Die Prüfung antwortet nicht; veröffentlicht wird nichts"),
             "{}",
             result.reasoning
         );
