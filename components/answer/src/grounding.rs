@@ -1,61 +1,41 @@
-//! Whether a passage says what an answer claims it says.
+//! Whether a passage says what an answer claims it says, and as it says it.
 //!
-//! A sentence that stands in the passage word for word is grounded. One in other words must bring nothing new: no
-//! figure, address or number that the passage lacks, few words that it does not have, and no `not` where it has none.
-//! The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
+//! A sentence that stands in the passage word for word is grounded. One in other words must bring nothing new: two
+//! neighbouring sentences of the passage must have all of its figures and addresses and most of its words, and `not`
+//! where it has it. That makes a draft. What nobody reads before it is published must be [`Grounded::close`] as well:
+//! clause for clause what the passage says, whole and in its words, so that no figure changes hands and no condition
+//! is lost. The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
 
+mod borne;
+mod clauses;
 mod figures;
+mod negation;
 mod quote;
+mod source;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
 
+use self::figures::figures;
+use self::negation::{NEGATIONS, is_negated};
+use self::source::Known;
 use crate::passage::Passage;
-use crate::sentences::sentences;
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
+pub use self::source::Source;
+
 /// Share of a sentence's words that the passage must have: one of four may be the writer's own.
 const LEAST_SAID: f32 = 0.75;
+/// Sentences of a passage that may say one of an answer together.
+const NEIGHBOURS: usize = 2;
 
 /// Words that answer a question by themselves, which no passage has been asked.
 const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
-
-/// Words that turn a sentence into its opposite.
-const NEGATIONS: &[&str] = &[
-    "nicht",
-    "nichts",
-    "kein",
-    "keine",
-    "keinem",
-    "keinen",
-    "keiner",
-    "keines",
-    "keinerlei",
-    "nie",
-    "niemals",
-    "niemand",
-    "ohne",
-    "weder",
-    "not",
-    "no",
-    "none",
-    "nothing",
-    "nobody",
-    "never",
-    "without",
-    "neither",
-    "nor",
-    "cannot",
-    "isn",
-    "aren",
-    "doesn",
-    "don",
-    "won",
-];
 
 /// Why a sentence is not grounded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +44,7 @@ pub enum Ungrounded {
     #[error("the sentence says nothing")]
     Empty,
     /// A figure or an address.
-    #[error("`{0}` does not stand in the passage")]
+    #[error("`{0}` does not stand in the passage, or not beside the sentence's other words")]
     Figure(String),
     /// Too many words that the passage does not have.
     #[error("the passage does not speak of {}", .0.join(", "))]
@@ -76,64 +56,97 @@ pub enum Ungrounded {
 
 /// Those of `statements` that a passage which they name says all alone, each with the first such passage.
 pub fn grounded(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
+    let stems = Stems::new(language);
+    let sources: Vec<Source<'_>> = passages.iter().map(|one| Source::new(&one.text, &stems)).collect();
     let ground = |statement: &Statement| {
-        let mut named = statement.passages.iter();
-        let passage = *named.find(|index| {
-            passages.get(**index).is_some_and(|one| check(&statement.text, &one.text, language).is_ok())
-        })?;
-        let quote = quote::quote(&statement.text, &passages.get(passage)?.text, language);
-        let text = statement.text.clone();
-        Some(Grounded { text, passage, quote: quote.text, has_figures: quote.has_figures })
+        let text = &statement.text;
+        let named = statement.passages.iter().filter_map(|index| Some((*index, sources.get(*index)?)));
+        let (passage, source) = named.into_iter().find(|(_, source)| check(text, source).is_ok())?;
+        let (quote, close) = (quote::quote(text, source), is_close(text, source, language));
+        Some(Grounded { text: text.clone(), passage, quote, close })
     };
     statements.iter().filter_map(ground).collect()
 }
 
-/// Checks that `passage` says `sentence`, both in `language`.
+/// Whether `source` says `sentence`, which makes sense by itself, clause for clause.
+fn is_close(sentence: &str, source: &Source<'_>, language: Language) -> bool {
+    if clauses::points_back(sentence) {
+        return false;
+    }
+    source.has(sentence) || {
+        let claim = tokens::tokens(sentence, source.stems);
+        borne::is_borne(&claim, source.clauses(), language)
+    }
+}
+
+/// Checks that `source` says `sentence`, both in the language of its stems.
 ///
 /// # Errors
 ///
 /// With what the passage does not say.
-pub fn check(sentence: &str, passage: &str, language: Language) -> Result<(), Ungrounded> {
+pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
     let Some(first) = words(sentence).next() else { return Err(Ungrounded::Empty) };
-    if one_line(passage).contains(&one_line(sentence)) {
+    if source.has(sentence) {
         return Ok(());
     }
-    if ASSENT.contains(&first.as_str()) && words(passage).all(|word| word != first) {
+    let sentences = source.sentences();
+    if ASSENT.contains(&first.as_str())
+        && sentences.iter().flat_map(|one| words(&one.text)).all(|one| one != first)
+    {
         return Err(Ungrounded::Words(vec![first]));
     }
-    let (stated, known) = (figures::figures(sentence), figures::figures(passage));
-    if let Some(new) = stated.difference(&known).next() {
-        return Err(Ungrounded::Figure(new.clone()));
-    }
-    let stems = Stems::new(language);
-    let (claimed, given) = (stems.terms(sentence), stems.terms(passage));
-    let is_figure = |term: &&String| term.chars().any(char::is_numeric);
-    let claimed: BTreeSet<String> = claimed
-        .iter()
-        .filter(|term| !is_figure(term) && !NEGATIONS.contains(&term.as_str()))
-        .cloned()
-        .collect();
-    let share = |given: &BTreeSet<String>| {
-        let said: f32 = claimed.iter().map(|term| said(term, given)).sum();
-        said / claimed.len().max(1) as f32
-    };
+    let stated = figures(sentence);
+    let is_figure = |term: &String| term.chars().any(char::is_numeric);
+    let mut claimed = source.stems.terms(sentence);
+    claimed.retain(|term| !is_figure(term) && !NEGATIONS.contains(&term.as_str()));
     if claimed.is_empty() && stated.is_empty() {
         return Err(Ungrounded::Empty);
     }
-    if !claimed.is_empty() && share(&given) < LEAST_SAID {
-        let unsaid = claimed.iter().filter(|term| said(term, &given) == 0.0).cloned();
-        return Err(Ungrounded::Words(unsaid.collect()));
+    if let Some(new) = stated.iter().find(|figure| sentences.iter().all(|one| !one.figures.contains(*figure)))
+    {
+        return Err(Ungrounded::Figure(new.clone()));
     }
-    let nearest = sentences(passage).into_iter().map(|one| (share(&stems.terms(&one.text)), one.text));
-    let nearest = nearest.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, text)| text);
-    match nearest.is_some_and(|nearest| is_negated(&nearest) != is_negated(sentence)) {
+    together(&claimed, &stated, sentences)?;
+    let share = |known: &Known| share(&claimed, std::slice::from_ref(known));
+    let nearest = sentences.iter().max_by(|one, other| share(one).total_cmp(&share(other)));
+    match nearest.is_some_and(|nearest| is_negated(&nearest.text) != is_negated(sentence)) {
         true => Err(Ungrounded::Negation),
         false => Ok(()),
     }
 }
 
-fn is_negated(text: &str) -> bool {
-    words(text).any(|word| NEGATIONS.contains(&word.as_str()))
+/// Checks that neighbouring sentences have all the `stated` figures and most of the `claimed` words.
+fn together(
+    claimed: &BTreeSet<String>,
+    stated: &BTreeSet<String>,
+    sentences: &[Known],
+) -> Result<(), Ungrounded> {
+    let near = sentences.windows(NEIGHBOURS.min(sentences.len()).max(1));
+    let near: Vec<(f32, &[Known])> = near.map(|near| (share(claimed, near), near)).collect();
+    let lacks = |near: &[Known], figure: &str| near.iter().all(|known| !known.figures.contains(figure));
+    let bears = |(share, near): &(f32, &[Known])| {
+        *share >= LEAST_SAID && !stated.iter().any(|figure| lacks(near, figure))
+    };
+    if near.iter().any(bears) {
+        return Ok(());
+    }
+    let best = near.iter().max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (most, best) = best.copied().unwrap_or_default();
+    match stated.iter().find(|figure| lacks(best, figure)).filter(|_| most >= LEAST_SAID) {
+        Some(elsewhere) => Err(Ungrounded::Figure(elsewhere.clone())),
+        None => {
+            let unsaid =
+                claimed.iter().filter(|term| best.iter().all(|known| said(term, &known.terms) == 0.0));
+            Err(Ungrounded::Words(unsaid.cloned().collect()))
+        }
+    }
+}
+
+/// Share of the `claimed` words that `near` says; all of none.
+fn share(claimed: &BTreeSet<String>, near: &[Known]) -> f32 {
+    let worth = |term: &String| near.iter().map(|known| said(term, &known.terms)).fold(0.0, f32::max);
+    let said: f32 = claimed.iter().map(worth).sum();
+    if claimed.is_empty() { 1.0 } else { said / claimed.len() as f32 }
 }
 
 /// `text` with single spaces.

@@ -26,8 +26,8 @@ pub enum Objection {
     PersonalData(Kind),
     /// The answer is too long.
     AnswerLength,
-    /// A figure stands in the passage beside other words than in the answer.
-    Figures,
+    /// A sentence says it otherwise than its passage, which may make it another thing.
+    OtherWords,
     /// A passage that a language model was shown speaks to a machine.
     PassageInjection,
     /// The host's guard calls the text unsafe, or cannot be asked.

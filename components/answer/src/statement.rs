@@ -18,8 +18,8 @@ pub struct Grounded {
     pub passage: usize,
     /// The passage's own words for it.
     pub quote: String,
-    /// Whether its figures stand in the passage where its other words do.
-    pub has_figures: bool,
+    /// Whether the passage says it clause for clause: what is the same in few words may be another thing.
+    pub close: bool,
 }
 
 /// How long an answer may be.

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::language::Language;
 use rust_stemmers::{Algorithm, Stemmer};
 
+pub use stop::is_stop;
+
 /// Letters from which on a word inside another one is believed to be a part of a compound: `pass` in `Passbild` would
 /// pass, and so would `alle` in `Falle`.
 const SHORTEST_PART: usize = 5;
@@ -51,7 +53,7 @@ impl Stems {
 
     /// Stems of the words of `text` that carry its meaning, each once.
     pub fn terms(&self, text: &str) -> BTreeSet<String> {
-        words(text).filter(|word| !stop::is_stop(word)).map(|word| self.stem(&word)).collect()
+        words(text).filter(|word| !is_stop(word)).map(|word| self.stem(&word)).collect()
     }
 }
 

@@ -197,11 +197,11 @@ fn objected(objection: &Objection, language: Language) -> String {
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
-        (Objection::Figures, Language::German) => {
-            "Eine Zahl der Antwort steht im Beleg bei anderen Wörtern.".to_owned()
+        (Objection::OtherWords, Language::German) => {
+            "Ein Satz der Antwort sagt es in anderen Worten als sein Beleg.".to_owned()
         }
-        (Objection::Figures, Language::English) => {
-            "A figure of the answer stands beside other words in its source.".to_owned()
+        (Objection::OtherWords, Language::English) => {
+            "A sentence of the answer says it in other words than its source.".to_owned()
         }
         (Objection::PassageInjection, Language::German) => {
             "Ein Eintrag der Wissensdatenbank enthält Anweisungen an eine Maschine.".to_owned()

@@ -63,8 +63,8 @@ impl<H: Host> Call<'_, H> {
         }
         draft.written = draft.written.max(written.min(1));
         draft.objections.extend((statements.len() < written).then_some(Objection::AnswerLength));
-        let figures = draft.sentences.iter().all(|one| one.has_figures);
-        draft.objections.extend((!figures).then_some(Objection::Figures));
+        let close = draft.sentences.iter().all(|one| one.close);
+        draft.objections.extend((!close).then_some(Objection::OtherWords));
         draft.objections.extend(guard::passages(passages));
         Ok(draft)
     }

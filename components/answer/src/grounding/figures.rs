@@ -3,29 +3,36 @@
 use std::collections::BTreeSet;
 
 /// Words for numbers, which count as the numbers they stand for.
-const NUMBERS: &[(&str, &str)] = &[
-    ("zwei", "2"),
-    ("drei", "3"),
-    ("vier", "4"),
-    ("fünf", "5"),
-    ("sechs", "6"),
-    ("sieben", "7"),
-    ("acht", "8"),
-    ("neun", "9"),
-    ("zehn", "10"),
-    ("elf", "11"),
-    ("zwölf", "12"),
-    ("two", "2"),
-    ("three", "3"),
-    ("four", "4"),
-    ("five", "5"),
-    ("six", "6"),
-    ("seven", "7"),
-    ("eight", "8"),
-    ("nine", "9"),
-    ("ten", "10"),
-    ("eleven", "11"),
-    ("twelve", "12"),
+const NUMBERS: &[(&[&str], &str)] = &[
+    (&["hälfte", "halb", "halbe", "halben", "halber", "halbes", "half"], "1/2"),
+    (&["zwei", "zweimal", "doppelt", "doppelte", "doppelten", "two", "twice", "double"], "2"),
+    (&["drei", "dreimal", "dreifach", "dreifache", "dreifachen", "three"], "3"),
+    (&["vier", "viermal", "four"], "4"),
+    (&["fünf", "five"], "5"),
+    (&["sechs", "six"], "6"),
+    (&["sieben", "seven"], "7"),
+    (&["acht", "eight"], "8"),
+    (&["neun", "nine"], "9"),
+    (&["zehn", "ten"], "10"),
+    (&["elf", "eleven"], "11"),
+    (&["zwölf", "twelve"], "12"),
+    (&["dreizehn", "thirteen"], "13"),
+    (&["vierzehn", "fourteen"], "14"),
+    (&["fünfzehn", "fifteen"], "15"),
+    (&["sechzehn", "sixteen"], "16"),
+    (&["siebzehn", "seventeen"], "17"),
+    (&["achtzehn", "eighteen"], "18"),
+    (&["neunzehn", "nineteen"], "19"),
+    (&["zwanzig", "twenty"], "20"),
+    (&["dreißig", "thirty"], "30"),
+    (&["vierzig", "forty"], "40"),
+    (&["fünfzig", "fifty"], "50"),
+    (&["sechzig", "sixty"], "60"),
+    (&["siebzig", "seventy"], "70"),
+    (&["achtzig", "eighty"], "80"),
+    (&["neunzig", "ninety"], "90"),
+    (&["hundert", "hundred"], "100"),
+    (&["tausend", "thousand"], "1000"),
 ];
 
 /// The figures and addresses of `text`, each in one way of writing.
@@ -33,12 +40,13 @@ pub fn figures(text: &str) -> BTreeSet<String> {
     text.split_whitespace().filter_map(figure).collect()
 }
 
-fn figure(word: &str) -> Option<String> {
+/// The figure or the address that `word` is, in one way of writing.
+pub fn figure(word: &str) -> Option<String> {
     let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
-    if word.contains('@') || word.contains("://") || has_domain(&word) {
+    if is_address(&word) {
         return Some(word);
     }
-    if let Some((_, digits)) = NUMBERS.iter().find(|(name, _)| *name == word) {
+    if let Some((_, digits)) = NUMBERS.iter().find(|(names, _)| names.contains(&word.as_str())) {
         return Some((*digits).to_owned());
     }
     if !word.chars().any(char::is_numeric) {
@@ -48,6 +56,11 @@ fn figure(word: &str) -> Option<String> {
     let digits: String = word.chars().filter(|sign| sign.is_numeric() || ".,:/-".contains(*sign)).collect();
     let digits = digits.trim_matches(|sign: char| !sign.is_numeric()).replace(',', ".");
     Some(digits.strip_suffix(".00").unwrap_or(&digits).to_owned())
+}
+
+/// Whether `word` is an e-mail address, a link or a domain.
+pub fn is_address(word: &str) -> bool {
+    word.contains('@') || word.contains("://") || has_domain(word)
 }
 
 /// Whether a part of `word` looks like a domain: labels with dots between, the last one of letters. `z.B.` does not.

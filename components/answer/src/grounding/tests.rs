@@ -1,10 +1,17 @@
+mod altered;
+
 use super::*;
 
 const PASSAGE: &str = "Ein Reisepass kostet 70,00 Euro. Wer jünger als 24 Jahre ist, zahlt 37,50 Euro. Ohne biometrisches \
                        Foto nehmen wir den Antrag nicht an. Schreiben Sie an pass@stadt.example.";
 
 fn german(sentence: &str) -> Result<(), Ungrounded> {
-    check(sentence, PASSAGE, Language::German)
+    checked(sentence, PASSAGE, Language::German)
+}
+
+fn checked(sentence: &str, passage: &str, language: Language) -> Result<(), Ungrounded> {
+    let stems = Stems::new(language);
+    check(sentence, &Source::new(passage, &stems))
 }
 
 #[test]
@@ -17,7 +24,7 @@ fn other_words_for_the_same_are_grounded() {
     assert_eq!(german("Der Reisepass kostet 70 Euro."), Ok(()));
     assert_eq!(german("Jüngere als 24 Jahre zahlen für den Reisepass 37,50 Euro."), Ok(()));
     let english = "Collection takes two weeks.";
-    assert_eq!(check("The collection takes 2 weeks.", english, Language::English), Ok(()));
+    assert_eq!(checked("The collection takes 2 weeks.", english, Language::English), Ok(()));
 }
 
 #[test]
@@ -63,8 +70,8 @@ fn the_opposite_is_not() {
 fn yes_and_no_are_not() {
     assert_eq!(german("Ja, ein Reisepass kostet 70 Euro."), Err(Ungrounded::Words(vec!["ja".to_owned()])));
     assert!(german("Nein, ein Reisepass kostet 70 Euro.").is_err());
-    assert_eq!(check("Yes, it is.", "Yes, it is open.", Language::English), Ok(()));
-    assert!(check("Yes, it is.", "It is open.", Language::English).is_err());
+    assert_eq!(checked("Yes, it is.", "Yes, it is open.", Language::English), Ok(()));
+    assert!(checked("Yes, it is.", "It is open.", Language::English).is_err());
 }
 
 #[test]
@@ -112,23 +119,4 @@ fn the_quote_is_the_passage_s() {
         "Ein Reisepass kostet 70,00 Euro. … Wer jünger als 24 Jahre ist, zahlt 37,50 Euro."
     );
     assert_eq!(quoted("Ein Reisepass kostet\n70,00 Euro."), "Ein Reisepass kostet\n70,00 Euro.");
-}
-
-/// Both fees stand in the passage, each for somebody else.
-#[test]
-fn a_figure_is_looked_for_where_the_words_stand() {
-    let passages = [Passage { text: PASSAGE.to_owned(), ..Passage::default() }];
-    let has_figures = |sentence: &str| {
-        let left = grounded(&[statement(sentence, &[0])], &passages, Language::German);
-        left.first().map(|one| one.has_figures)
-    };
-    assert_eq!(has_figures("Der Reisepass kostet 37,50 Euro."), Some(false));
-    for sentence in [
-        "Der Reisepass kostet 70 Euro.",
-        "Wer jünger als 24 Jahre ist, zahlt 37,50 Euro.",
-        "Der Reisepass kostet 70 Euro, wer jünger als 24 Jahre ist, zahlt 37,50 Euro.",
-        "Jüngere als 24 Jahre zahlen 37,50 Euro.",
-    ] {
-        assert_eq!(has_figures(sentence), Some(true), "{sentence}");
-    }
 }

@@ -12,7 +12,7 @@ fn passage(document: &str, title: &str, score: f32) -> Passage {
 }
 
 fn statement(text: &str, passage: usize) -> Grounded {
-    Grounded { text: text.to_owned(), quote: text.to_owned(), passage, has_figures: true }
+    Grounded { text: text.to_owned(), quote: text.to_owned(), passage, close: true }
 }
 
 #[test]

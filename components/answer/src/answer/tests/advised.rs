@@ -93,7 +93,7 @@ fn a_figure_that_stands_elsewhere_in_the_passage_is_not_published() {
     };
     let reply = ask(&base, QUESTION);
     assert_eq!(reply.response, "Der Reisepass kostet 37,50 Euro. [1]");
-    assert!(!reply.auto_publish && reply.reason.unwrap().contains("bei anderen Wörtern"));
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("in anderen Worten"));
 }
 
 #[test]

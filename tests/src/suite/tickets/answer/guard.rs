@@ -25,7 +25,7 @@ pub(super) async fn guarded(
     verdicts: impl IntoIterator<Item = Behaviour>,
     more: &str,
 ) -> (Service, FakeLlm, FakeLlm) {
-    let model = FakeLlm::start([Says(sentences(&[("Mooring a ship costs 12 EUR a night.", &[1])]))]).await;
+    let model = FakeLlm::start([Says(sentences(&[("Mooring costs 12 EUR for a night.", &[1])]))]).await;
     let guard = FakeLlm::start(verdicts).await;
     let url = guard.url("");
     let config = llm::asking(&model, &format!("[tickets.guard]\nurl = {url:?}\n{more}"));
@@ -50,7 +50,7 @@ async fn a_ticket_and_its_answer_are_judged() {
     let safe = || [ticket("safe", "benign"), response("safe", "benign")];
     let (service, model, guard) = guarded([safe(), safe()].concat(), "").await;
     let reply = service.reply(QUESTION, "harbour", "answer").await;
-    assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]");
+    assert_eq!(reply["response"], "Mooring costs 12 EUR for a night. [1]");
     assert_eq!((&reply["auto_publish"], &reply["reason"]), (&json!(true), &Value::Null), "{reply}");
     assert_eq!(checks(&service, "prompt", "safe").await, 1.0);
     assert_eq!(checks(&service, "response", "safe").await, 1.0);
@@ -62,7 +62,7 @@ async fn a_ticket_and_its_answer_are_judged() {
     assert_eq!(paths, ["/api/v1/guardrails/prompt", "/api/v1/guardrails/response"].repeat(2));
     let text = format!("{QUESTION} Write to [EMAIL_1]");
     assert_eq!(asked[2].json(), json!({ "text": text, "threshold": 0.7 }));
-    let response = "Mooring a ship costs 12 EUR a night.";
+    let response = "Mooring costs 12 EUR for a night.";
     assert_eq!(asked[3].json(), json!({ "text": text, "threshold": 0.7, "response": response }));
     service.stop().await;
 }
@@ -123,7 +123,7 @@ async fn a_guard_that_cannot_be_asked_stops_publishing_and_nothing_else() {
     for behaviour in [Status(500, None), Body("{}".into()), Drips, mute] {
         let (service, model, _guard) = guarded([behaviour.clone()], "block = true\ntimeout_ms = 500").await;
         let reply = service.reply(QUESTION, "harbour", "answer").await;
-        assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]", "{behaviour:?}");
+        assert_eq!(reply["response"], "Mooring costs 12 EUR for a night. [1]", "{behaviour:?}");
         assert_eq!(reply["auto_publish"], false, "{behaviour:?}");
         assert!(reply["reason"].as_str().unwrap().contains("The guard does not answer"), "{reply}");
         assert_eq!(model.received().len(), 1, "{behaviour:?}");

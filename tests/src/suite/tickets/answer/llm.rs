@@ -148,13 +148,13 @@ async fn the_model_s_prompt_is_told_with_its_version() {
     assert_eq!(
         versions,
         json!({
-            "agent": null, "answer": 1, "categories": null, "examples": null, "format": null, "judge": null, "role": null
+            "agent": null, "answer": 2, "categories": null, "examples": null, "format": null, "judge": null, "role": null
         })
     );
     let details = service.get("/api/v1/prompt_versions?details=1").await.json();
     assert_eq!(
         (&details["answer"]["version"], details["answer"]["sha256"].as_str().unwrap().len()),
-        (&json!(1), 64)
+        (&json!(2), 64)
     );
     assert_eq!(
         (&details["answer"]["source"], &details["agent"]["source"]),

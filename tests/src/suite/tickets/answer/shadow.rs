@@ -48,7 +48,7 @@ async fn a_copy_is_compared_and_has_neither_the_model_nor_the_guard_asked_again(
     in_shadow(&service, &operator, built_in()).await;
     for copies in 1..=2 {
         let reply = service.reply(QUESTION, "harbour", "answer").await;
-        assert_eq!(reply["response"], "Mooring a ship costs 12 EUR a night. [1]", "{reply}");
+        assert_eq!(reply["response"], "Mooring costs 12 EUR for a night. [1]", "{reply}");
         let found = compared(&operator, copies).await;
         assert_eq!((&found["same"], &found["differences"]), (&json!(copies), &json!([])), "{found}");
     }

@@ -1,0 +1,221 @@
+//! Sentences as language models write them from passages: what says another thing is not published, what says the same
+//! is.
+
+use super::*;
+
+const PASSPORT: &str = "Ein Reisepass kostet 70,00 Euro und gilt zehn Jahre, wenn Sie 24 Jahre oder älter sind. Wer \
+                        jünger als 24 ist, zahlt 37,50 Euro, und der Pass gilt sechs Jahre; das gilt auch für Kinder und \
+                        Babys. Die Herstellung dauert vier bis fünf Wochen. Fliegen Sie früher und ist Ihr Reisepass \
+                        abgelaufen, wählen Sie den Expresspass: Er kostet 32,00 Euro zusätzlich und liegt nach drei \
+                        Werktagen bereit. Reicht auch das nicht, stellt das Bürgeramt für 26,00 Euro sofort einen \
+                        vorläufigen Reisepass aus. Zum Termin kommen Sie persönlich mit dem alten Pass oder \
+                        Personalausweis und einem digitalen Passfoto. Bei Minderjährigen müssen beide Eltern zustimmen.";
+const DOGS: &str = "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten und 156 Euro für den zweiten Hund, für \
+                    gefährliche Hunde 720 Euro. Melden Sie Ihren Hund innerhalb von zwei Wochen beim Steueramt an. Wer \
+                    Bürgergeld oder Grundsicherung bezieht, erhält auf Antrag eine Ermäßigung um die Hälfte; \
+                    Blindenführhunde sind befreit. Ist die Hundemarke verloren, kostet eine neue Steuermarke 6 Euro.";
+const CARD: &str = "Der Personalausweis kostet ab 24 Jahren 46,00 Euro, darunter 27,60 Euro, und ist nach etwa drei \
+                    Wochen fertig. Eine neue PIN setzt das Bürgeramt kostenlos.";
+const PARKING: &str = "Einen Bewohnerparkausweis beantragen Sie online mit einem Foto des Fahrzeugscheins. Er kostet 120 \
+                       Euro im Jahr und gilt nur in der eigenen Zone, nicht in der ganzen Stadt.";
+const DOG_TAX: &str = "The dog tax is 108 euros per year for the first dog and 156 euros for the second; dangerous breeds \
+                       cost 720 euros. Register your dog at the tax office within two weeks. If the bill lists more dogs \
+                       than you have, object within one month by a short letter with the tax number.";
+const LEASE: &str =
+    "Der Vermieter kündigt dem Mieter schriftlich. Anträge nehmen wir bis zum 31. Januar an, danach nicht.";
+const MAIL: &str = "Wir schicken Ihnen den Bescheid. Kostet eine Kopie 9 Euro? Nein, eine Kopie ist kostenlos. Sinkt das \
+                    Einkommen um 15 Prozent, wird der Beitrag auf Antrag neu berechnet.";
+const LANDLORD: &str = "The landlord notifies the tenant in writing.";
+
+/// None if it is not grounded, else whether it is close.
+fn close(sentence: &str, passage: &str, language: Language) -> Option<bool> {
+    let passages = [Passage { text: passage.to_owned(), ..Passage::default() }];
+    grounded(&[statement(sentence, &[0])], &passages, language).first().map(|one| one.close)
+}
+
+fn assert_not_published(passage: &str, language: Language, sentences: &[&str]) {
+    for sentence in sentences {
+        assert_ne!(close(sentence, passage, language), Some(true), "{sentence}");
+    }
+}
+
+fn assert_published(passage: &str, language: Language, sentences: &[&str]) {
+    for sentence in sentences {
+        assert_eq!(close(sentence, passage, language), Some(true), "{sentence}");
+    }
+}
+
+#[test]
+fn a_fee_of_somebody_else_is_not_published() {
+    assert_not_published(
+        DOGS,
+        Language::German,
+        &[
+            "Die Hundesteuer beträgt 156 Euro für den ersten und 108 Euro für den zweiten Hund.",
+            "Die Hundesteuer beträgt 156 Euro im Jahr für den ersten und 108 Euro für den zweiten Hund.",
+            "Die Hundesteuer beträgt 720 Euro im Jahr für den ersten Hund.",
+            "Die Hundesteuer beträgt für gefährliche Hunde 108 Euro.",
+            "Für gefährliche Hunde beträgt die Hundesteuer 108 Euro im Jahr.",
+            "Für den zweiten Hund beträgt die Steuer 108 Euro.",
+            "Die Hundesteuer beträgt 108 Euro für den zweiten Hund.",
+            "Wer Bürgergeld bezieht, ist befreit.",
+            "Wer Bürgergeld oder Grundsicherung bezieht, ist befreit.",
+            "Wer Bürgergeld oder Grundsicherung bezieht, erhält auf Antrag eine Ermäßigung um das Doppelte.",
+            "Die Hundesteuer kostet 6 Euro.",
+        ],
+    );
+    assert_not_published(
+        PASSPORT,
+        Language::German,
+        &[
+            "Ein vorläufiger Reisepass kostet 70 Euro und gilt zehn Jahre.",
+            "Ein Expresspass kostet 70 Euro.",
+            "Ein Expresspass kostet 70 Euro und gilt zehn Jahre, wenn Sie 24 Jahre oder älter sind.",
+            "Ein Reisepass kostet 32 Euro zusätzlich.",
+            "Der Reisepass liegt nach drei Werktagen bereit.",
+            "Der vorläufige Reisepass liegt nach drei Werktagen bereit.",
+            "Das Bürgeramt stellt sofort einen Reisepass für 26 Euro aus.",
+        ],
+    );
+    assert_not_published(
+        PARKING,
+        Language::German,
+        &["Das Foto kostet 120 Euro im Jahr.", "Der Fahrzeugschein kostet 120 Euro im Jahr."],
+    );
+    assert_not_published(
+        DOG_TAX,
+        Language::English,
+        &["The dog tax is 156 euros per year for the first dog.", "Dangerous breeds cost 156 euros."],
+    );
+}
+
+#[test]
+fn a_figure_a_unit_or_a_word_that_was_changed_is_not_published() {
+    assert_not_published(
+        PASSPORT,
+        Language::German,
+        &[
+            "Ein Reisepass kostet 24 Euro und gilt 70 Jahre, wenn Sie zehn Jahre oder älter sind.",
+            "Ein Reisepass kostet 70 Euro und gilt zehn Jahre, wenn Sie 24 Jahre oder jünger sind.",
+            "Ein Reisepass kostet 70 Euro und gilt sechs Jahre, wenn Sie 24 Jahre oder älter sind.",
+            "Ein Reisepass gilt sechs Jahre.",
+            "Die Herstellung dauert drei bis vier Wochen.",
+            "Die Herstellung dauert fünf bis vier Wochen.",
+            "Die Herstellung dauert vier bis fünf Werktage.",
+            "Bei Minderjährigen müssen drei Eltern zustimmen.",
+            "Bei Minderjährigen dürfen beide Eltern zustimmen.",
+        ],
+    );
+    assert_not_published(CARD, Language::German, &["Der Personalausweis kostet ab 46 Jahren 24 Euro."]);
+    assert_not_published(
+        LEASE,
+        Language::German,
+        &[
+            "Der Mieter kündigt dem Vermieter schriftlich.",
+            "Anträge nehmen wir nach dem 31. Januar an.",
+            "Anträge nehmen wir bis zum 31. Januar nicht an.",
+        ],
+    );
+    assert_not_published(
+        MAIL,
+        Language::German,
+        &[
+            "Sie schicken uns den Bescheid.",
+            "Eine Kopie kostet 9 Euro.",
+            "Sinkt das Einkommen auf 15 Prozent, wird der Beitrag auf Antrag neu berechnet.",
+            "Der Beitrag wird auf Antrag neu berechnet.",
+        ],
+    );
+    assert_not_published(LANDLORD, Language::English, &["The tenant notifies the landlord in writing."]);
+}
+
+#[test]
+fn a_condition_that_was_left_out_is_missed() {
+    assert_not_published(
+        PASSPORT,
+        Language::German,
+        &["Der Reisepass kostet 70 Euro.", "Ein Reisepass gilt zehn Jahre.", "Der Pass gilt sechs Jahre."],
+    );
+    assert_not_published(CARD, Language::German, &["Der Personalausweis kostet 46 Euro."]);
+    assert_not_published(DOGS, Language::German, &["Eine neue Steuermarke kostet 6 Euro."]);
+    assert_not_published(
+        PARKING,
+        Language::German,
+        &["Er kostet 120 Euro im Jahr und gilt nur in der eigenen Zone."],
+    );
+    assert_not_published(
+        DOG_TAX,
+        Language::English,
+        &["Object within one month by a short letter with the tax number."],
+    );
+}
+
+#[test]
+fn the_same_in_other_words_is_published() {
+    assert_published(
+        PASSPORT,
+        Language::German,
+        &[
+            "Der Reisepass kostet 70 € und gilt 10 Jahre, wenn Sie 24 Jahre oder älter sind.",
+            "Der Reisepass kostet 70 Euro und ist zehn Jahre gültig, wenn Sie 24 Jahre oder älter sind.",
+            "Wer jünger als 24 ist, zahlt 37,50 Euro, und der Pass gilt 6 Jahre.",
+            "Die Herstellung dauert 4 bis 5 Wochen.",
+            "Der Expresspass kostet 32 Euro zusätzlich und liegt nach drei Werktagen bereit.",
+            "Beide Eltern müssen bei Minderjährigen zustimmen.",
+        ],
+    );
+    assert_published(
+        DOGS,
+        Language::German,
+        &[
+            "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten und 156 Euro für den zweiten Hund.",
+            "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten Hund.",
+            "Die Hundesteuer beträgt 156 Euro für den zweiten Hund.",
+            "Für gefährliche Hunde beträgt die Hundesteuer 720 Euro.",
+            "Ihren Hund melden Sie binnen 2 Wochen beim Steueramt an.",
+            "Blindenführhunde sind befreit.",
+        ],
+    );
+    assert_published(CARD, Language::German, &["Der Personalausweis ist nach ca. 3 Wochen fertig."]);
+    assert_published(
+        PARKING,
+        Language::German,
+        &[
+            "Der Bewohnerparkausweis kostet 120 Euro im Jahr und gilt nur in der eigenen Zone, nicht in der ganzen Stadt.",
+        ],
+    );
+    assert_published(
+        DOG_TAX,
+        Language::English,
+        &[
+            "The dog tax is 156 euros for the second dog.",
+            "Dangerous breeds cost 720 euros.",
+            "You register your dog at the tax office within 2 weeks.",
+        ],
+    );
+    assert_published(LEASE, Language::German, &["Dem Mieter kündigt der Vermieter schriftlich."]);
+}
+
+/// What passages say word for word is close, or no answer of their own sentences were.
+#[test]
+fn a_passage_s_own_sentences_are_close() {
+    for passage in [PASSPORT, DOGS, CARD, PARKING, DOG_TAX, LEASE] {
+        for sentence in crate::sentences::sentences(passage) {
+            let pointing = clauses::points_back(&sentence.text);
+            assert_eq!(
+                close(&sentence.text, passage, Language::German),
+                Some(!pointing),
+                "{}",
+                sentence.text
+            );
+        }
+    }
+}
+
+/// Nothing is tried for ever.
+#[test]
+fn a_passage_of_one_clause_many_times_is_read_in_time() {
+    let passage = format!("Wer parkt, zahlt {}.", ["70 Euro"; 60].join(", "));
+    let claim = format!("Man zahlt {}.", ["70 Euro"; 60].join(", "));
+    assert_ne!(close(&claim, &passage, Language::German), Some(true));
+}
