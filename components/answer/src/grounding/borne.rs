@@ -31,8 +31,11 @@ struct Search<'a> {
 /// What a piece of a sentence is to a clause.
 #[derive(PartialEq, Eq)]
 enum Piece {
-    /// It says the clause.
-    Whole,
+    /// It says the clause, and maybe the subject with it.
+    Whole {
+        /// Whether it does.
+        named: bool,
+    },
     /// It does not say all of it.
     Short,
     /// It says something that the clause does not.
@@ -54,7 +57,8 @@ impl Search<'_> {
                 match self.compare(index, from, end) {
                     Piece::Strange => break,
                     Piece::Short => {}
-                    Piece::Whole => {
+                    Piece::Whole { named } if !self.goes_on(index, named, used) => {}
+                    Piece::Whole { .. } => {
                         used.push(index);
                         if self.covers(end, used) {
                             return true;
@@ -65,6 +69,19 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    /// Whether the clause at `index` can follow the `used` ones: its part is not one that was left, and what has no subject of
+    /// its own stands behind what has it, or has it `named`.
+    fn goes_on(&self, index: usize, named: bool, used: &[usize]) -> bool {
+        let part = |index: usize| self.clauses.get(index).map(|one| one.part).unwrap_or_default();
+        let (own, last) = (part(index), used.last());
+        let was_left =
+            last.is_some_and(|last| part(*last) != own) && used.iter().any(|index| part(*index) == own);
+        let leans = self.clauses.get(index).and_then(|one| one.leans).filter(|_| !named);
+        let stands =
+            leans.is_none_or(|back| last.is_some_and(|last| *last < index && own <= part(*last) + back));
+        !was_left && stands
     }
 
     /// Whether the `used` clauses are true without those beside them.
@@ -107,11 +124,12 @@ impl Search<'_> {
         if said.len() < clause.tokens.len() {
             return Piece::Short;
         }
-        if self.is_in_order(clause, &said) { Piece::Whole } else { Piece::Short }
+        let named = said.len() < piece.len();
+        if self.is_in_order(clause, &said) { Piece::Whole { named } } else { Piece::Short }
     }
 
     /// Whether words stand as in the clause, or in an order that says the same: figures and what binds go before what they
-    /// went before, and articles show who is who.
+    /// went before, and what stands before nouns shows who is who.
     fn is_in_order(&self, clause: &Clause, said: &[(usize, &Token)]) -> bool {
         if said.is_sorted_by_key(|(place, _)| *place) {
             return true;
@@ -121,9 +139,18 @@ impl Search<'_> {
             .iter()
             .enumerate()
             .all(|(at, (place, token))| token.kind == Kind::Word || next(at) == place + 1);
-        let articles = said
+        let last = |at: usize| at.checked_sub(1).and_then(|last| said.get(last)).map(|(place, _)| place + 1);
+        let attached = said
             .iter()
-            .all(|(place, token)| clause.tokens.get(*place).is_some_and(|own| own.article == token.article));
-        bound && articles && self.language == Language::German
+            .enumerate()
+            .all(|(at, (place, token))| !token.belongs_to_last() || last(at) == Some(*place));
+        let same_case = |own: &Token, token: &Token| {
+            own.article == token.article && (!own.noun || !token.noun || own.before == token.before)
+        };
+        let mut pairs = said.iter().map(|(place, token)| (clause.tokens.get(*place), token));
+        bound
+            && attached
+            && pairs.all(|(own, token)| own.is_some_and(|own| same_case(own, token)))
+            && self.language == Language::German
     }
 }

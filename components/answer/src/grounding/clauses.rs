@@ -11,6 +11,8 @@ pub(super) struct Clause {
     pub(super) tokens: Vec<Token>,
     /// What may be said with it: its subject, where it stands before, and what its sentence says again and again.
     pub(super) lent: Vec<String>,
+    /// How many parts back at most the clause stands that it must follow where its subject is not named with it.
+    pub(super) leans: Option<usize>,
     /// What those after it take from it.
     pub(super) subject: Vec<String>,
     /// Whether what stands beside it is not true without it: a condition, an item, a relative clause. What has figures
@@ -156,16 +158,16 @@ fn of_part(pieces: &[Vec<String>], topic: &[String], stems: &Stems) -> Vec<Claus
             continue;
         }
         let first = clauses.is_empty();
-        let lent = match opening(piece) {
-            Opening::Pronoun if first => topic.to_vec(),
-            Opening::Pronoun | Opening::GoesOn if !first => subject.clone(),
-            _ => Vec::new(),
+        let (lent, leans) = match opening(piece) {
+            Opening::Pronoun if first => (topic.to_vec(), Some(1)),
+            Opening::Pronoun | Opening::GoesOn if !first => (subject.clone(), Some(0)),
+            _ => (Vec::new(), None),
         };
         subject = if lent.is_empty() { named(&tokens) } else { lent.clone() };
         let has_figure = tokens.iter().any(|token| token.kind == Kind::Figure);
         let needed = !has_figure || is_condition(piece);
         let subject = subject.clone();
-        clauses.push(Clause { tokens, lent, subject, needed, first, part: 0, sentence: 0 });
+        clauses.push(Clause { tokens, lent, leans, subject, needed, first, part: 0, sentence: 0 });
     }
     lend_repeated(&mut clauses);
     clauses

@@ -23,6 +23,8 @@ pub(super) struct Token {
     pub(super) kind: Kind,
     /// The article before it, which tells who does and who is done to.
     pub(super) article: Option<String>,
+    /// Whatever stands before it, which tells the same where there is no article.
+    pub(super) before: Option<String>,
     /// Whether it has a capital, as German nouns do.
     pub(super) noun: bool,
 }
@@ -107,7 +109,15 @@ const ENDS: &[&str] = &["t", "st", "et", "te", "e", "en", "n", "s", "es"];
 /// Letters that two forms of a word have in common at least.
 const SHORTEST: usize = 4;
 
+/// Articles of what belongs to the thing before it.
+const GENITIVE: &[&str] = &["des", "eines"];
+
 impl Token {
+    /// Whether it belongs to what is named before it.
+    pub(super) fn belongs_to_last(&self) -> bool {
+        self.article.as_deref().is_some_and(|article| GENITIVE.contains(&article))
+    }
+
     /// Whether `other` says the same.
     pub(super) fn says(&self, other: &Self) -> bool {
         self.kind == other.kind && self.is(&other.text)
@@ -134,12 +144,13 @@ pub(super) fn spelt(text: &str) -> String {
 pub(super) struct Reader<'s> {
     stems: &'s Stems,
     article: Option<String>,
+    before: Option<String>,
 }
 
 impl<'s> Reader<'s> {
     /// Reads from a text's beginning.
     pub(super) fn new(stems: &'s Stems) -> Self {
-        Self { stems, article: None }
+        Self { stems, article: None, before: None }
     }
 
     /// What `piece`, which has no white space, says.
@@ -177,6 +188,7 @@ impl<'s> Reader<'s> {
         }
         if is_stop(word) {
             self.article = ARTICLES.contains(&word).then(|| word.to_owned());
+            self.before = Some(word.to_owned());
             return None;
         }
         let text = self.stems.stem(word);
@@ -184,7 +196,8 @@ impl<'s> Reader<'s> {
     }
 
     fn token(&mut self, text: String, kind: Kind, noun: bool) -> Token {
-        Token { text, kind, article: self.article.take(), noun }
+        let before = self.before.replace(text.clone());
+        Token { text, kind, article: self.article.take(), before, noun }
     }
 }
 

@@ -21,8 +21,9 @@ const PARKING: &str = "Einen Bewohnerparkausweis beantragen Sie online mit einem
 const DOG_TAX: &str = "The dog tax is 108 euros per year for the first dog and 156 euros for the second; dangerous breeds \
                        cost 720 euros. Register your dog at the tax office within two weeks. If the bill lists more dogs \
                        than you have, object within one month by a short letter with the tax number.";
-const LEASE: &str =
-    "Der Vermieter kündigt dem Mieter schriftlich. Anträge nehmen wir bis zum 31. Januar an, danach nicht.";
+const PASSPORTS: &str = "A passport costs 70.00 euros and is valid for ten years; if you are under 24 it costs 37.50 euros \
+                         and is valid for six years.";
+const LEASE: &str = "Der Vermieter kündigt dem Mieter schriftlich. Mitzubringen sind die Ausweise und die Bestätigung des Vermieters. Anträge nehmen wir bis zum 31. Januar an, danach nicht.";
 const MAIL: &str = "Wir schicken Ihnen den Bescheid. Kostet eine Kopie 9 Euro? Nein, eine Kopie ist kostenlos. Sinkt das \
                     Einkommen um 15 Prozent, wird der Beitrag auf Antrag neu berechnet.";
 const LANDLORD: &str = "The landlord notifies the tenant in writing.";
@@ -80,7 +81,22 @@ fn a_fee_of_somebody_else_is_not_published() {
     assert_not_published(
         PARKING,
         Language::German,
-        &["Das Foto kostet 120 Euro im Jahr.", "Der Fahrzeugschein kostet 120 Euro im Jahr."],
+        &[
+            "Der Fahrzeugschein eines Fotos kostet 120 Euro im Jahr.",
+            "Das Foto kostet 120 Euro im Jahr.",
+            "Der Fahrzeugschein kostet 120 Euro im Jahr.",
+        ],
+    );
+    assert_not_published(
+        PASSPORTS,
+        Language::English,
+        &[
+            "A passport costs 70.00 euros and is valid for six years; if you are under 24 it costs 37.50 euros and is \
+             valid for ten years.",
+            "A passport costs 70.00 euros and is valid for six years.",
+            "A passport costs 37.50 euros.",
+            "If you are under 24 it costs 37.50 euros and is valid for ten years.",
+        ],
     );
     assert_not_published(
         DOG_TAX,
@@ -112,6 +128,8 @@ fn a_figure_a_unit_or_a_word_that_was_changed_is_not_published() {
         Language::German,
         &[
             "Der Mieter kündigt dem Vermieter schriftlich.",
+            "Mieter kündigt Vermieter schriftlich.",
+            "Mitzubringen sind die Bestätigung und die Ausweise des Vermieters.",
             "Anträge nehmen wir nach dem 31. Januar an.",
             "Anträge nehmen wir bis zum 31. Januar nicht an.",
         ],
@@ -142,6 +160,17 @@ fn a_condition_that_was_left_out_is_missed() {
         PARKING,
         Language::German,
         &["Er kostet 120 Euro im Jahr und gilt nur in der eigenen Zone."],
+    );
+    assert_not_published(
+        PASSPORTS,
+        Language::English,
+        &[
+            "A passport costs 70.00 euros and is valid for six years; if you are under 24 it costs 37.50 euros and is \
+             valid for ten years.",
+            "A passport costs 70.00 euros and is valid for six years.",
+            "A passport costs 37.50 euros.",
+            "If you are under 24 it costs 37.50 euros and is valid for ten years.",
+        ],
     );
     assert_not_published(
         DOG_TAX,
@@ -182,6 +211,15 @@ fn the_same_in_other_words_is_published() {
         Language::German,
         &[
             "Der Bewohnerparkausweis kostet 120 Euro im Jahr und gilt nur in der eigenen Zone, nicht in der ganzen Stadt.",
+        ],
+    );
+    assert_published(
+        PASSPORTS,
+        Language::English,
+        &[
+            "The passport costs 70 euros and is valid for ten years.",
+            "A passport costs 70 € and is valid for 10 years; if you are under 24, it costs 37.50 euros and is valid for \
+             six years.",
         ],
     );
     assert_published(
