@@ -65,7 +65,7 @@ pub fn said(term: &str, others: &BTreeSet<String>) -> f32 {
     let part = |other: &String| {
         let (short, long) =
             if other.len() < term.len() { (other.as_str(), term) } else { (term, other.as_str()) };
-        short.chars().count() >= SHORTEST_PART && !is_number(short) && long.contains(short)
+        short.chars().nth(SHORTEST_PART - 1).is_some() && !is_number(short) && long.contains(short)
     };
     if others.iter().any(part) { PART } else { 0.0 }
 }

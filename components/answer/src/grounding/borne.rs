@@ -9,15 +9,20 @@ use bulkhead_ticket_text::language::Language;
 use super::clauses::Clause;
 use super::tokens::{Kind, Token};
 
-/// Pieces that are tried at most: passages in which everything stands many times would be tried for ever.
-const MOST_TRIED: usize = 2_000;
+/// Pieces that are tried at most for a sentence, some twenty times what a page takes: passages in which everything stands
+/// many times would be tried for ever.
+const MOST_TRIED: usize = 10_000;
 
 /// Whether one sentence, or two that stand next to each other, say `claim`.
 pub(super) fn is_borne(claim: &[Token], clauses: &[Clause], language: Language) -> bool {
     let sentences = clauses.last().map_or(0, |last| last.sentence + 1);
+    let mut tried = 0;
     (0..sentences).any(|first| {
         let near = clauses.iter().filter(|one| one.sentence == first || one.sentence == first + 1).collect();
-        Search { claim, clauses: near, language, tried: 0 }.covers(0, &mut Vec::new())
+        let mut search = Search { claim, clauses: near, language, tried };
+        let found = search.covers(0, &mut Vec::new());
+        tried = search.tried;
+        found
     })
 }
 

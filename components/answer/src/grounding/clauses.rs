@@ -61,8 +61,13 @@ const SUBJECT: usize = 2;
 
 /// Whether `text` begins with a word that stands for what was named before it.
 pub(super) fn points_back(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    first != "Sie" && PRONOUNS.contains(&bare(first).as_str())
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    if first == "Sie" {
+        // Whoever is addressed has the plural's verb.
+        return words.next().is_some_and(|verb| !verb.ends_with('n') && verb != "sind");
+    }
+    PRONOUNS.contains(&bare(first).as_str())
 }
 
 fn bare(piece: &str) -> String {

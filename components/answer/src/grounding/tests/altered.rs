@@ -23,6 +23,7 @@ const DOG_TAX: &str = "The dog tax is 108 euros per year for the first dog and 1
                        than you have, object within one month by a short letter with the tax number.";
 const PASSPORTS: &str = "A passport costs 70.00 euros and is valid for ten years; if you are under 24 it costs 37.50 euros \
                          and is valid for six years.";
+const HARBOUR: &str = "Mooring costs 12 EUR a night. Longer ships pay 20 EUR. Pay at the harbour office.";
 const LEASE: &str = "Der Vermieter kündigt dem Mieter schriftlich. Mitzubringen sind die Ausweise und die Bestätigung des Vermieters. Anträge nehmen wir bis zum 31. Januar an, danach nicht.";
 const MAIL: &str = "Wir schicken Ihnen den Bescheid. Kostet eine Kopie 9 Euro? Nein, eine Kopie ist kostenlos. Sinkt das \
                     Einkommen um 15 Prozent, wird der Beitrag auf Antrag neu berechnet.";
@@ -96,6 +97,15 @@ fn a_fee_of_somebody_else_is_not_published() {
             "A passport costs 70.00 euros and is valid for six years.",
             "A passport costs 37.50 euros.",
             "If you are under 24 it costs 37.50 euros and is valid for ten years.",
+        ],
+    );
+    assert_not_published(
+        HARBOUR,
+        Language::English,
+        &[
+            "Mooring costs 20 EUR a night.",
+            "Longer ships pay 12 EUR.",
+            "Mooring a ship costs 12 EUR a night.",
         ],
     );
     assert_not_published(
@@ -173,6 +183,15 @@ fn a_condition_that_was_left_out_is_missed() {
         ],
     );
     assert_not_published(
+        HARBOUR,
+        Language::English,
+        &[
+            "Mooring costs 20 EUR a night.",
+            "Longer ships pay 12 EUR.",
+            "Mooring a ship costs 12 EUR a night.",
+        ],
+    );
+    assert_not_published(
         DOG_TAX,
         Language::English,
         &["Object within one month by a short letter with the tax number."],
@@ -223,6 +242,15 @@ fn the_same_in_other_words_is_published() {
         ],
     );
     assert_published(
+        HARBOUR,
+        Language::English,
+        &[
+            "Mooring costs 12 EUR for a night.",
+            "You pay at the harbour office.",
+            "Mooring costs 12 euros a night.",
+        ],
+    );
+    assert_published(
         DOG_TAX,
         Language::English,
         &[
@@ -232,6 +260,22 @@ fn the_same_in_other_words_is_published() {
         ],
     );
     assert_published(LEASE, Language::German, &["Dem Mieter kündigt der Vermieter schriftlich."]);
+}
+
+/// What stands for something before it may stand for something else in an answer.
+#[test]
+fn a_sentence_that_points_back_makes_no_sense_by_itself() {
+    for (sentence, pointing) in [
+        ("Er kostet 120 Euro.", true),
+        ("Sie kostet 15 Euro.", true),
+        ("Dafür brauchen Sie ein Foto.", true),
+        ("It takes two weeks.", true),
+        ("Sie brauchen ein Foto.", false),
+        ("Sie sind befreit.", false),
+        ("Der Pass kostet 70 Euro.", false),
+    ] {
+        assert_eq!(clauses::points_back(sentence), pointing, "{sentence}");
+    }
 }
 
 /// What passages say word for word is close, or no answer of their own sentences were.
