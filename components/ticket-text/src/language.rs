@@ -1,44 +1,38 @@
 //! The language of a text, as far as answers depend on it.
+//!
+//! Frequent words decide: they are few in every language, and no sentence goes without them. Trigrams decide among
+//! related languages, in longer texts without such words, and in other scripts. Where neither is clear, nothing is
+//! claimed: an answer in a language that its reader may not know is worse than a clerk's.
 
+mod codes;
+mod evidence;
+mod frequent;
 #[cfg(test)]
 mod tests;
 
-use crate::words;
-use whatlang::{Detector, Lang, Script};
+use codes::code;
+use evidence::Evidence;
+use whatlang::{Detector, Info, Lang, Script};
 
-/// What a text is written in.
+/// What answers and reasons are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Answered in German.
+    /// German.
     German,
-    /// Answered in English.
+    /// English.
     English,
 }
 
-/// Letters from which on a third language is believed: the trigrams of a short German text look like many.
-const ENOUGH_LETTERS: usize = 60;
-
-/// Letters from which on trigrams tell the two languages apart.
-const ENOUGH_FOR_TRIGRAMS: usize = 30;
-
-/// Different frequent words of a language from which on a text is evidently written in it.
-const EVIDENT_WORDS: u32 = 5;
-/// There must be as many times more of them than of the other language's,
-const EVIDENT_LEAD: usize = 3;
-/// and at least one word in so many must be one.
-const EVIDENT_SHARE: usize = 5;
-
-/// Words that a short text gives itself away with.
-const GERMAN: [&str; 40] = [
-    "der", "die", "das", "und", "ich", "ist", "nicht", "ein", "eine", "einen", "wir", "mein", "meine", "wie",
-    "wo", "wann", "muss", "kann", "für", "mit", "von", "auf", "bitte", "habe", "hab", "haben", "wird",
-    "wurde", "sind", "bei", "zum", "zur", "im", "am", "den", "dem", "es", "sie", "danke", "was",
-];
-const ENGLISH: [&str; 40] = [
-    "the", "and", "i", "is", "not", "a", "an", "we", "my", "our", "how", "where", "when", "must", "can",
-    "for", "with", "of", "on", "please", "have", "has", "be", "were", "are", "at", "to", "in", "it", "you",
-    "thanks", "need", "do", "does", "what", "who", "this", "that", "your", "from",
-];
+/// The share of a text's words that its language must have.
+const LEAST_SHARE: f32 = 0.15;
+/// What must speak for it at all: one word of office matters.
+const LEAST_SCORE: f32 = 0.5;
+/// There must be as many times more of it than of any other language's.
+const LEAD: f32 = 1.3;
+/// Letters from which on trigrams alone are believed: those of a short text look like many languages.
+const ENOUGH_LETTERS: usize = 40;
+/// Letters from which on they tell apart the few languages of a script, or that share frequent words.
+const ENOUGH_AMONG_FEW: usize = 12;
 
 impl Language {
     /// Its code (ISO 639-1).
@@ -50,85 +44,83 @@ impl Language {
     }
 }
 
-/// The code (ISO 639-1) of the language of `text` where it is German or English, the three letters of ISO 639-3 of
-/// another one that is certain, and nothing where a text has no words.
+/// The code (ISO 639-1) of the language of `text`; nothing where that is not certain, or where it has no words.
 pub fn detect(text: &str) -> Option<&'static str> {
     let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
-    if letters == 0 {
-        return None;
-    }
-    if let Some(language) = FunctionWords::of(text).evident() {
-        return Some(language.code());
-    }
-    let certain = |info: &whatlang::Info| info.is_reliable() && letters >= ENOUGH_LETTERS;
-    match whatlang::detect(text) {
-        Some(info) if info.script() != Script::Latin => Some(info.lang().code()),
-        Some(info) if certain(&info) && !matches!(info.lang(), Lang::Deu | Lang::Eng) => {
-            Some(info.lang().code())
-        }
-        _ => Some(german_or_english(text).code()),
+    match whatlang::detect_script(text)? {
+        Script::Latin => latin(text, letters),
+        Script::Cyrillic => cyrillic(text).or_else(|| in_script(text, letters)),
+        _ => in_script(text, letters),
     }
 }
 
-/// Which of the two languages `text` is answered in. Frequent words decide, trigrams where they do not; German
-/// where nothing does.
+/// Which of the two languages `text` is answered in, and talked about: English where it is that, else German.
 pub fn german_or_english(text: &str) -> Language {
-    let FunctionWords { german, english, .. } = FunctionWords::of(text);
-    if german.count != english.count {
-        return if german.count > english.count { Language::German } else { Language::English };
-    }
-    let trigrams = text.chars().filter(|letter| letter.is_alphabetic()).count() >= ENOUGH_FOR_TRIGRAMS;
-    match Detector::with_allowlist(vec![Lang::Deu, Lang::Eng]).detect_lang(text) {
-        Some(Lang::Eng) if trigrams => Language::English,
+    match detect(text) {
+        Some("en") => Language::English,
         _ => Language::German,
     }
 }
 
-/// How many words of a text are among the frequent ones of a language.
-#[derive(Debug, Clone, Copy, Default)]
-struct Hits {
-    count: usize,
-    /// A bit for each of the list's words that the text has.
-    seen: u64,
+fn latin(text: &str, letters: usize) -> Option<&'static str> {
+    let evidence = Evidence::of(text);
+    let is_ours = |code: &str| code == "de" || code == "en";
+    let (german, english) = (evidence.score("de"), evidence.score("en"));
+    let others = evidence.scores.iter().find(|(code, _)| !is_ours(code)).map_or(0.0, |(_, score)| *score);
+    let (first, best) = *evidence.scores.first()?;
+    let speaks = best >= LEAST_SCORE && evidence.share(first) >= LEAST_SHARE;
+    // Either of the two is answered: the one that more speaks for will do.
+    if speaks && german.max(english) >= LEAD * others {
+        return if german == english { either(text, letters) } else { Some(first) };
+    }
+    let trigrams = whatlang::detect(text).filter(|info| letters >= ENOUGH_LETTERS && info.is_reliable());
+    if speaks && best > german.max(english) * LEAD {
+        return related(text, letters, &evidence, trigrams);
+    }
+    // Trigrams may not say against the words that one of the two is meant.
+    let told = code(trigrams?.lang());
+    (!is_ours(told) || evidence.score(told) >= others).then_some(told)
 }
 
-impl Hits {
-    fn add(&mut self, list: &[&str; 40], word: &str) {
-        if let Some(at) = list.iter().position(|known| *known == word) {
-            self.count += 1;
-            self.seen |= 1 << at;
-        }
+/// German or English, by trigrams.
+fn either(text: &str, letters: usize) -> Option<&'static str> {
+    let told = Detector::with_allowlist(vec![Lang::Deu, Lang::Eng]).detect_lang(text);
+    told.filter(|_| letters >= ENOUGH_LETTERS).map(code)
+}
+
+/// Which of the languages it is that words of `text` speak for about as much.
+fn related(text: &str, letters: usize, evidence: &Evidence, trigrams: Option<Info>) -> Option<&'static str> {
+    let (first, best) = *evidence.scores.first()?;
+    let likely = |code: &str| evidence.score(code) * LEAD >= best;
+    // Many a language has no list, and a relative that has one.
+    let unlisted = |told: &&str| evidence.scores.iter().all(|(code, _)| code != told);
+    if let Some(told) = trigrams.map(|info| code(info.lang())).filter(|told| likely(told) || unlisted(told)) {
+        return Some(told);
+    }
+    let alone = evidence.scores.iter().filter(|(code, _)| likely(code)).count() == 1;
+    if alone {
+        return Some(first);
+    }
+    let relatives = Lang::all().iter().copied().filter(|lang| likely(code(*lang))).collect();
+    let told = Detector::with_allowlist(relatives).detect_lang(text);
+    told.filter(|_| letters >= ENOUGH_AMONG_FEW).map(code)
+}
+
+/// Languages with letters that the others with theirs do not write.
+fn cyrillic(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
+    let has = |letters: &[char]| text.contains(letters);
+    match () {
+        () if has(&['ў']) => Some("be"),
+        () if has(&['ї', 'є', 'ґ']) || has(&['і']) && !has(&['ы', 'э', 'ё']) => Some("uk"),
+        () if has(&['ѓ', 'ќ', 'ѕ']) => Some("mk"),
+        () if has(&['ђ', 'ћ']) => Some("sr"),
+        () if has(&['ы', 'э', 'ё']) && !has(&['і']) => Some("ru"),
+        () => None,
     }
 }
 
-/// The frequent words of a text.
-#[derive(Debug, Clone, Copy, Default)]
-struct FunctionWords {
-    words: usize,
-    german: Hits,
-    english: Hits,
-}
-
-impl FunctionWords {
-    fn of(text: &str) -> Self {
-        let mut found = Self::default();
-        for word in words::each(&words::spaced(text)) {
-            found.words += 1;
-            found.german.add(&GERMAN, word);
-            found.english.add(&ENGLISH, word);
-        }
-        found
-    }
-
-    /// The language that needs no trigrams to be known: those of all languages are compared, which takes long. Related
-    /// languages share some of the words, hence several different ones that make up a part of the text.
-    fn evident(self) -> Option<Language> {
-        let clear = |one: Hits, other: Hits| {
-            one.seen.count_ones() >= EVIDENT_WORDS
-                && one.count >= EVIDENT_LEAD * other.count
-                && one.count * EVIDENT_SHARE >= self.words
-        };
-        let german = clear(self.german, self.english).then_some(Language::German);
-        german.or_else(|| clear(self.english, self.german).then_some(Language::English))
-    }
+fn in_script(text: &str, letters: usize) -> Option<&'static str> {
+    let told = whatlang::detect(text)?;
+    (told.is_reliable() || letters >= ENOUGH_AMONG_FEW).then(|| code(told.lang()))
 }

@@ -1,0 +1,132 @@
+//! How much of a text in Latin letters speaks for which language.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::frequent::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS, LETTERS};
+use crate::words;
+
+/// What a word of office matters or a rare letter is worth, against 1 for a word that only one language has: other
+/// languages borrow `Reisepass` and `passport`, but hold their sentences together with words of their own.
+const WEAK: f32 = 0.5;
+/// Letters from which on a part of a word is believed, wherever it stands in it.
+const SHORTEST_PART: usize = 5;
+
+/// Languages by frequent word, a bit each, in the order of [`FREQUENT`].
+static LANGUAGES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
+    let mut languages = HashMap::new();
+    for (place, language) in FREQUENT.iter().enumerate() {
+        for word in language.words.split_whitespace() {
+            *languages.entry(word).or_default() |= 1 << place;
+        }
+    }
+    languages
+});
+
+/// What speaks for each language.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Evidence {
+    /// How many words without digits the text has.
+    words: usize,
+    /// By language, the most likely first: a word that several have is divided among them.
+    pub(super) scores: Vec<(&'static str, f32)>,
+    /// By language, in the order of [`FREQUENT`]: its words, undivided.
+    own: [f32; FREQUENT.len()],
+}
+
+impl Evidence {
+    pub(super) fn of(text: &str) -> Self {
+        let (mut scores, mut own) = ([0.0; FREQUENT.len()], [0.0; FREQUENT.len()]);
+        let mut count = 0;
+        let mut add = |languages: u32, worth: f32| {
+            let each = worth / languages.count_ones().max(1) as f32;
+            let of_languages = scores.iter_mut().zip(&mut own).enumerate();
+            for (_, (score, own)) in of_languages.filter(|(place, _)| languages & (1 << place) != 0) {
+                *score += each;
+                *own += worth;
+            }
+        };
+        for word in words::each(&words::spaced(text)).filter(|word| !word.contains('0')) {
+            count += 1;
+            let folded = folded(word);
+            match LANGUAGES.get(folded.as_str()) {
+                Some(languages) => add(*languages, 1.0),
+                None => {
+                    for languages in letters(word).chain(matters(&folded)) {
+                        add(languages, WEAK);
+                    }
+                }
+            }
+        }
+        let mut scores: Vec<_> = FREQUENT.iter().map(|language| language.code).zip(scores).collect();
+        scores.sort_by(|one, other| other.1.total_cmp(&one.1));
+        Self { words: count, scores, own }
+    }
+
+    /// What speaks for the language `code`.
+    pub(super) fn score(&self, code: &str) -> f32 {
+        self.scores.iter().find(|(other, _)| *other == code).map_or(0.0, |(_, score)| *score)
+    }
+
+    /// The share of the text's words that the language `code` has.
+    pub(super) fn share(&self, code: &str) -> f32 {
+        let own = FREQUENT.iter().zip(self.own).find(|(language, _)| language.code == code);
+        own.map_or(0.0, |(_, own)| own) / self.words.max(1) as f32
+    }
+}
+
+fn bits(codes: &[&str]) -> u32 {
+    let places = FREQUENT.iter().enumerate().filter(|(_, language)| codes.contains(&language.code));
+    places.map(|(place, _)| 1 << place).sum()
+}
+
+/// Languages that write the letters of `word`.
+fn letters(word: &str) -> impl Iterator<Item = u32> {
+    let written = |letters: &str| word.chars().any(|letter| !letter.is_ascii() && letters.contains(letter));
+    LETTERS.iter().filter(move |(letters, _)| written(letters)).map(|(_, codes)| bits(codes))
+}
+
+/// Languages that `word` is one of office matters in.
+fn matters(word: &str) -> impl Iterator<Item = u32> {
+    let part = |part: &str| match part.len() < SHORTEST_PART {
+        true => word.starts_with(part) || word.ends_with(part),
+        false => word.contains(part),
+    };
+    let english = ENGLISH_MATTERS.split(' ').any(|one| one == word).then(|| bits(&["en"]));
+    let german = (english.is_none() && GERMAN_MATTERS.split(' ').any(part)).then(|| bits(&["de"]));
+    english.into_iter().chain(german)
+}
+
+/// A word in lower case without the marks of its letters.
+fn folded(word: &str) -> String {
+    let mut folded = String::with_capacity(word.len());
+    for letter in word.chars() {
+        match letter {
+            'ß' => folded.push_str("ss"),
+            'æ' => folded.push_str("ae"),
+            other => folded.push(unmarked(other)),
+        }
+    }
+    folded
+}
+
+fn unmarked(letter: char) -> char {
+    match letter {
+        'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' | 'ā' | 'ă' | 'ą' => 'a',
+        'ç' | 'ć' | 'č' => 'c',
+        'ď' | 'đ' => 'd',
+        'è' | 'é' | 'ê' | 'ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
+        'ğ' | 'ģ' => 'g',
+        'ì' | 'í' | 'î' | 'ï' | 'ī' | 'į' | 'ı' => 'i',
+        'ł' | 'ľ' | 'ĺ' | 'ļ' => 'l',
+        'ñ' | 'ń' | 'ň' | 'ņ' => 'n',
+        'ò' | 'ó' | 'ô' | 'õ' | 'ö' | 'ø' | 'ő' => 'o',
+        'ŕ' | 'ř' => 'r',
+        'ś' | 'š' | 'ş' | 'ș' => 's',
+        'ť' | 'ţ' | 'ț' => 't',
+        'ù' | 'ú' | 'û' | 'ü' | 'ū' | 'ů' | 'ű' | 'ų' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
+        other => other,
+    }
+}
