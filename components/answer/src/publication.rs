@@ -21,7 +21,9 @@ pub enum Hindrance {
         /// What it needs.
         needed: f32,
     },
-    /// What the answer rests on is not in the ticket's language.
+    /// The ticket's language is neither of the two that answers are written in, or cannot be told.
+    TicketLanguage,
+    /// What the answer rests on, or what is configured, is not in the ticket's language.
     Language,
     /// Sentences that no passage says were taken out.
     Ungrounded,
@@ -34,6 +36,8 @@ pub enum Hindrance {
 pub struct Record {
     /// Relevance of the best document that the answer rests on, 0 to 1; none for a configured answer.
     pub score: Option<f32>,
+    /// Whether the ticket is in one of the two languages that answers are written in.
+    pub known_language: bool,
     /// Whether it is in the ticket's language.
     pub own_language: bool,
     /// Whether every sentence that was written was grounded.
@@ -55,7 +59,13 @@ pub fn hindrances(configuration: &Configuration, name: &str, record: &Record) ->
     if let Some(score) = record.score.filter(|score| score.is_nan() || *score < needed) {
         found.push(Hindrance::Score { score, needed });
     }
-    found.extend((!record.own_language).then_some(Hindrance::Language));
+    // Of a ticket in a third language it is clear that no answer is in it.
+    let language = match (record.known_language, record.own_language) {
+        (false, _) => Some(Hindrance::TicketLanguage),
+        (true, false) => Some(Hindrance::Language),
+        (true, true) => None,
+    };
+    found.extend(language);
     found.extend((!record.grounded).then_some(Hindrance::Ungrounded));
     found.extend(record.objections.iter().cloned().map(Hindrance::Guard));
     found

@@ -157,11 +157,17 @@ fn hindrance(hindrance: &Hindrance, category: &str, language: Language) -> Strin
         (Hindrance::Score { score, needed }, Language::English) => {
             format!("The relevance of {}% is not enough, {}% are needed.", percent(*score), percent(*needed))
         }
+        (Hindrance::TicketLanguage, Language::German) => {
+            "Die Nachricht ist weder sicher auf Deutsch noch auf Englisch.".to_owned()
+        }
+        (Hindrance::TicketLanguage, Language::English) => {
+            "The message is neither certainly in German nor in English.".to_owned()
+        }
         (Hindrance::Language, Language::German) => {
-            "Die Belege sind in einer anderen Sprache als die Nachricht.".to_owned()
+            "Die Antwort ist in einer anderen Sprache als die Nachricht.".to_owned()
         }
         (Hindrance::Language, Language::English) => {
-            "The sources are in another language than the message.".to_owned()
+            "The answer is in another language than the message.".to_owned()
         }
         (Hindrance::Ungrounded, Language::German) => "Sätze ohne Beleg wurden entfernt.".to_owned(),
         (Hindrance::Ungrounded, Language::English) => "Sentences without a source were taken out.".to_owned(),

@@ -114,7 +114,13 @@ impl<'a, H: Host> Call<'a, H> {
     /// The operator's own words need no reference; what the ticket holds may still need a clerk.
     pub(super) fn configured(&self, action: &Action) -> Reply {
         let response = action.answer.clone().unwrap_or_else(|| PLACEHOLDER.to_owned());
-        let record = Record { score: None, own_language: true, grounded: true, objections: self.objected() };
+        let record = Record {
+            score: None,
+            known_language: self.is_in_known_language(),
+            own_language: is_in(&response, self.language),
+            grounded: true,
+            objections: self.objected(),
+        };
         self.reply(response, Vec::new(), Outcome::Configured, &record)
     }
 
@@ -162,10 +168,15 @@ impl<'a, H: Host> Call<'a, H> {
         if self.verdict.publishes() {
             objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
         }
-        // A ticket in a third language is answered in one of the two.
-        let in_its_language = own_language && self.detected.is_none_or(|code| code == self.language.code());
-        let record = Record { score: Some(score), own_language: in_its_language, grounded, objections };
+        let known_language = self.is_in_known_language();
+        let record = Record { score: Some(score), known_language, own_language, grounded, objections };
         Ok(self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record))
+    }
+
+    /// Whether the ticket is in the language that it is answered in: one in a third language, or in none that can be
+    /// told, is answered in one of the two all the same.
+    fn is_in_known_language(&self) -> bool {
+        self.detected == Some(self.language.code())
     }
 
     /// What stands in the ticket against publishing an answer to it.
@@ -193,6 +204,12 @@ impl<'a, H: Host> Call<'a, H> {
             language: self.detected.map(str::to_owned),
         }
     }
+}
+
+/// Whether a configured text is in `language`, as far as can be told; one that has paragraphs in several is in each.
+fn is_in(text: &str, language: Language) -> bool {
+    let is_told = |text: &str| language::detect(text) == Some(language.code());
+    language::detect(text).is_none_or(|code| code == language.code()) || text.lines().any(is_told)
 }
 
 /// The sentences of an answer without its references.

@@ -228,6 +228,41 @@ fn another_language_is_framed_and_not_published() {
     assert!(reply.auto_publish);
 }
 
+/// Passages of the two languages may name what people of a third ask about.
+#[test]
+fn a_ticket_in_a_third_language_is_drafted_and_not_published() {
+    for text in [
+        "Hvad koster et Reisepass og hvor laenge gaelder det?",
+        "Ile kosztuje Reisepass dla dzieci?",
+        "Combien coûte un Reisepass ?",
+    ] {
+        let reply = about(&[passport()], text);
+        assert!(
+            !reply.auto_publish && !matches!(reply.language.as_deref(), Some("de" | "en")),
+            "{text}: {reply:?}"
+        );
+        let reply = ask(&Base::new(&[]), text, "passports", "fees");
+        assert!(!reply.auto_publish && reply.reason.unwrap().contains("weder sicher auf Deutsch"), "{text}");
+    }
+    let reply = about(&[passport()], "4711 xqzt");
+    assert_eq!((reply.auto_publish, reply.language), (false, None));
+}
+
+#[test]
+fn a_configured_answer_in_another_language_is_not_published() {
+    let base = Base::new(&[]);
+    let reply = ask(&base, "How much is a passport, please?", "passports", "fees");
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("another language"));
+    let mut both = configuration();
+    for action in &mut both.actions {
+        action.answer = Some("Ein Reisepass kostet 70 Euro.\n\nA passport costs 70 euros.".to_owned());
+    }
+    for text in ["How much is a passport, please?", "Was kostet ein Reisepass?"] {
+        let request = Request { text, category: "passports", action: "fees" };
+        assert!(answer(&base, &both, request).unwrap().auto_publish, "{text}");
+    }
+}
+
 #[test]
 fn a_disclaimer_stands_below() {
     let configuration = Configuration { disclaimer: Some("Ohne Gewähr.".to_owned()), ..configuration() };

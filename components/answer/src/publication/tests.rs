@@ -2,7 +2,13 @@ use super::*;
 use crate::configuration::tests::configuration;
 
 fn good() -> Record {
-    Record { score: Some(0.9), own_language: true, grounded: true, objections: Vec::new() }
+    Record {
+        score: Some(0.9),
+        known_language: true,
+        own_language: true,
+        grounded: true,
+        objections: Vec::new(),
+    }
 }
 
 fn found(category: &str, record: &Record) -> Vec<Hindrance> {
@@ -24,6 +30,8 @@ fn each_thing_alone_stands_against_it() {
         [Hindrance::Score { score: 0.7, needed: 0.8 }]
     );
     assert_eq!(found("passports", &Record { own_language: false, ..good() }), [Hindrance::Language]);
+    let foreign = Record { known_language: false, ..good() };
+    assert_eq!(found("passports", &foreign), [Hindrance::TicketLanguage]);
     assert_eq!(found("passports", &Record { grounded: false, ..good() }), [Hindrance::Ungrounded]);
     let objected = Record { objections: vec![Objection::TicketInjection], ..good() };
     assert_eq!(found("passports", &objected), [Hindrance::Guard(Objection::TicketInjection)]);
