@@ -1,17 +1,17 @@
 //! What stands against publishing an answer, seen in the ticket and in the answer itself. A draft is written all the
 //! same: a clerk reads it.
 
-mod injection;
 mod personal;
 #[cfg(test)]
 mod tests;
 
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::guarding::{Judged, Verdict};
+use bulkhead_ticket_text::injection;
 
 use crate::passage::Passage;
 
-pub use injection::prompt as injection_patterns;
+pub use bulkhead_ticket_text::injection::prompt as injection_patterns;
 
 /// Something that only a clerk may pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Objection {
 /// `is_cut`.
 pub fn ticket(source: &str, plain: &str, is_cut: bool) -> Vec<Objection> {
     // Both what a mail shows and what its source hides.
-    let injected = injection::is_injected(source) || plain != source && injection::is_injected(plain);
+    let injected = injection::is_injected_ticket(source, plain);
     let found = [(injected, Objection::TicketInjection), (is_cut, Objection::TicketLength)];
     found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
 }

@@ -5,6 +5,7 @@ pub mod clean;
 pub mod cursor;
 pub mod extract;
 pub mod guarding;
+pub mod injection;
 pub mod language;
 pub mod llm;
 pub mod redact;

@@ -1,0 +1,143 @@
+//! Text that speaks to a machine instead of an office: attempts to give a language model new orders, to get at its
+//! old ones, or to forge what surrounds it. German and English.
+//!
+//! Patterns are sequences of word beginnings, each with a few words between: they survive inflection, and cost no
+//! more than one pass over the text.
+
+mod hidden;
+mod masks;
+mod patterns;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use patterns::{BEFORE_ORDERS, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS};
+
+/// Words that may stand between two steps of a pattern.
+const GAP: usize = 3;
+
+/// Whether a ticket speaks to a machine: in its `source`, which may hide something from its reader, or in the `plain`
+/// text of that.
+pub fn is_injected_ticket(source: &str, plain: &str) -> bool {
+    hidden::has_hidden_text(source) || is_injected(source) || plain != source && is_injected(plain)
+}
+
+/// Whether `text` speaks to a machine.
+pub fn is_injected(text: &str) -> bool {
+    if text.chars().any(masks::is_hidden) {
+        return true;
+    }
+    let plain = masks::unmasked(text);
+    let speaks = |line: &str| SPEAKERS.iter().any(|speaker| line.trim_start().starts_with(speaker));
+    if MARKS.iter().any(|mark| plain.contains(mark)) || plain.lines().any(speaks) {
+        return true;
+    }
+    let words = spelt_out(&plain);
+    PATTERNS.iter().any(|pattern| stands_in(pattern, &words, |_| true))
+        || ORDERED.iter().any(|pattern| stands_in(pattern, &words, |start| is_order(&words, start)))
+}
+
+/// The patterns as text, for whoever compares two hosts.
+pub fn prompt() -> String {
+    let mut text = String::new();
+    for pattern in PATTERNS.iter().chain(ORDERED) {
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "{pattern:?}");
+    }
+    let _ = write!(text, "{IMPERATIVES:?} {BEFORE_ORDERS:?} {OWN:?} {MARKS:?} {SPEAKERS:?}");
+    text
+}
+
+/// A word of a text.
+#[derive(Debug, Default)]
+struct Word {
+    letters: String,
+    /// Whether a sentence, or a part of one, begins with it.
+    begins: bool,
+}
+
+/// The words of `text`: digits in words are the letters they look like, and letters with spaces between are one word.
+fn spelt_out(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let (mut spelt, mut begins) = (Word::default(), true);
+    let separated = text.split_inclusive(|letter: char| !letter.is_alphanumeric());
+    for part in separated {
+        let letters = part.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        let separator = part.get(letters.len()..).unwrap_or_default();
+        let is_letter = letters.chars().nth(1).is_none() && letters.chars().all(char::is_alphabetic);
+        if !letters.is_empty() && is_letter {
+            spelt.begins |= spelt.letters.is_empty() && begins;
+            spelt.letters.push_str(letters);
+        } else if !letters.is_empty() {
+            words.extend((!spelt.letters.is_empty()).then(|| std::mem::take(&mut spelt)));
+            words.push(Word { letters: worded(letters), begins });
+        }
+        let ends = separator.contains(|sign: char| sign != ' ' && sign != '\t');
+        begins = ends || begins && letters.is_empty();
+    }
+    words.extend((!spelt.letters.is_empty()).then_some(spelt));
+    words
+}
+
+fn worded(letters: &str) -> String {
+    let has_letters = letters.chars().any(char::is_alphabetic);
+    if has_letters { letters.chars().map(letter).collect() } else { letters.to_owned() }
+}
+
+fn letter(character: char) -> char {
+    match character {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    }
+}
+
+/// Whether `pattern` begins with a word that `may_begin` it, by its place. Words of the writer's own between its steps
+/// break it.
+fn stands_in(pattern: Pattern, words: &[Word], may_begin: impl Fn(usize) -> bool) -> bool {
+    let Some((first, rest)) = pattern.split_first() else { return false };
+    (0..words.len()).any(|start| {
+        let begins = words.get(start).is_some_and(|word| fits_any(word, first));
+        let mut at = start + 1;
+        begins
+            && !is_own(words, start.wrapping_sub(1))
+            && may_begin(start)
+            && rest.iter().all(|alternatives| {
+                let between = words.iter().skip(at).take(1 + GAP);
+                let found = between
+                    .take_while(|word| fits_any(word, alternatives) || !OWN.contains(&word.letters.as_str()))
+                    .position(|word| fits_any(word, alternatives));
+                at += found.map_or(0, |place| place + 1);
+                found.is_some()
+            })
+    })
+}
+
+fn is_own(words: &[Word], place: usize) -> bool {
+    words.get(place).is_some_and(|word| matches!(word.letters.as_str(), "i" | "ich" | "we" | "wir"))
+}
+
+/// Whether the verb at `start` is an order.
+fn is_order(words: &[Word], start: usize) -> bool {
+    let is = |place: usize, list: &[&str]| {
+        words.get(place).is_some_and(|word| list.contains(&word.letters.as_str()))
+    };
+    is(start, IMPERATIVES)
+        || is(start + 1, &["sie"])
+        || words.get(start).is_some_and(|word| word.begins)
+        || is(start.wrapping_sub(1), BEFORE_ORDERS)
+}
+
+fn fits_any(word: &Word, alternatives: &[&str]) -> bool {
+    alternatives.iter().any(|begin| fits(&word.letters, begin))
+}
+
+/// Short beginnings are whole words: `a` is not the beginning of `abends`.
+fn fits(word: &str, begin: &str) -> bool {
+    if begin.chars().nth(3).is_none() { word == begin } else { word.starts_with(begin) }
+}

@@ -1,0 +1,80 @@
+//! Letters that look like others.
+
+/// Characters that carry text which nobody sees: tags, and marks that turn the direction of writing over.
+pub(super) fn is_hidden(character: char) -> bool {
+    matches!(character, '\u{e0000}'..='\u{e007f}' | '\u{202d}' | '\u{202e}')
+}
+
+/// `text` in lower case and in plain letters: what has no width is nothing, wide, mathematical and circled letters are
+/// plain ones, and so are Cyrillic and Greek ones in words that have Latin letters, too.
+pub(super) fn unmasked(text: &str) -> String {
+    let plain: String = text.chars().filter_map(plain).collect();
+    let mut unmasked = String::with_capacity(plain.len());
+    for word in plain.split_inclusive(|character: char| !character.is_alphanumeric()) {
+        if word.chars().any(|letter| letter.is_ascii_alphabetic()) && !word.is_ascii() {
+            unmasked.extend(word.chars().map(latin));
+        } else {
+            unmasked.push_str(word);
+        }
+    }
+    unmasked.to_lowercase()
+}
+
+fn plain(character: char) -> Option<char> {
+    let at = |first: u32| u32::from(character) - first;
+    let letter = |place: u32| {
+        let (first, place) = if place < 26 { ('A', place) } else { ('a', place - 26) };
+        char::from_u32(u32::from(first) + place)
+    };
+    match character {
+        '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(at(0xff01) + 0x21),
+        '\u{1d400}'..='\u{1d6a3}' => letter(at(0x1d400) % 52),
+        '\u{24b6}'..='\u{24e9}' => letter(at(0x24b6)),
+        other => Some(other),
+    }
+}
+
+/// The Latin letter that a Cyrillic or Greek one looks like (the common ones of Unicode's confusables.txt).
+fn latin(letter: char) -> char {
+    match letter {
+        'а' | 'α' => 'a',
+        'А' | 'Α' => 'A',
+        'В' | 'Β' => 'B',
+        'с' | 'ϲ' => 'c',
+        'С' => 'C',
+        'ԁ' => 'd',
+        'е' | 'ё' | 'ε' => 'e',
+        'Е' | 'Ε' => 'E',
+        'ɡ' => 'g',
+        'һ' => 'h',
+        'Н' | 'Η' => 'H',
+        'і' | 'ı' | 'ι' => 'i',
+        'І' | 'Ι' => 'I',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'К' | 'Κ' => 'K',
+        'ӏ' => 'l',
+        'М' | 'Μ' => 'M',
+        'ո' | 'η' => 'n',
+        'Ν' => 'N',
+        'о' | 'ο' | 'օ' => 'o',
+        'О' | 'Ο' => 'O',
+        'р' | 'ρ' => 'p',
+        'Р' | 'Ρ' => 'P',
+        'г' => 'r',
+        'ѕ' => 's',
+        'Ѕ' => 'S',
+        'т' | 'τ' => 't',
+        'Т' | 'Τ' => 'T',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ѡ' | 'ω' => 'w',
+        'х' | 'χ' => 'x',
+        'Х' | 'Χ' => 'X',
+        'у' | 'γ' => 'y',
+        'У' | 'Υ' => 'Y',
+        'Ζ' => 'Z',
+        other => other,
+    }
+}
