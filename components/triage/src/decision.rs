@@ -10,6 +10,9 @@ const MOST_ALTERNATIVES: usize = 3;
 /// Letters below which a text is not sorted: of digits and signs alone a classifier makes up anything.
 const FEWEST_LETTERS: usize = 2;
 
+/// The most that is told of any probability: a classifier is never certain, whatever rounding makes of it.
+const MOST_CERTAIN: f32 = 0.99;
+
 /// A category and its calibrated probability.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
@@ -17,6 +20,13 @@ pub struct Candidate {
     pub name: String,
     /// 0 to 1.
     pub confidence: f32,
+}
+
+impl Candidate {
+    /// The confidence that clients and clerks are told, 0 to 0.99.
+    pub fn told(&self) -> f32 {
+        self.confidence.min(MOST_CERTAIN)
+    }
 }
 
 /// Why a ticket has no category.
@@ -39,7 +49,20 @@ pub enum Refusal {
     /// The classifier is sure that the ticket belongs to no category.
     Outside,
     /// The classifier cannot be asked.
-    Unavailable(String),
+    Unavailable(Unclassified),
+}
+
+/// Why the classifier says nothing, as far as a clerk is told: the log has the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unclassified {
+    /// None is loaded.
+    Missing,
+    /// It fails.
+    Silent,
+    /// It gave other probabilities than of its categories.
+    Unfit,
+    /// It knows none of the configured categories.
+    Strange,
 }
 
 /// What the classifier's probabilities mean.
@@ -74,8 +97,7 @@ pub fn has_words(text: &str) -> bool {
 pub fn decide(configuration: &Configuration, labels: &[String], probabilities: &[f32]) -> Decision {
     if labels.len() != probabilities.len() || !probabilities.iter().all(|probability| probability.is_finite())
     {
-        let reason = format!("it gave {} probabilities for {} categories", probabilities.len(), labels.len());
-        return Decision::refused(Refusal::Unavailable(reason));
+        return Decision::refused(Refusal::Unavailable(Unclassified::Unfit));
     }
     let known = labels.iter().zip(probabilities).filter(|(label, _)| configuration.category(label).is_some());
     let mut candidates: Vec<Candidate> = known
@@ -89,7 +111,7 @@ pub fn decide(configuration: &Configuration, labels: &[String], probabilities: &
 
 fn refusal(configuration: &Configuration, candidates: &[Candidate]) -> Option<Refusal> {
     let Some(first) = candidates.first() else {
-        return Some(Refusal::Unavailable("it knows none of the configured categories".to_owned()));
+        return Some(Refusal::Unavailable(Unclassified::Strange));
     };
     let threshold = configuration.category(&first.name).map_or(1.0, |category| category.threshold);
     let second = candidates.get(1).map_or(0.0, |second| second.confidence);

@@ -1,11 +1,10 @@
 //! What in a text speaks for a category: the labelled example that is most like it, and the words they share.
 
+mod empty;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
-
-use bulkhead_ticket_text::words::{each, spaced};
+use bulkhead_ticket_text::words::spaced;
 
 use crate::features::{FeatureSettings, Row};
 
@@ -13,14 +12,8 @@ use crate::features::{FeatureSettings, Row};
 const MOST_WORDS: usize = 4;
 /// Letters from which on a word says something; shorter ones mostly hold sentences together.
 const SHORTEST_WORD: usize = 4;
-/// Longer words that say nothing, either.
-const EMPTY_WORDS: [&str; 48] = [
-    "aber", "alle", "auch", "bitte", "brauche", "damit", "dann", "dass", "dein", "denn", "diese", "dieser",
-    "doch", "eine", "einem", "einen", "einer", "habe", "haben", "hallo", "hatte", "ihnen", "ihre", "jetzt",
-    "kann", "könnte", "mein", "meine", "meinem", "meinen", "meiner", "möchte", "muss", "nach", "nicht",
-    "noch", "oder", "sind", "unser", "unsere", "werden", "wird", "have", "need", "please", "that", "this",
-    "with",
-];
+/// Characters of an example that are quoted.
+const LONGEST_QUOTE: usize = 80;
 /// How texts are compared.
 const FEATURES: FeatureSettings = FeatureSettings::words_and_characters(18);
 /// Likeness below which an example is none: two texts of one language share endings and small words anyway.
@@ -34,9 +27,9 @@ const TABLE_BITS: u32 = 13;
 /// What speaks for a category.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// The example most like the text.
+    /// The example most like the text, on one line and not too long.
     pub example: Option<String>,
-    /// Words of the text that the category's examples have, too; in the order of the text.
+    /// Words of the text that stand in that line, too; in the order of the text.
     pub words: Vec<String>,
 }
 
@@ -49,18 +42,38 @@ pub fn evidence(text: &str, examples: &[String]) -> Evidence {
     let likest = likest
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS);
-    let known: HashSet<&str> = spaced_examples.iter().flat_map(|example| each(example)).collect();
+    match likest {
+        Some((_, example)) => {
+            let example = quote(example);
+            Evidence { words: shared(text, &example), example: Some(example) }
+        }
+        None => Evidence::default(),
+    }
+}
+
+/// The first words of `text` that `example` has, too, and that say something.
+fn shared(text: &str, example: &str) -> Vec<String> {
+    let known: Vec<String> = written_words(example).map(str::to_lowercase).collect();
     let mut shared: Vec<String> = Vec::new();
     for word in written_words(text) {
         let lower = word.to_lowercase();
-        let says = lower.chars().count() >= SHORTEST_WORD && !EMPTY_WORDS.contains(&lower.as_str());
-        if says && known.contains(lower.as_str()) && !shared.iter().any(|other| other.to_lowercase() == lower)
-        {
+        let says = lower.chars().count() >= SHORTEST_WORD && !empty::is_empty(&lower);
+        let is_new = !shared.iter().any(|other| other.to_lowercase() == lower);
+        if says && is_new && known.contains(&lower) {
             shared.push(word.to_owned());
         }
     }
     shared.truncate(MOST_WORDS);
-    Evidence { example: likest.map(|(_, example)| example.clone()), words: shared }
+    shared
+}
+
+/// One line, cut between words where it is too long.
+fn quote(example: &str) -> String {
+    let line = example.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((end, _)) = line.char_indices().nth(LONGEST_QUOTE) else { return line };
+    let cut = line.get(..=end).unwrap_or_default();
+    let whole = cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole);
+    format!("{}…", whole.trim_end())
 }
 
 /// Indices of the few examples that may be the most like `text`: those that share the most trigrams of bytes with it

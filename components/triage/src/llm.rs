@@ -14,6 +14,7 @@ use bulkhead_ticket_text::redact::Redacted;
 
 use crate::configuration::Configuration;
 use crate::decision::{Decision, decide};
+use crate::triage::Unadvised;
 
 pub use prompt::{VERSION, schema, system};
 
@@ -42,15 +43,11 @@ pub fn question(configuration: &Configuration, redacted: &Redacted, language: La
 ///
 /// # Errors
 ///
-/// With why it is none, for whoever reads the ticket's reasoning; never with a word of the answer.
-pub fn advice(
-    configuration: &Configuration,
-    redacted: &Redacted,
-    answer: &str,
-) -> Result<Advice, &'static str> {
+/// With why it is none; never with a word of the answer.
+pub fn advice(configuration: &Configuration, redacted: &Redacted, answer: &str) -> Result<Advice, Unadvised> {
     let reply = reply::read(answer)?;
     if configuration.category(&reply.category).is_none() {
-        return Err("it named a category that is not configured");
+        return Err(Unadvised::Category);
     }
     let decision = decide(configuration, &[reply.category], &[reply.confidence]);
     Ok(Advice { decision, reasoning: reply::line(&redacted.restore(&reply.reasoning)) })

@@ -1,6 +1,7 @@
 //! What decisions hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
 //! sees by them whether they decide alike.
 
+use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language::Language;
 use serde_json::json;
 
@@ -38,7 +39,9 @@ pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Stra
         prompt("role", rules.to_string()),
     ];
     if strategy == Strategy::Llm {
-        let text = [llm::system(configuration, Language::German), llm::schema(configuration)].join("\n");
+        // Whoever the patterns find is not asked about.
+        let text = [llm::system(configuration, Language::German), llm::schema(configuration)];
+        let text = [text.join("\n"), injection::prompt()].join("\n");
         prompts.push(Prompt { name: "triage", version: Some(llm::VERSION), text });
     }
     prompts

@@ -5,12 +5,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::decision::{Decision, Refusal};
+use crate::decision::{Decision, Refusal, Unclassified};
 use crate::evidence::Evidence;
+use crate::triage::Unadvised;
 use bulkhead_ticket_text::language::Language;
-
-/// Characters of an example that are quoted.
-const LONGEST_QUOTE: usize = 80;
 
 /// The reason for `decision`, in the language the ticket is answered in.
 pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -> String {
@@ -34,16 +32,61 @@ pub fn quoted(said: &str, language: Language) -> String {
 }
 
 /// Why the classifier decided where the language model should have.
-pub fn fallen_back(reason: &str, language: Language) -> String {
+pub fn fallen_back(reason: Unadvised, language: Language) -> String {
+    let reason = unadvised(reason, language);
     match language {
         Language::German => format!("Ohne das Sprachmodell entschieden ({reason})."),
         Language::English => format!("Decided without the language model ({reason})."),
     }
 }
 
+fn unadvised(reason: Unadvised, language: Language) -> &'static str {
+    let (german, english) = match reason {
+        Unadvised::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
+        Unadvised::Injected => {
+            ("die Nachricht enthält Anweisungen an eine Maschine", "the message speaks to a machine")
+        }
+        Unadvised::NotConfigured => ("es ist keines eingerichtet", "none is configured"),
+        Unadvised::Denied => ("die Anfrage ist nicht erlaubt", "the request is not allowed"),
+        Unadvised::OverBudget => ("sein Kontingent ist aufgebraucht", "its budget is used up"),
+        Unadvised::Silent => ("es antwortet nicht", "it does not answer"),
+        Unadvised::Form => {
+            ("seine Antwort hat eine andere Form als verlangt", "its answer has another form than asked for")
+        }
+        Unadvised::Category => (
+            "es nannte eine Kategorie, die nicht eingerichtet ist",
+            "it named a category that is not configured",
+        ),
+        Unadvised::Confidence => {
+            ("seine Sicherheit liegt nicht zwischen 0 und 1", "its confidence is not between 0 and 1")
+        }
+    };
+    match language {
+        Language::German => german,
+        Language::English => english,
+    }
+}
+
+fn unclassified(reason: Unclassified, language: Language) -> &'static str {
+    let (german, english) = match reason {
+        Unclassified::Missing => ("keiner ist geladen", "none is loaded"),
+        Unclassified::Silent => ("er ist gestört", "it fails"),
+        Unclassified::Unfit => {
+            ("seine Antwort passt nicht zu seinen Kategorien", "its answer does not fit its categories")
+        }
+        Unclassified::Strange => {
+            ("er kennt keine der eingerichteten Kategorien", "it knows none of the configured categories")
+        }
+    };
+    match language {
+        Language::German => german,
+        Language::English => english,
+    }
+}
+
 fn chosen(decision: &Decision, language: Language) -> String {
     let Some((first, margin)) = decision.first() else { return String::new() };
-    let (name, confidence, margin) = (&first.name, percent(first.confidence), percent(margin));
+    let (name, confidence, margin) = (&first.name, percent(first.told()), percent(margin));
     let second = decision.candidates.get(1).map(|second| second.name.as_str());
     match (language, second) {
         (Language::German, Some(second)) => {
@@ -58,7 +101,7 @@ fn chosen(decision: &Decision, language: Language) -> String {
 }
 
 fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String {
-    let first = decision.candidates.first().map(|first| (first.name.as_str(), percent(first.confidence)));
+    let first = decision.candidates.first().map(|first| (first.name.as_str(), percent(first.told())));
     let (name, confidence) = first.unwrap_or_default();
     let second = decision.candidates.get(1).map_or("", |second| second.name.as_str());
     match (refusal, language) {
@@ -92,9 +135,11 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
             format!("The message belongs to no category, with a confidence of {confidence}%.")
         }
         (Refusal::Unavailable(reason), Language::German) => {
+            let reason = unclassified(*reason, language);
             format!("Ohne Zuordnung, weil der Klassifikator nicht antworten kann: {reason}.")
         }
         (Refusal::Unavailable(reason), Language::English) => {
+            let reason = unclassified(*reason, language);
             format!("Not categorised because the classifier cannot answer: {reason}.")
         }
     }
@@ -102,31 +147,17 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
 
 fn evidenced(evidence: &Evidence, language: Language) -> Option<String> {
     let words = evidence.words.join(", ");
-    let example = evidence.example.as_deref().map(quote);
-    match (language, example, words.is_empty()) {
-        (_, None, true) => None,
-        (Language::German, None, false) => Some(format!("Dafür sprechen die Wörter: {words}.")),
-        (Language::English, None, false) => Some(format!("Words that speak for it: {words}.")),
-        (Language::German, Some(example), true) => {
-            Some(format!("Am ähnlichsten ist das Beispiel „{example}“."))
+    let example = evidence.example.as_deref()?;
+    Some(match (language, words.is_empty()) {
+        (Language::German, true) => format!("Am ähnlichsten ist das Beispiel „{example}“."),
+        (Language::English, true) => format!("The most similar example is “{example}”."),
+        (Language::German, false) => {
+            format!("Am ähnlichsten ist das Beispiel „{example}“; gemeinsame Wörter: {words}.")
         }
-        (Language::English, Some(example), true) => Some(format!("The most similar example is “{example}”.")),
-        (Language::German, Some(example), false) => {
-            Some(format!("Am ähnlichsten ist das Beispiel „{example}“; gemeinsame Wörter: {words}."))
+        (Language::English, false) => {
+            format!("The most similar example is “{example}”; words in common: {words}.")
         }
-        (Language::English, Some(example), false) => {
-            Some(format!("The most similar example is “{example}”; words in common: {words}."))
-        }
-    }
-}
-
-/// One line, not too long.
-fn quote(example: &str) -> String {
-    let line = example.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_QUOTE) {
-        None => line,
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
-    }
+    })
 }
 
 /// Whole per cent; what is not certain is not rounded up to certainty.

@@ -1,8 +1,9 @@
 //! Checks that the component works where it stands.
 
 use crate::configuration::Configuration;
+use crate::decision::Unclassified;
 use crate::features::{FeatureSettings, Row};
-use crate::triage::{Head, Host, Policy, triage};
+use crate::triage::{Head, Host, Policy, Unadvised, triage};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::llm::Question;
@@ -23,20 +24,20 @@ const CONFIGURATION: &str = r#"{
 struct Certain;
 
 impl Host for Certain {
-    fn head(&self) -> Result<Head, String> {
+    fn head(&self) -> Result<Head, Unclassified> {
         let labels = vec!["other".to_owned(), "passport".to_owned()];
         Ok(Head { labels, features: Some(FeatureSettings::words_only(8)) })
     }
 
-    fn classify(&self, _text: &str, features: &Row) -> Result<Vec<f32>, String> {
+    fn classify(&self, _text: &str, features: &Row) -> Result<Vec<f32>, Unclassified> {
         match features.indices.is_empty() {
-            true => Err("the text has no features".to_owned()),
+            true => Err(Unclassified::Silent),
             false => Ok(vec![0.1, 0.9]),
         }
     }
 
-    fn ask(&self, _question: &Question) -> Result<String, String> {
-        Err("a self-test asks nobody".to_owned())
+    fn ask(&self, _question: &Question) -> Result<String, Unadvised> {
+        Err(Unadvised::NotConfigured)
     }
 
     fn guard(&self, _text: &str) -> Verdict {

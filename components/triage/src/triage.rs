@@ -10,12 +10,13 @@ use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{self, Value};
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
+use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language;
 use bulkhead_ticket_text::llm::Question;
 use bulkhead_ticket_text::window::window;
 
 use crate::configuration::{Action, Category, Configuration};
-use crate::decision::{Candidate, Decision, Refusal};
+use crate::decision::{Candidate, Decision, Refusal, Unclassified};
 use crate::evidence::{Evidence, evidence};
 use crate::features::{FeatureSettings, Row};
 use crate::reasoning::{self, reasoning};
@@ -35,6 +36,29 @@ pub struct Head {
     pub features: Option<FeatureSettings>,
 }
 
+/// Why the language model has not chosen the category, as far as a clerk is told: the log has the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unadvised {
+    /// The host's guard objects to the ticket.
+    Guarded,
+    /// The ticket speaks to a machine.
+    Injected,
+    /// There is no language model.
+    NotConfigured,
+    /// It may not be asked this.
+    Denied,
+    /// It may not be asked as much as this.
+    OverBudget,
+    /// It does not answer, or not in time.
+    Silent,
+    /// Its answer cannot be read.
+    Form,
+    /// It named a category that is not configured.
+    Category,
+    /// Its confidence is no share.
+    Confidence,
+}
+
 /// What the component asks of its host.
 pub trait Host {
     /// The classifier that is loaded.
@@ -42,21 +66,21 @@ pub trait Host {
     /// # Errors
     ///
     /// With the reason why there is none.
-    fn head(&self) -> Result<Head, String>;
+    fn head(&self) -> Result<Head, Unclassified>;
 
     /// `[k]` probabilities for a text and its features.
     ///
     /// # Errors
     ///
     /// With the reason why there are none now.
-    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String>;
+    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, Unclassified>;
 
     /// What the language model answers to a question.
     ///
     /// # Errors
     ///
     /// With the reason why it does not.
-    fn ask(&self, question: &Question) -> Result<String, String>;
+    fn ask(&self, question: &Question) -> Result<String, Unadvised>;
 
     /// What the guard says of a text.
     fn guard(&self, text: &str) -> Verdict;
@@ -108,7 +132,7 @@ pub struct Triage {
     pub action: Action,
     /// Why.
     pub reasoning: String,
-    /// Calibrated probability of the best category, 0 to 1.
+    /// Calibrated probability of the best category, 0 to 0.99; 1 where there was nothing to read.
     pub confidence: f32,
     /// Typed values; none when nothing was found.
     pub extracted_values: BTreeMap<String, Value>,
@@ -138,7 +162,8 @@ pub fn triage(
     // What others wrote to them holds others' values; signatures are their own.
     let written = clean::unquoted(&plain);
     let language = language::german_or_english(&own);
-    let choice = choice::choose(host, configuration, policy, &own, language)?;
+    let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &plain);
+    let choice = choice::choose(host, configuration, policy, &own, language, injected)?;
     let decision = choice.decision;
     let no_category = configuration.no_category().ok_or(Undecided::Incomplete("category"))?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
@@ -155,7 +180,7 @@ pub fn triage(
     let name = action_name(configuration, &category.name, &request::facts(&written, &plain, today));
     let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
-    let failed = choice.failed.map(|reason| reasoning::fallen_back(&reason, language));
+    let failed = choice.failed.map(|reason| reasoning::fallen_back(reason, language));
     let reasoning = reasoning(&decision, &evidence, language);
     let told = [failed, Some(reasoning), said, choice.verdict.told(Judged::Message, language)];
     let reasoning = told.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -177,7 +202,7 @@ pub fn triage(
 fn confidence(decision: &Decision) -> f32 {
     match (&decision.refusal, decision.candidates.first()) {
         (Some(Refusal::Empty | Refusal::Wordless), _) => 1.0,
-        (_, Some(first)) => first.confidence,
+        (_, Some(first)) => first.told(),
         (_, None) => 0.0,
     }
 }

@@ -36,6 +36,13 @@ fn thresholds_and_margins_refuse() {
 }
 
 #[test]
+fn nothing_is_told_as_certain() {
+    for (confidence, told) in [(1.0, 0.99), (0.99999, 0.99), (0.5, 0.5), (0.0, 0.0)] {
+        assert_eq!(Candidate { name: String::new(), confidence }.told(), told);
+    }
+}
+
+#[test]
 fn unknown_labels_are_never_chosen() {
     let decision = of(&["made up", "waste"], &[0.9, 0.1]);
     assert_eq!(decision.candidates.len(), 1);

@@ -1,14 +1,17 @@
 //! The host as the logic sees it: a clock, two graphs of `wasi:nn`, a language model and a guard.
 
+use super::LOG_CONTEXT;
 use super::bindings::bulkhead::host::{guard, llm};
 use super::bindings::wasi::clocks::wall_clock;
+use super::bindings::wasi::logging::logging::{Level, log};
 use super::bindings::wasi::nn::errors::Error;
 use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
 use super::wit;
-use crate::features::{Row, Rows};
+use crate::decision::Unclassified;
+use crate::features::{FeatureSettings, Row, Rows};
 use crate::llm::ANSWER_TOKENS;
-use crate::triage::{Head, Host};
+use crate::triage::{Head, Host, Unadvised};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::llm::Question;
@@ -19,20 +22,33 @@ const DAY: u64 = 86_400;
 const EPOCH: i32 = 2_440_588;
 
 /// What a call's classifier is.
-pub struct Imports(Result<(wit::Classifier, Head), String>);
+pub struct Imports(Result<(wit::Classifier, Head), Unclassified>);
 
 impl Imports {
     /// The classifier that the host offers, or why it has none.
     pub fn new(classifier: Result<wit::Classifier, String>) -> Result<Self, String> {
         let classifier = match classifier {
             Ok(classifier) => classifier,
-            Err(reason) => return Ok(Self(Err(reason))),
+            Err(why) => return Ok(Self(Err(unclassified(Unclassified::Missing, &why)))),
         };
-        let features = classifier.features.as_deref().map(serde_json::from_str).transpose();
-        let features = features.map_err(|error| format!("the head's features: {error}"))?;
+        let features = classifier.features.as_deref().map(serde_json::from_str::<FeatureSettings>);
+        let features = features.transpose().map_err(|error| format!("the head's features: {error}"))?;
+        if let Some(Err(error)) = features.map(|features| features.check()) {
+            return Ok(Self(Err(unclassified(Unclassified::Missing, &error.to_string()))));
+        }
         let head = Head { labels: classifier.labels.clone(), features };
         Ok(Self(Ok((classifier, head))))
     }
+}
+
+/// Tells an operator the host's own words for what a clerk is told in fewer.
+fn told(what: &str, why: &str) {
+    log(Level::Warn, LOG_CONTEXT, &format!("{what}: {why}"));
+}
+
+fn unclassified(reason: Unclassified, why: &str) -> Unclassified {
+    told("the classifier cannot answer", why);
+    reason
 }
 
 fn bytes<const N: usize>(numbers: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
@@ -53,17 +69,18 @@ fn compute(name: &str, inputs: Vec<(String, Tensor)>) -> Result<(String, Tensor)
 }
 
 impl Host for Imports {
-    fn head(&self) -> Result<Head, String> {
-        self.0.as_ref().map(|(_, head)| head.clone()).map_err(Clone::clone)
+    fn head(&self) -> Result<Head, Unclassified> {
+        self.0.as_ref().map(|(_, head)| head.clone()).map_err(|reason| *reason)
     }
 
-    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String> {
-        let (classifier, head) = self.0.as_ref().map_err(Clone::clone)?;
+    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, Unclassified> {
+        let (classifier, head) = self.0.as_ref().map_err(|reason| *reason)?;
+        let silent = |why: String| unclassified(Unclassified::Silent, &why);
         let mut inputs = vec![tensor("text", &[text.len()], TensorType::U8, text.as_bytes())];
         if let Some(name) = &classifier.prompt_name {
             inputs.push(tensor("prompt_name", &[name.len()], TensorType::U8, name.as_bytes()));
         }
-        let (_, embedding) = compute(&classifier.model, inputs)?;
+        let (_, embedding) = compute(&classifier.model, inputs).map_err(silent)?;
         let mut inputs = vec![("embedding".to_owned(), embedding)];
         if head.features.is_some() {
             let Rows { indices, values, offsets } = std::iter::once(features.clone()).collect();
@@ -73,12 +90,12 @@ impl Host for Imports {
             inputs.push(tensor("values", &[values.len()], TensorType::Fp32, &weights));
             inputs.push(tensor("offsets", &[offsets.len()], TensorType::I32, &counts(&offsets)));
         }
-        let (_, probabilities) = compute(&classifier.head, inputs)?;
+        let (_, probabilities) = compute(&classifier.head, inputs).map_err(silent)?;
         let data = probabilities.data();
         Ok(data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    fn ask(&self, question: &Question) -> Result<String, String> {
+    fn ask(&self, question: &Question) -> Result<String, Unadvised> {
         let message = |role, content: &str| llm::Message { role, content: content.to_owned() };
         let request = llm::Request {
             messages: vec![
@@ -88,14 +105,18 @@ impl Host for Imports {
             schema: Some(llm::Schema { name: "category".to_owned(), json: question.schema.clone() }),
             max_tokens: Some(ANSWER_TOKENS),
         };
-        let completed = llm::complete(&request).map_err(|error| match error {
-            llm::Error::NotConfigured => "none is configured".to_owned(),
-            llm::Error::Denied(reason)
-            | llm::Error::OverBudget(reason)
-            | llm::Error::Unavailable(reason)
-            | llm::Error::InvalidAnswer(reason) => reason,
-        });
-        completed.map(|completion| completion.text)
+        let completed = llm::complete(&request);
+        completed.map(|completion| completion.text).map_err(|error| {
+            let (unadvised, why) = match error {
+                llm::Error::NotConfigured => (Unadvised::NotConfigured, "none is configured".to_owned()),
+                llm::Error::Denied(why) => (Unadvised::Denied, why),
+                llm::Error::OverBudget(why) => (Unadvised::OverBudget, why),
+                llm::Error::Unavailable(why) => (Unadvised::Silent, why),
+                llm::Error::InvalidAnswer(why) => (Unadvised::Form, why),
+            };
+            told("the language model has not chosen a category", &why);
+            unadvised
+        })
     }
 
     fn guard(&self, text: &str) -> Verdict {
@@ -103,7 +124,10 @@ impl Host for Imports {
             Ok(verdict) if verdict.safe => Verdict::Safe,
             Ok(verdict) => Verdict::Unsafe(verdict.labels),
             Err(guard::Error::NotConfigured) => Verdict::Unguarded,
-            Err(guard::Error::Unavailable(reason)) => Verdict::Unavailable(reason),
+            Err(guard::Error::Unavailable(why)) => {
+                told("the guard does not answer", &why);
+                Verdict::Unavailable(why)
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 use bulkhead_ticket_text::llm::{bare, one_line};
 use serde::Deserialize;
 
+use crate::triage::Unadvised;
+
 /// Longest reasoning that is passed on, characters.
 const LONGEST: usize = 500;
 
@@ -16,12 +18,11 @@ pub(super) struct Reply {
 }
 
 /// Reads JSON.
-pub(super) fn read(answer: &str) -> Result<Reply, &'static str> {
-    let reply: Reply =
-        serde_json::from_str(bare(answer)).map_err(|_| "its answer has another form than asked for")?;
+pub(super) fn read(answer: &str) -> Result<Reply, Unadvised> {
+    let reply: Reply = serde_json::from_str(bare(answer)).map_err(|_| Unadvised::Form)?;
     match (0.0..=1.0).contains(&reply.confidence) {
         true => Ok(reply),
-        false => Err("its confidence is not between 0 and 1"),
+        false => Err(Unadvised::Confidence),
     }
 }
 

@@ -8,7 +8,7 @@ fn decision(refusal: Option<Refusal>) -> Decision {
 
 fn evidence() -> Evidence {
     Evidence {
-        example: Some("Die Tonne\nist voll".to_owned()),
+        example: Some("Die Tonne ist voll".to_owned()),
         words: vec!["Tonne".to_owned(), "voll".to_owned()],
     }
 }
@@ -39,10 +39,10 @@ fn a_refusal_says_what_was_missing() {
         said.starts_with("“Abfall” (93%) and “Straßen” are closer than 95 points. The most similar"),
         "{said}"
     );
-    let down = Decision::refused(Refusal::Unavailable("the model \"e5\" is not loaded".to_owned()));
+    let down = Decision::refused(Refusal::Unavailable(Unclassified::Missing));
     assert_eq!(
         reasoning(&down, &evidence(), Language::English),
-        "Not categorised because the classifier cannot answer: the model \"e5\" is not loaded."
+        "Not categorised because the classifier cannot answer: none is loaded."
     );
     let empty = Decision::refused(Refusal::Empty);
     assert_eq!(reasoning(&empty, &evidence(), Language::English), "Empty message cannot be categorized");
@@ -54,8 +54,36 @@ fn a_refusal_says_what_was_missing() {
 }
 
 #[test]
-fn quotes_are_one_short_line_and_certainty_is_not_rounded_up() {
-    let quoted = quote(&"Wort ".repeat(40));
-    assert!(quoted.chars().count() <= LONGEST_QUOTE + 1 && quoted.ends_with('…'), "{quoted}");
+fn certainty_is_not_rounded_up() {
     assert_eq!((percent(0.999), percent(1.0), percent(0.004)), (99, 100, 0));
+}
+
+#[test]
+fn what_is_told_in_german_has_no_english_in_it() {
+    use {Unadvised as Advice, Unclassified as Class};
+    for reason in [Class::Missing, Class::Silent, Class::Unfit, Class::Strange] {
+        let said = reasoning(
+            &Decision::refused(Refusal::Unavailable(reason)),
+            &Evidence::default(),
+            Language::German,
+        );
+        assert!(
+            said.starts_with("Ohne Zuordnung") && !said.contains("the ") && !said.contains(" it "),
+            "{said}"
+        );
+    }
+    for reason in [
+        Advice::Guarded,
+        Advice::Injected,
+        Advice::NotConfigured,
+        Advice::Denied,
+        Advice::OverBudget,
+        Advice::Silent,
+        Advice::Form,
+        Advice::Category,
+        Advice::Confidence,
+    ] {
+        let said = fallen_back(reason, Language::German);
+        assert!(!said.contains(" the ") && !said.contains(" it "), "{said}");
+    }
 }

@@ -5,7 +5,7 @@ use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::redact::{Redacted, redact};
 use bulkhead_ticket_text::window::window;
 
-use super::{Host, Policy, Strategy, Undecided};
+use super::{Host, Policy, Strategy, Unadvised, Undecided};
 use crate::configuration::Configuration;
 use crate::decision::{Decision, Refusal, decide, has_words};
 use crate::features::Row;
@@ -19,17 +19,20 @@ pub(super) struct Choice {
     /// What the language model said, where it chose.
     pub(super) said: Option<String>,
     /// Why it did not, where it should have.
-    pub(super) failed: Option<String>,
+    pub(super) failed: Option<Unadvised>,
     /// What the guard says of the text.
     pub(super) verdict: Verdict,
 }
 
+/// Chooses for what its writer wrote, in `language`. A ticket that is `injected`, with orders to a machine, is shown to
+/// no language model.
 pub(super) fn choose(
     host: &impl Host,
     configuration: &Configuration,
     policy: Policy,
     own: &str,
     language: Language,
+    injected: bool,
 ) -> Result<Choice, Undecided> {
     if own.trim().is_empty() {
         let decision = Decision::refused(Refusal::Empty);
@@ -50,9 +53,10 @@ pub(super) fn choose(
         let decision = Decision::refused(Refusal::Wordless);
         return Ok(Choice { decision, said: None, failed: None, verdict });
     }
-    let advised = redacted.filter(|_| asked).map(|redacted| match verdict.may_be_shown() {
-        true => advised(host, configuration, &redacted, language),
-        false => Err("the guard objects to the message".to_owned()),
+    let advised = redacted.filter(|_| asked).map(|redacted| match (verdict.may_be_shown(), injected) {
+        (false, _) => Err(Unadvised::Guarded),
+        (true, true) => Err(Unadvised::Injected),
+        (true, false) => advised(host, configuration, &redacted, language),
     });
     Ok(match advised {
         Some(Ok(Advice { decision, reasoning })) => {
@@ -70,20 +74,17 @@ fn advised(
     configuration: &Configuration,
     redacted: &Redacted,
     language: Language,
-) -> Result<Advice, String> {
+) -> Result<Advice, Unadvised> {
     let answer = host.ask(&llm::question(configuration, redacted, language))?;
-    llm::advice(configuration, redacted, &answer).map_err(str::to_owned)
+    llm::advice(configuration, redacted, &answer)
 }
 
 fn classified(host: &impl Host, configuration: &Configuration, own: &str, text: &str) -> Decision {
     let classified = host.head().and_then(|head| {
         let row = match &head.features {
             None => Row::default(),
-            Some(features) => {
-                features.check().map_err(|error| error.to_string())?;
-                // A window is what a model takes; words count wherever they stand.
-                features.row(own)
-            }
+            // A window is what a model takes; words count wherever they stand.
+            Some(features) => features.row(own),
         };
         Ok((head.labels, host.classify(text, &row)?))
     });

@@ -11,27 +11,27 @@ use super::*;
 
 /// Answers with the same probabilities every time and remembers what it was asked.
 struct Fixed {
-    probabilities: Result<Vec<f32>, String>,
+    probabilities: Result<Vec<f32>, Unclassified>,
     asked: RefCell<Vec<(String, Row)>>,
     /// What the language model answers.
-    advice: Result<String, String>,
+    advice: Result<String, Unadvised>,
     questions: RefCell<Vec<Question>>,
     verdict: Verdict,
     guarded: RefCell<Vec<String>>,
 }
 
 impl Host for Fixed {
-    fn head(&self) -> Result<Head, String> {
+    fn head(&self) -> Result<Head, Unclassified> {
         let labels = ["Abfall", "Hunde"].map(str::to_owned).to_vec();
         Ok(Head { labels, features: Some(FeatureSettings::words_only(16)) })
     }
 
-    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, String> {
+    fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, Unclassified> {
         self.asked.borrow_mut().push((text.to_owned(), features.clone()));
         self.probabilities.clone()
     }
 
-    fn ask(&self, question: &Question) -> Result<String, String> {
+    fn ask(&self, question: &Question) -> Result<String, Unadvised> {
         self.questions.borrow_mut().push(question.clone());
         self.advice.clone()
     }
@@ -50,7 +50,7 @@ fn host(probabilities: &[f32]) -> Fixed {
     Fixed {
         probabilities: Ok(probabilities.to_vec()),
         asked: RefCell::default(),
-        advice: Err("a classifier asks nobody".into()),
+        advice: Err(Unadvised::NotConfigured),
         questions: RefCell::default(),
         verdict: Verdict::Unguarded,
         guarded: RefCell::default(),
@@ -122,6 +122,15 @@ fn what_is_quoted_gives_no_values() {
 }
 
 #[test]
+fn confidence_and_reasoning_agree() {
+    for probability in [1.0, 0.999_99, 0.996, 0.9] {
+        let result = triage(&host(&[probability, 1.0 - probability]), &configuration(), LETTER).unwrap();
+        let told = format!("mit {:.0} % Sicherheit", result.confidence * 100.0);
+        assert!(result.confidence < 1.0 && result.reasoning.contains(&told), "{told}: {}", result.reasoning);
+    }
+}
+
+#[test]
 fn an_unsure_one_leads_to_a_human() {
     let result = triage(&host(&[0.4, 0.3]), &configuration(), LETTER).unwrap();
     assert_eq!((result.category.as_str(), result.auto_publish), ("Sonstiges", false));
@@ -157,13 +166,10 @@ fn signs_without_a_word_are_not_sorted() {
 
 #[test]
 fn without_a_classifier_the_reason_is_told() {
-    let host = Fixed { probabilities: Err("the model is not loaded".into()), ..host(&[]) };
+    let host = Fixed { probabilities: Err(Unclassified::Missing), ..host(&[]) };
     let result = triage(&host, &configuration(), "Where is my bin?").unwrap();
     assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 0.0));
-    assert_eq!(
-        result.reasoning,
-        "Not categorised because the classifier cannot answer: the model is not loaded."
-    );
+    assert_eq!(result.reasoning, "Not categorised because the classifier cannot answer: none is loaded.");
 }
 
 #[test]
