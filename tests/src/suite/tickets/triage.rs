@@ -108,7 +108,13 @@ async fn without_a_classifier_everything_goes_to_a_clerk() {
     let service = Service::with(&configured(folder.path(), &rules, "head = \"none\"")).await;
     let decision = service.decision("ahoy mate port").await;
     assert_eq!((&decision["category"]["name"], &decision["confidence"]), (&json!("other"), &json!(0.0)));
-    assert!(decision["reasoning"].as_str().unwrap().contains("embedding.heads has no `none`"), "{decision}");
+    assert!(
+        decision["reasoning"]
+            .as_str()
+            .unwrap()
+            .contains("der Klassifikator nicht antworten kann: keiner ist geladen"),
+        "{decision}"
+    );
     service.stop().await;
 }
 
