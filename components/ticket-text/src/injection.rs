@@ -4,7 +4,6 @@
 //! Patterns are sequences of word beginnings, each with a few words between: they survive inflection, and cost no
 //! more than one pass over the text.
 
-mod hidden;
 mod masks;
 mod patterns;
 #[cfg(test)]
@@ -20,7 +19,7 @@ const GAP: usize = 3;
 /// Whether a ticket speaks to a machine: in its `source`, which may hide something from its reader, or in the `plain`
 /// text of that.
 pub fn is_injected_ticket(source: &str, plain: &str) -> bool {
-    hidden::has_hidden_text(source) || is_injected(source) || plain != source && is_injected(plain)
+    clean::has_hidden_text(source) || is_injected(source) || plain != source && is_injected(plain)
 }
 
 /// Whether `text` speaks to a machine.

@@ -70,9 +70,9 @@ fn shared(text: &str, example: &str) -> Vec<String> {
 /// One line, cut between words where it is too long.
 fn quote(example: &str) -> String {
     let line = example.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some((end, _)) = line.char_indices().nth(LONGEST_QUOTE) else { return line };
-    let cut = line.get(..=end).unwrap_or_default();
-    let whole = cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole);
+    let Some((end, next)) = line.char_indices().nth(LONGEST_QUOTE) else { return line };
+    let cut = line.get(..end).unwrap_or_default();
+    let whole = if next == ' ' { cut } else { cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole) };
     format!("{}…", whole.trim_end())
 }
 

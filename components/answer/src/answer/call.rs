@@ -169,8 +169,11 @@ impl<'a, H: Host> Call<'a, H> {
             objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
         }
         let known_language = self.is_in_known_language();
+        let framed = self.framed(text, passages, own_language);
+        // Whatever the base says of its passages' language.
+        let own_language = own_language && is_in(&plain, self.language);
         let record = Record { score: Some(score), known_language, own_language, grounded, objections };
-        Ok(self.reply(self.framed(text, passages, own_language), documents, Outcome::Answered, &record))
+        Ok(self.reply(framed, documents, Outcome::Answered, &record))
     }
 
     /// Whether the ticket is in the language that it is answered in: one in a third language, or in none that can be
@@ -206,7 +209,7 @@ impl<'a, H: Host> Call<'a, H> {
     }
 }
 
-/// Whether a configured text is in `language`, as far as can be told; one that has paragraphs in several is in each.
+/// Whether `text` is in `language`, as far as can be told; one that has paragraphs in several is in each.
 fn is_in(text: &str, language: Language) -> bool {
     let is_told = |text: &str| language::detect(text) == Some(language.code());
     language::detect(text).is_none_or(|code| code == language.code()) || text.lines().any(is_told)

@@ -249,6 +249,13 @@ fn a_ticket_in_a_third_language_is_drafted_and_not_published() {
 }
 
 #[test]
+fn an_answer_in_another_language_than_its_passage_is_said_to_be_is_not_published() {
+    let text = "Et Reisepass koster 70 euro, og det gælder i ti år.".to_owned();
+    let reply = about(&[Passage { text, ..passport() }], "Was kostet ein Reisepass?");
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("anderen Sprache"));
+}
+
+#[test]
 fn a_configured_answer_in_another_language_is_not_published() {
     let base = Base::new(&[]);
     let reply = ask(&base, "How much is a passport, please?", "passports", "fees");

@@ -56,6 +56,9 @@ fn quotes_are_one_short_line() {
     let quoted = quote(&"Wort\n".repeat(40));
     assert!(quoted.chars().count() <= LONGEST_QUOTE + 1 && quoted.ends_with("Wort…"), "{quoted}");
     assert_eq!(quote(&"ä".repeat(80)), "ä".repeat(80));
+    assert_eq!(quote(&"ä".repeat(90)), format!("{}…", "ä".repeat(80)));
+    assert_eq!(quote(&format!("{} über", "ä".repeat(78))), format!("{}…", "ä".repeat(78)));
+    assert_eq!(quote(&format!("{} über", "ä".repeat(80))), format!("{}…", "ä".repeat(80)));
 }
 
 /// Of all tickets and labelled examples that the project has.
