@@ -11,6 +11,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
+use crate::clean;
 use patterns::{BEFORE_ORDERS, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS};
 
 /// Words that may stand between two steps of a pattern.

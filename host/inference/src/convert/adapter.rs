@@ -69,9 +69,9 @@ impl Adapter {
             let tensor = tensors.require(&name, &[outer.rows, inner.columns])?;
             let sum = sum(tensor, &inner, &outer)
                 .ok_or_else(|| LoadError::malformed(weights, format!("`{name}` cannot be adapted")))?;
-            let place = tensors.offset(&name).ok_or_else(|| {
-                LoadError::malformed(weights, "weights in several files cannot be adapted")
-            })?;
+            let place = tensors
+                .offset(&name)
+                .ok_or_else(|| LoadError::malformed(weights, "weights in several files cannot be adapted"))?;
             file.write_all_at(&sum, place).map_err(|fault| SourceError::write(weights, fault))?;
         }
         Ok(())

@@ -38,7 +38,8 @@ pub fn measure(_: &Options, report: &mut Report) {
 fn evaluated(model: &str) -> Value {
     pulled(known(model).unwrap());
     let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(models_folder().canonicalize().unwrap(), folder.path().join("models")).unwrap();
+    std::os::unix::fs::symlink(models_folder().canonicalize().unwrap(), folder.path().join("models"))
+        .unwrap();
     let data = tests().join("data/knowledge");
     let bulkhead = |action: &str, file: &Path| {
         let mut command = Command::new(target().join("release/bulkhead"));

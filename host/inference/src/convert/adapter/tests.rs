@@ -17,9 +17,9 @@ fn f16s(values: &[f32]) -> Vec<u8> {
 }
 
 fn file(tensors: &[(&str, Dtype, &[usize], Vec<u8>)]) -> Vec<u8> {
-    let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
-        (*name, TensorView::new(*dtype, shape.to_vec(), bytes).unwrap())
-    });
+    let views = tensors
+        .iter()
+        .map(|(name, dtype, shape, bytes)| (*name, TensorView::new(*dtype, shape.to_vec(), bytes).unwrap()));
     safetensors::serialize(views, None).unwrap()
 }
 
