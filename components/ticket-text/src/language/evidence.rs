@@ -9,6 +9,8 @@ use crate::words;
 /// What a word of office matters or a rare letter is worth, against 1 for a word that only one language has: other
 /// languages borrow `Reisepass` and `passport`, but hold their sentences together with words of their own.
 const WEAK: f32 = 0.5;
+/// Words that are read: more say nothing new.
+const MOST_WORDS: usize = 1000;
 /// Letters from which on a part of a word is believed, wherever it stands in it.
 const SHORTEST_PART: usize = 5;
 
@@ -46,7 +48,7 @@ impl Evidence {
                 *own += worth;
             }
         };
-        for word in words::each(&words::spaced(text)).filter(|word| !word.contains('0')) {
+        for word in words::each(&words::spaced(text)).filter(|word| !word.contains('0')).take(MOST_WORDS) {
             count += 1;
             let folded = folded(word);
             match LANGUAGES.get(folded.as_str()) {

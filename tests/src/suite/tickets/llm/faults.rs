@@ -111,10 +111,8 @@ async fn a_text_that_speaks_to_a_machine_is_not_shown_to_one() {
     let decision = service.decision(&format!("{AHOY}. {order}")).await;
     assert!(endpoint.received().is_empty(), "{decision}");
     let told = reasoning(&decision);
-    assert!(
-        told.starts_with("Decided without the language model (the message speaks to a machine)"),
-        "{told}"
-    );
+    let reason = "Ohne das Sprachmodell entschieden (die Nachricht enthält Anweisungen an eine Maschine).";
+    assert!(told.starts_with(reason), "{told}");
     service.stop().await;
 }
 
