@@ -5,12 +5,14 @@
 
 MODEL_FOLDER is what `bulkhead model pull multilingual-e5-small` made. Writes OUT (town-hall.safetensors beside this
 file). Low-rank changes (LoRA, Hu et al. 2021) of the upper layers are learnt from tests/data/knowledge/training.jsonl;
-after each epoch recall is shown on questions-dev.jsonl, which nothing is learnt from.
+after each epoch recall is shown on questions-dev.jsonl, which nothing is learnt from. Vectors of whole texts are what
+a search compares; that words find words is asked of the model besides, for it then finds more.
 """
 
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,8 @@ from torch.nn import functional
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "tests/data/knowledge"
 LAYERS, HEADS, EPSILON, LONGEST = 12, 12, 1e-12, 256
+# Tokens before a text's own: the begin mark and the prompt's two.
+MARKS = 3
 # The lower layers stay as they are and run once; the upper ones learn.
 FIRST = 6
 RANK, SCALE, DROPOUT = 8, 2.0, 0.05
@@ -97,7 +101,7 @@ class Encoder(nn.Module):
 
     @torch.no_grad()
     def lower(self, texts, prompt):
-        """What the frozen layers make of each text: [tokens, dims]."""
+        """The token ids of each text, and what the frozen layers make of it: [tokens, dims]."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch([prompt + text for text in texts])]
         words, places, kinds = (
             self.tensors[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
@@ -107,22 +111,22 @@ class Encoder(nn.Module):
             states = words[own] + places[: len(own)] + kinds[0]
             states = self.norm(states[None], "embeddings.LayerNorm")
             found.append(self.layers(states, torch.ones(1, len(own)), range(FIRST))[0].half())
-        return found
+        return list(zip(ids, found))
 
     def vectors(self, lower, at_once=64):
-        """Vectors of length 1 from what the frozen layers made: [texts, dims]."""
-        order = sorted(range(len(lower)), key=lambda index: len(lower[index]))
-        vectors = [None] * len(lower)
+        """Vectors of length 1 from what the frozen layers made: [texts, dims]; and of each text those of its words."""
+        order = sorted(range(len(lower)), key=lambda index: len(lower[index][0]))
+        vectors, words = [None] * len(lower), [None] * len(lower)
         for begin in range(0, len(order), at_once):
             some = order[begin : begin + at_once]
-            states = nn.utils.rnn.pad_sequence([lower[index].float() for index in some], batch_first=True)
-            lengths = torch.tensor([len(lower[index]) for index in some])
+            states = nn.utils.rnn.pad_sequence([lower[index][1].float() for index in some], batch_first=True)
+            lengths = torch.tensor([len(lower[index][0]) for index in some])
             mask = (torch.arange(states.shape[1])[None] < lengths[:, None]).float()
             states = self.layers(states, mask, range(FIRST, LAYERS))
             pooled = (states * mask[..., None]).sum(1) / lengths[:, None]
-            for index, vector in zip(some, functional.normalize(pooled, dim=-1)):
-                vectors[index] = vector
-        return torch.stack(vectors)
+            for index, vector, own, length in zip(some, functional.normalize(pooled, dim=-1), states, lengths):
+                vectors[index], words[index] = vector, own[MARKS : length - 1]
+        return torch.stack(vectors), words
 
     def save(self, path):
         factors = {}
@@ -154,6 +158,44 @@ def means_of(vectors, languages):
     }
 
 
+def language_of(text):
+    """German or English, by its frequent words."""
+    german = {"der", "die", "das", "ich", "ist", "und", "wie", "wo", "wann", "was", "kann", "mein", "meine", "für", "nicht"}
+    english = {"the", "is", "and", "how", "where", "when", "what", "can", "my", "for", "not", "do", "i", "a", "to", "of"}
+    words = text.lower().replace("?", " ").replace(",", " ").split()
+    return "en" if sum(word in english for word in words) > sum(word in german for word in words) else "de"
+
+
+def words_apart(words, languages):
+    """Word vectors of length 1 without what the words of their language have in common."""
+    means = {
+        language: torch.cat([own for own, of in zip(words, languages) if of == language]).mean(0).detach()
+        for language in sorted(set(languages))
+    }
+    return [functional.normalize(own - means[language], dim=-1) for own, language in zip(words, languages)]
+
+
+def rarity(passages):
+    """How much each token of a text tells: the rarer in passages, the more; 1 in all."""
+    counts = Counter(token for ids, _ in passages for token in set(ids))
+    rare = lambda token: math.log(1 + (len(passages) - counts[token] + 0.5) / (counts[token] + 0.5))
+
+    def of(ids):
+        weights = torch.tensor([rare(token) for token in ids[MARKS:-1]])
+        return weights / weights.sum().clamp(min=1e-6)
+
+    return of
+
+
+def nearest_words(asked, passages, weights):
+    """For each word of a question the nearest one of a passage, by rarity (Khattab and Zaharia 2020)."""
+    products = torch.cat(asked) @ torch.cat(passages).T
+    nearest = torch.stack([part.max(1).values for part in products.split([len(own) for own in passages], 1)], 1)
+    question = torch.repeat_interleave(torch.arange(len(asked)), torch.tensor([len(own) for own in asked]))
+    found = torch.zeros(len(asked), len(passages))
+    return found.index_add(0, question, nearest * torch.cat(weights)[:, None])
+
+
 class Development:
     """The development questions, to see how far it is."""
 
@@ -170,7 +212,7 @@ class Development:
     @torch.no_grad()
     def show(self, epoch):
         self.encoder.eval()
-        vectors, asked = self.encoder.vectors(self.passages), self.encoder.vectors(self.questions)
+        (vectors, _), (asked, _) = self.encoder.vectors(self.passages), self.encoder.vectors(self.questions)
         self.encoder.train()
         nearest = (asked @ vectors.T).max(1).values.numpy()
         products = (asked @ apart(vectors, self.languages, means_of(vectors, self.languages)).T).numpy()
@@ -213,16 +255,18 @@ def train(folder, out):
     passages = encoder.lower([page(passage) for passage in training], "passage: ")
     answered = [encoder.lower([asked["q"] for asked in passage["questions"]], "query: ") for passage in training]
     others = [encoder.lower(passage["unanswerable"], "query: ") for passage in training]
+    other_languages = [[language_of(text) for text in passage["unanswerable"]] for passage in training]
+    telling = rarity(passages)
     with torch.no_grad():
-        start = encoder.eval().vectors(passages)
+        start, _ = encoder.eval().vectors(passages)
     means = means_of(start, languages)
     separate = apart(start, languages, means)
     near = (separate @ separate.T).argsort(dim=1, descending=True).tolist()
     encoder.train()
     development.show(0)
 
-    # Sharpness of the order; bias and weights by which an answer is told from other passages.
-    sharpness, judge = nn.Parameter(torch.tensor(3.4)), nn.Parameter(torch.tensor([25.0, 25.0, -8.5]))
+    # Sharpness of both orders; weights and bias by which an answer is told from other passages.
+    sharpness, judge = nn.Parameter(torch.tensor([3.4, 3.0])), nn.Parameter(torch.tensor([20.0, 25.0, -14.5]))
     factors = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(
         [
@@ -238,18 +282,26 @@ def train(folder, out):
             done = step / steps
             warm = min(1.0, (step + 1) / (0.1 * steps))
             optimizer.param_groups[0]["lr"] = RATE * warm * 0.5 * (1 + math.cos(math.pi * done))
+            own = [languages[index] for index in batch]
             questions = [lower for index in batch for lower in answered[index]]
+            spoken = [asked["language"] for index in batch for asked in training[index]["questions"]]
             right = torch.tensor([place for place, index in enumerate(batch) for _ in answered[index]])
             questions += [lower for index in batch for lower in others[index]]
-            vectors, asked = encoder.vectors([passages[index] for index in batch], 32), encoder.vectors(questions)
-            own = [languages[index] for index in batch]
+            spoken += [language for index in batch for language in other_languages[index]]
+            vectors, words = encoder.vectors([passages[index] for index in batch], 32)
+            asked, asked_words = encoder.vectors(questions)
             for language, mean in means_of(vectors, own).items():
                 means[language] = 0.9 * means[language] + 0.1 * mean
             products = asked @ apart(vectors, own, means).T
-            ordered = functional.cross_entropy(products[: len(right)] * sharpness.exp(), right)
+            weights = [telling(ids) for ids, _ in questions]
+            near_words = nearest_words(words_apart(asked_words, spoken), words_apart(words, own), weights)
+            ordered = sum(
+                functional.cross_entropy(order[: len(right)] * sharp.exp(), right)
+                for order, sharp in zip([products, near_words], sharpness)
+            )
             answers = torch.zeros_like(products)
             answers[torch.arange(len(right)), right] = 1.0
-            evidence = judge[0] * products + judge[1] * (asked @ vectors.T - 0.8) + judge[2]
+            evidence = judge[0] * products + judge[1] * near_words + judge[2]
             judged = functional.binary_cross_entropy_with_logits(evidence, answers, reduction="sum") / len(right)
             loss = ordered + JUDGED * judged
             optimizer.zero_grad()

@@ -100,8 +100,9 @@ impl KnowledgeBase {
 
     /// What [`Self::search`] finds, with what speaks for each passage.
     pub(crate) async fn rated(&self, query: &Query) -> Result<Vec<Rated>, Error> {
-        let (mut snapshot, index) = self.state().await?;
-        let rated = search::search(&mut snapshot, &index, query).await?;
+        // On the heap: whoever waits may have little stack, as a guest has.
+        let (mut snapshot, index) = Box::pin(self.state()).await?;
+        let rated = Box::pin(search::search(&mut snapshot, &index, query)).await?;
         snapshot.end().await?;
         Ok(rated)
     }

@@ -118,7 +118,7 @@ impl Command {
 }
 
 fn list(models: &Path) -> anyhow::Result<()> {
-    output::line(format_args!("{:24} {:40} {:>5} {:>8}  state", "name", "id", "dims", "size"))?;
+    output::line(format_args!("{:32} {:48} {:>5} {:>8}  state", "name", "id", "dims", "size"))?;
     for listed in source::list(models) {
         let (name, dims) = match listed.known {
             Some(known) => (known.name, known.dims.to_string()),
@@ -131,7 +131,7 @@ fn list(models: &Path) -> anyhow::Result<()> {
             }
             (None, None) => (String::new(), String::new()),
         };
-        output::line(format_args!("{name:24} {:40} {dims:>5} {size:>8}  {state}", listed.id))?;
+        output::line(format_args!("{name:32} {:48} {dims:>5} {size:>8}  {state}", listed.id))?;
     }
     Ok(())
 }
