@@ -8,9 +8,17 @@ pub(super) const WORDS: Parameters =
     Parameters { model: "", bias: -6.688, weights: [0.0, 0.0, 7.582], least_cosine: 0.0 };
 
 /// For questions with a vector of the named model.
-pub(super) const FITTED: &[Parameters] = &[Parameters {
-    model: "intfloat/multilingual-e5-small",
-    bias: -9.467,
-    weights: [2.640, 4.812, 2.981],
-    least_cosine: 0.809,
-}];
+pub(super) const FITTED: &[Parameters] = &[
+    Parameters {
+        model: "intfloat/multilingual-e5-small",
+        bias: -9.467,
+        weights: [2.640, 4.812, 2.981],
+        least_cosine: 0.809,
+    },
+    Parameters {
+        model: "bulkhead/multilingual-e5-small-town-hall",
+        bias: -21.369,
+        weights: [16.539, 6.413, 1.855],
+        least_cosine: 0.772,
+    },
+];
