@@ -71,12 +71,13 @@ fn models_are_listed_known_ones_first() {
         ids,
         [
             ("intfloat/multilingual-e5-small", false),
+            ("bulkhead/multilingual-e5-small-town-hall", false),
             ("minishlab/potion-base-8M", true),
             ("sentence-transformers/all-MiniLM-L6-v2", false),
             ("me/own", true),
         ]
     );
-    let (folder, bytes) = listed[3].present.clone().unwrap();
+    let (folder, bytes) = listed[4].present.clone().unwrap();
     assert_eq!(folder, own);
     assert_eq!(bytes, contents(&own).unwrap().iter().map(|file| file.bytes).sum::<u64>());
     assert!(listed[3].known.is_none() && listed[1].known.is_some() && listed[0].provenance.is_none());
@@ -200,7 +201,10 @@ fn what_is_missing_says_how_to_get_it() {
     for (value, hint) in [
         ("intfloat/multilingual-e5-small", "`bulkhead model pull multilingual-e5-small`"),
         ("all-MiniLM-L6-v2", "`bulkhead model pull all-MiniLM-L6-v2`"),
-        ("/nonexistent/x", "can get multilingual-e5-small, potion-base-8M, all-MiniLM-L6-v2"),
+        (
+            "/nonexistent/x",
+            "can get multilingual-e5-small, multilingual-e5-small-town-hall, potion-base-8M, all-MiniLM-L6-v2",
+        ),
         ("", "can get"),
         ("@", "can get"),
     ] {

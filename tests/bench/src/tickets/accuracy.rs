@@ -44,7 +44,8 @@ pub fn measure(_: &Options, report: &mut Report) {
     for (language, most) in [("german", Target::AtLeast(90.0)), ("english", Target::None)] {
         let folder = tempfile::tempdir().unwrap();
         let test = data.join(format!("test-{language}.jsonl"));
-        let ours = evaluated(folder.path(), &data.join("configuration.toml"), &[], &[], &test);
+        let training = data.join("training.jsonl");
+        let ours = evaluated(folder.path(), &data.join("configuration.toml"), &[], &[&training], &test);
         report.figure(&format!("accuracy, {language}, %"), &[100.0 * accuracy(&ours)], most);
         report.figure("    expected calibration error, %", &[calibration(&ours)], CALIBRATED);
     }
