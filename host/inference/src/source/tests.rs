@@ -80,7 +80,7 @@ fn models_are_listed_known_ones_first() {
     let (folder, bytes) = listed[4].present.clone().unwrap();
     assert_eq!(folder, own);
     assert_eq!(bytes, contents(&own).unwrap().iter().map(|file| file.bytes).sum::<u64>());
-    assert!(listed[3].known.is_none() && listed[1].known.is_some() && listed[0].provenance.is_none());
+    assert!(listed[4].known.is_none() && listed[1].known.is_some() && listed[0].provenance.is_none());
     assert_eq!(list_with(&models.path().join("none"), &no_hub).len(), MODELS.len());
 }
 
