@@ -6,7 +6,24 @@ mod tests;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Places of parts of `text` that end with a mark and a space, or a line. The point of "3. Mai" ends none.
+/// Words whose point does not end a sentence, in lower case: titles, months, and what stands before a name or number.
+const ABBREVIATIONS: &[&str] = &[
+    "abs", "apr", "aug", "az", "bspw", "bzw", "ca", "dec", "dez", "dipl", "dr", "e.g", "evtl", "feb", "fr",
+    "ggf", "h.c", "hr", "i.e", "inkl", "jan", "jul", "jun", "jur", "mar", "med", "mr", "mrs", "ms", "nov",
+    "nr", "oct", "okt", "phil", "prof", "rer", "nat", "sep", "sept", "sog", "st", "str", "tel", "u.a", "usw",
+    "vgl", "z.b", "zzgl", "mär", "mrz",
+];
+
+/// Whether a point at the end of `text` belongs to its last word.
+pub fn is_abbreviated(text: &str) -> bool {
+    let begin = text.rfind(|letter: char| !letter.is_alphanumeric() && letter != '.').map_or(0, |at| at + 1);
+    let word = (begin..text.len()).find_map(|at| text.get(at..)).unwrap_or_default().to_lowercase();
+    // Nobody ends a sentence with one letter, but initials do: `z. B.`.
+    word.chars().count() == 1 && word.chars().all(char::is_alphabetic)
+        || ABBREVIATIONS.contains(&word.as_str())
+}
+
+/// Places of parts of `text` that end with a mark and a space, or a line. The points of "3. Mai" and "Dr. Mai" end none.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(move |line| {
@@ -15,9 +32,11 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     });
     lines.flat_map(|(offset, line)| {
         let ends = line.char_indices().filter(|(at, letter)| {
-            let number = line.get(..*at).is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()));
+            let within = line.get(..*at).is_some_and(|before| {
+                before.ends_with(|c: char| c.is_ascii_digit()) || is_abbreviated(before)
+            });
             let last = line.get(at + letter.len_utf8()..).is_some_and(|after| after.starts_with(' '));
-            last && (matches!(letter, '!' | '?') || (*letter == '.' && !number))
+            last && (matches!(letter, '!' | '?') || (*letter == '.' && !within))
         });
         let mut starts = vec![offset];
         starts.extend(ends.map(|(at, letter)| offset + at + letter.len_utf8()));

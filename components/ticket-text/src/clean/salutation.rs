@@ -1,6 +1,7 @@
 //! The words a letter begins with.
 
 use super::begins;
+use crate::sentences::is_abbreviated;
 
 /// Beginnings of salutations, the longer before those that begin them.
 const SALUTATIONS: [&str; 30] = [
@@ -56,9 +57,12 @@ fn without_first(text: &str) -> Option<&str> {
         begins(text, words) && !text.chars().nth(words.chars().count()).is_some_and(char::is_alphanumeric)
     })?;
     let length = words.chars().count();
-    let (end, _) =
-        text.char_indices().skip(length).take(LONGEST).find(|(_, letter)| ENDS.contains(letter))?;
-    let named = text.get(..end)?.split_whitespace().count();
+    let is_end = |(at, letter): &(usize, char)| {
+        let abbreviated = *letter == '.' && text.get(..*at).is_some_and(is_abbreviated);
+        ENDS.contains(letter) && !abbreviated
+    };
+    let (end, _) = text.char_indices().skip(length).take(LONGEST).find(is_end)?;
+    let named = text.get(..end)?.split_whitespace().filter(|word| !word.ends_with('.')).count();
     // At most "Sehr geehrte Frau Dr. von Müller" more than the words themselves.
     let most = words.split_whitespace().count() + 4;
     let rest = text.get(end..)?.trim_start_matches(ENDS).trim_start();

@@ -18,6 +18,21 @@ fn a_letter_keeps_what_it_asks() {
 }
 
 #[test]
+fn a_title_does_not_end_a_salutation() {
+    for greeting in [
+        "Dear Mr. Smith,",
+        "Dear Dr. Smith,",
+        "Sehr geehrte Frau Dr. Müller-Lüdenscheidt,",
+        "Sehr geehrter Herr Prof. Dr. Huber,",
+        "Guten Tag Herr Dr. med. Huber,",
+        "Sehr geehrte Damen und Herren, sehr geehrter Herr Dr. Maier-Schulz,",
+    ] {
+        assert_eq!(clean(&format!("{greeting}\nmy permit is missing")), "my permit is missing", "{greeting}");
+    }
+    assert_eq!(clean("Hallo. Die Tonne ist voll."), "Die Tonne ist voll.");
+}
+
+#[test]
 fn quoted_mails_go() {
     let german = "Danke, aber die Tonne ist wieder voll.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n> Guten Tag,\n> wir kommen.\n";
     assert_eq!(clean(german), "Danke, aber die Tonne ist wieder voll.");

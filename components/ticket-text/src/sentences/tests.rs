@@ -14,6 +14,18 @@ fn sentences_end_with_marks_and_lines() {
 }
 
 #[test]
+fn an_abbreviation_ends_none() {
+    for text in [
+        "Am 20. Nov. habe ich es beantragt",
+        "I applied on Nov. 20",
+        "Frau Dr. Huber, z. B. am 3. oder z.B. ca. um drei",
+    ] {
+        assert_eq!(sentences(text).count(), 1, "{text}");
+    }
+    assert_eq!(sentences("Das ist der Antrag. Danke").count(), 2);
+}
+
+#[test]
 fn the_time_is_told_by_verbs() {
     for (sentence, expected) in [
         ("Ich habe am 5. Mai den Pass beantragt", Some(Tense::Past)),

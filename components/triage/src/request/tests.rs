@@ -17,6 +17,9 @@ fn facts(text: &str) -> Facts {
 fn days_since_the_request_come_from_its_sentence() {
     for (text, days) in [
         ("Ich habe am 18.11.2026 Wohngeld beantragt.", Some(10)),
+        ("Ich habe am 20. Nov. den Parkausweis beantragt.", Some(8)),
+        ("Ich habe am 20. Nov. 2026 den Parkausweis beantragt.", Some(8)),
+        ("I applied for a parking permit on Nov. 20.", Some(8)),
         ("Mein Antrag liegt seit elf Wochen bei Ihnen.", Some(77)),
         ("Ich habe vor 3 Wochen alles abgegeben. Heute ist der 27.11.2026.", Some(21)),
         ("I applied six weeks ago. Reference FE-2026-1184.", Some(42)),

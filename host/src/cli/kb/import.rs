@@ -21,7 +21,7 @@ pub(in crate::cli) struct Import {
     #[command(flatten)]
     zammad: ZammadFlags,
     /// Keep the documents under this name instead of the source's path; an import replaces those of the same name.
-    #[arg(long)]
+    #[arg(long, value_parser = source_name)]
     name: Option<String>,
     /// The embedding model: its name or id, or its folder [default: the first that is configured].
     #[arg(long)]
@@ -70,6 +70,12 @@ impl ZammadFlags {
         let token = token.trim().to_owned();
         Ok(Some(Source::Zammad(Zammad { url, base: knowledge_base, token, locales, internal })))
     }
+}
+
+/// A source's name, which lists show on one line.
+fn source_name(text: &str) -> Result<String, String> {
+    let shown = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    shown.then(|| text.to_owned()).ok_or_else(|| "give it a name that can be read on one line".to_owned())
 }
 
 impl Import {
