@@ -60,6 +60,11 @@ async fn a_base_is_described_searched_and_judged() {
             assert!(stderr.contains("a share is a number from 0 to 1"), "{stderr}");
         }
     }
+    for name in ["", " ", "two\nlines"] {
+        let (code, _, stderr) = kb(folder, &["import", questions, "--name", name]).await;
+        assert_eq!(code, Some(2), "{name:?}: {stderr}");
+        assert!(stderr.contains("read on one line"), "{stderr}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
