@@ -36,7 +36,8 @@ pub fn measure(_: &Options, report: &mut Report) {
         // The best class before thresholds: what a peer without them says.
         let ours =
             evaluated(folder.path(), &rules, &["--words"], &[&file("train.jsonl")], &file("test.jsonl"));
-        report.ratio("accuracy", &[accuracy(&peer)], &[accuracy(&ours)], Target::AtLeast(1.0));
+        let [theirs, own] = [&peer, &ours].map(|one| 100.0 * accuracy(one));
+        report.ratio("accuracy, %", &[theirs], &[own], Target::AtLeast(1.0));
         report.figure("expected calibration error, %", &[calibration(&ours)], CALIBRATED);
     }
     report.section("tickets sorted: ours, ten examples a category", "", "Bulkhead");

@@ -28,9 +28,9 @@ pub fn measure(_: &Options, report: &mut Report) {
         ("\"no answer\": precision", "no_answer_precision", Target::AtLeast(95.0)),
         ("\"no answer\": recall", "no_answer_recall", Target::None),
     ] {
-        let share = |evaluation: &Value| evaluation[member].as_f64().unwrap_or(0.0);
-        report.ratio(name, &[share(&plain)], &[share(&adapted)], Target::None);
-        report.figure(&format!("    {name}, %"), &[100.0 * share(&adapted)], target);
+        let share = |evaluation: &Value| 100.0 * evaluation[member].as_f64().unwrap_or(0.0);
+        report.ratio(&format!("{name}, %"), &[share(&plain)], &[share(&adapted)], Target::None);
+        report.figure("    of the adapted one", &[share(&adapted)], target);
     }
 }
 
