@@ -149,7 +149,7 @@ impl Knowledge {
     }
 }
 
-/// `question` with its vector by `model`, which is what `provenance` describes.
+/// `question` with its embedding by `model`, which is what `provenance` describes.
 async fn embedded(
     gate: &Gate,
     model: &ServedModel,
@@ -161,10 +161,11 @@ async fn embedded(
     let choice = Choice {
         prompt_name: prompt.then(|| QUERY_PROMPT.to_owned()),
         truncate: Some(true),
+        token_vectors: true,
         ..Choice::default()
     };
     let embedded = gate.embed(&allowed, vec![question.text.clone()], &choice).await?;
-    Ok(Query { vector: Some(embedded.vectors), provenance: Some(provenance), ..question })
+    Ok(Query { embedding: prompted::embeddings(embedded).pop(), provenance: Some(provenance), ..question })
 }
 
 /// Why there is no model to search with.

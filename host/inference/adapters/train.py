@@ -31,7 +31,7 @@ MARKS = 3
 # The lower layers stay as they are and run once; the upper ones learn.
 FIRST = 6
 RANK, SCALE, DROPOUT = 8, 2.0, 0.05
-EPOCHS, RATE, DECAY = 4, 5e-4, 0.01
+EPOCHS, RATE, DECAY = 3, 5e-4, 0.01
 # Passages of a batch, in groups that lie near each other: neighbours are what a question may be mistaken for.
 BATCH, GROUP = 32, 8
 # Weight of telling answers from other passages, against ordering them.
@@ -127,6 +127,14 @@ class Encoder(nn.Module):
             for index, vector, own, length in zip(some, functional.normalize(pooled, dim=-1), states, lengths):
                 vectors[index], words[index] = vector, own[MARKS : length - 1]
         return torch.stack(vectors), words
+
+    def load(self, path):
+        """Adds what was learnt before to the weights."""
+        factors = load_file(path)
+        for name, matrix in self.matrices.items():
+            inner, outer = (factors.get(f"{name.replace('/', '.')}.lora_{side}.weight") for side in "AB")
+            if inner is not None:
+                matrix.weight, matrix.inner = matrix.weight + outer.float() @ inner.float(), None
 
     def save(self, path):
         factors = {}

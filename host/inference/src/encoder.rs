@@ -57,6 +57,18 @@ pub struct EncoderOptions {
     pub cache: Option<PathBuf>,
 }
 
+/// Vectors of a text's tokens, one a row.
+#[derive(Clone, Copy)]
+pub(crate) struct TokenRows<'r> {
+    /// `[tokens][stride]`, of which the first [`Encoder::dims`] numbers of each row count.
+    pub(crate) rows: &'r [f32],
+    /// Length of a row.
+    pub(crate) stride: usize,
+}
+
+/// Sees the token vectors of a text, by its number.
+pub(crate) type Visit<'v> = dyn FnMut(usize, TokenRows<'_>) + 'v;
+
 /// A loaded encoder. It is immutable: any number of threads embed with one.
 pub struct Encoder {
     config: Config,
@@ -143,16 +155,30 @@ impl Encoder {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<(), EmbedError> {
+        self.embed_tokens(ids, offsets, pooling, scratch, out, &mut |_, _| {})
+    }
+
+    /// The same, and hands the vectors of each text's tokens, by the text's number, to `visit`.
+    pub(crate) fn embed_tokens(
+        &self,
+        ids: &[u32],
+        offsets: &[usize],
+        pooling: Pooling,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EmbedError> {
         self.check(ids, offsets, out.len())?;
         let mut out = out;
         let mut rest = offsets;
         while rest.len() > 1 {
             let texts = unit(rest, UNIT_TOKENS);
             let (vectors, later) = out.split_at_mut(texts * self.dims());
-            self.forward(ids, rest.get(..=texts).unwrap_or_default(), pooling, scratch, vectors);
+            let before = offsets.len() - rest.len();
+            let visit = &mut |text: usize, rows: TokenRows<'_>| visit(before + text, rows);
+            self.forward(ids, rest.get(..=texts).unwrap_or_default(), pooling, scratch, vectors, visit);
             if let Some(at) = vectors.iter().position(|x| !x.is_finite()) {
-                let text = offsets.len() - rest.len() + at / self.dims();
-                return Err(EmbedError::NotFinite { text });
+                return Err(EmbedError::NotFinite { text: before + at / self.dims() });
             }
             out = later;
             rest = rest.get(texts..).unwrap_or_default();

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use crate::late_interaction::TokenVectors;
 use crate::model::{EmbedOptions, Model, TextError};
 use job::Job;
 use queue::Queue;
@@ -82,6 +83,8 @@ pub struct Embedded {
     pub vectors: Vec<f32>,
     /// Length of a vector.
     pub dims: usize,
+    /// Vectors of each text's tokens; empty unless they were asked for and the model makes them.
+    pub token_vectors: Vec<TokenVectors>,
     /// Tokens that were embedded, special tokens included.
     pub tokens: usize,
     /// Texts that were cut to the model's limit.

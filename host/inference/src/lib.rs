@@ -11,6 +11,7 @@
 //! - `tokenizer`: from text to token ids
 //! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
 //! - `kernels`: matrix products for each instruction set
+//! - `late_interaction`: vectors of a text's words
 //! - `decimals`: vectors as JSON
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
@@ -25,6 +26,7 @@ pub mod error;
 pub mod folder;
 pub mod head;
 pub mod kernels;
+pub mod late_interaction;
 pub mod model;
 pub mod onnx;
 mod packed;

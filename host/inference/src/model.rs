@@ -13,6 +13,7 @@ use crate::encoder::{Dtype, Encoder, EncoderOptions};
 use crate::error::{EmbedError, LoadError};
 use crate::folder::{Family, ModelFolder};
 use crate::kernels::Kernel;
+use crate::late_interaction::{LateInteraction, TokenVectors};
 use crate::pooling::Pooling;
 use crate::progress::Silent;
 use crate::static_model::{self, StaticError, StaticModel};
@@ -23,6 +24,7 @@ pub use crate::tokenizer::TruncationSide;
 
 pub(crate) use crate::encoder::team::Team;
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
+pub(crate) use crate::encoder::{TokenRows, Visit};
 
 /// Tokens of a text that are kept unless an operator says otherwise: the replaced server's.
 pub const MAX_INPUT_LENGTH: usize = 512;
@@ -57,6 +59,8 @@ pub struct Description {
     pub prompts: BTreeMap<String, String>,
     /// SHA-256 of the weights file, hex.
     pub weights_sha256: String,
+    /// SHA-256 of the file that token vectors are made with, hex; `None` for a model without.
+    pub late_interaction: Option<String>,
 }
 
 /// How texts are embedded.
@@ -72,6 +76,8 @@ pub struct EmbedOptions {
     pub normalize: Option<bool>,
     /// Keep only the first numbers of each vector.
     pub dimensions: Option<usize>,
+    /// Vectors of the tokens too, where the model makes them.
+    pub token_vectors: bool,
 }
 
 /// A text that cannot be embedded.
@@ -118,6 +124,7 @@ pub struct Tokenized {
 pub struct Model {
     description: Description,
     network: Network,
+    late_interaction: Option<LateInteraction>,
 }
 
 enum Network {
@@ -157,6 +164,7 @@ impl Model {
             let reason = format!("has ids up to {bound}, the model only {} vectors", encoder.vocabulary());
             return Err(LoadError::malformed(&folder.tokenizer, reason));
         }
+        let late_interaction = LateInteraction::open(&folder.path, encoder.dims())?;
         let most = folder.max_length.unwrap_or(usize::MAX).min(encoder.max_tokens());
         let description = Description {
             dims: encoder.dims(),
@@ -166,9 +174,11 @@ impl Model {
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
             weights_sha256: hex::encode(encoder.weights_sha256()),
+            late_interaction: late_interaction.as_ref().map(|found| found.sha256().to_owned()),
         };
         Ok(Self {
             description,
+            late_interaction,
             network: Network::Encoder(Arc::new(encoder), folder.pooling, Box::new(tokenizer)),
         })
     }
@@ -187,8 +197,9 @@ impl Model {
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
             weights_sha256: folder.weights_sha256(&mut Silent)?.to_owned(),
+            late_interaction: None,
         };
-        Ok(Self { description, network: Network::Static(Box::new(model)) })
+        Ok(Self { description, late_interaction: None, network: Network::Static(Box::new(model)) })
     }
 
     /// What is known of it.
@@ -275,8 +286,22 @@ impl Model {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<(), EmbedError> {
+        self.embed_tokens(ids, offsets, scratch, out, &mut |_, _| {})
+    }
+
+    /// The same, and shows `visit` the token vectors of each text that has some.
+    pub(crate) fn embed_tokens(
+        &self,
+        ids: &[u32],
+        offsets: &[usize],
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EmbedError> {
         match &self.network {
-            Network::Encoder(encoder, pooling, _) => encoder.embed(ids, offsets, *pooling, scratch, out),
+            Network::Encoder(encoder, pooling, _) => {
+                encoder.embed_tokens(ids, offsets, *pooling, scratch, out, visit)
+            }
             #[cfg(test)]
             #[allow(clippy::panic)]
             Network::Faulty { panics_at, .. } if ids.contains(panics_at) => panic!("poison"),
@@ -288,6 +313,24 @@ impl Model {
             Network::Faulty { model, .. } => self.embed_static(model, ids, offsets, out),
             Network::Static(model) => self.embed_static(model, ids, offsets, out),
         }
+    }
+
+    /// The vectors of a text's own tokens out of those of all, which `rows` has: without prompt and special tokens.
+    /// `None` if they are not wanted, or the model makes none.
+    pub(crate) fn token_vectors(
+        &self,
+        ids: &[u32],
+        rows: TokenRows<'_>,
+        options: &EmbedOptions,
+    ) -> Option<TokenVectors> {
+        let late_interaction = self.late_interaction.as_ref().filter(|_| options.token_vectors)?;
+        let around = self.tokenize("", options).ok()?.ids;
+        let alike = |(own, other): &(&u32, &u32)| own == other;
+        let before = ids.iter().zip(&around).take_while(alike).count();
+        let rest = ids.iter().skip(before).rev().zip(around.iter().skip(before).rev());
+        let end = ids.len() - rest.take_while(alike).count();
+        let own = rows.rows.get(before * rows.stride..end * rows.stride)?;
+        Some(late_interaction.token_vectors(own, rows.stride))
     }
 
     /// The embedding of one text, to be shared by several threads; `None` if there are not several, or the model

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use bulkhead_inference::engine::{Engine, EngineOptions, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
 use bulkhead_knowledge::evaluation::{Run, questions};
-use bulkhead_knowledge::{Embedder, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Silent, Source};
+use bulkhead_knowledge::{
+    Embedder, Embedding, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Silent, Source, TokenVectors,
+};
 use futures_util::future::BoxFuture;
 
 /// The default of `tickets.knowledge.floor_percent`.
@@ -37,18 +39,29 @@ impl Embedder for Prompted {
             dtype: model.dtype.clone(),
             prompt: self.prompt.clone(),
             dims: model.dims,
+            late_interaction: model.late_interaction.clone(),
         }
     }
 
-    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>> {
         Box::pin(async move {
             let prompt = self.prompt.as_deref().map(Arc::from);
-            let options = EmbedOptions { prompt, ..EmbedOptions::default() };
+            let options = EmbedOptions { prompt, token_vectors: true, ..EmbedOptions::default() };
             let texts = texts.into_iter().map(Into::into).collect();
             let request = Request { texts, options, deadline: Instant::now() + Duration::from_secs(600) };
             let pending = self.engine.embed(&self.model, request).map_err(|error| error.to_string())?;
             let embedded = pending.await.map_err(|error| error.to_string())?;
-            Ok(embedded.vectors.chunks(embedded.dims).map(<[f32]>::to_vec).collect())
+            let mut tokens = embedded.token_vectors.into_iter();
+            let vectors = embedded.vectors.chunks(embedded.dims);
+            let embedding = |vector: &[f32]| Embedding {
+                vector: vector.to_vec(),
+                tokens: tokens.next().map(|own| TokenVectors {
+                    vectors: own.vectors,
+                    dims: own.dims,
+                    importance: own.importance,
+                }),
+            };
+            Ok(vectors.map(embedding).collect())
         })
     }
 }
@@ -101,8 +114,8 @@ async fn main() {
 /// Times searches without the embedding.
 async fn speed(base: &KnowledgeBase, asker: &Prompted) {
     let text = "Wie lange dauert es, bis mein neuer Reisepass fertig ist, und was kostet der?".to_owned();
-    let vector = asker.embed(vec![text.clone()]).await.unwrap().remove(0);
-    let query = Query { text, vector: Some(vector), limit: 5, ..Query::default() };
+    let embedding = asker.embed(vec![text.clone()]).await.unwrap().remove(0);
+    let query = Query { text, embedding: Some(embedding), limit: 5, ..Query::default() };
     let mut times = Vec::new();
     for _ in 0..200 {
         let began = Instant::now();

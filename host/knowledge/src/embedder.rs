@@ -9,7 +9,33 @@ pub trait Embedder: Send + Sync {
     /// Which model it is.
     fn provenance(&self) -> Provenance;
 
-    /// One vector a text, in their order; a text that is too long may be cut. The error's text is for the
+    /// One embedding a text, in their order; a text that is too long may be cut. The error's text is for the
     /// operator.
-    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>>;
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>>;
+}
+
+/// What a model makes of a text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Embedding {
+    /// The text's vector.
+    pub vector: Vec<f32>,
+    /// Those of its words; `None` of a model that makes none.
+    pub tokens: Option<TokenVectors>,
+}
+
+/// Vectors of a text's words, or parts of words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TokenVectors {
+    /// `[tokens, dims]`, each of length 1.
+    pub vectors: Vec<f32>,
+    /// Length of a vector.
+    pub dims: usize,
+    /// How telling each token is of a question; greater than 0.
+    pub importance: Vec<f32>,
+}
+
+impl From<Vec<f32>> for Embedding {
+    fn from(vector: Vec<f32>) -> Self {
+        Self { vector, tokens: None }
+    }
 }

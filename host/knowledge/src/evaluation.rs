@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
-use crate::relevance::{Features, fit};
+use crate::relevance::{FEATURES, Features, fit};
 use crate::search::{Passage, Query, Rated, nearest_cosine};
 
 /// Passages that are looked at for each question.
@@ -100,11 +100,11 @@ impl Run {
         for question in questions {
             let since = Instant::now();
             let text = question.question.clone();
-            let vector = match embedder {
+            let embedding = match embedder {
                 Some(embedder) => embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop(),
                 None => None,
             };
-            let query = Query { text, vector, limit: DEPTH, ..Query::default() };
+            let query = Query { text, embedding, limit: DEPTH, ..Query::default() };
             let rated = base.rated(&query).await?;
             asked.push(Asked { question, rated, took: since.elapsed() });
         }
@@ -159,14 +159,14 @@ impl Run {
             as f32
     }
 
-    /// Bias and weights (cosine, standing, words) of the relevance that these questions teach; without
+    /// Bias and weights (cosine, standing, words, likeness) of the relevance that these questions teach; without
     /// `vectors` those for words alone.
-    pub fn fit(&self, vectors: bool) -> (f32, [f32; 3]) {
+    pub fn fit(&self, vectors: bool) -> (f32, [f32; FEATURES]) {
         let examples = self.asked.iter().flat_map(|asked| {
             let rated = asked.rated.iter().take(FITTED);
             rated.map(|rated| (rated.features, asked.question.answered_by(&rated.passage)))
         });
-        fit(&examples.collect::<Vec<(Features, bool)>>(), [vectors, vectors, true])
+        fit(&examples.collect::<Vec<(Features, bool)>>(), [vectors, vectors, true, vectors])
     }
 
     /// Answerable questions whose answer was not among the first five.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::progress::{Progress, State};
 use crate::provenance::Provenance;
 use crate::source::{Reading, Source};
-use crate::store::{Head, Known, Publication, Store, Stored};
+use crate::store::{Head, Known, Publication, Store, Stored, Vectors};
 use plan::{Plan, content};
 
 /// How a source is imported.
@@ -155,7 +155,7 @@ fn publication<'p>(
     reading: &'p Reading,
     plan: &'p Plan,
     provenance: &'p Provenance,
-    mut vectors: HashMap<&'p str, Vec<u8>>,
+    mut vectors: HashMap<&'p str, Vectors>,
     report: &mut Report,
 ) -> Publication<'p> {
     let mut publication = Publication::new(before.head.generation, &reading.name, Some(provenance));
@@ -180,8 +180,8 @@ fn publication<'p>(
                 if !same_text {
                     publication.moved.push((id, passage.place));
                 }
-            } else if let Some(vector) = vectors.remove(id) {
-                publication.passages.push(passage.stored(document, vector));
+            } else if let Some(vectors) = vectors.remove(id) {
+                publication.passages.push(passage.stored(document, vectors));
             }
         }
     }

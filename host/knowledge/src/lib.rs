@@ -6,6 +6,7 @@
 //! - `base`: an opened knowledge base
 //! - `import`: from a source to a new state of the base
 //! - `search`: words and vectors fused into one order, with a calibrated relevance
+//! - `late_interaction`: questions and passages compared word by word
 //! - `index`: what is kept in memory of one state: vectors, vocabulary, categories
 //! - `store`: the tables, in SQLite or PostgreSQL
 //! - `source`: where documents come from: folders, JSON lines, Zammad
@@ -20,6 +21,7 @@ mod error;
 pub mod evaluation;
 mod import;
 mod index;
+mod late_interaction;
 mod progress;
 mod provenance;
 mod relevance;
@@ -32,7 +34,7 @@ mod words;
 pub use base::{KnowledgeBase, Mode};
 pub use chunk::ChunkSize;
 pub use document::{Document, Refused};
-pub use embedder::Embedder;
+pub use embedder::{Embedder, Embedding, TokenVectors};
 pub use error::Error;
 pub use import::{ImportOptions, Report};
 pub use progress::{Progress, Silent, State};

@@ -16,6 +16,8 @@ pub struct Provenance {
     pub prompt: Option<String>,
     /// Length of a vector.
     pub dims: usize,
+    /// SHA-256 of what vectors of words are made with, hex; `None` of a model that makes none.
+    pub late_interaction: Option<String>,
 }
 
 impl Provenance {
@@ -31,6 +33,7 @@ impl Provenance {
             if prompt.is_some() { "+" } else { "-" },
             prompt.unwrap_or_default(),
             &dims,
+            self.late_interaction.as_deref().unwrap_or_default(),
             content,
         ];
         for part in parts {
@@ -43,8 +46,12 @@ impl Provenance {
 
 impl std::fmt::Display for Provenance {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digest = self.weights_sha256.get(..12).unwrap_or(&self.weights_sha256);
-        write!(formatter, "{} ({}, weights {digest}, {} numbers, ", self.model, self.dtype, self.dims)?;
+        let digest = |whole: &str| whole.get(..12).unwrap_or(whole).to_owned();
+        let weights = digest(&self.weights_sha256);
+        write!(formatter, "{} ({}, weights {weights}, {} numbers, ", self.model, self.dtype, self.dims)?;
+        if let Some(late_interaction) = &self.late_interaction {
+            write!(formatter, "vectors of words by {}, ", digest(late_interaction))?;
+        }
         match &self.prompt {
             Some(prompt) => write!(formatter, "prompt {prompt:?})"),
             None => formatter.write_str("no prompt)"),

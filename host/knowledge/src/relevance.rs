@@ -29,11 +29,16 @@ pub(crate) struct Features {
     /// How many words that no other passage has would say as much as those that question and passage share, as the
     /// logarithm of one more: BM25 in units of the rarest word.
     pub words: f32,
+    /// How well the words of the question are met by those of the passage, by their vectors; 0 where there are none.
+    pub likeness: f32,
 }
 
+/// Number of features.
+pub(crate) const FEATURES: usize = 4;
+
 impl Features {
-    pub(crate) fn array(self) -> [f32; 3] {
-        [self.cosine, self.standing, self.words]
+    pub(crate) fn array(self) -> [f32; FEATURES] {
+        [self.cosine, self.standing, self.words, self.likeness]
     }
 }
 
@@ -44,7 +49,7 @@ pub(crate) struct Parameters {
     pub model: &'static str,
     pub bias: f32,
     /// In the order of [`Features::array`].
-    pub weights: [f32; 3],
+    pub weights: [f32; FEATURES],
     /// What even the nearest passage does not reach of a question that the base has no answer to.
     pub least_cosine: f32,
 }

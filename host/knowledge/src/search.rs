@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::embedder::Embedding;
 use crate::error::Error;
 use crate::index::{Index, Near, cosine};
+use crate::late_interaction::Asked;
 use crate::provenance::Provenance;
 use crate::relevance::{Evidence, Features, Parameters};
 use crate::store::{Found, Snapshot};
@@ -27,15 +29,17 @@ const MAX_MATCHES: u32 = 1000;
 const RANK_OFFSET: f32 = 3.0;
 /// Weight of the rankings by nearness within one language; the others have 1.
 const LANGUAGE_WEIGHT: f32 = 0.5;
+/// How many passages are compared with the question word by word.
+const COMPARED: usize = 20;
 
 /// A question to the base.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// What is asked.
     pub text: String,
-    /// Its vector, made with the model of the base and the prompt for questions; `None` to search by words alone.
-    pub vector: Option<Vec<f32>>,
-    /// What made the vector, for the base to refuse it where that is not what it was embedded with; `None` for no
+    /// What the model of the base makes of it with the prompt for questions; `None` to search by words alone.
+    pub embedding: Option<Embedding>,
+    /// What made the embedding, for the base to refuse it where that is not what it was embedded with; `None` for no
     /// check.
     pub provenance: Option<Provenance>,
     /// Categories of which a passage's document has one, or none at all; empty for no filter.
@@ -90,7 +94,8 @@ pub(crate) async fn search(
     }
     let evidence =
         Evidence::new(words::question(&query.text, index.languages.iter().map(String::as_str)), index);
-    let direction = query.vector.as_deref().map(|vector| index.direction(vector)).transpose()?;
+    let embedding = query.embedding.as_ref();
+    let direction = embedding.map(|embedding| index.direction(&embedding.vector)).transpose()?;
     let nearest = nearest(index, direction.clone(), &query.categories);
     let terms = evidence.terms(index, MAX_TERMS, MAX_MATCHES);
     let proposed = async {
@@ -102,18 +107,25 @@ pub(crate) async fn search(
     };
     let (nearest, proposed) = tokio::join!(nearest, proposed);
     let (near, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
-    let order = one_a_document(index, fuse(&worded, &near.rankings), limit);
+    let asked = embedding.and_then(|embedding| Asked::new(embedding.tokens.as_ref()?));
+    let depth = if asked.is_some() { limit.max(COMPARED) } else { limit };
+    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), depth);
+    let numbers: Vec<i64> = fused.iter().map(|(number, _)| *number).collect();
     let mut found: HashMap<i64, Found> =
-        snapshot.found(&order).await?.into_iter().map(|found| (found.number, found)).collect();
+        snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
+    let likeness = likeness(asked, &numbers, &mut found).await?;
+    add_ranking(&mut fused, &likeness, limit);
     let model =
         direction.as_ref().and(index.head.provenance.as_ref()).map(|provenance| provenance.model.as_str());
     let parameters = Parameters::of(model);
-    let rated = order.iter().filter_map(|number| {
+    let rated = fused.iter().filter_map(|(number, _)| {
         let found = found.remove(number)?;
         let mut features = Features { words: evidence.words(&found.terms), ..Features::default() };
         if let Some(direction) = &direction {
-            features.cosine = cosine(&found.vector, direction);
+            features.cosine = cosine(&found.vectors.text, direction);
             features.standing = index.standing(*number, direction, near.spread);
+            let alike = likeness.iter().find(|(other, _)| other == number);
+            features.likeness = alike.map_or(0.0, |(_, likeness)| *likeness);
         }
         let categories = index.document(*number).map(|document| index.categories(document).to_vec());
         let score = parameters.probability(features);
@@ -144,24 +156,62 @@ async fn nearest(
     tokio::task::spawn_blocking(scan).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
+/// A passage's number, and what all rankings say of it.
+type Fused = (i64, f32);
+
+/// What a place in a ranking counts.
+fn vote(rank: usize) -> f32 {
+    1.0 / (RANK_OFFSET + 1.0 + rank as f32)
+}
+
 /// Best first, equals by number.
-fn fuse(worded: &[i64], nearest: &[Vec<i64>]) -> Vec<i64> {
+fn fuse(worded: &[i64], nearest: &[Vec<i64>]) -> Vec<Fused> {
     let mut scores: HashMap<i64, f32> = HashMap::new();
     let weights = [1.0, 1.0].into_iter().chain(std::iter::repeat(LANGUAGE_WEIGHT));
     for (ranking, weight) in [worded].into_iter().chain(nearest.iter().map(Vec::as_slice)).zip(weights) {
         for (rank, number) in ranking.iter().enumerate() {
-            *scores.entry(*number).or_default() += weight / (RANK_OFFSET + 1.0 + rank as f32);
+            *scores.entry(*number).or_default() += weight * vote(rank);
         }
     }
-    let mut order: Vec<_> = scores.into_iter().collect();
-    order.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    order.into_iter().map(|(number, _)| number).collect()
+    let mut fused: Vec<_> = scores.into_iter().collect();
+    best_first(&mut fused);
+    fused
 }
 
-fn one_a_document(index: &Index, order: Vec<i64>, limit: usize) -> Vec<i64> {
+fn best_first(scored: &mut [Fused]) {
+    scored.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+}
+
+fn one_a_document(index: &Index, fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     let mut seen = HashSet::new();
-    let first = |number: &i64| index.document(*number).is_some_and(|document| seen.insert(document));
-    order.into_iter().filter(first).take(limit).collect()
+    let first = |(number, _): &Fused| index.document(*number).is_some_and(|document| seen.insert(document));
+    fused.into_iter().filter(first).take(limit).collect()
+}
+
+/// How alike the question and each of the passages are, word by word; nothing without words of the question. Takes
+/// their vectors out of `found`.
+async fn likeness(
+    asked: Option<Asked>,
+    numbers: &[i64],
+    found: &mut HashMap<i64, Found>,
+) -> Result<Vec<Fused>, Error> {
+    let Some(asked) = asked else { return Ok(Vec::new()) };
+    let words = |number: &i64| Some((*number, std::mem::take(&mut found.get_mut(number)?.vectors.words)));
+    let passages: Vec<(i64, Vec<u8>)> = numbers.iter().take(COMPARED).filter_map(words).collect();
+    let compare = move || passages.iter().map(|(number, words)| (*number, asked.likeness(words))).collect();
+    tokio::task::spawn_blocking(compare).await.map_err(|fault| Error::Task(fault.to_string()))
+}
+
+/// Adds a ranking by `likeness` to what is fused, and keeps the `limit` best.
+fn add_ranking(fused: &mut Vec<Fused>, likeness: &[Fused], limit: usize) {
+    let mut ranking = likeness.to_vec();
+    best_first(&mut ranking);
+    for (number, score) in fused.iter_mut() {
+        let rank = ranking.iter().position(|(other, _)| other == number);
+        *score += rank.map_or(0.0, vote);
+    }
+    best_first(fused);
+    fused.truncate(limit);
 }
 
 fn passage(found: Found, categories: Vec<String>, score: f32) -> Passage {

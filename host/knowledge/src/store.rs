@@ -20,11 +20,12 @@ use crate::error::Error;
 pub use lease::PATIENCE;
 use postgres::{Postgres, PostgresSnapshot};
 pub use rows::{Counts, SourceCounts};
-pub(crate) use rows::{Entry, Found, Head, Known, New, Publication, Stored};
+pub(crate) use rows::{Entry, Found, Head, Known, New, Publication, Stored, Vectors};
 use sqlite::{Sqlite, SqliteSnapshot};
 
-/// The tables' version. Until the second, documents had ids that were unique in the base; now in their source.
-const FORMAT: i64 = 2;
+/// The tables' version. Since the second, documents have ids that are unique in their source, not in the base; since
+/// the third, passages have vectors of their words.
+const FORMAT: i64 = 3;
 
 /// A database that holds a knowledge base.
 pub(crate) enum Store {
@@ -71,12 +72,12 @@ impl Store {
     }
 
     /// The vectors that are staged under `keys`.
-    pub(crate) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
+    pub(crate) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
         ask!(self, store => store.staged(keys).await)
     }
 
     /// Keeps vectors until an import finishes.
-    pub(crate) async fn stage(&self, vectors: &[(&str, Vec<u8>)]) -> Result<(), Error> {
+    pub(crate) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
         ask!(self, store => store.stage(vectors).await)
     }
 

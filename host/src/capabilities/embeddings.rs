@@ -56,6 +56,7 @@ impl From<Options> for Choice {
             },
             normalize: options.normalize,
             dimensions: options.dimensions.map(u64::from),
+            token_vectors: false,
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Choice {
     pub normalize: Option<bool>,
     /// Keep only the first numbers of each vector.
     pub dimensions: Option<u64>,
+    /// Vectors of the tokens too, where the model makes them.
+    pub token_vectors: bool,
 }
 
 /// Why there are no vectors.
@@ -125,6 +127,7 @@ impl ServedModel {
             side: choice.side,
             normalize: choice.normalize,
             dimensions,
+            token_vectors: choice.token_vectors,
         })
     }
 }

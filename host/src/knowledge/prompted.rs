@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_knowledge::{Embedder, Provenance};
+use bulkhead_inference::engine::Embedded;
+use bulkhead_knowledge::{Embedder, Embedding, Provenance, TokenVectors};
 use futures_util::future::BoxFuture;
 
 use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};
@@ -38,17 +39,17 @@ impl Prompted {
         Self { inference, model, prompt_name: known.then(|| prompt.to_owned()) }
     }
 
-    async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, String> {
+    async fn embeddings(&self, texts: Vec<String>) -> Result<Vec<Embedding>, String> {
         let prompt_name = self.prompt_name.clone();
-        let choice = Choice { prompt_name, truncate: Some(true), ..Choice::default() };
-        let mut vectors = Vec::with_capacity(texts.len());
+        let choice = Choice { prompt_name, truncate: Some(true), token_vectors: true, ..Choice::default() };
+        let mut embeddings = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.inference.max_batch_size().max(1)) {
             let deadline = Instant::now() + PATIENCE;
             let embedded = self.inference.embed(&self.model, batch.to_vec(), &choice, deadline).await;
             let embedded = embedded.map_err(|refusal| refusal.to_string())?;
-            vectors.extend(embedded.vectors.chunks_exact(embedded.dims.max(1)).map(<[f32]>::to_vec));
+            embeddings.extend(self::embeddings(embedded));
         }
-        Ok(vectors)
+        Ok(embeddings)
     }
 }
 
@@ -57,7 +58,22 @@ impl Embedder for Prompted {
         provenance(&self.model.id, self.model.model.description())
     }
 
-    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
-        Box::pin(self.vectors(texts))
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>> {
+        Box::pin(self.embeddings(texts))
     }
+}
+
+/// What the engine gave, text by text.
+pub(super) fn embeddings(embedded: Embedded) -> Vec<Embedding> {
+    let mut tokens = embedded.token_vectors.into_iter();
+    let vectors = embedded.vectors.chunks_exact(embedded.dims.max(1));
+    let embedding = |vector: &[f32]| {
+        let tokens = tokens.next().map(|own| TokenVectors {
+            vectors: own.vectors,
+            dims: own.dims,
+            importance: own.importance,
+        });
+        Embedding { vector: vector.to_vec(), tokens }
+    };
+    vectors.map(embedding).collect()
 }

@@ -44,6 +44,7 @@ pub fn provenance(id: &str, about: &Description) -> Provenance {
         dtype: about.dtype.clone(),
         prompt: about.prompts.get(PASSAGE_PROMPT).cloned(),
         dims: about.dims,
+        late_interaction: about.late_interaction.clone(),
     }
 }
 

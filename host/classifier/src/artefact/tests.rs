@@ -22,6 +22,7 @@ fn description() -> Description {
         normalize: true,
         prompts: BTreeMap::from([("query".to_owned(), "query: ".to_owned())]),
         weights_sha256: "ab".repeat(32),
+        late_interaction: None,
     }
 }
 

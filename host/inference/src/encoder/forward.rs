@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Dtype, Encoder, unit};
+use super::{Dtype, Encoder, TokenRows, Visit, unit};
 use crate::kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
 use crate::kernels::{AttentionScratch, Finish, Heads, Norm};
 use crate::packed::{self, Layer, Linear};
@@ -110,6 +110,7 @@ impl Encoder {
         pooling: Pooling,
         scratch: &mut Scratch,
         out: &mut [f32],
+        visit: &mut Visit<'_>,
     ) {
         let layout = self.packed.layout();
         let width = layout.hidden;
@@ -133,11 +134,11 @@ impl Encoder {
             }
             self.feed(layer, hidden, bytes, block);
         }
-        for ((from, to), out) in
-            offsets.iter().zip(offsets.iter().skip(1)).zip(out.chunks_exact_mut(self.dims()))
-        {
+        let texts = offsets.iter().zip(offsets.iter().skip(1)).zip(out.chunks_exact_mut(self.dims()));
+        for (text, ((from, to), out)) in texts.enumerate() {
             let rows = hidden.get((from - first) * width..(to - first) * width).unwrap_or_default();
             pooling.pool(rows, width, out);
+            visit(text, TokenRows { rows, stride: width });
         }
     }
 

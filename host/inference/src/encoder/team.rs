@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use self::columns::{Columns, Member};
 use self::rows::Rows;
 use super::forward::Scratch;
-use super::{Encoder, Pooling};
+use super::{Encoder, Pooling, TokenRows, Visit};
 use crate::error::EmbedError;
 
 /// Texts of fewer tokens are cut by columns.
@@ -87,12 +87,12 @@ impl Team {
         }
     }
 
-    /// Takes part, and returns the text's vector, not normalised.
+    /// Takes part, and returns the text's vector, not normalised; `visit` sees those of its tokens.
     ///
     /// # Errors
     ///
     /// When another thread panicked, or the vector is not finite.
-    pub(crate) fn lead(&self, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
+    pub(crate) fn lead(&self, scratch: &mut Scratch, visit: &mut Visit<'_>) -> Result<Vec<f32>, EmbedError> {
         self.help(scratch);
         if !self.tickets.all_done() {
             return Err(EmbedError::Panicked("another thread of this text panicked".to_owned()));
@@ -103,7 +103,9 @@ impl Team {
             Cut::Columns(columns) => columns.hidden(&self.text, scratch),
         };
         let mut out = vec![0.0; encoder.dims()];
-        self.text.pooling.pool(&rows, encoder.packed.layout().hidden, &mut out);
+        let stride = encoder.packed.layout().hidden;
+        self.text.pooling.pool(&rows, stride, &mut out);
+        visit(0, TokenRows { rows: &rows, stride });
         if out.iter().all(|x| x.is_finite()) { Ok(out) } else { Err(EmbedError::NotFinite { text: 0 }) }
     }
 }

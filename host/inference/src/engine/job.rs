@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::{Embedded, Failure, Request};
+use crate::late_interaction::TokenVectors;
 use crate::model::{Model, TextError};
 
 /// A request, shared by the pieces that it was cut into.
@@ -121,9 +122,16 @@ impl Job {
         self.lock().embedded.inference += time;
     }
 
-    /// One text's finished vector.
-    pub(super) fn vector(&self, index: usize, vector: &[f32]) {
+    /// One text's finished vector, and those of its tokens if they are wanted.
+    pub(super) fn vector(&self, index: usize, vector: &[f32], token_vectors: Option<TokenVectors>) {
         let mut progress = self.lock();
+        if let Some(found) = token_vectors {
+            let texts = self.request.texts.len();
+            progress.embedded.token_vectors.resize_with(texts, TokenVectors::default);
+            if let Some(place) = progress.embedded.token_vectors.get_mut(index) {
+                *place = found;
+            }
+        }
         let dims = progress.embedded.dims;
         let rows = progress.embedded.vectors.chunks_exact_mut(dims.max(1));
         if let Some(row) = rows.into_iter().nth(index) {

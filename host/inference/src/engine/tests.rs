@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::Scratch;
-use crate::model::tests::{encoder, faulty, huge, toy};
+use crate::model::tests::{encoder, faulty, huge, toy, word_by_word};
 
 fn engine(threads: usize, queue_texts: usize) -> Engine {
     Engine::start(EngineOptions { threads, queue_texts }).unwrap()
@@ -65,6 +65,39 @@ fn threads_and_company_change_no_bit() {
         // One after the other, so that long texts find idle threads.
         let lone = texts.iter().flat_map(|text| embed(std::slice::from_ref(text)).wait().unwrap().vectors);
         assert!(lone.collect::<Vec<_>>() == wanted, "{threads} threads, one after the other");
+    }
+}
+
+/// Alone or in company, by one thread or several; without prompt and special tokens.
+#[test]
+fn token_vectors_come_where_they_are_wanted() {
+    let model = Arc::new(word_by_word());
+    let long = "unbelievable worlds ".repeat(30);
+    let texts = ["hello worlds", "", "und die strassenbahn", &long];
+    let wanted = |prompt: Option<&str>| {
+        let options =
+            EmbedOptions { prompt: prompt.map(Arc::from), token_vectors: true, ..EmbedOptions::default() };
+        Request { options, ..request(&texts) }
+    };
+    let own: Vec<usize> = texts.iter().map(|text| model.tokens(text, false).unwrap().len()).collect();
+    for threads in [1, 3] {
+        let engine = engine(threads, 100);
+        let plain = engine.embed(&model, request(&texts)).unwrap().wait().unwrap();
+        assert!(plain.token_vectors.is_empty());
+        let embedded = engine.embed(&model, wanted(Some("hello "))).unwrap().wait().unwrap();
+        let counts: Vec<usize> = embedded.token_vectors.iter().map(|own| own.importance.len()).collect();
+        // The second text is the prompt alone; the first begins as the prompt does, and loses nothing by it.
+        assert_eq!(counts, own, "{threads} threads");
+        for vectors in &embedded.token_vectors {
+            assert_eq!(vectors.vectors.len(), vectors.importance.len() * vectors.dims);
+        }
+        let company = engine.embed(&model, wanted(None)).unwrap().wait().unwrap();
+        assert!(company.vectors == plain.vectors, "wanting them changes no vector");
+        for (text, expected) in texts.iter().zip(&company.token_vectors) {
+            let alone = Request { texts: vec![Input::Text((*text).to_owned())], ..wanted(None) };
+            let alone = engine.embed(&model, alone).unwrap().wait().unwrap();
+            assert!(alone.token_vectors == [expected.clone()], "{text:.20} alone");
+        }
     }
 }
 

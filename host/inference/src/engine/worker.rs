@@ -9,7 +9,7 @@ use super::job::Job;
 use super::queue::{Queue, Ready, Task};
 use super::{Failure, Input};
 use crate::error::EmbedError;
-use crate::model::Scratch;
+use crate::model::{Scratch, TokenRows};
 
 /// Works until the engine stops.
 pub(super) fn run(queue: &Queue) {
@@ -103,21 +103,28 @@ fn batch(queue: &Queue, texts: &[Ready], idle: usize, scratch: &mut Scratch) -> 
     }
     let started = Instant::now();
     let mut vectors = vec![0.0; texts.len() * model.dims()];
+    let mut token_vectors = vec![None; texts.len()];
+    let visit = &mut |index: usize, rows: TokenRows<'_>| {
+        if let (Some(text), Some(found)) = (texts.get(index), token_vectors.get_mut(index)) {
+            *found = model.token_vectors(&text.ids, rows, &text.job.request.options);
+        }
+    };
     let internal = |error: EmbedError| Failure::Internal(error.to_string());
     match model.team(&ids, idle + 1).filter(|_| texts.len() == 1) {
         Some(team) => {
             let team = Arc::new(team.map_err(internal)?);
             queue.help(&team, idle.min(team.helpers()));
-            vectors = team.lead(scratch).map_err(internal)?;
+            vectors = team.lead(scratch, visit).map_err(internal)?;
         }
-        None => model.embed(&ids, &offsets, scratch, &mut vectors).map_err(internal)?,
+        None => model.embed_tokens(&ids, &offsets, scratch, &mut vectors, visit).map_err(internal)?,
     }
     let per_token = started.elapsed() / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
     queue.embedded(texts.len(), ids.len());
-    for (text, vector) in texts.iter().zip(vectors.chunks_exact_mut(model.dims().max(1))) {
+    let vectors = vectors.chunks_exact_mut(model.dims().max(1));
+    for ((text, vector), token_vectors) in texts.iter().zip(vectors).zip(token_vectors) {
         text.job.spent(per_token * u32::try_from(text.ids.len()).unwrap_or(u32::MAX));
         let vector = model.finish(vector, &text.job.request.options);
-        text.job.vector(text.index, vector);
+        text.job.vector(text.index, vector, token_vectors);
     }
     Ok(())
 }

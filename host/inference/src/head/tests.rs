@@ -264,6 +264,7 @@ fn a_head_of_another_model_is_refused() {
         normalize: true,
         prompts: BTreeMap::from([("query".to_owned(), "query: ".to_owned())]),
         weights_sha256: "ab".repeat(32),
+        late_interaction: None,
     };
     let trained = record(Link::Softmax);
     let id = "toys/encoder";

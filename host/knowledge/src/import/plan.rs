@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chunk::{self, ChunkSize};
 use crate::document::Document;
-use crate::store::New;
+use crate::store::{New, Vectors};
 use crate::words;
 
 /// All passages of a source.
@@ -57,7 +57,7 @@ impl Plan {
 
 impl Planned {
     /// The passage as a row.
-    pub(super) fn stored<'p>(&'p self, document: &'p Document, vector: Vec<u8>) -> New<'p> {
+    pub(super) fn stored<'p>(&'p self, document: &'p Document, vectors: Vectors) -> New<'p> {
         let language = document.language.as_deref();
         New {
             id: &self.id,
@@ -66,7 +66,7 @@ impl Planned {
             text: &self.text,
             title_terms: words::terms(&document.title, language),
             terms: words::terms(&self.text, language),
-            vector,
+            vectors,
         }
     }
 }

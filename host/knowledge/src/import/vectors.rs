@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::embedder::Embedder;
+use crate::embedder::{Embedder, Embedding};
 use crate::error::Error;
 use crate::index::{direction, encode};
+use crate::late_interaction;
 use crate::progress::{Progress, State};
 use crate::provenance::Provenance;
-use crate::store::Store;
+use crate::store::{Store, Vectors};
 
 /// Passages that are embedded at once, and staged together.
 const BATCH: usize = 64;
 /// Staged vectors that are looked for at once.
 const LOOKUP: usize = 500;
 
-/// Vectors of length 1, encoded, by the passages' ids.
-pub(super) struct Vectors<'w> {
-    pub by_id: HashMap<&'w str, Vec<u8>>,
+/// Vectors by the passages' ids.
+pub(super) struct Made<'w> {
+    pub by_id: HashMap<&'w str, Vectors>,
     /// How many were embedded now.
     pub embedded: usize,
     /// How many were staged already.
@@ -32,10 +33,10 @@ pub(super) async fn make<'w>(
     wanted: &'w [(&'w str, String)],
     mut state: State,
     progress: &dyn Progress,
-) -> Result<Vectors<'w>, Error> {
+) -> Result<Made<'w>, Error> {
     let keyed: Vec<(&str, String, &str)> =
         wanted.iter().map(|(id, content)| (*id, provenance.key(content), content.as_str())).collect();
-    let mut by_key: HashMap<String, Vec<u8>> = HashMap::new();
+    let mut by_key: HashMap<String, Vectors> = HashMap::new();
     for part in keyed.chunks(LOOKUP) {
         let keys: Vec<&str> = part.iter().map(|(_, key, _)| key.as_str()).collect();
         by_key.extend(store.staged(&keys).await?);
@@ -57,10 +58,10 @@ pub(super) async fn make<'w>(
         state.embedded += vectors.len();
         state.per_second = state.embedded as f64 / began.elapsed().as_secs_f64().max(1e-9);
         progress.update(state);
-        by_key.extend(vectors.into_iter().map(|(key, vector)| (key.to_owned(), vector)));
+        by_key.extend(vectors.into_iter().map(|(key, vectors)| (key.to_owned(), vectors)));
     }
     let by_id = keyed.iter().filter_map(|(id, key, _)| Some((*id, by_key.get(key)?.clone()))).collect();
-    Ok(Vectors { by_id, embedded: state.embedded, resumed })
+    Ok(Made { by_id, embedded: state.embedded, resumed })
 }
 
 /// Keys and contents to keys and vectors.
@@ -68,19 +69,20 @@ async fn embed<'k>(
     embedder: &dyn Embedder,
     provenance: &Provenance,
     batch: &[(&'k str, &str)],
-) -> Result<Vec<(&'k str, Vec<u8>)>, Error> {
+) -> Result<Vec<(&'k str, Vectors)>, Error> {
     let texts = batch.iter().map(|(_, content)| (*content).to_owned()).collect();
-    let vectors = embedder.embed(texts).await.map_err(Error::Embedding)?;
-    if vectors.len() != batch.len() {
-        let (texts, vectors) = (batch.len(), vectors.len());
+    let embeddings = embedder.embed(texts).await.map_err(Error::Embedding)?;
+    if embeddings.len() != batch.len() {
+        let (texts, vectors) = (batch.len(), embeddings.len());
         return Err(Error::Embedding(format!("the model gave {vectors} vectors for {texts} texts")));
     }
-    let directions = batch.iter().zip(&vectors).map(|((key, _), vector)| {
-        let direction = direction(vector).filter(|vector| vector.len() == provenance.dims);
-        direction.map(|direction| (*key, encode(&direction)))
+    let encoded = batch.iter().zip(&embeddings).map(|((key, _), Embedding { vector, tokens })| {
+        let direction = direction(vector).filter(|vector| vector.len() == provenance.dims)?;
+        let words = tokens.as_ref().map(late_interaction::encode).unwrap_or_default();
+        Some((*key, Vectors { text: encode(&direction), words }))
     });
-    let directions: Option<Vec<_>> = directions.collect();
-    directions.ok_or_else(|| {
+    let encoded: Option<Vec<_>> = encoded.collect();
+    encoded.ok_or_else(|| {
         Error::Embedding("the model gave a vector of another length, or one that is not finite".into())
     })
 }

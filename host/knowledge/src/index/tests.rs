@@ -10,6 +10,7 @@ fn index(vectors: &[[f32; 3]]) -> Index {
         dtype: "float32".into(),
         prompt: None,
         dims: 3,
+        late_interaction: None,
     };
     let entries = (0..).zip(vectors).map(|(number, vector)| Entry {
         number: 10 + number,

@@ -5,20 +5,20 @@ use super::Parameters;
 
 /// For questions without a vector, and for models that are not in [`FITTED`].
 pub(super) const WORDS: Parameters =
-    Parameters { model: "", bias: -6.688, weights: [0.0, 0.0, 7.582], least_cosine: 0.0 };
+    Parameters { model: "", bias: -6.688, weights: [0.0, 0.0, 7.582, 0.0], least_cosine: 0.0 };
 
 /// For questions with a vector of the named model.
 pub(super) const FITTED: &[Parameters] = &[
     Parameters {
         model: "intfloat/multilingual-e5-small",
         bias: -9.467,
-        weights: [2.640, 4.812, 2.981],
+        weights: [2.640, 4.812, 2.981, 0.0],
         least_cosine: 0.809,
     },
     Parameters {
         model: "bulkhead/multilingual-e5-small-town-hall",
         bias: -21.369,
-        weights: [16.539, 6.413, 1.855],
+        weights: [16.539, 6.413, 1.855, 0.0],
         least_cosine: 0.772,
     },
 ];

@@ -27,7 +27,8 @@ macro_rules! reads {
 
             pub(crate) async fn head(&mut self) -> Result<Head, Error> {
                 let sql =
-                    "SELECT format, generation, model, weights_sha256, dtype, prompt, dims FROM knowledge_base";
+                    "SELECT format, generation, model, weights_sha256, dtype, prompt, dims, late_interaction
+                    FROM knowledge_base";
                 let row = in_time(sqlx::query_as(sql).fetch_one(&mut *self.lease.connection)).await?;
                 Head::from_row(row, self.file)
             }
@@ -63,7 +64,7 @@ macro_rules! reads {
             pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
                 let sql = concat!(
                     "SELECT p.number, p.id, d.source, d.id AS document, d.title, d.url, d.language,
-                        p.text, p.terms, p.vector
+                        p.text, p.terms, p.vector, p.word_vectors
                     FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
                     WHERE p.number IN (",
                     $numbers,
@@ -116,7 +117,7 @@ macro_rules! writes {
             // The row's lock makes another import wait, and then find another generation.
             let raised = sqlx::query(
                 "UPDATE knowledge_base SET generation = generation + 1,
-                    model = $2, weights_sha256 = $3, dtype = $4, prompt = $5, dims = $6
+                    model = $2, weights_sha256 = $3, dtype = $4, prompt = $5, dims = $6, late_interaction = $7
                 WHERE generation = $1",
             )
             .bind(publication.generation)
@@ -125,6 +126,7 @@ macro_rules! writes {
             .bind(provenance.map(|provenance| &provenance.dtype))
             .bind(provenance.and_then(|provenance| provenance.prompt.as_ref()))
             .bind(provenance.map(|provenance| i64::try_from(provenance.dims).unwrap_or(i64::MAX)))
+            .bind(provenance.and_then(|provenance| provenance.late_interaction.as_ref()))
             .execute(&mut **changes)
             .await?;
             if raised.rows_affected() != 1 {
@@ -141,9 +143,10 @@ macro_rules! writes {
                 let sql = "UPDATE knowledge_passage SET place = $2 WHERE id = $1";
                 sqlx::query(sql).bind(*id).bind(*place).execute(&mut **changes).await?;
             }
-            for (id, vector) in &publication.vectors {
-                let sql = "UPDATE knowledge_passage SET vector = $2 WHERE id = $1";
-                sqlx::query(sql).bind(*id).bind(vector.as_slice()).execute(&mut **changes).await?;
+            for (id, vectors) in &publication.vectors {
+                let sql = "UPDATE knowledge_passage SET vector = $2, word_vectors = $3 WHERE id = $1";
+                let query = sqlx::query(sql).bind(*id).bind(vectors.text.as_slice());
+                query.bind(vectors.words.as_slice()).execute(&mut **changes).await?;
             }
             sqlx::query("DELETE FROM knowledge_staged").execute(&mut **changes).await?;
             Ok(())

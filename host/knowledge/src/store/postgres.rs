@@ -10,7 +10,8 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use super::lease::in_time;
-use super::{FORMAT, PATIENCE};
+use super::rows::{StagedRow, WHICH_FORMAT, check};
+use super::{FORMAT, PATIENCE, Vectors};
 use crate::error::Error;
 pub(super) use snapshot::PostgresSnapshot;
 
@@ -24,7 +25,8 @@ const LOCK: i64 = 0x006b_6e6f_776c_6564;
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_base (
         one integer PRIMARY KEY CHECK (one = 1), format bigint NOT NULL, generation bigint NOT NULL,
-        model text, weights_sha256 text, dtype text, prompt text, dims bigint)",
+        model text, weights_sha256 text, dtype text, prompt text, dims bigint,
+        late_interaction text)",
     "CREATE TABLE IF NOT EXISTS knowledge_document (
         number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL, source text NOT NULL,
         title text NOT NULL, url text, language text, UNIQUE (source, id))",
@@ -34,10 +36,12 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_passage (
         number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE,
         document bigint NOT NULL REFERENCES knowledge_document ON DELETE CASCADE, place bigint NOT NULL,
-        text text NOT NULL, terms text NOT NULL, words tsvector NOT NULL, vector bytea NOT NULL)",
+        text text NOT NULL, terms text NOT NULL, words tsvector NOT NULL, vector bytea NOT NULL,
+        word_vectors bytea NOT NULL)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_words ON knowledge_passage USING gin (words)",
-    "CREATE TABLE IF NOT EXISTS knowledge_staged (key text PRIMARY KEY, vector bytea NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS knowledge_staged (
+        key text PRIMARY KEY, vector bytea NOT NULL, word_vectors bytea NOT NULL)",
 ];
 
 pub(crate) struct Postgres {
@@ -58,31 +62,38 @@ impl Postgres {
         }
         let made = sqlx::query_scalar("SELECT to_regclass('knowledge_base') IS NOT NULL").fetch_one(&pool);
         let made: bool = in_time(made).await?;
-        if made { Ok(Self { pool, write }) } else { Err(Error::Unmade) }
+        if !made {
+            return Err(Error::Unmade);
+        }
+        check(in_time(sqlx::query_scalar(WHICH_FORMAT).fetch_one(&pool)).await?)?;
+        Ok(Self { pool, write })
     }
 
     pub(super) async fn snapshot(&self) -> Result<PostgresSnapshot, Error> {
         PostgresSnapshot::begin(&self.pool, None).await
     }
 
-    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
-        let rows: Vec<(String, Vec<u8>)> =
-            sqlx::query_as("SELECT key, vector FROM knowledge_staged WHERE key = ANY($1)")
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
+        let rows: Vec<StagedRow> =
+            sqlx::query_as("SELECT key, vector, word_vectors FROM knowledge_staged WHERE key = ANY($1)")
                 .bind(keys)
                 .fetch_all(self.writer()?)
                 .await?;
-        Ok(rows.into_iter().collect())
+        Ok(rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect())
     }
 
-    pub(super) async fn stage(&self, vectors: &[(&str, Vec<u8>)]) -> Result<(), Error> {
-        let (keys, vectors): (Vec<&str>, Vec<&[u8]>) =
-            vectors.iter().map(|(key, vector)| (*key, vector.as_slice())).unzip();
+    pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
+        let (keys, vectors): (Vec<&str>, Vec<&Vectors>) =
+            vectors.iter().map(|(key, vectors)| (*key, vectors)).unzip();
+        let (texts, words): (Vec<&[u8]>, Vec<&[u8]>) =
+            vectors.iter().map(|vectors| (vectors.text.as_slice(), vectors.words.as_slice())).unzip();
         sqlx::query(
-            "INSERT INTO knowledge_staged (key, vector) SELECT * FROM unnest($1::text[], $2::bytea[])
-            ON CONFLICT (key) DO NOTHING",
+            "INSERT INTO knowledge_staged (key, vector, word_vectors)
+            SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[]) ON CONFLICT (key) DO NOTHING",
         )
         .bind(keys)
-        .bind(vectors)
+        .bind(texts)
+        .bind(words)
         .execute(self.writer()?)
         .await?;
         Ok(())

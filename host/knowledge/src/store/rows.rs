@@ -52,6 +52,15 @@ pub(crate) struct Entry {
     pub vector: Vec<u8>,
 }
 
+/// Vectors of a passage as they are stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Vectors {
+    /// Of length 1: numbers of 32 bits, little-endian.
+    pub text: Vec<u8>,
+    /// Those of its words, a byte a number; empty where the model makes none.
+    pub words: Vec<u8>,
+}
+
 /// A passage as it is found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -64,7 +73,7 @@ pub(crate) struct Found {
     pub language: Option<String>,
     pub text: String,
     pub terms: String,
-    pub vector: Vec<u8>,
+    pub vectors: Vectors,
 }
 
 /// A document in the base, without its text.
@@ -107,7 +116,7 @@ pub(crate) struct Publication<'p> {
     /// Passages that are there and only move: id and place.
     pub moved: Vec<(&'p str, i64)>,
     /// New vectors of passages that are there.
-    pub vectors: Vec<(&'p str, Vec<u8>)>,
+    pub vectors: Vec<(&'p str, Vectors)>,
 }
 
 impl<'p> Publication<'p> {
@@ -156,14 +165,14 @@ pub(crate) struct New<'p> {
     pub text: &'p str,
     pub title_terms: Vec<String>,
     pub terms: Vec<String>,
-    pub vector: Vec<u8>,
+    pub vectors: Vectors,
 }
 
 /// An entry's columns.
 pub(super) type EntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
 pub(super) type FoundRow =
-    (i64, String, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>);
+    (i64, String, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>, Vec<u8>);
 
 impl From<EntryRow> for Entry {
     fn from((number, document, terms, vector): EntryRow) -> Self {
@@ -172,8 +181,11 @@ impl From<EntryRow> for Entry {
 }
 
 impl From<FoundRow> for Found {
-    fn from((number, id, source, document, title, url, language, text, terms, vector): FoundRow) -> Self {
-        Self { number, id, source, document, title, url, language, text, terms, vector }
+    fn from(
+        (number, id, source, document, title, url, language, text, terms, vector, words): FoundRow,
+    ) -> Self {
+        let vectors = Vectors { text: vector, words };
+        Self { number, id, source, document, title, url, language, text, terms, vectors }
     }
 }
 
@@ -192,28 +204,37 @@ impl From<StoredRow> for Stored {
     }
 }
 
+/// The columns of what is staged: key, vector of the text, vectors of its words.
+pub(super) type StagedRow = (String, Vec<u8>, Vec<u8>);
+
 /// A head's columns.
 pub(super) type HeadRow =
-    (i64, i64, Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>);
+    (i64, i64, Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>, Option<String>);
 
 impl Head {
     pub(super) fn from_row(
-        (format, generation, model, weights_sha256, dtype, prompt, dims): HeadRow,
+        (format, generation, model, weights_sha256, dtype, prompt, dims, late_interaction): HeadRow,
         file: Option<Identity>,
     ) -> Result<Self, Error> {
-        if format != FORMAT {
-            return Err(Error::Format { found: format, known: FORMAT });
-        }
+        check(format)?;
         let dims = dims.and_then(|dims| usize::try_from(dims).ok());
         let provenance = match (model, weights_sha256, dtype, dims) {
             (Some(model), Some(weights_sha256), Some(dtype), Some(dims)) => {
-                Some(Provenance { model, weights_sha256, dtype, prompt, dims })
+                Some(Provenance { model, weights_sha256, dtype, prompt, dims, late_interaction })
             }
             _ => None,
         };
         Ok(Self { generation, provenance, file })
     }
 }
+
+/// Refuses tables of another format. Asked for alone when a base is opened, for their columns are others.
+pub(super) fn check(format: i64) -> Result<(), Error> {
+    if format == FORMAT { Ok(()) } else { Err(Error::Format { found: format, known: FORMAT }) }
+}
+
+/// What [`check`] takes.
+pub(super) const WHICH_FORMAT: &str = "SELECT format FROM knowledge_base";
 
 /// Rows of documents, categories and passages of one source, put together.
 pub(super) fn known(

@@ -14,7 +14,8 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::RwLock;
 
 use super::file::{self, Identity};
-use super::{FORMAT, PATIENCE, json};
+use super::rows::{StagedRow, WHICH_FORMAT, check};
+use super::{FORMAT, PATIENCE, Vectors, json};
 use crate::error::Error;
 pub(super) use snapshot::SqliteSnapshot;
 
@@ -28,7 +29,8 @@ const CONNECTIONS: u32 = 8;
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_base (
         one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
-        model TEXT, weights_sha256 TEXT, dtype TEXT, prompt TEXT, dims INTEGER)",
+        model TEXT, weights_sha256 TEXT, dtype TEXT, prompt TEXT, dims INTEGER,
+        late_interaction TEXT)",
     "CREATE TABLE IF NOT EXISTS knowledge_document (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
         url TEXT, language TEXT, UNIQUE (source, id))",
@@ -36,9 +38,10 @@ const SCHEMA: &[&str] = &[
         document INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (document, name)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS knowledge_passage (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL, place INTEGER NOT NULL,
-        text TEXT NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL)",
+        text TEXT NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL, word_vectors BLOB NOT NULL)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
-    "CREATE TABLE IF NOT EXISTS knowledge_staged (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS knowledge_staged (
+        key TEXT PRIMARY KEY, vector BLOB NOT NULL, word_vectors BLOB NOT NULL) WITHOUT ROWID",
     "CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_words USING fts5(
         title, text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')",
     "INSERT INTO knowledge_words (knowledge_words, rank) VALUES ('rank', 'bm25(3.0, 1.0)')",
@@ -83,23 +86,24 @@ impl Sqlite {
         opened.insert(Readers::open(&self.path).await?).snapshot().await
     }
 
-    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vec<u8>>, Error> {
-        let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
-            "SELECT key, vector FROM knowledge_staged WHERE key IN (SELECT value FROM json_each($1))",
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
+        let rows: Vec<StagedRow> = sqlx::query_as(
+            "SELECT key, vector, word_vectors FROM knowledge_staged WHERE key IN (SELECT value FROM json_each($1))",
         )
         .bind(json(keys)?)
         .fetch_all(&mut self.write().await?)
         .await?;
-        Ok(rows.into_iter().collect())
+        Ok(rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect())
     }
 
-    pub(super) async fn stage(&self, vectors: &[(&str, Vec<u8>)]) -> Result<(), Error> {
+    pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
         let mut connection = self.write().await?;
         let mut transaction = sqlx::Connection::begin_with(&mut connection, "BEGIN IMMEDIATE").await?;
-        for (key, vector) in vectors {
-            sqlx::query("INSERT OR REPLACE INTO knowledge_staged (key, vector) VALUES ($1, $2)")
+        for (key, vectors) in vectors {
+            sqlx::query("INSERT OR REPLACE INTO knowledge_staged VALUES ($1, $2, $3)")
                 .bind(*key)
-                .bind(vector.as_slice())
+                .bind(vectors.text.as_slice())
+                .bind(vectors.words.as_slice())
                 .execute(&mut *transaction)
                 .await?;
         }
@@ -132,7 +136,11 @@ impl Readers {
             sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = 'knowledge_base'")
                 .fetch_one(&pool)
                 .await?;
-        if tables == 0 { Err(missing()) } else { Ok(Self { pool, file }) }
+        if tables == 0 {
+            return Err(missing());
+        }
+        check(sqlx::query_scalar(WHICH_FORMAT).fetch_one(&pool).await?)?;
+        Ok(Self { pool, file })
     }
 
     async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {

@@ -38,7 +38,7 @@ impl Asker {
         limit: usize,
     ) -> anyhow::Result<Vec<Passage>> {
         let text = text.to_owned();
-        let vector = self.embedder.embed(vec![text.clone()]).await.map_err(anyhow::Error::msg)?.pop();
-        Ok(self.base.search(&Query { text, vector, categories, limit, ..Query::default() }).await?)
+        let embedding = self.embedder.embed(vec![text.clone()]).await.map_err(anyhow::Error::msg)?.pop();
+        Ok(self.base.search(&Query { text, embedding, categories, limit, ..Query::default() }).await?)
     }
 }

@@ -60,6 +60,7 @@ async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) ->
         side,
         normalize: body.normalize,
         dimensions: body.dimensions,
+        token_vectors: false,
     };
     let embedded = state.service.embed(model, body.inputs.0, &choice).await?;
     let mut text = floats::room(embedded.vectors.len());

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bulkhead_knowledge::{
-    Counts, Embedder, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Report, Silent, Source,
+    Counts, Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Report,
+    Silent, Source, TokenVectors,
 };
 use bulkhead_tests::servers::postgres::Postgres;
 use futures_util::future::BoxFuture;
@@ -34,6 +35,18 @@ fn vector(text: &str) -> Vec<f32> {
     vector
 }
 
+/// One of the text, and one of each of its words.
+fn embedding(text: &str) -> Embedding {
+    let words: Vec<Vec<f32>> = text.split_whitespace().map(vector).collect();
+    let length = |word: &Vec<f32>| word.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let tokens = TokenVectors {
+        vectors: words.iter().flat_map(|word| word.iter().map(|number| number / length(word))).collect(),
+        dims: DIMS,
+        importance: words.iter().map(|word| length(word)).collect(),
+    };
+    Embedding { vector: vector(text), tokens: Some(tokens) }
+}
+
 impl Embedder for Letters {
     fn provenance(&self) -> Provenance {
         Provenance {
@@ -42,13 +55,14 @@ impl Embedder for Letters {
             dtype: "float32".into(),
             prompt: None,
             dims: DIMS,
+            late_interaction: Some("a11ce".into()),
         }
     }
 
-    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>> {
         Box::pin(async move {
             let before = self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
-            let vectors = texts.iter().map(|text| vector(text)).collect();
+            let vectors = texts.iter().map(|text| embedding(text)).collect();
             if before + texts.len() > self.left { Err("the model is gone".into()) } else { Ok(vectors) }
         })
     }
@@ -100,7 +114,7 @@ fn town() -> Vec<Value> {
 fn query(text: &str, categories: &[&str], with_vector: bool) -> Query {
     Query {
         text: text.into(),
-        vector: with_vector.then(|| vector(text)),
+        embedding: with_vector.then(|| embedding(text)),
         categories: categories.iter().map(|category| (*category).to_owned()).collect(),
         limit: 5,
         ..Query::default()

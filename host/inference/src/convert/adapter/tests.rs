@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::catalog::{MODELS, Method};
+use crate::late_interaction::LateInteraction;
 
 fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
@@ -29,7 +30,7 @@ fn adapter(rank: usize, inner: &[f32], outer: &[f32]) -> Adapter {
         ("layer.lora_A.weight", Dtype::F16, &shapes.0[..], f16s(inner)),
         ("layer.lora_B.weight", Dtype::F32, &shapes.1[..], f32s(outer)),
     ];
-    Adapter { name: "toy/1", safetensors: file(&tensors).leak() }
+    Adapter { name: "toy/1", safetensors: file(&tensors).leak(), late_interaction: b"words" }
 }
 
 #[test]
@@ -45,10 +46,11 @@ fn the_product_is_added_to_the_matrix_and_to_nothing_else() {
             file(&[("layer.bias", Dtype::F32, &[2], other.clone()), ("layer.weight", dtype, &[2, 3], bytes)]),
         )
         .unwrap();
-        adapter.add_to(&path).unwrap();
+        adapter.add_to(folder.path()).unwrap();
         let adapted = Tensors::open(&path).unwrap();
         assert_eq!(adapted.get("layer.weight").unwrap().to_f32().unwrap(), expected, "{dtype:?}");
         assert_eq!(adapted.get("layer.bias").unwrap().bytes, other);
+        assert_eq!(fs::read(folder.path().join(late_interaction::FILE)).unwrap(), b"words");
     }
 }
 
@@ -60,12 +62,13 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     for (adapter, part) in [
         (adapter(1, &[1.0, 1.0], &[1.0, 1.0]), "has shape [2, 3], not [2, 2]"),
         (adapter(1, &[1.0; 3], &[30_000.0, 1.0]), "cannot be adapted"),
-        (Adapter { name: "toy/1", safetensors: b"nonsense" }, "toy/1"),
+        (Adapter { name: "toy/1", safetensors: b"nonsense", late_interaction: b"" }, "toy/1"),
     ] {
         fs::write(&path, &whole).unwrap();
-        let fault = adapter.add_to(&path).unwrap_err().to_string();
+        let fault = adapter.add_to(folder.path()).unwrap_err().to_string();
         assert!(fault.contains(part), "expected {part}: {fault}");
         assert_eq!(fs::read(&path).unwrap(), whole);
+        assert!(!folder.path().join(late_interaction::FILE).exists());
     }
 }
 
@@ -86,5 +89,8 @@ fn the_carried_adapter_has_a_pair_of_factors_for_each_matrix() {
             assert!(matrix.starts_with("encoder.layer."), "{matrix}");
             assert_eq!(shape("lora_A")[0], shape("lora_B")[1], "{matrix}");
         }
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join(late_interaction::FILE), adapter.late_interaction).unwrap();
+        assert!(LateInteraction::open(folder.path(), model.dims).unwrap().is_some(), "{}", model.name);
     }
 }

@@ -43,7 +43,7 @@ fn a_shared_text_changes_no_bit() {
                     for _ in 0..helpers {
                         scope.spawn(|| team.help(&mut Scratch::new()));
                     }
-                    team.lead(&mut Scratch::new()).unwrap()
+                    team.lead(&mut Scratch::new(), &mut |_, _| {}).unwrap()
                 });
                 assert_eq!(found, expected, "{tokens} tokens over {threads} threads");
                 team.help(&mut Scratch::new());
@@ -72,7 +72,7 @@ fn any_share_may_be_taken_by_anybody() {
                         }
                     }
                 });
-                let found = team.lead(&mut Scratch::new()).unwrap();
+                let found = team.lead(&mut Scratch::new(), &mut |_, _| {}).unwrap();
                 let what = format!("{kernel} {dtype:?}: {tokens} tokens over {threads} threads");
                 assert_eq!(found, alone(&encoder, &ids), "{what}");
             }
@@ -96,7 +96,7 @@ fn a_helper_that_panics_fails_the_text() {
             scope.spawn(helper).join()
         });
         assert!(helper.is_err());
-        let failed = team.lead(&mut Scratch::new());
+        let failed = team.lead(&mut Scratch::new(), &mut |_, _| {});
         assert!(matches!(failed, Err(EmbedError::Panicked(_))), "{failed:?}");
     }
 }

