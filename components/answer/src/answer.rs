@@ -6,7 +6,7 @@ mod draft;
 mod tests;
 
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 
 use crate::configuration::{ActionType, Configuration};
 use crate::passage::Passage;
@@ -23,27 +23,21 @@ pub enum SearchError {
     Failed(String),
 }
 
-/// Why the language model has not written an answer, as far as a clerk is told: the log has the rest.
+/// Why the language model has not written an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unwritten {
     /// What was found is in another language than the ticket.
     Translation,
-    /// The host's guard objects to the ticket.
-    Guarded,
-    /// The ticket speaks to a machine.
-    Injected,
-    /// There is no language model.
-    NotConfigured,
-    /// It may not be asked this.
-    Denied,
-    /// It may not be asked as much as this.
-    OverBudget,
-    /// It does not answer, or not in time.
-    Silent,
-    /// Its answer cannot be read.
-    Form,
+    /// It has not answered.
+    Failed(Failure),
     /// It answered in another language than the ticket's.
     Foreign,
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 /// What the component asks of its host.
@@ -60,7 +54,7 @@ pub trait Host {
     /// # Errors
     ///
     /// With the reason why it does not.
-    fn ask(&self, question: &Question) -> Result<String, Unwritten>;
+    fn ask(&self, question: &Question) -> Result<String, Failure>;
 
     /// What the guard says of a ticket's text, or of the answer to it where there is one.
     fn guard(&self, text: &str, answer: Option<&str>) -> Verdict;

@@ -11,10 +11,9 @@ mod reply;
 mod tests;
 
 use bulkhead_ticket_text::language::{self, Language};
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
 
-use crate::answer::Unwritten;
 use crate::configuration::Configuration;
 use crate::passage::Passage;
 use crate::sentences::sentences;
@@ -48,7 +47,7 @@ pub fn statements(
     answer: &str,
     redacted: &Redacted,
     passages: &[Passage],
-) -> Result<Vec<Statement>, Unwritten> {
+) -> Result<Vec<Statement>, Failure> {
     let reply = reply::read(answer)?;
     let statements = reply.sentences.iter().flat_map(|sentence| {
         let text = reply::tidy(&sentence.text);

@@ -1,10 +1,10 @@
 //! Checks that the component works where it stands.
 
-use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, Unwritten, answer};
+use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, answer};
 use crate::configuration::{Action, ActionType, Category, Configuration};
 use crate::passage::Passage;
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 
 /// What the language model says: one sentence that the passage says, and one that nobody does.
 const SAID: &str = r#"{"sentences": [
@@ -22,7 +22,7 @@ impl Host for OnePassage {
         Ok(vec![Passage { document, title, text, score: 1.0, ..Passage::default() }])
     }
 
-    fn ask(&self, _question: &Question) -> Result<String, Unwritten> {
+    fn ask(&self, _question: &Question) -> Result<String, Failure> {
         Ok(SAID.to_owned())
     }
 

@@ -114,17 +114,7 @@ fn unwritten(reason: Unwritten, language: Language) -> &'static str {
             "eine Übersetzung der Belege lässt sich nicht an ihnen prüfen",
             "a translation of the sources cannot be checked against them",
         ),
-        Unwritten::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
-        Unwritten::Injected => {
-            ("die Nachricht enthält Anweisungen an eine Maschine", "the message speaks to a machine")
-        }
-        Unwritten::NotConfigured => ("es ist keines eingerichtet", "none is configured"),
-        Unwritten::Denied => ("die Anfrage ist nicht erlaubt", "the request is not allowed"),
-        Unwritten::OverBudget => ("sein Kontingent ist aufgebraucht", "its budget is used up"),
-        Unwritten::Silent => ("es antwortet nicht", "it does not answer"),
-        Unwritten::Form => {
-            ("seine Antwort hat eine andere Form als verlangt", "its answer has another form than asked for")
-        }
+        Unwritten::Failed(failure) => return failure.told(language),
         Unwritten::Foreign => ("es antwortet in einer anderen Sprache", "it answered in another language"),
     };
     match language {

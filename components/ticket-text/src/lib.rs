@@ -5,6 +5,8 @@ pub mod clean;
 pub mod cursor;
 pub mod extract;
 pub mod guarding;
+#[cfg(target_family = "wasm")]
+pub mod host;
 pub mod injection;
 pub mod language;
 pub mod llm;

@@ -42,17 +42,7 @@ pub fn fallen_back(reason: Unadvised, language: Language) -> String {
 
 fn unadvised(reason: Unadvised, language: Language) -> &'static str {
     let (german, english) = match reason {
-        Unadvised::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
-        Unadvised::Injected => {
-            ("die Nachricht enthält Anweisungen an eine Maschine", "the message speaks to a machine")
-        }
-        Unadvised::NotConfigured => ("es ist keines eingerichtet", "none is configured"),
-        Unadvised::Denied => ("die Anfrage ist nicht erlaubt", "the request is not allowed"),
-        Unadvised::OverBudget => ("sein Kontingent ist aufgebraucht", "its budget is used up"),
-        Unadvised::Silent => ("es antwortet nicht", "it does not answer"),
-        Unadvised::Form => {
-            ("seine Antwort hat eine andere Form als verlangt", "its answer has another form than asked for")
-        }
+        Unadvised::Failed(failure) => return failure.told(language),
         Unadvised::Category => (
             "es nannte eine Kategorie, die nicht eingerichtet ist",
             "it named a category that is not configured",

@@ -3,10 +3,10 @@
 use crate::configuration::Configuration;
 use crate::decision::Unclassified;
 use crate::features::{FeatureSettings, Row};
-use crate::triage::{Head, Host, Policy, Unadvised, triage};
+use crate::triage::{Head, Host, Policy, triage};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 
 /// Two categories and a rule.
 const CONFIGURATION: &str = r#"{
@@ -36,8 +36,8 @@ impl Host for Certain {
         }
     }
 
-    fn ask(&self, _question: &Question) -> Result<String, Unadvised> {
-        Err(Unadvised::NotConfigured)
+    fn ask(&self, _question: &Question) -> Result<String, Failure> {
+        Err(Failure::NotConfigured)
     }
 
     fn guard(&self, _text: &str) -> Verdict {

@@ -12,7 +12,7 @@ use bulkhead_ticket_text::extract::{self, Value};
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language;
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::window::window;
 
 use crate::configuration::{Action, Category, Configuration};
@@ -36,27 +36,21 @@ pub struct Head {
     pub features: Option<FeatureSettings>,
 }
 
-/// Why the language model has not chosen the category, as far as a clerk is told: the log has the rest.
+/// Why the language model has not chosen the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unadvised {
-    /// The host's guard objects to the ticket.
-    Guarded,
-    /// The ticket speaks to a machine.
-    Injected,
-    /// There is no language model.
-    NotConfigured,
-    /// It may not be asked this.
-    Denied,
-    /// It may not be asked as much as this.
-    OverBudget,
-    /// It does not answer, or not in time.
-    Silent,
-    /// Its answer cannot be read.
-    Form,
+    /// It has not answered.
+    Failed(Failure),
     /// It named a category that is not configured.
     Category,
     /// Its confidence is no share.
     Confidence,
+}
+
+impl From<Failure> for Unadvised {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 /// What the component asks of its host.
@@ -80,7 +74,7 @@ pub trait Host {
     /// # Errors
     ///
     /// With the reason why it does not.
-    fn ask(&self, question: &Question) -> Result<String, Unadvised>;
+    fn ask(&self, question: &Question) -> Result<String, Failure>;
 
     /// What the guard says of a text.
     fn guard(&self, text: &str) -> Verdict;

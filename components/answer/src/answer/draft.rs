@@ -1,5 +1,7 @@
 //! An answer as it is written, by whom the host wants it.
 
+use bulkhead_ticket_text::llm::Failure;
+
 use super::{Host, Strategy, Unwritten, call::Call};
 use crate::guard::{self, Objection};
 use crate::passage::Passage;
@@ -46,10 +48,10 @@ impl<H: Host> Call<'_, H> {
             return Err(Unwritten::Translation);
         }
         if !self.verdict.may_be_shown() {
-            return Err(Unwritten::Guarded);
+            return Err(Failure::Guarded.into());
         }
         if self.objections.contains(&Objection::TicketInjection) {
-            return Err(Unwritten::Injected);
+            return Err(Failure::Injected.into());
         }
         let redacted = self.redacted();
         let question = llm::question(self.configuration, redacted, passages, self.language);

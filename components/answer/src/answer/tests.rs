@@ -14,7 +14,7 @@ struct Base {
     found: Result<Vec<Passage>, SearchError>,
     asked: RefCell<Vec<(String, Option<String>)>>,
     /// What the language model answers.
-    advice: Result<String, Unwritten>,
+    advice: Result<String, Failure>,
     questions: RefCell<Vec<Question>>,
     /// What the guard says of tickets, and of answers.
     verdicts: [Verdict; 2],
@@ -26,7 +26,7 @@ impl Base {
         Self {
             found: Ok(passages.to_vec()),
             asked: RefCell::default(),
-            advice: Err(Unwritten::NotConfigured),
+            advice: Err(Failure::NotConfigured),
             questions: RefCell::default(),
             verdicts: [Verdict::Unguarded, Verdict::Unguarded],
             guarded: RefCell::default(),
@@ -40,7 +40,7 @@ impl Host for Base {
         self.found.clone()
     }
 
-    fn ask(&self, question: &Question) -> Result<String, Unwritten> {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
         self.questions.borrow_mut().push(question.clone());
         self.advice.clone()
     }

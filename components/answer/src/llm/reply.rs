@@ -1,9 +1,7 @@
 //! What the model answered.
 
-use bulkhead_ticket_text::llm::{bare, one_line};
+use bulkhead_ticket_text::llm::{Failure, bare, one_line};
 use serde::Deserialize;
-
-use crate::answer::Unwritten;
 
 /// An answer in the form that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -21,8 +19,8 @@ pub(super) struct Sentence {
 }
 
 /// Reads JSON.
-pub(super) fn read(answer: &str) -> Result<Reply, Unwritten> {
-    serde_json::from_str(bare(answer)).map_err(|_| Unwritten::Form)
+pub(super) fn read(answer: &str) -> Result<Reply, Failure> {
+    serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)
 }
 
 /// One line without the marks `[1]` and `[1, 2]` that models put behind what they say.

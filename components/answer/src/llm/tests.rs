@@ -21,7 +21,7 @@ fn passages() -> Vec<Passage> {
     ]
 }
 
-fn read(answer: &Value) -> Result<Vec<Statement>, Unwritten> {
+fn read(answer: &Value) -> Result<Vec<Statement>, Failure> {
     statements(&answer.to_string(), &redact(TICKET), &passages())
 }
 
@@ -94,7 +94,7 @@ fn what_has_another_form_is_no_answer() {
         json!({ "sentences": [{ "passages": [1] }] }),
         json!({}),
     ] {
-        assert_eq!(read(&wrong), Err(Unwritten::Form), "{wrong}");
+        assert_eq!(read(&wrong), Err(Failure::Form), "{wrong}");
     }
     let deep = "[".repeat(100_000);
     for wrong in ["", "{", "I cannot help with that.", &deep] {

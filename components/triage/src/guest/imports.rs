@@ -1,7 +1,6 @@
 //! The host as the logic sees it: a clock, two graphs of `wasi:nn`, a language model and a guard.
 
 use super::LOG_CONTEXT;
-use super::bindings::bulkhead::host::{guard, llm};
 use super::bindings::wasi::clocks::wall_clock;
 use super::bindings::wasi::logging::logging::{Level, log};
 use super::bindings::wasi::nn::errors::Error;
@@ -11,10 +10,11 @@ use super::wit;
 use crate::decision::Unclassified;
 use crate::features::{FeatureSettings, Row, Rows};
 use crate::llm::ANSWER_TOKENS;
-use crate::triage::{Head, Host, Unadvised};
+use crate::triage::{Head, Host};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::host;
+use bulkhead_ticket_text::llm::{Failure, Question};
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -95,40 +95,19 @@ impl Host for Imports {
         Ok(data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    fn ask(&self, question: &Question) -> Result<String, Unadvised> {
-        let message = |role, content: &str| llm::Message { role, content: content.to_owned() };
-        let request = llm::Request {
-            messages: vec![
-                message(llm::Role::System, &question.system),
-                message(llm::Role::User, &question.user),
-            ],
-            schema: Some(llm::Schema { name: "category".to_owned(), json: question.schema.clone() }),
-            max_tokens: Some(ANSWER_TOKENS),
-        };
-        let completed = llm::complete(&request);
-        completed.map(|completion| completion.text).map_err(|error| {
-            let (unadvised, why) = match error {
-                llm::Error::NotConfigured => (Unadvised::NotConfigured, "none is configured".to_owned()),
-                llm::Error::Denied(why) => (Unadvised::Denied, why),
-                llm::Error::OverBudget(why) => (Unadvised::OverBudget, why),
-                llm::Error::Unavailable(why) => (Unadvised::Silent, why),
-                llm::Error::InvalidAnswer(why) => (Unadvised::Form, why),
-            };
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
+        host::ask(question, "category", Some(ANSWER_TOKENS)).map_err(|(failure, why)| {
             told("the language model has not chosen a category", &why);
-            unadvised
+            failure
         })
     }
 
     fn guard(&self, text: &str) -> Verdict {
-        match guard::check_prompt(text) {
-            Ok(verdict) if verdict.safe => Verdict::Safe,
-            Ok(verdict) => Verdict::Unsafe(verdict.labels),
-            Err(guard::Error::NotConfigured) => Verdict::Unguarded,
-            Err(guard::Error::Unavailable(why)) => {
-                told("the guard does not answer", &why);
-                Verdict::Unavailable(why)
-            }
+        let verdict = host::judge(text, None);
+        if let Verdict::Unavailable(why) = &verdict {
+            told("the guard does not answer", why);
         }
+        verdict
     }
 
     fn today(&self) -> Date {

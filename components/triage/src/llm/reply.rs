@@ -1,6 +1,6 @@
 //! What the model answered.
 
-use bulkhead_ticket_text::llm::{bare, one_line};
+use bulkhead_ticket_text::llm::{Failure, bare, one_line};
 use serde::Deserialize;
 
 use crate::triage::Unadvised;
@@ -19,7 +19,7 @@ pub(super) struct Reply {
 
 /// Reads JSON.
 pub(super) fn read(answer: &str) -> Result<Reply, Unadvised> {
-    let reply: Reply = serde_json::from_str(bare(answer)).map_err(|_| Unadvised::Form)?;
+    let reply: Reply = serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)?;
     match (0.0..=1.0).contains(&reply.confidence) {
         true => Ok(reply),
         false => Err(Unadvised::Confidence),

@@ -1,3 +1,5 @@
+use bulkhead_ticket_text::llm::Failure;
+
 use super::*;
 use crate::decision::Candidate;
 
@@ -72,17 +74,7 @@ fn what_is_told_in_german_has_no_english_in_it() {
             "{said}"
         );
     }
-    for reason in [
-        Advice::Guarded,
-        Advice::Injected,
-        Advice::NotConfigured,
-        Advice::Denied,
-        Advice::OverBudget,
-        Advice::Silent,
-        Advice::Form,
-        Advice::Category,
-        Advice::Confidence,
-    ] {
+    for reason in [Advice::Failed(Failure::Silent), Advice::Category, Advice::Confidence] {
         let said = fallen_back(reason, Language::German);
         assert!(!said.contains(" the ") && !said.contains(" it "), "{said}");
     }

@@ -2,6 +2,7 @@
 
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::language::Language;
+use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact};
 use bulkhead_ticket_text::window::window;
 
@@ -54,8 +55,8 @@ pub(super) fn choose(
         return Ok(Choice { decision, said: None, failed: None, verdict });
     }
     let advised = redacted.filter(|_| asked).map(|redacted| match (verdict.may_be_shown(), injected) {
-        (false, _) => Err(Unadvised::Guarded),
-        (true, true) => Err(Unadvised::Injected),
+        (false, _) => Err(Failure::Guarded.into()),
+        (true, true) => Err(Failure::Injected.into()),
         (true, false) => advised(host, configuration, &redacted, language),
     });
     Ok(match advised {

@@ -14,7 +14,7 @@ struct Fixed {
     probabilities: Result<Vec<f32>, Unclassified>,
     asked: RefCell<Vec<(String, Row)>>,
     /// What the language model answers.
-    advice: Result<String, Unadvised>,
+    advice: Result<String, Failure>,
     questions: RefCell<Vec<Question>>,
     verdict: Verdict,
     guarded: RefCell<Vec<String>>,
@@ -31,7 +31,7 @@ impl Host for Fixed {
         self.probabilities.clone()
     }
 
-    fn ask(&self, question: &Question) -> Result<String, Unadvised> {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
         self.questions.borrow_mut().push(question.clone());
         self.advice.clone()
     }
@@ -50,7 +50,7 @@ fn host(probabilities: &[f32]) -> Fixed {
     Fixed {
         probabilities: Ok(probabilities.to_vec()),
         asked: RefCell::default(),
-        advice: Err(Unadvised::NotConfigured),
+        advice: Err(Failure::NotConfigured),
         questions: RefCell::default(),
         verdict: Verdict::Unguarded,
         guarded: RefCell::default(),

@@ -135,12 +135,12 @@ fn without_a_usable_answer_the_passages_speak_and_that_is_said() {
         Ok("{\"sentences\": ".to_owned()),
         Ok("[".repeat(100_000)),
         Ok(published.to_string()),
-        Err(Unwritten::Form),
+        Err(Failure::Form),
     ] {
         let base = Base { advice, ..Base::new(&[passport()]) };
         assert_fallen_back(&ask(&base, QUESTION), "seine Antwort hat eine andere Form als verlangt");
     }
-    let base = Base { advice: Err(Unwritten::Silent), ..Base::new(&[passport()]) };
+    let base = Base { advice: Err(Failure::Silent), ..Base::new(&[passport()]) };
     let request = Request { text: QUESTION, category: "fines", action: "answer" };
     let told = super::super::answer(&base, &configuration(), POLICY, request).unwrap().reason.unwrap();
     assert!(

@@ -80,7 +80,7 @@ fn without_a_usable_answer_the_classifier_decides_and_says_so() {
             .to_string()),
         Ok(json!({ "category": { "name": "Abfall" }, "confidence": 0.9, "reasoning": "" }).to_string()),
         Ok("[".repeat(100_000)),
-        Err(Unadvised::Silent),
+        Err(Failure::Silent),
     ];
     for advice in broken {
         let host = Fixed { advice, ..host(&[0.1, 0.9]) };
@@ -89,7 +89,7 @@ fn without_a_usable_answer_the_classifier_decides_and_says_so() {
         assert!(result.reasoning.starts_with("Ohne das Sprachmodell entschieden ("), "{}", result.reasoning);
         assert!(result.reasoning.contains("„Hunde“ mit 90 %"), "{}", result.reasoning);
     }
-    let host = Fixed { advice: Err(Unadvised::Silent), ..host(&[0.9, 0.1]) };
+    let host = Fixed { advice: Err(Failure::Silent), ..host(&[0.9, 0.1]) };
     let result = super::super::triage(&host, &configuration(), POLICY, "Where is my bin, please?").unwrap();
     assert!(result.reasoning.starts_with("Decided without the language model (it does not answer)."));
 }
