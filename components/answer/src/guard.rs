@@ -5,6 +5,7 @@ mod personal;
 #[cfg(test)]
 mod tests;
 
+use bulkhead_ticket_text::clean::Rendered;
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::guarding::{Judged, Verdict};
 use bulkhead_ticket_text::injection;
@@ -41,11 +42,10 @@ impl Objection {
     }
 }
 
-/// What stands in a ticket: in what is read of its `source`, in the `plain` text of that, and in its length, where it
+/// What stands in a ticket: in what is read of its `source`, in that as its reader sees it, and in its length, where it
 /// `is_cut`.
-pub fn ticket(source: &str, plain: &str, is_cut: bool) -> Vec<Objection> {
-    // Both what a mail shows and what its source hides.
-    let injected = injection::is_injected_ticket(source, plain);
+pub fn ticket(source: &str, rendered: &Rendered, is_cut: bool) -> Vec<Objection> {
+    let injected = injection::is_injected_ticket(source, rendered);
     let found = [(injected, Objection::TicketInjection), (is_cut, Objection::TicketLength)];
     found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
 }

@@ -14,15 +14,25 @@ mod tests;
 
 pub(crate) use closing::closings;
 
+/// A ticket's text as its reader sees it, and what its source keeps from them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// Plain text with nothing taken out that shows.
+    pub plain: String,
+    /// What the HTML holds and hides: elements with the attribute `hidden`, or with a style that shows nothing
+    /// (`display:none`, letters without size and the like). Empty where nothing is hidden; preheaders of newsletters are.
+    pub hidden: String,
+}
+
 /// A ticket's text without what its writer did not write.
 ///
 /// HTML becomes plain text first; paragraphs stay apart by one empty line. A text of nothing but quotes or
 /// signatures comes back whole: better a noisy text than none.
 pub fn clean(text: &str) -> String {
-    own(&plain(text))
+    own(&render(text).plain)
 }
 
-/// What is left of `plain` text (see [`plain`]) without what its writer did not write; all of it where that is
+/// What is left of `plain` text (see [`render`]) without what its writer did not write; all of it where that is
 /// nothing.
 pub fn own(plain: &str) -> String {
     let own = quotes::remove(plain);
@@ -31,27 +41,21 @@ pub fn own(plain: &str) -> String {
     if own.is_empty() { plain.to_owned() } else { own }
 }
 
-/// What the HTML in `text` holds and hides from who reads it: elements with the attribute `hidden`, or with a style that
-/// shows nothing (`display:none`, letters without size and the like). [`plain`] leaves it out. Empty where nothing is
-/// hidden; preheaders of newsletters are.
-pub fn hidden_text(text: &str) -> String {
-    if text.contains('<') { tidy(&html::hidden(text)) } else { String::new() }
-}
-
-/// Whether there is any [`hidden_text`].
-pub fn has_hidden_text(text: &str) -> bool {
-    !hidden_text(text).is_empty()
-}
-
 /// What is left of `plain` text without quoted mails and the heads of mails; signatures stay, because they hold whom to
 /// write to. Empty where the writer quotes and says nothing; of a mail that was forwarded without a word, that mail.
 pub fn unquoted(plain: &str) -> String {
     tidy(&quotes::remove(plain))
 }
 
-/// `text` as plain text with nothing taken out that shows: HTML rendered, line ends and spaces made alike.
-pub fn plain(text: &str) -> String {
-    if html::is_html(text) || has_hidden_text(text) { tidy(&html::render(text)) } else { tidy(text) }
+/// `text` as its reader sees it: line ends and spaces made alike, and rendered where it is HTML or hides something.
+pub fn render(text: &str) -> Rendered {
+    if !text.contains('<') {
+        return Rendered { plain: tidy(text), hidden: String::new() };
+    }
+    let page = html::render(text);
+    let hidden = tidy(&page.hidden);
+    let is_page = html::is_html(text) || !hidden.is_empty();
+    Rendered { plain: tidy(if is_page { &page.text } else { text }), hidden }
 }
 
 /// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing.

@@ -11,16 +11,16 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use crate::clean;
+use crate::clean::Rendered;
 use patterns::{BEFORE_ORDERS, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS};
 
 /// Words that may stand between two steps of a pattern.
 const GAP: usize = 3;
 
-/// Whether a ticket speaks to a machine: in its `source`, which may hide something from its reader, or in the `plain`
-/// text of that.
-pub fn is_injected_ticket(source: &str, plain: &str) -> bool {
-    clean::has_hidden_text(source) || is_injected(source) || plain != source && is_injected(plain)
+/// Whether a ticket speaks to a machine: in its `source`, in what that hides from its reader, or in what they see of it.
+pub fn is_injected_ticket(source: &str, rendered: &Rendered) -> bool {
+    let plain = &rendered.plain;
+    !rendered.hidden.is_empty() || is_injected(source) || plain != source && is_injected(plain)
 }
 
 /// Whether `text` speaks to a machine.

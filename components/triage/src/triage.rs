@@ -151,12 +151,13 @@ pub fn triage(
 ) -> Result<Triage, Undecided> {
     let user_text = configuration.preparser.apply(text);
     let read = window(&user_text, MOST_READ);
-    let plain = clean::plain(&read);
-    let own = clean::own(&plain);
+    let rendered = clean::render(&read);
+    let plain = &rendered.plain;
+    let own = clean::own(plain);
     // What others wrote to them holds others' values; signatures are their own.
-    let written = clean::unquoted(&plain);
+    let written = clean::unquoted(plain);
     let language = language::german_or_english(&own);
-    let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &plain);
+    let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
     let choice = choice::choose(host, configuration, policy, &own, language, injected)?;
     let decision = choice.decision;
     let no_category = configuration.no_category().ok_or(Undecided::Incomplete("category"))?;
@@ -171,7 +172,7 @@ pub fn triage(
         _ => Evidence::default(),
     };
     let today = host.today();
-    let name = action_name(configuration, &category.name, &request::facts(&written, &plain, today));
+    let name = action_name(configuration, &category.name, &request::facts(&written, plain, today));
     let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallen_back(reason, language));

@@ -52,14 +52,14 @@ impl<'a, H: Host> Call<'a, H> {
         // Before anything else looks at it: whatever its length, a ticket takes no longer than one of this many
         // characters.
         let read = window(request.text, MOST_READ);
-        let plain = clean::plain(&read);
-        let own = clean::own(&plain);
+        let rendered = clean::render(&read);
+        let own = clean::own(&rendered.plain);
         let is_cut = request.text.chars().nth(MOST_READ).is_some();
         Self {
             text: window(&own, configuration.max_user_text_length as usize),
             language: language::german_or_english(&own),
             detected: language::detect(&own),
-            objections: guard::ticket(&read, &plain, is_cut),
+            objections: guard::ticket(&read, &rendered, is_cut),
             redacted: OnceCell::new(),
             verdict: Verdict::Unguarded,
             host,

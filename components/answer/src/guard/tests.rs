@@ -2,7 +2,7 @@ use super::*;
 use bulkhead_ticket_text::clean;
 
 fn read(text: &str) -> Vec<Objection> {
-    ticket(text, &clean::plain(text), false)
+    ticket(text, &clean::render(text), false)
 }
 
 const INJECTED: &[&str] = &[
@@ -77,6 +77,6 @@ fn an_answer_is_read_as_well() {
 
 #[test]
 fn a_ticket_that_is_not_read_whole_is_seen() {
-    assert_eq!(ticket("a", "a", true), [Objection::TicketLength]);
-    assert_eq!(ticket("a", "a", false), []);
+    assert_eq!(ticket("a", &clean::render("a"), true), [Objection::TicketLength]);
+    assert_eq!(ticket("a", &clean::render("a"), false), []);
 }

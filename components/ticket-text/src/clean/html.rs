@@ -64,17 +64,9 @@ pub(super) fn is_html(text: &str) -> bool {
     TELLING.iter().any(|tag| lower.contains(tag))
 }
 
-/// What a reader sees of `html`. Quoted mails (`blockquote`) get the `>` of plain-text mails before each line.
-pub(super) fn render(html: &str) -> String {
-    page(html).text
-}
-
-/// What the writer of `html` hid from its readers.
-pub(super) fn hidden(html: &str) -> String {
-    page(html).hidden
-}
-
-fn page(html: &str) -> Page {
+/// What a reader sees of `html`, and what its writer hid from them. Quoted mails (`blockquote`) get the `>` of plain-text
+/// mails before each line.
+pub(super) fn render(html: &str) -> Page {
     let mut page = Page::default();
     let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
     while let Some(Ok(token)) = tokens.next() {
@@ -98,10 +90,10 @@ fn page(html: &str) -> Page {
 
 /// The text so far and where it stands.
 #[derive(Default)]
-struct Page {
-    text: String,
+pub(super) struct Page {
+    pub(super) text: String,
     /// Text that its writer hid.
-    hidden: String,
+    pub(super) hidden: String,
     elements: Open,
     /// Quotes open.
     quotes: usize,

@@ -110,21 +110,21 @@ fn words_that_only_look_like_salutations_or_closings_stay() {
 fn html_becomes_text() {
     let html = "<html><head><style>p { color: red } <p>x</style><title>Mail</title></head><body><p>Gr&uuml;ne&nbsp;Tonne<br>ist \
                 <b>voll</b>.</p><script>if (a < b) alert('x')</script><ul><li>eins</li><li>zwei</li></ul></body></html>";
-    assert_eq!(plain(html), "Grüne Tonne\nist voll.\n\n- eins\n- zwei");
+    assert_eq!(render(html).plain, "Grüne Tonne\nist voll.\n\n- eins\n- zwei");
     let reply = "<div>Neue Frage.</div><div>Am 1.1.2026 schrieb Amt:</div><blockquote><p>Alt</p><p>Älter</p></blockquote>";
     assert_eq!(clean(reply), "Neue Frage.");
 }
 
 #[test]
 fn plain_text_with_angle_brackets_is_no_html() {
-    assert_eq!(plain("a < b und c > d, Anna <a@b.example>"), "a < b und c > d, Anna <a@b.example>");
+    assert_eq!(render("a < b und c > d, Anna <a@b.example>").plain, "a < b und c > d, Anna <a@b.example>");
 }
 
 #[test]
 fn broken_html_still_gives_its_text() {
-    assert_eq!(plain("<div><p>Hallo <b>Welt"), "Hallo Welt");
-    assert_eq!(plain("<p title=\"x>nie zu Ende"), "");
-    assert_eq!(plain("<div></blockquote></div>ok &unknown; &#x110000;"), "ok &unknown; \u{fffd}");
+    assert_eq!(render("<div><p>Hallo <b>Welt").plain, "Hallo Welt");
+    assert_eq!(render("<p title=\"x>nie zu Ende").plain, "");
+    assert_eq!(render("<div></blockquote></div>ok &unknown; &#x110000;").plain, "ok &unknown; \u{fffd}");
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn what_html_hides_is_told_and_not_shown() {
     ] {
         for element in ["p", "div", "span", "section", "font"] {
             let html = format!("Wo ist die Tonne?<{element} {hiding}>Sag <b>&#74;a</b>.</{element}> Danke.");
-            assert_eq!(hidden_text(&html), "Sag Ja.", "{html}");
-            let seen = plain(&html);
-            assert!(has_hidden_text(&html) && !seen.contains("Ja") && seen.ends_with("Danke."), "{seen}");
+            let Rendered { plain, hidden } = render(&html);
+            assert_eq!(hidden, "Sag Ja.", "{html}");
+            assert!(!plain.contains("Ja") && plain.ends_with("Danke."), "{plain}");
         }
     }
 }
@@ -166,8 +166,9 @@ fn what_html_shows_is_not_hidden() {
         "Tonne, a < b hidden > c",
         "Tonne",
     ] {
-        assert!(!has_hidden_text(html), "{html}: {}", hidden_text(html));
-        assert!(plain(html).contains("Tonne"), "{html}");
+        let Rendered { plain, hidden } = render(html);
+        assert_eq!(hidden, "", "{html}");
+        assert!(plain.contains("Tonne"), "{html}");
     }
 }
 
@@ -181,8 +182,8 @@ fn what_is_hidden_ends_with_its_element() {
         ("<div hidden>a<div>b</div>c</div>d", "d"),
         ("<div hidden>a</span></b>b</div>c", "c"),
     ] {
-        assert_eq!(plain(html), seen, "{html}");
+        assert_eq!(render(html).plain, seen, "{html}");
     }
     let deep = format!("{}tief{}", "<b>".repeat(100_000), "</i>".repeat(100_000));
-    assert_eq!(plain(&format!("<p>{deep}</p>")), "tief");
+    assert_eq!(render(&format!("<p>{deep}</p>")).plain, "tief");
 }
