@@ -88,12 +88,16 @@ impl<'t> Tenses<'t> {
     }
 }
 
-/// Places of what commas and semicolons set apart in sentences.
-fn clauses(text: &str) -> Vec<Range<usize>> {
+/// Places of what commas and semicolons set apart in sentences. Those of "37,50" and "May 3, 2026" set nothing apart.
+pub fn clauses(text: &str) -> Vec<Range<usize>> {
     let mut clauses = Vec::new();
     for sentence in sentences(text) {
         let mut start = sentence.start;
-        let commas = text.get(sentence.clone()).unwrap_or_default().match_indices([',', ';']);
+        let part = text.get(sentence.clone()).unwrap_or_default();
+        let commas = part.match_indices([',', ';']).filter(|(at, comma)| {
+            let behind = part.get(at + comma.len()..).unwrap_or_default();
+            !behind.trim_start().starts_with(|letter: char| letter.is_ascii_digit())
+        });
         for (at, comma) in commas {
             let end = sentence.start + at + comma.len();
             clauses.push(start..end);
@@ -143,7 +147,7 @@ const PERFECT: [&str; 14] = [
     "we've",
 ];
 /// Words of what is to come.
-const FUTURE: [&str; 37] = [
+const FUTURE: [&str; 39] = [
     "werde",
     "werden",
     "wird",
@@ -179,9 +183,13 @@ const FUTURE: [&str; 37] = [
     "going",
     "can",
     "could",
-    "termin",
-    "appointment",
+    "frist",
+    "spätestens",
+    "deadline",
+    "due",
 ];
+/// Words of what is to come even where somebody has got it already: "Ich habe am 3. Mai einen Termin bekommen".
+const APPOINTED: [&str; 2] = ["termin", "appointment"];
 /// What German participles begin with, behind what may be separated from a verb.
 const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
 const SEPARABLE: [&str; 14] =
@@ -203,9 +211,10 @@ pub fn tense(sentence: &str) -> Option<Tense> {
     let participle = words.iter().any(|word| is_participle(word));
     // "Ihr Bescheid vom 3. Mai", not "vom 3. bis zum 5. Mai"
     let dated = has(&["vom"]) && !has(&["bis"]);
-    if has(&PAST) || dated || (participle && has(&PERFECT)) {
+    let appointed = has(&APPOINTED);
+    if has(&PAST) || dated || (participle && has(&PERFECT) && !appointed) {
         Some(Tense::Past)
-    } else if has(&FUTURE) {
+    } else if appointed || has(&FUTURE) {
         Some(Tense::Future)
     } else {
         participle.then_some(Tense::Past)

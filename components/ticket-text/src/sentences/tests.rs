@@ -26,6 +26,13 @@ fn an_abbreviation_ends_none() {
 }
 
 #[test]
+fn a_comma_in_a_figure_sets_nothing_apart() {
+    let parts = |text: &'static str| clauses(text).into_iter().map(|part| &text[part]).collect::<Vec<_>>();
+    assert_eq!(parts("Es kostet 37,50 Euro, nicht 70"), ["Es kostet 37,50 Euro,", " nicht 70"]);
+    assert_eq!(parts("On May 3, 2026 it was"), ["On May 3, 2026 it was"]);
+}
+
+#[test]
 fn the_time_is_told_by_verbs() {
     for (sentence, expected) in [
         ("Ich habe am 5. Mai den Pass beantragt", Some(Tense::Past)),
@@ -35,6 +42,9 @@ fn the_time_is_told_by_verbs() {
         ("Ich werde am 5. Mai umziehen", Some(Tense::Future)),
         ("I need it by 5 May", None),
         ("Wir haben am 5. Mai einen Termin", Some(Tense::Future)),
+        ("Ich habe am 5. Mai einen Termin bekommen", Some(Tense::Future)),
+        ("Mein Termin war am 5. Mai", Some(Tense::Past)),
+        ("Die Frist ist der 5. Mai", Some(Tense::Future)),
         ("Can I apply on 5 May", Some(Tense::Future)),
         ("vom 3. bis zum 5. Mai", Some(Tense::Future)),
         ("", None),

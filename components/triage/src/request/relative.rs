@@ -1,5 +1,7 @@
 //! Days that are told by how long ago they were.
 
+use std::ops::Range;
+
 use bulkhead_ticket_text::cursor::{Cursor, scan};
 use bulkhead_ticket_text::extract::date::Date;
 
@@ -74,17 +76,17 @@ const WEEKDAYS: [[&str; 2]; 7] = [
     ["sonntag", "sunday"],
 ];
 
-/// Days since all that `sentence`, which is in lower case, tells so. A day of the week and today count where
-/// the sentence speaks of what `has_been`.
-pub(super) fn days(sentence: &str, today: Date, has_been: bool) -> impl Iterator<Item = i64> {
-    let words = scan(sentence, move |cursor| {
+/// Days since all that `text`, which is in lower case, tells so, and where it does. A day of the week and today count
+/// where it speaks of what `has_been`.
+pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, i64)> {
+    let words = scan(text, move |cursor| {
         if cursor.before().is_some_and(in_word) {
             return None;
         }
         let day = cursor.attempt(|ahead| last(ahead, today)).or_else(|| cursor.attempt(named));
         day.or_else(|| has_been.then(|| cursor.attempt(|ahead| bare(ahead, today))).flatten())
     });
-    spans(sentence).chain(words.map(|(_, days)| days))
+    spans(text).chain(words)
 }
 
 /// "gestern"
@@ -121,16 +123,16 @@ fn ended(cursor: &Cursor<'_>) -> bool {
     !cursor.rest().starts_with(in_word)
 }
 
-/// Days of the spans in `sentence`, which is in lower case.
-fn spans(sentence: &str) -> impl Iterator<Item = i64> {
-    let spans = scan(sentence, |cursor| {
+/// The spans in `text`, which is in lower case, with their days.
+fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
+    let spans = scan(text, |cursor| {
         if cursor.before().is_some_and(in_word) {
             return None;
         }
         let since = cursor.attempt(since);
         since.or_else(|| cursor.attempt(ago)).or_else(|| cursor.attempt(lasting))
     });
-    spans.filter_map(|(_, (number, days))| Some(amount(number)? * days))
+    spans.filter_map(|(place, (number, days))| Some((place, amount(number)? * days)))
 }
 
 /// "vor drei Wochen", "seit etwa 11 Wochen"

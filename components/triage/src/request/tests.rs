@@ -97,6 +97,53 @@ fn days_are_told_by_words() {
     }
 }
 
+/// The 3rd of March is 270 days ago.
+#[test]
+fn another_day_in_the_sentence_is_not_the_requests() {
+    for text in [
+        "Ich habe am 3.3. den Antrag gestellt und am 5.5. eine Mahnung bekommen",
+        "Am 5.5. bekam ich eine Mahnung, den Antrag habe ich am 3.3. gestellt",
+        "Am 5.1. bekam ich eine Mahnung, den Antrag habe ich am 3.3. gestellt",
+        "Ich habe am 3.3. den Antrag gestellt, am 5.1. bin ich umgezogen",
+        "Ich bin am 5.1. umgezogen und habe am 3.3. den Antrag gestellt",
+        "Ich habe am 3.3. Kindergeld und Wohngeld beantragt, am 5.5. kam eine Mahnung",
+        "Ich habe am 3.3. Kindergeld und Wohngeld beantragt und bis heute nichts gehört",
+        "Mein Antrag auf Wohngeld vom 3.3. wurde am 5.5. abgelehnt",
+        "Am 3.3. habe ich auf Ihr Schreiben vom 5.1. den Antrag gestellt",
+        "Ich habe am Dienstag, dem 3.3., den Antrag gestellt",
+        "Ich habe am Dienstag, 3. März, den Antrag gestellt",
+        "Am 3. März, Frau Huber, habe ich den Antrag gestellt",
+        "Den Antrag habe ich am 3.3. gestellt, der Termin ist am 3.12.",
+        "I got a reminder on 5 January but I applied on 3 March",
+        "I applied on March 3, 2026 and got a reminder on May 5, 2026",
+        "I moved on 5 January, and I sent my application on 3 March",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(270), "{text}");
+    }
+    let vague = "Am 3.3. war ich da und habe den Antrag gestellt und am 5.5. kam eine Mahnung";
+    assert_eq!(facts(vague).days_since_request, None);
+}
+
+#[test]
+fn a_day_to_come_was_not_last_year() {
+    for text in [
+        "Mein Termin ist am 3.12.",
+        "Mein Termin für den Antrag ist am 3.12.",
+        "Mein Termin für den Antrag ist am 3.12. und ich habe ein Foto bestellt",
+        "Ich habe für den Antrag einen Termin am 3.12. bekommen",
+        "Die Frist für den Widerspruch ist der 3.12.",
+        "Mein Flug geht am 3.12., den Antrag habe ich längst gestellt",
+        "Mein Termin ist am Montag, den Antrag habe ich gestellt",
+        "My appointment for the application is on 3 December",
+    ] {
+        assert_eq!(facts(text).days_since_request, None, "{text}");
+    }
+    assert_eq!(
+        facts("Der Termin war am 3.12., da habe ich den Antrag gestellt").days_since_request,
+        Some(360)
+    );
+}
+
 #[test]
 fn a_number_of_a_quote_counts_where_there_is_nothing_else() {
     let id = |own, whole| super::facts(own, whole, today()).processing_id;
