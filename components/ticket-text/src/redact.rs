@@ -7,9 +7,11 @@
 
 mod addresses;
 mod documents;
+mod emails;
 mod letterhead;
 mod names;
 mod numbers;
+mod places;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -125,7 +127,8 @@ pub fn redact(text: &str) -> Redacted {
     }
     let addresses = addresses::find(text);
     let letterheads = letterhead::find(text, &addresses);
-    let found = [numbers::find(text), addresses, letterheads, names::find(text)];
+    let emails = emails::find(text).map(|range| (range, Personal::Email)).collect();
+    let found = [numbers::find(text), emails, addresses, letterheads, names::find(text)];
     for (range, kind) in found.into_iter().flatten() {
         spans.add(range, kind);
     }

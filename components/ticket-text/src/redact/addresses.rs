@@ -6,16 +6,29 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Personal;
+use super::places::is_elsewhere;
 
 /// A word with a capital, as names of streets and towns have.
 const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
+/// What names of streets end with.
+const ENDS: [&str; 15] = [
+    "straße", "strasse", "gasse", "weg", "platz", "allee", "ring", "damm", "ufer", "chaussee", "steig",
+    "pfad", "markt", "graben", "wall",
+];
 /// What follows five digits that are no postcode.
 const AMOUNTS: [&str; 10] =
     ["Euro", "EUR", "Liter", "Stück", "Kilo", "Meter", "Tonnen", "Einwohner", "Mal", "Uhr"];
+/// What streets begin with that are named after what they lead to.
+const AT: &str = "Am|Beim|Im|Vorm|Zum|Zur|(?:An|Auf|Bei|Hinter|In|Neben|Über|Unter|Vor|Zu|Zwischen) (?:dem|den|der|die|das)";
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let house = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
-    let ends = "(?i:straße|strasse|str\\.|gasse|weg|platz|allee|ring|damm|ufer|chaussee|steig|pfad|markt|graben|wall)";
+    let ends = format!("(?i:{}|str\\.)", ENDS.join("|"));
+    let at = |prepositions: &str| {
+        format!(
+            r"\b(?P<street>(?:{prepositions})(?: [A-ZÄÖÜa-zäöü][a-zäöüß-]+e[mnrs]?)? (?P<noun>{WORD}) (?P<house>{house}))"
+        )
+    };
     let forms = [
         // "Birkenweg 14 a", "Berliner Straße 3-5", "Karl-Marx-Str. 7"
         format!(r"\b[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} ?{house}"),
@@ -25,6 +38,13 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // "Am Anger 5" on the line above
         format!(
             r"(?m)^[ \t]*(?P<street>{WORD}(?: [A-Za-zÀ-ÖØ-öø-ÿ'’.-]+){{0,3}} {house})[ \t]*,?[ \t]*\r?\n[ \t]*(?:D[- ])?[0-9]{{5}} (?P<town>{WORD})"
+        ),
+        // "Am Anger 5", "Unter den Linden 77", "An der Alten Mühle 12a"
+        at(AT),
+        // The same where somebody says that they live there: "ich wohne am Anger 5"
+        format!(
+            r"\b(?i:wohn[a-zäöüß]*|adresse|anschrift|gemeldet)[: ] ?(?i:ich |wir |jetzt |ist |lautet )*{}",
+            at(&format!("(?i:{AT})"))
         ),
         // "12 High Street"
         format!(
@@ -40,8 +60,18 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
         let amount = captures
             .name("town")
             .is_some_and(|town| AMOUNTS.iter().any(|unit| town.as_str().starts_with(unit)));
+        let elsewhere = captures.name("noun").zip(captures.name("house")).is_some_and(|(noun, house)| {
+            let noun = noun.as_str();
+            // "Im Birkenweg 14" is the same address as "Birkenweg 14", which another form finds.
+            ends_street(noun) || is_elsewhere(noun, text.get(house.start()..).unwrap_or_default())
+        });
         let place = captures.name("street").or_else(|| captures.get(0));
-        place.filter(|_| !amount).map(|place| (place.range(), Personal::Address))
+        place.filter(|_| !amount && !elsewhere).map(|place| (place.range(), Personal::Address))
     });
     addresses.collect()
+}
+
+fn ends_street(noun: &str) -> bool {
+    let noun = noun.to_lowercase();
+    ENDS.iter().any(|end| noun.ends_with(end))
 }

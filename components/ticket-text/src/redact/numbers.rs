@@ -1,4 +1,4 @@
-//! Everything personal that is made of digits, and e-mail addresses.
+//! Everything personal that is made of digits, and all that is extracted.
 //!
 //! Wider than what is extracted: a wrong account number is no value, and still somebody's.
 
@@ -16,8 +16,6 @@ use crate::extract::{self, Kind, date, plate};
 static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b[A-Za-z]{2}[0-9]{2}(?:[ .–-]?[0-9A-Za-z]{4}){3,7}(?:[ .–-]?[0-9A-Za-z]{1,3})?\b").ok()
 });
-/// Anything that could be meant as an address.
-static EMAIL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w.%+-]+@[\w.-]*\w").ok());
 /// Seven digits or more, in groups.
 static NUMBER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}").ok());
@@ -26,10 +24,8 @@ const LONGEST_MARK: usize = 3;
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let mut found = extracted(text);
-    let forms = [(&IBAN, Personal::Iban), (&EMAIL, Personal::Email)];
-    for (form, kind) in forms {
-        found.extend(form.iter().flat_map(|form| form.find_iter(text)).map(|found| (found.range(), kind)));
-    }
+    let accounts = IBAN.iter().flat_map(|form| form.find_iter(text));
+    found.extend(accounts.map(|account| (account.range(), Personal::Iban)));
     found.extend(plate::all(text).into_iter().map(|range| (range, Personal::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
