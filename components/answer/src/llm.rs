@@ -50,12 +50,20 @@ pub fn statements(
 ) -> Result<Vec<Statement>, Failure> {
     let reply = reply::read(answer)?;
     let statements = reply.sentences.iter().flat_map(|sentence| {
-        let text = reply::tidy(&sentence.text);
+        let text = reply::tidy(&sentence.text, |mark| is_note(mark, &sentence.passages, passages));
         // What the model calls a sentence may be several, of which each must be true.
         let texts = sentences(&text).into_iter().map(|one| one.text);
         texts.map(|text| statement(&text, &sentence.passages, redacted, passages)).collect::<Vec<_>>()
     });
     Ok(statements.collect())
+}
+
+/// Whether `[mark]` is a note that one of the passages with these `numbers` has of its own, and no reference to any.
+fn is_note(mark: &str, numbers: &[i64], passages: &[Passage]) -> bool {
+    let note = format!("[{mark}]");
+    let mut named = passages.iter().zip(1..).filter(|(_, number)| numbers.contains(number));
+    let refers = |marked: Vec<usize>| marked.iter().any(|number| *number <= passages.len());
+    named.any(|(passage, _)| passage.text.contains(&note)) && !reply::numbers(mark).is_some_and(refers)
 }
 
 fn statement(text: &str, numbers: &[i64], redacted: &Redacted, passages: &[Passage]) -> Statement {

@@ -23,14 +23,15 @@ pub(super) fn read(answer: &str) -> Result<Reply, Failure> {
     serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)
 }
 
-/// One line without the marks `[1]` and `[1, 2]` that models put behind what they say.
-pub(super) fn tidy(text: &str) -> String {
+/// One line without the marks `[1]` and `[1, 2]` that models put behind what they say; those that are `kept`, by what
+/// stands in their brackets, are no such marks.
+pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
         tidied.push_str(before);
         rest = match after.split_once(']') {
-            Some((mark, behind)) if is_numbers(mark) => behind,
+            Some((mark, behind)) if numbers(mark).is_some() && !kept(mark) => behind,
             _ => {
                 tidied.push('[');
                 after
@@ -43,11 +44,13 @@ pub(super) fn tidy(text: &str) -> String {
     [" .", " ,", " !", " ?"].iter().fold(tidied, |text, gap| text.replace(gap, gap.trim_start()))
 }
 
-fn is_numbers(mark: &str) -> bool {
-    mark.split(',').all(|number| {
-        let number = number.trim();
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+/// The numbers in the brackets of a mark; none where it holds anything else.
+pub(super) fn numbers(mark: &str) -> Option<Vec<usize>> {
+    let number = |number: &str| {
+        let digits = Some(number.trim()).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        digits.filter(|digits| !digits.is_empty()).map(|digits| digits.parse().unwrap_or(usize::MAX))
+    };
+    mark.split(',').map(number).collect()
 }
 
 #[cfg(test)]
@@ -62,7 +65,8 @@ mod tests {
             ("Es kostet [1, 2] 70\nEuro", "Es kostet 70 Euro"),
             ("An [NAME_1], [x], [ und []", "An [NAME_1], [x], [ und []"),
         ] {
-            assert_eq!(tidy(text), expected);
+            assert_eq!(tidy(text, |_| false), expected);
         }
+        assert_eq!(tidy("Es gilt [12], [1].", |mark| mark == "12"), "Es gilt [12],.");
     }
 }

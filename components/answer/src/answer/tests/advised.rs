@@ -117,6 +117,22 @@ fn a_reference_counts_where_its_passage_says_the_sentence() {
     assert_eq!(reply.documents.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["Reisepass"]);
 }
 
+/// A note that the passage has of its own is the passage's word, unless it could be taken for a reference.
+#[test]
+fn a_note_of_the_passage_is_no_reference() {
+    let noted = |note: &str| Passage { text: format!("Ein Reisepass kostet 70 Euro {note}."), ..passport() };
+    let published = |note: &str, said_note: &str| {
+        let advice = Ok(said(&[(&format!("Ein Reisepass kostet 70 Euro {said_note}."), &[1])]));
+        let reply = ask(&Base { advice, ..Base::new(&[noted(note)]) }, QUESTION);
+        (reply.response, reply.auto_publish)
+    };
+    let with_note = ("Ein Reisepass kostet 70 Euro (12). [1]".to_owned(), true);
+    assert_eq!(published("[12]", "[12]"), with_note);
+    let without = "Ein Reisepass kostet 70 Euro. [1]".to_owned();
+    assert_eq!(published("[12]", "[1]"), (without.clone(), false), "the passage says more");
+    assert_eq!(published("[1]", "[1]"), (without, false), "it may be either");
+}
+
 #[test]
 fn a_model_that_finds_no_answer_gives_none() {
     let reply = wrote(&[]);
