@@ -1,7 +1,7 @@
 //! Whether a passage says what an answer claims it says, and as it says it.
 //!
 //! A sentence that stands in the passage word for word is grounded. One in other words must bring nothing new: two
-//! neighbouring sentences of the passage must have all of its figures and addresses and most of its words, and `not`
+//! neighbouring sentences of the passage must have all of its figures, with their units, and addresses and most of its words, and `not`
 //! where it has it. That makes a draft. What nobody reads before it is published must be [`Grounded::close`] as well:
 //! clause for clause what the passage says, whole and in its words, so that no figure changes hands and no condition
 //! is lost. The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
@@ -15,12 +15,13 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod units;
 
 use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
 
-use self::figures::figures;
+use self::figures::{Figure, figures};
 use self::negation::{NEGATIONS, is_negated};
 use self::source::Known;
 use crate::passage::Passage;
@@ -44,7 +45,7 @@ pub enum Ungrounded {
     #[error("the sentence says nothing")]
     Empty,
     /// A figure or an address.
-    #[error("`{0}` does not stand in the passage, or not beside the sentence's other words")]
+    #[error("`{0}` does not stand in the passage, or not with its unit or beside the sentence's other words")]
     Figure(String),
     /// Too many words that the passage does not have.
     #[error("the passage does not speak of {}", .0.join(", "))]
@@ -102,9 +103,8 @@ pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
     if claimed.is_empty() && stated.is_empty() {
         return Err(Ungrounded::Empty);
     }
-    if let Some(new) = stated.iter().find(|figure| sentences.iter().all(|one| !one.figures.contains(*figure)))
-    {
-        return Err(Ungrounded::Figure(new.clone()));
+    if let Some(new) = stated.iter().find(|figure| sentences.iter().all(|one| !one.bears(figure))) {
+        return Err(Ungrounded::Figure(new.text.clone()));
     }
     together(&claimed, &stated, sentences)?;
     let share = |known: &Known| share(&claimed, std::slice::from_ref(known));
@@ -118,12 +118,12 @@ pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
 /// Checks that neighbouring sentences have all the `stated` figures and most of the `claimed` words.
 fn together(
     claimed: &BTreeSet<String>,
-    stated: &BTreeSet<String>,
+    stated: &BTreeSet<Figure>,
     sentences: &[Known],
 ) -> Result<(), Ungrounded> {
     let near = sentences.windows(NEIGHBOURS.min(sentences.len()).max(1));
     let near: Vec<(f32, &[Known])> = near.map(|near| (share(claimed, near), near)).collect();
-    let lacks = |near: &[Known], figure: &str| near.iter().all(|known| !known.figures.contains(figure));
+    let lacks = |near: &[Known], figure: &Figure| near.iter().all(|known| !known.bears(figure));
     let bears = |(share, near): &(f32, &[Known])| {
         *share >= LEAST_SAID && !stated.iter().any(|figure| lacks(near, figure))
     };
@@ -133,7 +133,7 @@ fn together(
     let best = near.iter().max_by(|(one, _), (other, _)| one.total_cmp(other));
     let (most, best) = best.copied().unwrap_or_default();
     match stated.iter().find(|figure| lacks(best, figure)).filter(|_| most >= LEAST_SAID) {
-        Some(elsewhere) => Err(Ungrounded::Figure(elsewhere.clone())),
+        Some(elsewhere) => Err(Ungrounded::Figure(elsewhere.text.clone())),
         None => {
             let unsaid =
                 claimed.iter().filter(|term| best.iter().all(|known| said(term, &known.terms) == 0.0));

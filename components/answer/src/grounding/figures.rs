@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::units::{Unit, unit};
+
 /// Words for numbers, which count as the numbers they stand for.
 const NUMBERS: &[(&[&str], &str)] = &[
     (&["hälfte", "halb", "halbe", "halben", "halber", "halbes", "half"], "1/2"),
@@ -35,9 +37,31 @@ const NUMBERS: &[(&[&str], &str)] = &[
     (&["tausend", "thousand"], "1000"),
 ];
 
-/// The figures and addresses of `text`, each in one way of writing.
-pub fn figures(text: &str) -> BTreeSet<String> {
-    text.split_whitespace().filter_map(figure).collect()
+/// A figure or an address of a text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Figure {
+    /// In one way of writing.
+    pub text: String,
+    unit: Option<Unit>,
+}
+
+impl Figure {
+    /// Whether `other` may be the same: where both have a unit, it is one.
+    pub fn is(&self, other: &Self) -> bool {
+        let told = self.unit.zip(other.unit);
+        self.text == other.text && told.is_none_or(|(one, other)| one == other)
+    }
+}
+
+/// The figures and addresses of `text`.
+pub fn figures(text: &str) -> BTreeSet<Figure> {
+    let pieces: Vec<&str> = text.split_whitespace().collect();
+    let beside = |at: Option<usize>| at.and_then(|at| pieces.get(at)).copied();
+    let figures = pieces.iter().enumerate().filter_map(|(at, piece)| {
+        let unit = unit(beside(at.checked_sub(1)), piece, beside(at.checked_add(1)));
+        Some(Figure { text: figure(piece)?, unit })
+    });
+    figures.collect()
 }
 
 /// The figure or the address that `word` is, in one way of writing.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::clauses::{Clause, clauses};
-use super::figures::figures;
+use super::figures::{Figure, figures};
 use super::one_line;
 use crate::sentences::sentences;
 use crate::terms::Stems;
@@ -25,7 +25,14 @@ pub(super) struct Known {
     /// The stems of its words.
     pub(super) terms: BTreeSet<String>,
     /// Its figures and addresses.
-    pub(super) figures: BTreeSet<String>,
+    figures: BTreeSet<Figure>,
+}
+
+impl Known {
+    /// Whether it has the figure, and counts the same by it.
+    pub(super) fn bears(&self, figure: &Figure) -> bool {
+        self.figures.iter().any(|own| own.is(figure))
+    }
 }
 
 impl<'a> Source<'a> {

@@ -38,6 +38,53 @@ fn a_figure_that_the_passage_lacks_is_not() {
 }
 
 #[test]
+fn a_figure_with_another_unit_is_not() {
+    for (passage, said, altered) in [
+        ("Ein Pass kostet 30 Euro.", "Der Pass kostet 30 €.", "Der Pass kostet 30 Minuten."),
+        (
+            "Ein neuer Pass kostet im Amt 30€.",
+            "Der neue Pass kostet im Amt EUR 30.",
+            "Der neue Pass kostet im Amt 30 Cent.",
+        ),
+        ("Ein Pass gilt zehn Jahre.", "Der Pass gilt 10 Jahre.", "Der Pass gilt zehn Monate."),
+        (
+            "Der Zuschlag beträgt im Jahr 5 %.",
+            "Der Zuschlag beträgt im Jahr 5 Prozent.",
+            "Der Zuschlag beträgt im Jahr 5 Euro.",
+        ),
+        (
+            "Die Frist endet nach 14 Tagen.",
+            "Nach 14 Tagen endet die Frist.",
+            "Die Frist endet nach 14 Wochen.",
+        ),
+        (
+            "Die Rampe am Amt ist 2 m lang.",
+            "Die Rampe am Amt ist 2 Meter lang.",
+            "Die Rampe am Amt ist 2 Kilometer lang.",
+        ),
+        ("Es dauert vier bis fünf Wochen.", "Es dauert 4 bis 5 Wochen.", "Es dauert vier bis fünf Tage."),
+        ("Es kostet 2 Euro. Es dauert 2 Tage.", "Das dauert 2 Tage.", "Das dauert 2 Stunden."),
+    ] {
+        assert_eq!(checked(said, passage, Language::German), Ok(()), "{said}");
+        let refused = checked(altered, passage, Language::German);
+        assert!(matches!(refused, Err(Ungrounded::Figure(_))), "{altered}: {refused:?}");
+    }
+    let english = "Collection takes 20 minutes.";
+    assert_eq!(checked("The collection takes 20 minutes.", english, Language::English), Ok(()));
+    assert!(checked("The collection takes 20 hours.", english, Language::English).is_err());
+}
+
+/// Nothing is refused for a unit that only one of the two tells.
+#[test]
+fn a_figure_without_a_unit_is_the_same() {
+    let passage = "Wer jünger als 24 ist, zahlt für den Pass 37,50 Euro.";
+    assert_eq!(
+        checked("Wer jünger als 24 Jahre ist, zahlt für den Pass 37,50.", passage, Language::German),
+        Ok(())
+    );
+}
+
+#[test]
 fn an_address_that_the_passage_lacks_is_not() {
     for address in ["https://evil.example/pay", "www.evil.example", "evil.example", "pass.stadt.example/a"] {
         let sentence = format!("Ein Reisepass kostet 70,00 Euro, siehe {address}.");
