@@ -54,9 +54,10 @@ pub fn detect(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Which of the two languages `text` is answered in, and talked about: English where it is that, else German.
+/// Which of the two languages `text` is answered in, and talked about: English where it is that, else German. Trigrams
+/// decide between the two where nothing is certain, as of a few words to search for.
 pub fn german_or_english(text: &str) -> Language {
-    match detect(text) {
+    match detect(text).or_else(|| between(text)) {
         Some("en") => Language::English,
         _ => Language::German,
     }
@@ -84,8 +85,11 @@ fn latin(text: &str, letters: usize) -> Option<&'static str> {
 
 /// German or English, by trigrams.
 fn either(text: &str, letters: usize) -> Option<&'static str> {
-    let told = Detector::with_allowlist(vec![Lang::Deu, Lang::Eng]).detect_lang(text);
-    told.filter(|_| letters >= ENOUGH_LETTERS).map(code)
+    between(text).filter(|_| letters >= ENOUGH_LETTERS)
+}
+
+fn between(text: &str) -> Option<&'static str> {
+    Detector::with_allowlist(vec![Lang::Deu, Lang::Eng]).detect_lang(text).map(code)
 }
 
 /// Which of the languages it is that words of `text` speak for about as much.

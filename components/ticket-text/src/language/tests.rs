@@ -164,7 +164,7 @@ fn lines<'t>(file: &'t str, key: &str) -> Vec<(String, String)> {
     file.lines().map(read).map(|line| (text(&line, key), text(&line, "language"))).collect()
 }
 
-/// All tickets and questions of both languages that the project has; the share leaves room for the few of three words.
+/// All tickets and questions of both languages that the project has. Those of three words may stay open.
 #[test]
 fn tickets_and_questions_are_told_apart() {
     for (file, key) in [
@@ -176,7 +176,19 @@ fn tickets_and_questions_are_told_apart() {
         (include_str!("../../../../tests/data/knowledge/questions-dev.jsonl"), "question"),
     ] {
         let texts = lines(file, key);
-        let wrong: Vec<_> = texts.iter().filter(|(text, language)| detect(text) != Some(language)).collect();
+        let told = |text: &str, language: &str| detect(text).map(|told| told == language);
+        let (mut wrong, mut open) = (Vec::new(), Vec::new());
+        for (text, language) in &texts {
+            match told(text, language) {
+                Some(true) => {}
+                Some(false) => wrong.push(text),
+                None => open.push(text),
+            }
+        }
+        assert!(wrong.len() * 50 <= texts.len(), "{} of {}: {wrong:#?}", wrong.len(), texts.len());
+        assert!(open.len() * 16 <= texts.len(), "{} of {}: {open:#?}", open.len(), texts.len());
+        let answered = |text: &str| german_or_english(text).code();
+        let wrong: Vec<_> = texts.iter().filter(|(text, language)| answered(text) != *language).collect();
         assert!(wrong.len() * 50 <= texts.len(), "{} of {}: {wrong:#?}", wrong.len(), texts.len());
     }
 }
