@@ -36,6 +36,20 @@ pub enum Settings {
     Prototypes(Prototypes),
 }
 
+impl std::fmt::Display for Settings {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Separation(Separation { cost, dense_scale, sparse_scale }) => write!(
+                formatter,
+                "by margins (cost {cost}, scale of meanings {dense_scale}, of words {sparse_scale})"
+            ),
+            Self::Prototypes(Prototypes { shrinkage, sharpness }) => {
+                write!(formatter, "by nearness to examples (shrinkage {shrinkage}, sharpness {sharpness})")
+            }
+        }
+    }
+}
+
 /// Predictions for each example by a model that had not seen it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOut {

@@ -96,7 +96,8 @@ async fn main() {
         let (development, test) = (ask("dev").await, ask("test").await);
         let (bias, weights) = development.fit(embedder.is_some());
         println!("{name}\n  fitted: bias: {bias:.3}, weights: {weights:.3?}");
-        println!("  fitted: least_cosine: {:.3}", development.least_cosine());
+        let (weights, least) = development.fit_nearness();
+        println!("  fitted: nearness: weights: {weights:.3?}, least: {least:.3}");
         for floor in [FLOOR, PUBLISHED] {
             println!(
                 "development: {}test: {}",

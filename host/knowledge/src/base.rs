@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::embedder::Embedder;
@@ -146,6 +147,18 @@ impl KnowledgeBase {
         let sources = sources(&mut snapshot).await?;
         snapshot.end().await?;
         Ok(sources)
+    }
+
+    /// Ids of all documents, whatever their source.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn documents(&self) -> Result<HashSet<String>, Error> {
+        let mut snapshot = self.store.snapshot().await?;
+        let passages = snapshot.texts().await?;
+        snapshot.end().await?;
+        Ok(passages.into_iter().map(|passage| passage.document).collect())
     }
 
     /// What the base holds.

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
-use crate::relevance::{FEATURES, Features, fit};
-use crate::search::{Passage, Query, Rated, nearest_cosine};
+use crate::relevance::{FEATURES, Features, Nearness, fit, nearest};
+use crate::search::{Passage, Query, Rated};
 
 /// Passages that are looked at for each question.
 const DEPTH: usize = 10;
@@ -116,7 +116,7 @@ impl Run {
         let answerable: Vec<&Asked> = self.asked.iter().filter(|asked| asked.is_answerable()).collect();
         let ranks: Vec<usize> = answerable.iter().filter_map(|asked| asked.rank()).collect();
         let recall = |depth| share(ranks.iter().filter(|rank| **rank <= depth).count(), answerable.len());
-        let reciprocal: f64 = ranks.iter().map(|rank| 1.0 / *rank as f64).sum();
+        let reciprocal = ranks.iter().fold(0.0, |sum, rank| sum + 1.0 / *rank as f64);
         let (answered, refused): (Vec<&Asked>, Vec<&Asked>) =
             self.asked.iter().partition(|asked| asked.best() >= floor);
         let rightly = refused.iter().filter(|asked| !asked.is_answerable()).count();
@@ -140,23 +140,34 @@ impl Run {
         }
     }
 
-    /// The cosine below which "no answer" would be right in [`PRECISION`] of the cases, were the cosines of the nearest
-    /// passages distributed normally, those of answerable questions and those of others: what the few questions at the
-    /// edge say is chance.
-    pub fn least_cosine(&self) -> f32 {
-        let cosines = |answerable: bool| {
-            let asked = self.asked.iter().filter(move |asked| asked.is_answerable() == answerable);
-            Normal::of(asked.map(|asked| f64::from(nearest_cosine(&asked.rated))).collect())
+    /// What tells questions that nothing is near to: the sum over their nearest passages that separates them the best
+    /// from the others, and the least of it, below which "no answer" would be right in [`PRECISION`] of the cases, were
+    /// the sums of both kinds distributed normally: what the few questions at the edge say is chance.
+    pub fn fit_nearness(&self) -> ([f32; 2], f32) {
+        let features = |asked: &Asked| {
+            let [cosine, likeness] = nearest(asked.rated.iter().map(|rated| rated.features));
+            Features { cosine, likeness, ..Features::default() }
         };
-        let (answerable, unanswerable) = (cosines(true), cosines(false));
+        let examples: Vec<_> =
+            self.asked.iter().map(|asked| (features(asked), asked.is_answerable())).collect();
+        let (_, [of_cosine, .., of_likeness]) = fit(&examples, [true, false, false, true]);
+        let nearness = Nearness { weights: [of_cosine, of_likeness], least: 0.0 };
+        let sums = |answerable: bool| {
+            let asked = self.asked.iter().filter(move |asked| asked.is_answerable() == answerable);
+            let sum = |asked: &Asked| f64::from(nearness.of(asked.rated.iter().map(|rated| rated.features)));
+            asked.map(sum).collect::<Vec<f64>>()
+        };
+        let (answerable, unanswerable) = (Normal::of(sums(true)), Normal::of(sums(false)));
         let right = |floor: &f64| {
             let (wrong, right) = (answerable.below(*floor), unanswerable.below(*floor));
             right >= PRECISION * (right + wrong)
         };
-        let floors = (0..=1000).map(|step| f64::from(step) / 1000.0);
+        let step = unanswerable.deviation / 1000.0;
+        let floor = |steps: i32| unanswerable.mean + f64::from(steps) * step;
+        let floors = (-5000..=5000).map(floor);
         // Far below both, nothing but rounding is left.
-        floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last().unwrap_or(0.0)
-            as f32
+        let least = floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last();
+        (nearness.weights, least.unwrap_or(floor(-5000)) as f32)
     }
 
     /// Bias and weights (cosine, standing, words, likeness) of the relevance that these questions teach; without

@@ -50,8 +50,32 @@ pub(crate) struct Parameters {
     pub bias: f32,
     /// In the order of [`Features::array`].
     pub weights: [f32; FEATURES],
-    /// What even the nearest passage does not reach of a question that the base has no answer to.
-    pub least_cosine: f32,
+    /// What tells questions that nothing in the base is near to.
+    pub nearness: Nearness,
+}
+
+/// A sum over the nearest passages of a question, and what it must reach for any of them to be an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Nearness {
+    /// Of the highest cosine and of the highest likeness.
+    pub weights: [f32; 2],
+    pub least: f32,
+}
+
+impl Nearness {
+    /// Of a question whose passages have these features.
+    pub(crate) fn of(&self, passages: impl Iterator<Item = Features>) -> f32 {
+        let [cosine, likeness] = nearest(passages);
+        let [of_cosine, of_likeness] = self.weights;
+        of_cosine * cosine + of_likeness * likeness
+    }
+}
+
+/// The highest cosine and the highest likeness, each 0 at least.
+pub(crate) fn nearest(passages: impl Iterator<Item = Features>) -> [f32; 2] {
+    passages.fold([0.0; 2], |[cosine, likeness], features| {
+        [cosine.max(features.cosine), likeness.max(features.likeness)]
+    })
 }
 
 impl Parameters {

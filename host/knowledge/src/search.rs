@@ -27,9 +27,12 @@ const MAX_MATCHES: u32 = 1000;
 /// The smaller, the surer the first of one ranking is among the first of all. Chosen, as the next, on the
 /// development questions.
 const RANK_OFFSET: f32 = 3.0;
-/// Weight of the rankings by nearness within one language; the others have 1.
+/// Weight of the rankings by nearness within one language; those by words and by nearness have 1.
 const LANGUAGE_WEIGHT: f32 = 0.5;
-/// How many passages are compared with the question word by word.
+/// Weight of the ranking by likeness.
+const LIKENESS_WEIGHT: f32 = 2.0;
+/// How many passages are looked at closely, however few are wanted: whether anything is near a question does not depend
+/// on that.
 const COMPARED: usize = 20;
 
 /// A question to the base.
@@ -108,13 +111,12 @@ pub(crate) async fn search(
     let (nearest, proposed) = tokio::join!(nearest, proposed);
     let (near, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
     let asked = embedding.and_then(|embedding| Asked::new(embedding.tokens.as_ref()?));
-    let depth = if asked.is_some() { limit.max(COMPARED) } else { limit };
-    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), depth);
+    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), limit.max(COMPARED));
     let numbers: Vec<i64> = fused.iter().map(|(number, _)| *number).collect();
     let mut found: HashMap<i64, Found> =
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
     let likeness = likeness(asked, &numbers, &mut found).await?;
-    add_ranking(&mut fused, &likeness, limit);
+    add_ranking(&mut fused, &likeness);
     let model =
         direction.as_ref().and(index.head.provenance.as_ref()).map(|provenance| provenance.model.as_str());
     let parameters = Parameters::of(model);
@@ -133,15 +135,11 @@ pub(crate) async fn search(
     });
     let mut rated: Vec<Rated> = rated.collect();
     // Nothing in the base is about the question, whatever words they share and whoever is nearest.
-    if nearest_cosine(&rated) < parameters.least_cosine {
+    if parameters.nearness.of(rated.iter().map(|rated| rated.features)) < parameters.nearness.least {
         rated.iter_mut().for_each(|rated| rated.passage.score = 0.0);
     }
+    rated.truncate(limit);
     Ok(rated)
-}
-
-/// The highest cosine, 0 at least.
-pub(crate) fn nearest_cosine(rated: &[Rated]) -> f32 {
-    rated.iter().map(|rated| rated.features.cosine).fold(0.0, f32::max)
 }
 
 /// Off the async threads: a large base takes milliseconds.
@@ -202,16 +200,15 @@ async fn likeness(
     tokio::task::spawn_blocking(compare).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
-/// Adds a ranking by `likeness` to what is fused, and keeps the `limit` best.
-fn add_ranking(fused: &mut Vec<Fused>, likeness: &[Fused], limit: usize) {
+/// Adds a ranking by `likeness` to what is fused.
+fn add_ranking(fused: &mut [Fused], likeness: &[Fused]) {
     let mut ranking = likeness.to_vec();
     best_first(&mut ranking);
     for (number, score) in fused.iter_mut() {
         let rank = ranking.iter().position(|(other, _)| other == number);
-        *score += rank.map_or(0.0, vote);
+        *score += rank.map_or(0.0, |rank| LIKENESS_WEIGHT * vote(rank));
     }
     best_first(fused);
-    fused.truncate(limit);
 }
 
 fn passage(found: Found, categories: Vec<String>, score: f32) -> Passage {

@@ -83,9 +83,12 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
     if let Err(reason) = triage.classifies() {
         tracing::warn!(reason, "tickets are not classified");
     }
-    for category in rules.into_iter().flat_map(|rules| rules.configuration().without_examples()) {
-        let category = category.name.as_str();
-        tracing::warn!(category, "a category without examples or description is never chosen");
+    for category in rules.into_iter().flat_map(|rules| triage.unlearnt(rules)) {
+        tracing::warn!(
+            category,
+            "the classifier has not learnt this category and never chooses it: give it examples or a description, or \
+             train with tickets of it"
+        );
     }
     let state = TicketState::new(
         triage,

@@ -118,6 +118,19 @@ impl TriageService {
         }
     }
 
+    /// The categories of `rules` that the classifier cannot choose; none where nothing classifies, or where a language
+    /// model does.
+    pub fn unlearnt<'r>(&self, rules: &'r Rules) -> Vec<&'r str> {
+        let classifier = self.settings.as_ref().and_then(|settings| settings.classifier.as_ref().ok());
+        let Some(classifier) = classifier else { return Vec::new() };
+        let configuration = rules.configuration();
+        let none = configuration.no_category().map(|category| category.name.as_str());
+        let names = configuration.categories.iter().map(|category| category.name.as_str());
+        names
+            .filter(|name| Some(*name) != none && !classifier.labels.iter().any(|label| label == name))
+            .collect()
+    }
+
     /// Decides on a ticket. Calls with one `session` are answered by one version.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ fn a_share_of_nothing_is_none() {
 }
 
 #[test]
-fn the_least_cosine_is_as_high_as_precision_allows() {
+fn the_least_nearness_is_as_high_as_precision_allows() {
     let asked = |answers: &[&str], cosine: f32| Asked {
         question: Question { question: "?".into(), answers: answers.iter().map(|&id| id.into()).collect() },
         rated: vec![rated("a", cosine)],
@@ -65,11 +65,13 @@ fn the_least_cosine_is_as_high_as_precision_allows() {
     let near = (0..100).map(|n| asked(&["a"], 0.8 + n as f32 / 1000.0));
     let far = (0..100).map(|n| asked(&[], 0.6 + n as f32 / 400.0));
     let run = Run { asked: near.chain(far).collect() };
-    let least = run.least_cosine();
-    assert!((0.75..0.82).contains(&least), "{least}");
+    let (weights, least) = run.fit_nearness();
+    assert!((0.75..0.82).contains(&(least / weights[0])) && weights[1] == 0.0, "{weights:?} {least}");
     // The same cosines say nothing.
     let same = (0..100).map(|n| asked(if n % 2 == 0 { &["a"] } else { &[] }, 0.8 + n as f32 / 1000.0));
-    assert!(Run { asked: same.collect() }.least_cosine() < 0.8);
+    let (weights, least) = Run { asked: same.collect() }.fit_nearness();
+    let lowest = (0..100).map(|n| weights[0] * (0.8 + n as f32 / 1000.0)).fold(f32::INFINITY, f32::min);
+    assert!(least < lowest, "{weights:?} {least}");
 }
 
 #[test]

@@ -1,12 +1,20 @@
 //! `bulkhead kb evaluate`
 
-use std::{fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use anyhow::Context as _;
 use bulkhead_knowledge::evaluation::{Run, questions};
 
 use super::{Place, question::Asker};
 use crate::cli::{output, share::share};
+
+/// Documents that are named where some are missing; more help nobody.
+const MOST_SHOWN: usize = 5;
 
 /// Evaluates searching.
 #[derive(Debug, clap::Args)]
@@ -33,6 +41,24 @@ impl Evaluate {
         let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
         let asked = questions(&text).with_context(|| name.to_string())?;
         let Asker { base, embedder } = Asker::open(&config).await?;
+        let known = base.documents().await?;
+        let unknown: BTreeSet<&str> = asked
+            .iter()
+            .flat_map(|question| &question.answers)
+            .filter(|id| !known.contains(*id))
+            .map(String::as_str)
+            .collect();
+        if !unknown.is_empty() {
+            let shown: Vec<&str> = unknown.iter().take(MOST_SHOWN).copied().collect();
+            let more = if unknown.len() > shown.len() { ", ..." } else { "" };
+            // Nobody need listen.
+            let _ = writeln!(
+                io::stderr(),
+                "{} of the answers' documents are not in the base, so no search finds them: {}{more}",
+                unknown.len(),
+                shown.join(", ")
+            );
+        }
         let run = Run::ask(&base, asked, Some(&embedder)).await?;
         let floor = self.floor.unwrap_or(config.tickets.knowledge.floor_percent);
         let figures = run.evaluate(f32::from(floor) / 100.0);

@@ -28,11 +28,14 @@ impl Info {
                 "provenance": provenance,
             }))?);
         }
-        output::line(format_args!("{:7} sources", counts.sources))?;
-        output::line(format_args!("{:7} documents", counts.documents))?;
-        output::line(format_args!("{:7} passages", counts.passages))?;
+        for (count, thing) in
+            [(counts.sources, "source"), (counts.documents, "document"), (counts.passages, "passage")]
+        {
+            output::line(format_args!("{count:7} {}", things(count, thing)))?;
+        }
         for source in sources {
-            output::line(format_args!("{:7} documents from {}", source.documents, source.name))?;
+            let documents = things(source.documents, "document");
+            output::line(format_args!("{:7} {documents} from {}", source.documents, source.name))?;
         }
         match provenance {
             Some(provenance) => output::line(format_args!("embedded with {provenance}"))?,
@@ -40,4 +43,9 @@ impl Info {
         }
         Ok(())
     }
+}
+
+/// One thing, or several of them.
+fn things(count: u64, thing: &str) -> String {
+    if count == 1 { thing.to_owned() } else { format!("{thing}s") }
 }

@@ -15,6 +15,7 @@ pub(in crate::cli) struct Search {
     #[command(flatten)]
     place: Place,
     /// What is asked.
+    #[arg(value_parser = asked)]
     question: String,
     /// Most passages.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=50))]
@@ -31,15 +32,23 @@ impl Search {
         if self.place.json {
             return Ok(output::json(&found.iter().map(as_json).collect())?);
         }
+        let several =
+            found.iter().any(|passage| Some(&passage.source) != found.first().map(|first| &first.source));
         for passage in &found {
             let address = passage.url.as_deref().unwrap_or(&passage.document);
-            output::line(format_args!("{:.3}  {}  {address}", passage.score, passage.title))?;
+            let source = if several { format!(" (from {})", passage.source) } else { String::new() };
+            output::line(format_args!("{:.3}  {}  {address}{source}", passage.score, passage.title))?;
             let text: String = passage.text.split_whitespace().collect::<Vec<_>>().join(" ");
             let shown: String = text.chars().take(SHOWN).collect();
             output::line(format_args!("       {shown}{}", if shown.len() < text.len() { "…" } else { "" }))?;
         }
         Ok(())
     }
+}
+
+fn asked(text: &str) -> Result<String, String> {
+    let asks = text.chars().any(char::is_alphanumeric);
+    asks.then(|| text.to_owned()).ok_or_else(|| "ask something: it has no word".to_owned())
 }
 
 fn as_json(passage: &Passage) -> serde_json::Value {

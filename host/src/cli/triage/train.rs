@@ -56,7 +56,7 @@ impl Train {
         }
         for candidate in &taught.tried {
             output::line(format_args!(
-                "{:.4} of held-out examples right: {:?}",
+                "{:.4} of held-out examples right {}",
                 candidate.accuracy, candidate.settings
             ))?;
         }
