@@ -1,6 +1,6 @@
 //! Measures retrieval and fits its relevance: `evaluate MODEL_FOLDER MODEL_ID [DATA_FOLDER]`, where the data folder
 //! (default `tests/data/knowledge`) has `passages.jsonl`, `questions-dev.jsonl` and `questions-test.jsonl`. The base
-//! is a scratch file, or the one that `KNOWLEDGE_URL` names.
+//! is a scratch file, or the one that `KNOWLEDGE_URL` names; `DTYPE=float32` calculates with that.
 //!
 //! Prints parameters fitted on the development questions, as `src/relevance/parameters.rs` has them, and the figures
 //! of both sets with the parameters that are built in, with vectors and by words alone.
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bulkhead_inference::encoder::Dtype;
 use bulkhead_inference::engine::{Engine, EngineOptions, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
 use bulkhead_knowledge::evaluation::{Run, questions};
@@ -19,7 +20,7 @@ use bulkhead_knowledge::{
 use futures_util::future::BoxFuture;
 
 /// The default of `tickets.knowledge.floor_percent`.
-const FLOOR: f32 = 0.02;
+const FLOOR: f32 = 0.01;
 /// That of `tickets.answer.publish_percent`.
 const PUBLISHED: f32 = 0.8;
 
@@ -71,7 +72,10 @@ async fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, id, data @ ..] = arguments.as_slice() else { panic!("MODEL_FOLDER MODEL_ID [DATA_FOLDER]") };
     let data = PathBuf::from(data.first().map_or("tests/data/knowledge", String::as_str));
-    let model = Arc::new(Model::load(Path::new(folder), &LoadOptions::default()).unwrap());
+    let dtype =
+        if std::env::var("DTYPE").is_ok_and(|name| name == "float32") { Dtype::Float32 } else { Dtype::Int8 };
+    let options = LoadOptions { dtype, ..LoadOptions::default() };
+    let model = Arc::new(Model::load(Path::new(folder), &options).unwrap());
     let engine = Arc::new(Engine::start(EngineOptions::default()).unwrap());
     let prompted = |name: &str| Prompted {
         id: id.clone(),

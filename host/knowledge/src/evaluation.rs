@@ -80,7 +80,10 @@ pub fn questions(lines: &str) -> Result<Vec<Question>, Error> {
     let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(index, line)| {
-            serde_json::from_str(line).map_err(|fault| Error::Question(index + 1, fault.to_string()))
+            let fault = |reason: String| Error::Question(index + 1, reason);
+            let read: Question = serde_json::from_str(line).map_err(|error| fault(error.to_string()))?;
+            let asks = read.question.chars().any(char::is_alphanumeric);
+            asks.then_some(read).ok_or_else(|| fault("it asks nothing: there is no word in it".to_owned()))
         })
         .collect()
 }
@@ -141,8 +144,8 @@ impl Run {
     }
 
     /// What tells questions that nothing is near to: the sum over their nearest passages that separates them the best
-    /// from the others, and the least of it, below which "no answer" would be right in [`PRECISION`] of the cases, were
-    /// the sums of both kinds distributed normally: what the few questions at the edge say is chance.
+    /// from the others, and the least of it, below which "no answer" is right in [`PRECISION`] of the cases, and would be
+    /// were the sums of both kinds distributed normally: what the few questions at the edge say may be chance.
     pub fn fit_nearness(&self) -> ([f32; 2], f32) {
         let features = |asked: &Asked| {
             let [cosine, likeness] = nearest(asked.rated.iter().map(|rated| rated.features));
@@ -157,16 +160,18 @@ impl Run {
             let sum = |asked: &Asked| f64::from(nearness.of(asked.rated.iter().map(|rated| rated.features)));
             asked.map(sum).collect::<Vec<f64>>()
         };
-        let (answerable, unanswerable) = (Normal::of(sums(true)), Normal::of(sums(false)));
-        let right = |floor: &f64| {
-            let (wrong, right) = (answerable.below(*floor), unanswerable.below(*floor));
-            right >= PRECISION * (right + wrong)
-        };
+        let (known, unknown) = (sums(true), sums(false));
+        let (answerable, unanswerable) = (Normal::of(&known), Normal::of(&unknown));
+        let right = |wrong: f64, right: f64| right >= PRECISION * (right + wrong);
+        let is_likely = |floor: &f64| right(answerable.below(*floor), unanswerable.below(*floor));
+        let below = |sums: &[f64], floor: f64| sums.iter().filter(|sum| **sum < floor).count() as f64;
+        let is_so = |floor: &f64| right(below(&known, *floor), below(&unknown, *floor));
         let step = unanswerable.deviation / 1000.0;
         let floor = |steps: i32| unanswerable.mean + f64::from(steps) * step;
         let floors = (-5000..=5000).map(floor);
         // Far below both, nothing but rounding is left.
-        let least = floors.skip_while(|floor| unanswerable.below(*floor) < 0.5).take_while(right).last();
+        let edge = floors.skip_while(|floor| unanswerable.below(*floor) < 0.5);
+        let least = edge.take_while(is_likely).filter(is_so).last();
         (nearness.weights, least.unwrap_or(floor(-5000)) as f32)
     }
 
@@ -195,7 +200,7 @@ struct Normal {
 }
 
 impl Normal {
-    fn of(values: Vec<f64>) -> Self {
+    fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();

@@ -67,5 +67,11 @@ pub fn fitting_model(
         });
     };
     let loaded = provenance(&model.id, model.model.description());
-    if loaded == *recorded { Ok(model) } else { Err(other(loaded.to_string())) }
+    if loaded == *recorded {
+        return Ok(model);
+    }
+    // The same but for one file, as a copy of an older version's folder is.
+    let lacks_words = Provenance { late_interaction: None, ..recorded.clone() } == loaded;
+    let remedy = "its folder lacks `late_interaction.safetensors`; get it whole with `bulkhead model pull`";
+    Err(if lacks_words { absent(remedy) } else { other(loaded.to_string()) })
 }

@@ -184,7 +184,10 @@ fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, S
     }
     let head: &NamedHead = inference
         .head(name)
-        .ok_or_else(|| format!("no classifier is loaded; embedding.heads has no `{name}`"))?;
+        .ok_or_else(|| format!(
+                "no classifier is loaded: give two categories at least examples or a description, or name a trained \
+                 head as embedding.heads.{name}"
+            ))?;
     let record = head.head.record();
     if inference.by_id(&record.model_id).is_none() {
         return Err(format!("the model `{}` of the classifier is not loaded", record.model_id));

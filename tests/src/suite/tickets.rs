@@ -5,6 +5,7 @@ mod commands;
 mod errors;
 mod knowledge_postgres;
 mod llm;
+mod retrieval;
 mod triage;
 
 use std::path::Path;

@@ -87,5 +87,10 @@ fn fitted_weights_tell_right_from_wrong() {
 fn lines_that_are_no_questions_are_named() {
     let lines = "{\"question\":\"a\",\"answers\":[],\"language\":\"de\"}\n\n{\"question\":1}";
     assert!(questions(lines).unwrap_err().to_string().starts_with("line 3"));
+    for nothing in ["", " ", "🎉"] {
+        let fault =
+            questions(&format!("{{\"question\":\"{nothing}\",\"answers\":[]}}")).unwrap_err().to_string();
+        assert!(fault.contains("line 1") && fault.contains("no word"), "{fault}");
+    }
     assert_eq!(questions("").unwrap().len(), 0);
 }

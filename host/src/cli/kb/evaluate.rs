@@ -54,8 +54,7 @@ impl Evaluate {
             // Nobody need listen.
             let _ = writeln!(
                 io::stderr(),
-                "{} of the answers' documents are not in the base, so no search finds them: {}{more}",
-                unknown.len(),
+                "no document of the base has these ids, so no search finds them: {}{more}",
                 shown.join(", ")
             );
         }

@@ -8,7 +8,7 @@ use crate::config::{captcha::Secret, database_url, reader::Reader};
 const FILE: &str = "knowledge.sqlite";
 /// Relevance in per cent below which nothing is answered. What nothing in the base is near to has none at all; higher
 /// answers less, and more of what it does not answer had an answer.
-pub const FLOOR_PERCENT: u8 = 2;
+pub const FLOOR_PERCENT: u8 = 1;
 /// Documents that an answer may draw on; the first ones have what there is.
 pub const LIMIT: u32 = 5;
 

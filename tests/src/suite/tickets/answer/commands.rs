@@ -53,6 +53,12 @@ async fn a_base_is_described_searched_and_judged() {
         kb(folder, &["evaluate", harder.to_str().unwrap(), "--fail-under-recall", "0.6"]).await;
     assert_eq!(code, Some(1));
     assert!(stderr.contains("recall@5 is 0.5000, it must be at least 0.6"), "{stderr}");
+    assert!(stderr.contains("so no search finds them: a document that is not there"), "{stderr}");
+    for nothing in ["", " ", "?!"] {
+        let (code, _, stderr) = kb(folder, &["search", nothing]).await;
+        assert_eq!(code, Some(2), "{nothing:?}: {stderr}");
+        assert!(stderr.contains("it has no word"), "{stderr}");
+    }
     for share in ["nan", "-1", "1.1", "90"] {
         for flag in ["--fail-under-recall", "--fail-under-precision"] {
             let (code, _, stderr) = kb(folder, &["evaluate", questions, &format!("{flag}={share}")]).await;

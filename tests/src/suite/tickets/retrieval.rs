@@ -1,0 +1,29 @@
+//! What searching is worth with the model that was taught for it, on the questions that nothing was chosen by.
+
+use bulkhead_inference::catalog::known;
+use bulkhead_tests::pulled::{models_folder, pulled};
+use tempfile::TempDir;
+
+use crate::process::child::Launch;
+
+const MODEL: &str = "multilingual-e5-small-town-hall";
+
+/// `bulkhead kb` with a base in `folder`; it must succeed.
+async fn kb(folder: &TempDir, arguments: &[&str]) {
+    let launch =
+        Launch::bulkhead(&[&["kb"], arguments, &["--data-dir", folder.path().to_str().unwrap()]].concat());
+    let finished = launch.finish().await;
+    assert!(finished.status.success(), "{arguments:?}: {}{}", finished.stdout, finished.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_out_questions_find_their_pages_and_are_refused_rightly() {
+    pulled(known(MODEL).unwrap());
+    let folder = TempDir::new().unwrap();
+    std::os::unix::fs::symlink(models_folder().canonicalize().unwrap(), folder.path().join("models"))
+        .unwrap();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/knowledge");
+    kb(&folder, &["import", &format!("{data}/passages.jsonl"), "--model", MODEL]).await;
+    let least = ["--fail-under-recall", "0.95", "--fail-under-precision", "0.95"];
+    kb(&folder, &[&["evaluate", &format!("{data}/questions-test.jsonl")], &least[..]].concat()).await;
+}
