@@ -32,11 +32,18 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     });
     lines.flat_map(|(offset, line)| {
         let ends = line.char_indices().filter(|(at, letter)| {
-            let within = line.get(..*at).is_some_and(|before| {
-                before.ends_with(|c: char| c.is_ascii_digit()) || is_abbreviated(before)
-            });
-            let last = line.get(at + letter.len_utf8()..).is_some_and(|after| after.starts_with(' '));
-            last && (matches!(letter, '!' | '?') || (*letter == '.' && !within))
+            let after = |end: usize| line.get(end..).is_some_and(|after| after.starts_with(' '));
+            // What stands before is read back to where its word begins: for every letter of a long word, that would
+            // take for ever.
+            if !matches!(letter, '!' | '?' | '.') || !after(at + letter.len_utf8()) {
+                return false;
+            }
+            let within = || {
+                line.get(..*at).is_some_and(|before| {
+                    before.ends_with(|c: char| c.is_ascii_digit()) || is_abbreviated(before)
+                })
+            };
+            *letter != '.' || !within()
         });
         let mut starts = vec![offset];
         starts.extend(ends.map(|(at, letter)| offset + at + letter.len_utf8()));

@@ -25,6 +25,16 @@ fn an_abbreviation_ends_none() {
     assert_eq!(sentences("Das ist der Antrag. Danke").count(), 2);
 }
 
+/// Languages without spaces, and whoever writes without them: nothing may read a word anew for each of its letters.
+#[test]
+fn a_word_of_any_length_is_read_once() {
+    for letters in ["護", "ก", "の", "x", "a.", "1.", "!", "Ä"] {
+        let text = letters.repeat(20_000 / letters.chars().count());
+        assert_eq!(sentences(&text).count(), 1, "{letters}");
+        assert_eq!(clauses(&text).len(), 1, "{letters}");
+    }
+}
+
 #[test]
 fn a_comma_in_a_figure_sets_nothing_apart() {
     let parts = |text: &'static str| clauses(text).into_iter().map(|part| &text[part]).collect::<Vec<_>>();

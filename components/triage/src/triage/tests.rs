@@ -182,6 +182,16 @@ fn long_texts_are_classified_by_head_and_tail() {
     assert_eq!(result.user_text, text);
 }
 
+/// Some languages have no spaces: what is done for a letter may not grow with its word.
+#[test]
+fn a_word_of_any_length_is_read() {
+    for letters in ["護", "ก", "の", "x", "a.", "1"] {
+        let text = letters.repeat(20_000 / letters.chars().count());
+        let result = triage(&host(&[0.9, 0.1]), &configuration(), &text).unwrap();
+        assert_eq!(result.user_text, text);
+    }
+}
+
 /// Whatever a mail drags along: what is read has a bound, and what comes back is whole.
 #[test]
 fn a_huge_text_is_read_at_both_ends() {
