@@ -197,6 +197,23 @@ const FUTURE: [&str; 39] = [
 ];
 /// Words of what is to come even where somebody has got it already: "Ich habe am 3. Mai einen Termin bekommen".
 const APPOINTED: [&str; 2] = ["termin", "appointment"];
+/// What is done on the day of a request, and not on that of an appointment: "Ich habe am 3. Mai einen Termin beantragt".
+const REQUESTED: [&str; 12] = [
+    "beantragt",
+    "angefragt",
+    "angefordert",
+    "abgeschickt",
+    "abgegeben",
+    "abgesendet",
+    "eingereicht",
+    "gestellt",
+    "geschickt",
+    "requested",
+    "submitted",
+    "applied",
+];
+/// What stands between an appointment and its day.
+const ON: [&str; 6] = ["am", "für", "on", "for", "um", "at"];
 /// What German participles begin with, behind what may be separated from a verb.
 const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
 const SEPARABLE: [&str; 14] =
@@ -210,15 +227,12 @@ const NO_PARTICIPLES: [&str; 4] = ["need", "indeed", "bed", "red"];
 /// The time that `sentence` speaks of, where its words tell.
 pub fn tense(sentence: &str) -> Option<Tense> {
     let lower = sentence.to_lowercase();
-    let words: Vec<&str> = lower
-        .split(|letter: char| !letter.is_alphanumeric() && letter != '\'')
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> = words(&lower).collect();
     let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
     let participle = words.iter().any(|word| is_participle(word));
     // "Ihr Bescheid vom 3. Mai", not "vom 3. bis zum 5. Mai"
     let dated = has(&["vom"]) && !has(&["bis"]);
-    let appointed = has(&APPOINTED);
+    let appointed = has(&APPOINTED) && !lower.split([',', ';']).any(is_requested);
     if has(&PAST) || dated || (participle && has(&PERFECT) && !appointed) {
         Some(Tense::Past)
     } else if appointed || has(&FUTURE) {
@@ -226,6 +240,20 @@ pub fn tense(sentence: &str) -> Option<Tense> {
     } else {
         participle.then_some(Tense::Past)
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    words.filter(|word| !word.is_empty())
+}
+
+/// Whether `clause`, which is in lower case, says that somebody has asked for an appointment whose day it does not tell.
+fn is_requested(clause: &str) -> bool {
+    let words: Vec<&str> = words(clause).collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let mut pairs = words.windows(2);
+    let dated = pairs.any(|pair| matches!(pair, [one, next] if APPOINTED.contains(one) && ON.contains(next)));
+    has(&APPOINTED) && has(&REQUESTED) && has(&PERFECT) && !dated
 }
 
 fn is_participle(word: &str) -> bool {

@@ -124,6 +124,17 @@ fn another_day_in_the_sentence_is_not_the_requests() {
     assert_eq!(facts(vague).days_since_request, None);
 }
 
+/// An appointment that was asked for is none yet.
+#[test]
+fn an_appointment_that_was_requested_has_no_day() {
+    for text in [
+        "Ich habe am 1. November einen Termin beantragt.",
+        "Am 1. November habe ich online einen Termin gebucht und den Antrag ausgefüllt abgeschickt.",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(27), "{text}");
+    }
+}
+
 #[test]
 fn a_day_to_come_was_not_last_year() {
     for text in [
