@@ -90,6 +90,8 @@ const UNITS: [&str; 12] =
     ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
 /// Characters of the longest of them.
 const LONGEST_UNIT: usize = 7;
+/// What stands before the day that something is meant for.
+const AIMS: [&str; 2] = [" für den ", " zum "];
 /// Years that are taken for years.
 const YEARS: Range<i32> = 1900..2100;
 
@@ -128,12 +130,17 @@ pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Ran
     for (range, written) in FORMS.iter().flat_map(|form| scan(text, form)) {
         let taken = found.iter().any(|(other, _)| range.start < other.end && other.start < range.end);
         if !taken && bounded(text, &range) && !counts_otherwise(text, &range, &written) {
-            let tense = || tenses.at(range.start).or(otherwise);
+            let tense = || if is_aimed_at(text, &range) { None } else { tenses.at(range.start).or(otherwise) };
             found.extend(read(&written, today, tense).map(|date| (range, date)));
         }
     }
     found.sort_by_key(|(range, _)| range.start);
     found
+}
+
+/// Whether it is the day that something is meant for, which no verb tells the time of: "beantragt für den 15.12."
+fn is_aimed_at(text: &str, range: &Range<usize>) -> bool {
+    text.get(..range.start).is_some_and(|before| AIMS.iter().any(|aim| before.ends_with(aim)))
 }
 
 /// The whole of `text` as a date.

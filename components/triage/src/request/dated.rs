@@ -47,8 +47,18 @@ const JOINTS: [&str; 4] = [" und ", " aber ", " and ", " but "];
 const HAVE: [&str; 6] = ["habe", "hab", "haben", "hat", "have", "has"];
 /// Words of the longest clause that has nothing but a date.
 const BARE: usize = 3;
-/// What stands before the last day of something.
-const UNTIL: [&str; 5] = ["bis ", "bis zum ", "until ", "till ", "stand "];
+/// What stands before the last day of something, or before the one that something is requested for.
+const UNTIL: [&str; 11] = [
+    "bis ", "bis zum ", "until ", "till ", "stand ", "für den ", "ab ", "ab dem ", "zum ", "for ", "for the ",
+];
+/// What begins a part of a sentence that says what something is requested for: "für den Umzug am 15.12."
+const FOR: [&str; 4] = [" für ", " zu ", " zur ", " for "];
+/// What stands between the last word of such a part and its day.
+const ON: [&str; 3] = [" am ", " on ", " on the "];
+/// Words of the longest such part.
+const LONGEST_PURPOSE: usize = 4;
+/// Verbs that say themselves what they are for: "I applied for a permit on 3 March".
+const APPLIED: &str = "applied";
 /// What may stand between "Montag," and the date of that day.
 const APPOSITION: [&str; 4] = ["", "den", "dem", "the"];
 /// What stands between the name of a letter and its date.
@@ -68,7 +78,7 @@ struct Told {
 /// Days since the requests that the sentence at `part` of `text` tells of.
 ///
 /// Of several days, one in a clause without a word of requesting is another's, and in a clause with one the nearest to
-/// it counts. Days to come were never a request's, nor are days of birth.
+/// it counts, before one that something is requested for. Days to come were never a request's, nor are days of birth.
 pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<i64> {
     let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = lowered(sentence);
@@ -118,11 +128,14 @@ fn told(
 /// The day nearest to a word of requesting, both in `part`.
 fn nearest(lower: &str, part: &Range<usize>, words: &[Range<usize>], told: &[Told]) -> Option<i64> {
     let words: Vec<&Range<usize>> = words.iter().filter(|word| within(word, part)).collect();
+    let told: Vec<&Told> = told.iter().filter(|one| within(&one.place, part)).collect();
+    let is_purpose_s = |one: &Told| one.exact && is_of_purpose(lower, part, &one.place);
+    let has_own = told.iter().any(|one| one.exact && !is_purpose_s(one));
     let is_another_s = |day: &Range<usize>| {
         let before = lower.get(part.start..day.start).unwrap_or_default();
         OF.iter().any(|of| before.ends_with(of)) && words.iter().all(|word| word.start > day.start)
     };
-    let own = told.iter().filter(|one| within(&one.place, part) && !is_another_s(&one.place));
+    let own = told.iter().filter(|one| !is_another_s(&one.place) && !(has_own && is_purpose_s(one)));
     let near = own.filter_map(|one| {
         let distances = words.iter().map(|word| distance(word, &one.place));
         Some((distances.min()?, one.days))
@@ -140,10 +153,24 @@ fn joined(lower: &str, clause: &Range<usize>) -> Vec<Range<usize>> {
     starts.zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// Whether a day is the last of something: "bis heute".
+/// Whether a day is the last of something, or the one that something is for: "bis heute", "für den 15.12."
 fn is_until(lower: &str, day: &Told) -> bool {
     let before = lower.get(..day.place.start).unwrap_or_default();
     UNTIL.iter().any(|until| before.ends_with(until))
+}
+
+/// Whether `day` is that of what something in `part` is requested for.
+fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Range<usize>) -> bool {
+    let before = lower.get(part.start..day.start).unwrap_or_default();
+    let Some(before) = ON.iter().find_map(|on| before.strip_suffix(on)) else { return false };
+    let begun = FOR.iter().filter_map(|purpose| before.rfind(purpose).map(|at| (at, at + purpose.len()))).max();
+    begun.is_some_and(|(at, end)| {
+        let purpose = before.get(end..).unwrap_or_default();
+        purpose.split_whitespace().count() <= LONGEST_PURPOSE
+            && !purpose.contains(|sign: char| sign.is_ascii_digit())
+            && !REQUEST.iter().any(|word| purpose.contains(word))
+            && !before.get(..at).unwrap_or_default().ends_with(APPLIED)
+    })
 }
 
 /// Whether what stands at `between` joins the name of a day with its date.

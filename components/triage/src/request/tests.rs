@@ -124,6 +124,27 @@ fn another_day_in_the_sentence_is_not_the_requests() {
     assert_eq!(facts(vague).days_since_request, None);
 }
 
+/// The 1st of November is 27 days ago.
+#[test]
+fn a_day_that_something_is_requested_for_is_not_the_requests() {
+    for text in [
+        "Ich habe am 1.11. einen Parkplatz für den 15.12. beantragt.",
+        "Ich habe am 1.11.2026 einen Parkplatz für den 15.12. beantragt.",
+        "Am 1.11. habe ich für den Umzug am 15.12. einen Antrag gestellt.",
+        "Ich habe am 1. November einen Parkausweis ab 15. Dezember beantragt.",
+        "Ich habe am 1. November die Unterlagen für unsere Hochzeit am 15. Mai eingereicht.",
+        "Ich habe am 1.11. den Antrag für meine Hochzeit am 5.5. gestellt.",
+        "I submitted the papers for our wedding on 15 May on 1 November.",
+        "I applied for a permit on 1 November and got a reminder on 15 November",
+        "Ich habe für meine Tochter am 1.11. einen Ausweis beantragt",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(27), "{text}");
+    }
+    for text in ["Ich habe einen Parkplatz für den 15.12. beantragt", "I applied for 15 December"] {
+        assert_eq!(facts(text).days_since_request, None, "{text}");
+    }
+}
+
 /// An appointment that was asked for is none yet.
 #[test]
 fn an_appointment_that_was_requested_has_no_day() {
