@@ -85,6 +85,8 @@ const COUNTED: [&str; 26] = [
     "section",
     "chapter",
 ];
+/// Words before a day and a month with a blank between them.
+const ANNOUNCING: [&str; 10] = ["am", "vom", "den", "dem", "zum", "bis", "seit", "ab", "der", "datum"];
 /// What follows amounts, in lower case.
 const UNITS: [&str; 12] =
     ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
@@ -171,9 +173,12 @@ fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> 
     let word =
         before.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
     let unit = after.trim_start().chars().take(LONGEST_UNIT).collect::<String>().to_lowercase();
+    // "3. 10." may be two numbers of a list as well.
+    let apart = written.year.is_none() && text.get(range.clone()).is_some_and(|form| form.contains(' '));
     short
         && figures
-        && (COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
+        && (apart && !ANNOUNCING.contains(&word.as_str())
+            || COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
 }
 
 /// `2026-05-03`
@@ -214,10 +219,10 @@ fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
-/// `24.9.`
+/// `24.9.`, `24. 9.`
 fn day_and_month<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let day = cursor.digits(1..=2)?;
-    cursor.need(".")?;
+    cursor.skip_any(&[". ", "."]).then_some(())?;
     let month = cursor.digits(1..=2)?;
     cursor.need(".")?;
     Some(Written { day, month: numbered(month), year: None })

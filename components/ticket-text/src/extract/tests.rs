@@ -84,6 +84,8 @@ fn a_date_without_a_year_has_the_one_that_is_spoken_of() {
         ("Das wird am 20.11. geliefert", "2027-11-20"),
         ("We will move on 5 August", "2027-08-05"),
         ("Wir haben am 5. Mai einen Termin", "2027-05-05"),
+        ("Ich habe einen Platz für den 15.12. beantragt", "2026-12-15"),
+        ("Ich habe am 3. 10. bestellt", "2026-10-03"),
         ("Vom 3. Mai an", "2026-05-03"),
         ("Ich bin umgezogen. Der Termin: 5. Mai. Er war lang", "2027-05-05"),
         ("Am 29. Februar habe ich bestellt", "2024-02-29"),
@@ -105,6 +107,8 @@ fn amounts_paragraphs_and_versions_are_no_dates() {
         "iOS 12.1.20 und App-Version 1.2.",
         "Kapitel 3.4. lesen",
         "Nr. 3.4.25",
+        "Fragen 3. 10. und 12.",
+        "Nr. 3. 10.",
     ] {
         assert!(found(text).iter().all(|(kind, _)| *kind != "date"), "{text}: {:?}", found(text));
     }
@@ -127,6 +131,10 @@ fn a_day_of_birth_is_known_by_the_words_about_it() {
         ("Mia ist am 3.5. geboren. Der Termin war am 4.6.", &[true, false]),
         ("* Antrag vom 12.03.2026", &[false]),
         ("gebeten am 12.03.2026", &[false]),
+        ("Ich bin am 3.5.1980 geboren und habe am 3.10. bestellt", &[true, false]),
+        ("Ich wurde am 3.5.1980 in Bonn geboren, habe am 3.10.2026 bestellt", &[true, false]),
+        ("Er ist am 3.5.1980 geboren und seine Frau am 4.6.1982", &[true, true]),
+        ("Ich, Eva Muster, habe zwei Kinder, geboren am 3.5.2010", &[true]),
     ] {
         assert_eq!(told(text), births, "{text}");
     }

@@ -57,6 +57,9 @@ const FOR: [&str; 4] = [" für ", " zu ", " zur ", " for "];
 const ON: [&str; 3] = [" am ", " on ", " on the "];
 /// Words of the longest such part.
 const LONGEST_PURPOSE: usize = 4;
+/// Days by which a span is rounded at least, and the part of its length.
+const LEAST_ROUNDING: i64 = 3;
+const ROUNDING: i64 = 8;
 /// Verbs that say themselves what they are for: "I applied for a permit on 3 March".
 const APPLIED: &str = "applied";
 /// What may stand between "Montag," and the date of that day.
@@ -93,6 +96,9 @@ pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<i64> {
     told.retain(|one| !is_birth(text, &(part.start + one.place.start..part.start + one.place.end)));
     let dates: Vec<usize> = told.iter().filter(|one| one.exact).map(|one| one.place.start).collect();
     told.retain(|one| one.exact || !dates.iter().any(|date| is_apposed(&lower, one.place.end..*date)));
+    // "am 3. Oktober, vor acht Wochen" says one day twice.
+    let dates: Vec<i64> = told.iter().filter(|one| one.exact).map(|one| one.days).collect();
+    told.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.days, *date)));
     if let [one] = told.as_slice() {
         return vec![one.days];
     }
@@ -171,6 +177,11 @@ fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Range<usize>) -> bool {
             && !REQUEST.iter().any(|word| purpose.contains(word))
             && !before.get(..at).unwrap_or_default().ends_with(APPLIED)
     })
+}
+
+/// Whether a span of `days` may end at the date that is `exact` days ago: nobody counts months in days.
+fn is_about(days: i64, exact: i64) -> bool {
+    (days - exact).abs() <= LEAST_ROUNDING.max(exact / ROUNDING)
 }
 
 /// Whether what stands at `between` joins the name of a day with its date.

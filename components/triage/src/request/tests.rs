@@ -63,6 +63,15 @@ fn a_day_of_birth_is_no_requests() {
     ] {
         assert_eq!(facts(text).days_since_request, None, "{text}");
     }
+    for text in [
+        "Mein Sohn ist am 3.5.2010 geboren und ich habe am 18.11. einen Ausweis beantragt.",
+        "Mein Sohn ist am 3.5.2010 geboren, ich habe am 18.11. einen Ausweis beantragt.",
+        "Ich bin am 3.5.1980 geboren und habe am 18.11. einen Ausweis beantragt.",
+        "Ich wurde am 3.5.1980 in Bonn geboren, habe am 18.11.2026 einen Antrag gestellt.",
+        "I was born on 3 May 1980 and I applied on 18 November",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(10), "{text}");
+    }
     let both = "Ich, geb. 02.11.1951, habe am 18.11.2026 Wohngeld beantragt";
     assert_eq!(facts(both).days_since_request, Some(10));
 }
@@ -122,6 +131,21 @@ fn another_day_in_the_sentence_is_not_the_requests() {
     }
     let vague = "Am 3.3. war ich da und habe den Antrag gestellt und am 5.5. kam eine Mahnung";
     assert_eq!(facts(vague).days_since_request, None);
+}
+
+/// The 3rd of October is eight weeks ago.
+#[test]
+fn a_day_that_is_told_twice_is_one() {
+    for text in [
+        "Ich habe am 3. Oktober, also vor acht Wochen, einen Antrag gestellt.",
+        "Am 3. Oktober, vor acht Wochen, habe ich einen Antrag gestellt.",
+        "Ich habe vor acht Wochen, am 3. Oktober, den Antrag gestellt.",
+        "Ich habe am 3. Oktober, also vor zwei Monaten, einen Antrag gestellt.",
+        "On 3 October, eight weeks ago, I applied for a permit.",
+        "Ich habe am 3. 10. den Antrag gestellt.",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(56), "{text}");
+    }
 }
 
 /// The 1st of November is 27 days ago.
