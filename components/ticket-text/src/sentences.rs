@@ -222,7 +222,15 @@ const SEPARABLE: [&str; 14] =
 const LEAST_STEM: usize = 2;
 /// English participles without "ed", and words that only end like one.
 const IRREGULAR: [&str; 6] = ["sent", "paid", "made", "lost", "handed", "written"];
-const NO_PARTICIPLES: [&str; 4] = ["need", "indeed", "bed", "red"];
+const NO_PARTICIPLES: [&str; 7] = ["need", "indeed", "bed", "red", "wed", "geöffnet", "geschlossen"];
+
+/// Whether `clause` has a participle and nothing that makes a time of it: it ends what another clause has begun, as in
+/// "Am 3. Mai habe ich, wie besprochen, den Antrag gestellt".
+pub fn ends_perfect(clause: &str) -> bool {
+    let lower = clause.to_lowercase();
+    let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
+    words(&lower).any(is_participle) && !has(&PAST) && !has(&PERFECT) && !has(&FUTURE)
+}
 
 /// The time that `sentence` speaks of, where its words tell.
 pub fn tense(sentence: &str) -> Option<Tense> {
@@ -257,7 +265,10 @@ fn is_requested(clause: &str) -> bool {
 }
 
 fn is_participle(word: &str) -> bool {
-    if IRREGULAR.contains(&word) || (word.ends_with("ed") && !NO_PARTICIPLES.contains(&word)) {
+    if NO_PARTICIPLES.contains(&word) {
+        return false;
+    }
+    if IRREGULAR.contains(&word) || word.ends_with("ed") {
         return true;
     }
     let stem = word.strip_suffix("en").or_else(|| word.strip_suffix('t'));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bulkhead_ticket_text::extract::birth::is_birth;
 use bulkhead_ticket_text::extract::date::{self, Date};
-use bulkhead_ticket_text::sentences::{Tense, clauses, tense};
+use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense};
 
 use super::relative;
 
@@ -121,14 +121,24 @@ fn told(
     let lower = lower.get(clause.clone()).unwrap_or_default();
     let at = |place: Range<usize>| clause.start + place.start..clause.start + place.end;
     // Any other clause may speak of another time than its sentence: "Mein Flug geht am 3.12., beantragt habe ich ...".
-    let is_part = words.iter().any(|word| within(word, clause))
-        || lower.split_whitespace().count() <= BARE
-        || lower.split_whitespace().any(|word| HAVE.contains(&word));
+    let has = lower.split_whitespace().any(|word| HAVE.contains(&word));
+    let is_part = match has {
+        // "Haben Sie am 5. Dezember offen?" speaks of no past: that takes a participle, here or further on.
+        true => tense(own) == Some(Tense::Past) || sentence.get(clause.end..).is_some_and(is_ended),
+        false => {
+            words.iter().any(|word| within(word, clause)) || lower.split_whitespace().count() <= BARE
+        }
+    };
     let dates = date::find_where(own, today, is_part.then_some(Tense::Past)).into_iter();
     let dates = dates.map(|(place, date)| (place, (today - date).whole_days(), true));
     let has_been = tense(own).or_else(|| tense(sentence)).unwrap_or(Tense::Past) == Tense::Past;
     let named = relative::days(lower, today, has_been).map(|(place, days)| (place, days, false));
     dates.chain(named).map(|(place, days, exact)| Told { place: at(place), days, exact }).collect()
+}
+
+/// Whether a clause of what follows ends the perfect that another has begun.
+fn is_ended(behind: &str) -> bool {
+    behind.split([',', ';']).any(ends_perfect)
 }
 
 /// The day nearest to a word of requesting, both in `part`.

@@ -46,6 +46,8 @@ fn a_date_without_a_year_was_the_requests_when_it_last_came() {
         ("Ich habe am 5. Mai meinen Führerschein beantragt", Some(207)),
         ("Am 29.11. habe ich Wohngeld beantragt", Some(364)),
         ("Antrag: 5. Mai", Some(207)),
+        ("Am 5. Mai habe ich, wie besprochen, den Antrag gestellt", Some(207)),
+        ("Ich habe am 5. Mai, als ich bei Ihnen war, den Antrag gestellt", Some(207)),
         ("Ich möchte am 5. Mai einen Antrag stellen", None),
         ("Ich werde den Antrag am 1.12. abgeben", None),
     ] {
@@ -191,6 +193,11 @@ fn a_day_to_come_was_not_last_year() {
         "Mein Flug geht am 3.12., den Antrag habe ich längst gestellt",
         "Mein Termin ist am Montag, den Antrag habe ich gestellt",
         "My appointment for the application is on 3 December",
+        "Haben Sie am 5. Dezember offen, damit ich den Antrag abgeben kann?",
+        "Haben Sie am 5. Dezember für meinen Antrag geöffnet?",
+        "Am 5. Dezember habe ich frei, kann ich dann meinen Antrag abgeben?",
+        "I have a day off on 5 December, can I hand in my application then?",
+        "We have our wedding on 5 December, which application do we need?",
     ] {
         assert_eq!(facts(text).days_since_request, None, "{text}");
     }
