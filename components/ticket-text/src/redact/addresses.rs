@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Personal;
-use super::places::is_elsewhere;
+use super::places::{ends_address, is_elsewhere, tells_of_residence};
 
 /// A word with a capital, as names of streets and towns have.
 const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
@@ -62,6 +62,13 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
             .is_some_and(|town| AMOUNTS.iter().any(|unit| town.as_str().starts_with(unit)));
         let elsewhere = captures.name("noun").zip(captures.name("house")).is_some_and(|(noun, house)| {
             let noun = noun.as_str();
+            let with_letter = house.as_str().ends_with(|sign: char| sign.is_ascii_alphabetic());
+            // "Auf der Rechnung 4711 steht ...", "Im Brief 3 Seiten"
+            let goes_on = !with_letter && !ends_address(text.get(house.end()..).unwrap_or_default());
+            let begin = captures.name("street").map_or(0, |street| street.start());
+            if goes_on && !tells_of_residence(text.get(..begin).unwrap_or_default()) {
+                return true;
+            }
             // "Im Birkenweg 14" is the same address as "Birkenweg 14", which another form finds.
             ends_street(noun) || is_elsewhere(noun, text.get(house.start()..).unwrap_or_default())
         });

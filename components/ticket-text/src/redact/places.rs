@@ -1,7 +1,7 @@
 //! What "Am" and "Im" stand before that is no street, though a number follows.
 
 /// Such words, in lower case.
-const WORDS: [&str; 59] = [
+const WORDS: [&str; 69] = [
     "absatz",
     "abschnitt",
     "alter",
@@ -14,19 +14,26 @@ const WORDS: [&str; 59] = [
     "bahnsteig",
     "beispiel",
     "block",
+    "brief",
     "dezember",
     "durchschnitt",
     "eingang",
+    "ende",
+    "ergebnis",
     "etage",
     "fall",
     "februar",
     "feld",
     "flur",
+    "frühjahr",
+    "frühling",
     "gebäude",
     "gleis",
     "glück",
     "halle",
     "haus",
+    "herbst",
+    "internet",
     "januar",
     "juli",
     "juni",
@@ -41,12 +48,14 @@ const WORDS: [&str; 59] = [
     "punkt",
     "quartal",
     "rahmen",
+    "rechnung",
     "regel",
     "schluss",
     "schnitt",
     "seite",
     "seiten",
     "september",
+    "sommer",
     "spalte",
     "station",
     "stock",
@@ -58,6 +67,7 @@ const WORDS: [&str; 59] = [
     "umkreis",
     "verlauf",
     "version",
+    "winter",
     "zeile",
     "zeit",
     "zone",
@@ -97,6 +107,14 @@ const COUNTED: [&str; 17] = [
     "Stück", "Tag", "Uhr", "Woche", "%", "€",
 ];
 
+/// Beginnings of words by which somebody says where they live, or of where something is.
+const RESIDENCE: [&str; 9] =
+    ["wohn", "adresse", "anschrift", "gemeldet", "gezogen", "ziehe", "umzug", "straße", "lebe"];
+/// Characters before an address in which they may stand.
+const REACH: usize = 40;
+/// Digits of a postcode.
+const POSTCODE: usize = 5;
+
 /// Whether `noun` and the number that `text` begins with, though "Am" or the like stands before them, are no address.
 pub(super) fn is_elsewhere(noun: &str, text: &str) -> bool {
     let noun = noun.to_lowercase();
@@ -104,13 +122,32 @@ pub(super) fn is_elsewhere(noun: &str, text: &str) -> bool {
     known || is_no_house(text)
 }
 
+/// Whether an address may end before `behind`: where the sentence or the line does, or where a town follows.
+pub(super) fn ends_address(behind: &str) -> bool {
+    let rest = behind.trim_start_matches([' ', '\t', '\u{a0}']);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest.chars().next().is_none_or(|next| "\r\n,.;:!?)(/\"“”–-".contains(next))
+        || digits == POSTCODE
+        || rest.starts_with("D-")
+        || rest.starts_with("in ")
+}
+
+/// Whether what stands `before` an address says that somebody lives there.
+pub(super) fn tells_of_residence(before: &str) -> bool {
+    let start = before.char_indices().rev().take(REACH).last().map_or(before.len(), |(at, _)| at);
+    let near = before.get(start..).unwrap_or_default().to_lowercase();
+    RESIDENCE.iter().any(|word| near.contains(word))
+}
+
 /// Whether the number that `text` begins with is a year, or goes on as no house's does: "3,50", "10:30", "3 Euro".
 fn is_no_house(text: &str) -> bool {
     let behind = text.trim_start_matches(|sign: char| sign.is_ascii_digit());
     let number = text.get(..text.len() - behind.len()).unwrap_or_default();
+    let is_none = number.starts_with('0');
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
     let fraction = behind.strip_prefix(['.', ',', ':']);
-    is_year
+    is_none
+        || is_year
         || fraction.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
         || COUNTED.iter().any(|unit| behind.trim_start().starts_with(unit))
 }

@@ -143,6 +143,11 @@ fn addresses_that_are_hidden_from_machines_are_kept_back() {
         "eva at example dot org",
         "eva dot brandt at mail dot example dot org",
         "eva ät example punkt de",
+        "eva.muster @ example.de",
+        "eva.muster＠example.de",
+        "eva.muster(a)example.de",
+        "eva *at* b.de",
+        "eva&#64;b.de",
     ] {
         let text = format!("Antwort an {email}, danke");
         assert_eq!(redact(&text).text(), "Antwort an [EMAIL_1], danke");
@@ -173,6 +178,8 @@ fn streets_that_begin_with_a_preposition_are_kept_back() {
     }
     assert_eq!(redact("Zum Sportplatz 5 und im Birkenweg 7").text(), "Zum [ADDRESS_1] und im [ADDRESS_2]");
     assert_eq!(redact("Ich wohne am Anger 3 in Hof").text(), "Ich wohne [ADDRESS_1] in Hof");
+    assert_eq!(redact("Am Anger 3 in 12345 Hof").text(), "[ADDRESS_1] in [ADDRESS_2]");
+    assert_eq!(redact("Meine Adresse ist Am Anger 3 seit Mai").text(), "Meine Adresse ist [ADDRESS_1] seit Mai");
     assert_eq!(redact("Hier wohnen wir an der Mühle 3").text(), "Hier wohnen wir [ADDRESS_1]");
 }
 
@@ -199,6 +206,18 @@ fn what_else_follows_a_preposition_stays() {
         "In der Klasse 3b",
         "Unter der Rufnummer 555",
         "Wir warten am Bahnhof 3",
+        "Auf der Rechnung 4711 steht ein Betrag",
+        "Im Ergebnis 0 Treffer",
+        "Am Ende 3 Briefe",
+        "Im Restaurant 4 Tische",
+        "Im Brief 3 Seiten",
+        "Im Winter 23",
+        "An der Schule 2 Lehrer",
+        "Im Internet 2 Formulare",
+        "Treffen (at) 10 Uhr",
+        "Treffen (at) 10.30 Uhr",
+        "Treffen @ 10.30 Uhr",
+        "Punkt (a) z.B. gilt",
     ] {
         assert_eq!(redact(text).text(), text);
     }
