@@ -29,6 +29,8 @@ const LEAST_SHARE: f32 = 0.15;
 const LEAST_SCORE: f32 = 0.5;
 /// There must be as many times more of it than of any other language's.
 const LEAD: f32 = 1.3;
+/// What must speak for English in a text with German letters.
+const ENOUGH_ENGLISH: f32 = 2.0;
 /// Letters from which on trigrams alone are believed: those of a short text look like many languages.
 const ENOUGH_LETTERS: usize = 40;
 /// Letters from which on they tell apart the few languages of a script, or that share frequent words.
@@ -46,7 +48,7 @@ impl Language {
 
 /// The code (ISO 639-1) of the language of `text`; nothing where that is not certain, or where it has no words.
 pub fn detect(text: &str) -> Option<&'static str> {
-    let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
+    let letters = letters(text);
     match whatlang::detect_script(text)? {
         Script::Latin => latin(text, letters),
         Script::Cyrillic => cyrillic(text).or_else(|| in_script(text, letters)),
@@ -55,12 +57,23 @@ pub fn detect(text: &str) -> Option<&'static str> {
 }
 
 /// Which of the two languages `text` is answered in, and talked about: English where it is that, else German. Trigrams
-/// decide between the two where nothing is certain, as of a few words to search for.
+/// decide between the two where nothing is certain, as of a few words to search for; of fewer letters than they can
+/// tell apart, and of those that English has not, it is German.
 pub fn german_or_english(text: &str) -> Language {
-    match detect(text).or_else(|| between(text)) {
+    let guessed = || between(text).filter(|_| letters(text) >= ENOUGH_AMONG_FEW && !has_german_letters(text));
+    match detect(text).or_else(guessed) {
         Some("en") => Language::English,
         _ => Language::German,
     }
+}
+
+fn letters(text: &str) -> usize {
+    text.chars().filter(|letter| letter.is_alphabetic()).count()
+}
+
+/// Whether `text` has letters that English writes in names and borrowed words only.
+fn has_german_letters(text: &str) -> bool {
+    text.contains(['ä', 'ö', 'ü', 'ß', 'Ä', 'Ö', 'Ü', 'ẞ'])
 }
 
 fn latin(text: &str, letters: usize) -> Option<&'static str> {
@@ -72,6 +85,10 @@ fn latin(text: &str, letters: usize) -> Option<&'static str> {
     let speaks = best >= LEAST_SCORE && evidence.share(first) >= LEAST_SHARE;
     // Either of the two is answered: the one that more speaks for will do.
     if speaks && german.max(english) >= LEAD * others {
+        // "Name ändern": a word or two that are English as well say less than the letters of the others.
+        if first == "en" && english < ENOUGH_ENGLISH && has_german_letters(text) {
+            return Some("de");
+        }
         return if german == english { either(text, letters) } else { Some(first) };
     }
     let trigrams = whatlang::detect(text).filter(|info| letters >= ENOUGH_LETTERS && info.is_reliable());

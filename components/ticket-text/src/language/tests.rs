@@ -141,6 +141,17 @@ fn what_is_not_certain_is_not_claimed() {
     assert_eq!(german_or_english("I would like a new passport."), Language::English);
 }
 
+#[test]
+fn what_is_open_is_answered_in_german() {
+    for text in ["x", "Hallo", "bin day", "asdf", "Kosten?", "Name ändern", "Bürgeramt open?"] {
+        assert_eq!(german_or_english(text), Language::German, "{text}");
+    }
+    for text in ["Can I register at the Bürgeramt?", "Where is the Bürgeramt in Köln?", "lost passport"] {
+        assert_eq!(german_or_english(text), Language::English, "{text}");
+    }
+    assert_eq!(detect("Name ändern"), Some("de"));
+}
+
 /// Either of the two can be answered.
 #[test]
 fn of_the_two_in_one_text_the_greater_counts() {
