@@ -37,6 +37,9 @@ const NUMBERS: &[(&[&str], &str)] = &[
     (&["tausend", "thousand"], "1000"),
 ];
 
+/// What stands between the first and the last of a span.
+const TO: [&str; 5] = ["bis", "to", "until", "-", "–"];
+
 /// A figure or an address of a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure {
@@ -58,8 +61,14 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     let pieces: Vec<&str> = text.split_whitespace().collect();
     let beside = |at: Option<usize>| at.and_then(|at| pieces.get(at)).copied();
     let figures = pieces.iter().enumerate().filter_map(|(at, piece)| {
-        let unit = unit(beside(at.checked_sub(1)), piece, beside(at.checked_add(1)));
-        Some(Figure { text: figure(piece)?, unit })
+        let told = |at: usize| {
+            let behind = [1, 2].map(|next| beside(at.checked_add(next)));
+            unit(beside(at.checked_sub(1)), beside(Some(at))?, behind)
+        };
+        // "vier bis fünf Wochen" counts weeks twice.
+        let spans = beside(at.checked_add(1)).is_some_and(|next| TO.contains(&next));
+        let last = || at.checked_add(2).filter(|last| spans && beside(Some(*last)).and_then(figure).is_some());
+        Some(Figure { text: figure(piece)?, unit: told(at).or_else(|| told(last()?)) })
     });
     figures.collect()
 }

@@ -63,11 +63,46 @@ fn a_figure_with_another_unit_is_not() {
             "Die Rampe am Amt ist 2 Kilometer lang.",
         ),
         ("Es dauert vier bis fünf Wochen.", "Es dauert 4 bis 5 Wochen.", "Es dauert vier bis fünf Tage."),
+        ("Ein Pass kostet 70,00 Euro.", "Der Pass kostet 70 €.", "Der Pass kostet 70,00 Dollar."),
+        ("Ein Pass kostet 70,00 Euro.", "Der Pass kostet 70 Euro.", "Der Pass kostet $70,00."),
+        ("Ein Pass kostet 70,00 Euro.", "Der Pass kostet 70€.", "Der Pass kostet £70,00."),
+        ("Ein Pass kostet 70,00 Euro.", "Der Pass kostet 70 Euro.", "Der Pass kostet CHF 70."),
+        ("Ein Pass gilt zehn Jahre.", "Der Pass gilt 10 Jahre.", "Der Pass gilt zehn Jahrzehnte."),
+        (
+            "Es liegt nach drei Werktagen bereit.",
+            "Es liegt bereit nach 3 Werktagen.",
+            "Es liegt bereit nach drei Wochen.",
+        ),
+        ("Es dauert vier bis sechs Wochen.", "Es dauert 4 bis 6 Wochen.", "Es dauert vier bis sechs Werktage."),
+        (
+            "Gepäck bis 20 Kilogramm ist frei.",
+            "Frei ist Gepäck bis 20kg.",
+            "Frei ist Gepäck bis 20 Gramm.",
+        ),
+        (
+            "Das Amt öffnet um 8 Uhr. Gepäck bis 20 kg ist frei.",
+            "Um 8 Uhr öffnet das Amt.",
+            "Das Amt öffnet um 20 Uhr.",
+        ),
+        (
+            "Es dauert vier bis sechs Wochen.",
+            "Es dauert vier Wochen bis sechs Wochen.",
+            "Es dauert vier Tage bis sechs Wochen.",
+        ),
         ("Es kostet 2 Euro. Es dauert 2 Tage.", "Das dauert 2 Tage.", "Das dauert 2 Stunden."),
     ] {
         assert_eq!(checked(said, passage, Language::German), Ok(()), "{said}");
         let refused = checked(altered, passage, Language::German);
         assert!(matches!(refused, Err(Ungrounded::Figure(_))), "{altered}: {refused:?}");
+    }
+    for (passage, said, altered) in [
+        ("Park within 500 metres.", "You park within 500 m.", "You park within 500 miles."),
+        ("It opens at 8 am.", "At 8am it opens.", "It opens at 8 pm now."),
+        ("Collection takes three working days.", "It takes 3 working days.", "It takes three days."),
+        ("Collection takes three working days.", "It takes three working days.", "It takes 3 business weeks."),
+    ] {
+        assert_eq!(checked(said, passage, Language::English), Ok(()), "{said}");
+        assert!(checked(altered, passage, Language::English).is_err(), "{altered}");
     }
     let english = "Collection takes 20 minutes.";
     assert_eq!(checked("The collection takes 20 minutes.", english, Language::English), Ok(()));

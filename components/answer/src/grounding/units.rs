@@ -7,29 +7,58 @@ pub(super) type Unit = &'static str;
 const UNITS: &[(&[&str], Unit)] = &[
     (&["euro", "euros", "eur", "€"], "euro"),
     (&["cent", "cents"], "cent"),
+    (&["dollar", "dollars", "usd", "$"], "dollar"),
+    (&["franken", "francs", "chf"], "franc"),
+    (&["pfund", "pound", "pounds", "gbp", "£"], "pound"),
     (&["prozent", "percent", "%"], "percent"),
+    (&["sekunde", "sekunden", "seconds", "sec"], "second"),
     (&["minute", "minuten", "minutes", "min"], "minute"),
     (&["stunde", "stunden", "std", "hour", "hours"], "hour"),
     (&["tag", "tage", "tagen", "tages", "day", "days"], "day"),
+    (&["werktag", "werktage", "werktagen", "werktages"], "working day"),
+    (&["arbeitstag", "arbeitstage", "arbeitstagen", "arbeitstages"], "office day"),
     (&["woche", "wochen", "week", "weeks"], "week"),
     (&["monat", "monate", "monaten", "monats", "month", "months"], "month"),
     (&["jahr", "jahre", "jahren", "jahres", "year", "years"], "year"),
+    (&["jahrzehnt", "jahrzehnte", "jahrzehnten", "decade", "decades"], "decade"),
+    (&["uhr", "o'clock", "o’clock"], "clock"),
+    (&["am", "a.m"], "morning"),
+    (&["pm", "p.m"], "evening"),
+    (&["gramm", "gram", "grams", "g"], "gram"),
+    (&["kilogramm", "kilo", "kilogram", "kilograms", "kilos", "kg"], "kilogram"),
+    (&["zentimeter", "zentimetern", "centimetre", "centimetres", "centimeters", "cm"], "centimetre"),
+    (&["mile", "miles", "meile", "meilen"], "mile"),
+    (&["foot", "feet", "ft"], "foot"),
     (&["meter", "metern", "metre", "metres", "meters", "m"], "metre"),
     (&["kilometer", "kilometern", "kilometre", "kilometres", "kilometers", "km"], "kilometre"),
 ];
 /// Units that may stand before their figure: "EUR 70".
-const LEADING: [Unit; 1] = ["euro"];
+const LEADING: [Unit; 4] = ["euro", "dollar", "franc", "pound"];
+/// Words before "days" that make them working days.
+const WORKING: [&str; 2] = ["working", "business"];
 /// Signs that touch their figure: "70€".
-const SIGNS: [char; 2] = ['€', '%'];
+const SIGNS: [char; 4] = ['€', '%', '$', '£'];
 
-/// The unit of the figure that `piece` is, with what stands before and behind it. `None` where none tells: "vier" of "vier
-/// bis fünf Wochen".
-pub(super) fn unit(before: Option<&str>, piece: &str, behind: Option<&str>) -> Option<Unit> {
+/// The unit of the figure that `piece` is, with what stands before and `behind` it, where that is two pieces. `None` where
+/// none tells: "24" of "wer jünger als 24 ist".
+pub(super) fn unit(before: Option<&str>, piece: &str, behind: [Option<&str>; 2]) -> Option<Unit> {
     if let Some(sign) = piece.chars().find(|sign| SIGNS.contains(sign)) {
         return named(sign.encode_utf8(&mut [0; 4]));
     }
+    // "20kg", "8pm"
+    let figure = piece.trim_start_matches(|sign: char| !sign.is_numeric());
+    let touching = figure.trim_start_matches(|sign: char| sign.is_numeric() || ",.:".contains(sign));
+    if let Some(unit) = Some(touching).filter(|_| figure.len() > touching.len()).and_then(named) {
+        return Some(unit);
+    }
     let goes_on = |piece: &str| !piece.ends_with(|sign: char| ",;.:!?)".contains(sign));
-    let behind = behind.filter(|_| goes_on(piece)).and_then(named);
+    let behind = match behind {
+        _ if !goes_on(piece) => None,
+        [Some(next), Some(days)] if WORKING.contains(&next.to_lowercase().as_str()) => {
+            named(days).map(|unit| if unit == "day" { "working day" } else { unit })
+        }
+        [next, _] => next.and_then(named),
+    };
     let leading = || before.filter(|before| goes_on(before)).and_then(named);
     behind.or_else(|| leading().filter(|unit| LEADING.contains(unit)))
 }
