@@ -57,20 +57,23 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
     (text, used.into_iter().map(|(_, document)| document).collect())
 }
 
-/// `text` with round brackets where square ones hold numbers: footnotes of its own page, which would pass for references
+/// `text` with round brackets where square ones, or lenticular ones, hold numbers: footnotes of its own page, which would pass for references
 /// of the answer.
 fn unmarked(text: &str) -> String {
     let mut unmarked = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('[') {
+    while let Some(at) = rest.find(['[', '【']) {
+        let (before, bracketed) = rest.split_at(at);
+        let open = bracketed.chars().next().unwrap_or_default();
+        let after = bracketed.get(open.len_utf8()..).unwrap_or_default();
         unmarked.push_str(before);
-        rest = match after.split_once(']') {
+        rest = match after.split_once([']', '】']) {
             Some((mark, behind)) if is_mark(mark) => {
                 unmarked.extend(["(", mark, ")"]);
                 behind
             }
             _ => {
-                unmarked.push('[');
+                unmarked.push(open);
                 after
             }
         };

@@ -23,11 +23,12 @@ pub(super) fn read(answer: &str) -> Result<Reply, Failure> {
     serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)
 }
 
-/// One line without the marks `[1]` and `[1, 2]` that models put behind what they say; those that are `kept`, by what
-/// stands in their brackets, are no such marks.
+/// One line without the marks `[1]`, `[1, 2]` and `【1】` that models put behind what they say; those in square brackets that
+/// are `kept`, by what stands in them, are no such marks.
 pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
     let mut tidied = String::with_capacity(text.len());
-    let mut rest = text;
+    let text = without_lenticular(text);
+    let mut rest = text.as_str();
     while let Some((before, after)) = rest.split_once('[') {
         tidied.push_str(before);
         rest = match after.split_once(']') {
@@ -42,6 +43,24 @@ pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
     // What a mark has left before the end of its sentence.
     let tidied = one_line(&tidied);
     [" .", " ,", " !", " ?"].iter().fold(tidied, |text, gap| text.replace(gap, gap.trim_start()))
+}
+
+/// `text` without marks in brackets that some models were trained to write and no page does: `【1】`, `【1†source】`.
+fn without_lenticular(text: &str) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('【') {
+        left.push_str(before);
+        rest = match after.split_once('】') {
+            Some((mark, behind)) if mark.trim_start().starts_with(|sign: char| sign.is_ascii_digit()) => behind,
+            _ => {
+                left.push('【');
+                after
+            }
+        };
+    }
+    left.push_str(rest);
+    left
 }
 
 /// The numbers in the brackets of a mark; none where it holds anything else.
@@ -63,10 +82,13 @@ mod tests {
             ("Es kostet 70 Euro [1].", "Es kostet 70 Euro."),
             ("Es kostet 70 Euro. [1][2]", "Es kostet 70 Euro."),
             ("Es kostet [1, 2] 70\nEuro", "Es kostet 70 Euro"),
+            ("Der Reisepass hat 32 Seiten 【3】.", "Der Reisepass hat 32 Seiten."),
+            ("Es kostet 70 Euro【1†source】【2】. Siehe 【x】 und 【", "Es kostet 70 Euro. Siehe 【x】 und 【"),
             ("An [NAME_1], [x], [ und []", "An [NAME_1], [x], [ und []"),
         ] {
             assert_eq!(tidy(text, |_| false), expected);
         }
+        assert_eq!(tidy("Es gilt 70 [12]【12】.", |_| true), "Es gilt 70 [12].");
         assert_eq!(tidy("Es gilt [12], [1].", |mark| mark == "12"), "Es gilt [12],.");
     }
 }

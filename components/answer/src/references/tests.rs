@@ -61,6 +61,7 @@ fn what_is_quoted_is_the_passage_s_and_stands_once() {
 fn numbers_in_brackets_are_references_and_nothing_else() {
     for (text, expected) in [
         ("Es gilt die Satzung [12].", "Es gilt die Satzung (12). [1]"),
+        ("Es gilt die Satzung 【12】.", "Es gilt die Satzung (12). [1]"),
         ("Siehe [1], [2, 3] und [4–6].", "Siehe (1), (2, 3) und (4–6). [1]"),
         ("An [x] und [] und [[7]] und [ 8", "An [x] und [] und [(7)] und [ 8 [1]"),
     ] {
