@@ -57,8 +57,8 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
     (text, used.into_iter().map(|(_, document)| document).collect())
 }
 
-/// `text` with round brackets where square ones, or lenticular ones, hold numbers: footnotes of its own page, which would pass for references
-/// of the answer.
+/// `text` with round brackets where square or lenticular ones hold numbers: footnotes of its own page, which would pass
+/// for references of the answer.
 fn unmarked(text: &str) -> String {
     let mut unmarked = String::with_capacity(text.len());
     let mut rest = text;

@@ -220,8 +220,25 @@ const SEPARABLE: [&str; 14] =
     ["ab", "an", "auf", "aus", "ein", "zu", "nach", "mit", "vor", "weg", "hin", "um", "zurück", "los"];
 /// Letters between the beginning and the ending of the shortest participle.
 const LEAST_STEM: usize = 2;
-/// English participles without "ed", and words that only end like one.
-const IRREGULAR: [&str; 6] = ["sent", "paid", "made", "lost", "handed", "written"];
+/// English participles without "ed", German ones that begin otherwise, and words that only look like one.
+const IRREGULAR: [&str; 16] = [
+    "sent",
+    "paid",
+    "made",
+    "lost",
+    "handed",
+    "written",
+    "given",
+    "brought",
+    "done",
+    "unterschrieben",
+    "unterzeichnet",
+    "übersandt",
+    "übermittelt",
+    "überwiesen",
+    "hinterlegt",
+    "widersprochen",
+];
 const NO_PARTICIPLES: [&str; 7] = ["need", "indeed", "bed", "red", "wed", "geöffnet", "geschlossen"];
 
 /// Whether `clause` has a participle and nothing that makes a time of it: it ends what another clause has begun, as in
@@ -268,7 +285,7 @@ fn is_participle(word: &str) -> bool {
     if NO_PARTICIPLES.contains(&word) {
         return false;
     }
-    if IRREGULAR.contains(&word) || word.ends_with("ed") {
+    if IRREGULAR.contains(&word) || word.ends_with("ed") || word.ends_with("iert") {
         return true;
     }
     let stem = word.strip_suffix("en").or_else(|| word.strip_suffix('t'));

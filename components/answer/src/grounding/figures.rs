@@ -67,7 +67,8 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
         };
         // "vier bis fünf Wochen" counts weeks twice.
         let spans = beside(at.checked_add(1)).is_some_and(|next| TO.contains(&next));
-        let last = || at.checked_add(2).filter(|last| spans && beside(Some(*last)).and_then(figure).is_some());
+        let last =
+            || at.checked_add(2).filter(|last| spans && beside(Some(*last)).and_then(figure).is_some());
         Some(Figure { text: figure(piece)?, unit: told(at).or_else(|| told(last()?)) })
     });
     figures.collect()

@@ -73,12 +73,12 @@ fn a_figure_with_another_unit_is_not() {
             "Es liegt bereit nach 3 Werktagen.",
             "Es liegt bereit nach drei Wochen.",
         ),
-        ("Es dauert vier bis sechs Wochen.", "Es dauert 4 bis 6 Wochen.", "Es dauert vier bis sechs Werktage."),
         (
-            "Gepäck bis 20 Kilogramm ist frei.",
-            "Frei ist Gepäck bis 20kg.",
-            "Frei ist Gepäck bis 20 Gramm.",
+            "Es dauert vier bis sechs Wochen.",
+            "Es dauert 4 bis 6 Wochen.",
+            "Es dauert vier bis sechs Werktage.",
         ),
+        ("Gepäck bis 20 Kilogramm ist frei.", "Frei ist Gepäck bis 20kg.", "Frei ist Gepäck bis 20 Gramm."),
         (
             "Das Amt öffnet um 8 Uhr. Gepäck bis 20 kg ist frei.",
             "Um 8 Uhr öffnet das Amt.",
@@ -99,7 +99,11 @@ fn a_figure_with_another_unit_is_not() {
         ("Park within 500 metres.", "You park within 500 m.", "You park within 500 miles."),
         ("It opens at 8 am.", "At 8am it opens.", "It opens at 8 pm now."),
         ("Collection takes three working days.", "It takes 3 working days.", "It takes three days."),
-        ("Collection takes three working days.", "It takes three working days.", "It takes 3 business weeks."),
+        (
+            "Collection takes three working days.",
+            "It takes three working days.",
+            "It takes 3 business weeks.",
+        ),
     ] {
         assert_eq!(checked(said, passage, Language::English), Ok(()), "{said}");
         assert!(checked(altered, passage, Language::English).is_err(), "{altered}");

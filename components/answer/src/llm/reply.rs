@@ -52,7 +52,9 @@ fn without_lenticular(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('【') {
         left.push_str(before);
         rest = match after.split_once('】') {
-            Some((mark, behind)) if mark.trim_start().starts_with(|sign: char| sign.is_ascii_digit()) => behind,
+            Some((mark, behind)) if mark.trim_start().starts_with(|sign: char| sign.is_ascii_digit()) => {
+                behind
+            }
             _ => {
                 left.push('【');
                 after
@@ -83,7 +85,10 @@ mod tests {
             ("Es kostet 70 Euro. [1][2]", "Es kostet 70 Euro."),
             ("Es kostet [1, 2] 70\nEuro", "Es kostet 70 Euro"),
             ("Der Reisepass hat 32 Seiten 【3】.", "Der Reisepass hat 32 Seiten."),
-            ("Es kostet 70 Euro【1†source】【2】. Siehe 【x】 und 【", "Es kostet 70 Euro. Siehe 【x】 und 【"),
+            (
+                "Es kostet 70 Euro【1†source】【2】. Siehe 【x】 und 【",
+                "Es kostet 70 Euro. Siehe 【x】 und 【",
+            ),
             ("An [NAME_1], [x], [ und []", "An [NAME_1], [x], [ und []"),
         ] {
             assert_eq!(tidy(text, |_| false), expected);

@@ -34,8 +34,8 @@ fn last_sentence(label: &str) -> &str {
     end.and_then(|end| label.get(end..)).unwrap_or(label)
 }
 
-/// What stands in `label` behind the beginning of a clause that tells what somebody has done: "geboren und habe am ..." tells
-/// of two days. Nothing else ends what a word of birth tells, so that no day of birth is passed over.
+/// What stands in `label` behind the beginning of a clause that tells what somebody has done: "geboren und habe am ..."
+/// tells of two days. Nothing else ends what a word of birth tells, so that no day of birth is passed over.
 fn own_clause(label: &str) -> &str {
     let begins = JOINTS.iter().filter_map(|joint| label.rfind(joint).map(|at| at + joint.len())).max();
     let clause = begins.and_then(|at| label.get(at..)).unwrap_or(label);

@@ -132,7 +132,8 @@ pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Ran
     for (range, written) in FORMS.iter().flat_map(|form| scan(text, form)) {
         let taken = found.iter().any(|(other, _)| range.start < other.end && other.start < range.end);
         if !taken && bounded(text, &range) && !counts_otherwise(text, &range, &written) {
-            let tense = || if is_aimed_at(text, &range) { None } else { tenses.at(range.start).or(otherwise) };
+            let tense =
+                || if is_aimed_at(text, &range) { None } else { tenses.at(range.start).or(otherwise) };
             found.extend(read(&written, today, tense).map(|date| (range, date)));
         }
     }
@@ -178,7 +179,8 @@ fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> 
     short
         && figures
         && (apart && !ANNOUNCING.contains(&word.as_str())
-            || COUNTED.contains(&word.as_str()) || UNITS.iter().any(|start| unit.starts_with(start)))
+            || COUNTED.contains(&word.as_str())
+            || UNITS.iter().any(|start| unit.starts_with(start)))
 }
 
 /// `2026-05-03`

@@ -179,7 +179,10 @@ fn streets_that_begin_with_a_preposition_are_kept_back() {
     assert_eq!(redact("Zum Sportplatz 5 und im Birkenweg 7").text(), "Zum [ADDRESS_1] und im [ADDRESS_2]");
     assert_eq!(redact("Ich wohne am Anger 3 in Hof").text(), "Ich wohne [ADDRESS_1] in Hof");
     assert_eq!(redact("Am Anger 3 in 12345 Hof").text(), "[ADDRESS_1] in [ADDRESS_2]");
-    assert_eq!(redact("Meine Adresse ist Am Anger 3 seit Mai").text(), "Meine Adresse ist [ADDRESS_1] seit Mai");
+    assert_eq!(
+        redact("Meine Adresse ist Am Anger 3 seit Mai").text(),
+        "Meine Adresse ist [ADDRESS_1] seit Mai"
+    );
     assert_eq!(redact("Hier wohnen wir an der Mühle 3").text(), "Hier wohnen wir [ADDRESS_1]");
 }
 

@@ -49,7 +49,17 @@ const HAVE: [&str; 6] = ["habe", "hab", "haben", "hat", "have", "has"];
 const BARE: usize = 3;
 /// What stands before the last day of something, or before the one that something is requested for.
 const UNTIL: [&str; 11] = [
-    "bis ", "bis zum ", "until ", "till ", "stand ", "für den ", "ab ", "ab dem ", "zum ", "for ", "for the ",
+    "bis ",
+    "bis zum ",
+    "until ",
+    "till ",
+    "stand ",
+    "für den ",
+    "ab ",
+    "ab dem ",
+    "zum ",
+    "for ",
+    "for the ",
 ];
 /// What begins a part of a sentence that says what something is requested for: "für den Umzug am 15.12."
 const FOR: [&str; 4] = [" für ", " zu ", " zur ", " for "];
@@ -125,9 +135,7 @@ fn told(
     let is_part = match has {
         // "Haben Sie am 5. Dezember offen?" speaks of no past: that takes a participle, here or further on.
         true => tense(own) == Some(Tense::Past) || sentence.get(clause.end..).is_some_and(is_ended),
-        false => {
-            words.iter().any(|word| within(word, clause)) || lower.split_whitespace().count() <= BARE
-        }
+        false => words.iter().any(|word| within(word, clause)) || lower.split_whitespace().count() <= BARE,
     };
     let dates = date::find_where(own, today, is_part.then_some(Tense::Past)).into_iter();
     let dates = dates.map(|(place, date)| (place, (today - date).whole_days(), true));
@@ -179,7 +187,8 @@ fn is_until(lower: &str, day: &Told) -> bool {
 fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Range<usize>) -> bool {
     let before = lower.get(part.start..day.start).unwrap_or_default();
     let Some(before) = ON.iter().find_map(|on| before.strip_suffix(on)) else { return false };
-    let begun = FOR.iter().filter_map(|purpose| before.rfind(purpose).map(|at| (at, at + purpose.len()))).max();
+    let begun =
+        FOR.iter().filter_map(|purpose| before.rfind(purpose).map(|at| (at, at + purpose.len()))).max();
     begun.is_some_and(|(at, end)| {
         let purpose = before.get(end..).unwrap_or_default();
         purpose.split_whitespace().count() <= LONGEST_PURPOSE
