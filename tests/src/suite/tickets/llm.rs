@@ -35,7 +35,7 @@ fn assert_fallen_back(decision: &Value, reason: &str) {
     assert_eq!(decision["category"], json!({ "name": "harbour", "auto_publish": true }), "{decision}");
     assert_eq!(decision["action"]["name"], "fees");
     let told = reasoning(decision);
-    assert!(told.starts_with("Ohne das Sprachmodell entschieden (") && told.contains(reason), "{told}");
+    assert!(told.starts_with("Decided without the language model (") && told.contains(reason), "{told}");
 }
 
 async fn calls(service: &Service, outcome: &str) -> f64 {
@@ -50,7 +50,7 @@ async fn the_model_chooses_and_the_configuration_decides_the_rest() {
     let decision = service.decision(AHOY).await;
     assert_eq!(decision["category"], json!({ "name": "greeting", "auto_publish": false }));
     assert_eq!((&decision["action"]["type"], &decision["confidence"]), (&json!("AIAnswer"), &json!(0.9)));
-    assert!(reasoning(&decision).ends_with("Begründung des Sprachmodells: the word hello"), "{decision}");
+    assert!(reasoning(&decision).ends_with("The language model's reason: the word hello"), "{decision}");
 
     let request = endpoint.only();
     assert_eq!(request.path, "/v1/chat/completions");

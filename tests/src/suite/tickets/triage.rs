@@ -109,10 +109,7 @@ async fn without_a_classifier_everything_goes_to_a_clerk() {
     let decision = service.decision("ahoy mate port").await;
     assert_eq!((&decision["category"]["name"], &decision["confidence"]), (&json!("other"), &json!(0.0)));
     assert!(
-        decision["reasoning"]
-            .as_str()
-            .unwrap()
-            .contains("der Klassifikator nicht antworten kann: keiner ist geladen"),
+        decision["reasoning"].as_str().unwrap().contains("the classifier cannot answer: none is loaded"),
         "{decision}"
     );
     service.stop().await;

@@ -11,7 +11,7 @@ use super::*;
 async fn a_call_over_its_budget_is_not_made() {
     for limit in ["tokens_per_call = 100", "tokens_per_minute = 100"] {
         let (service, endpoint) = service([Says(category("greeting", 0.9, ""))], limit).await;
-        assert_fallen_back(&service.decision(AHOY).await, "sein Kontingent ist aufgebraucht");
+        assert_fallen_back(&service.decision(AHOY).await, "its budget is used up");
         assert!(endpoint.received().is_empty());
         assert_eq!(calls(&service, "over-budget").await, 1.0);
         service.stop().await;

@@ -9,9 +9,9 @@ use super::*;
 /// Attempts and pauses are short.
 const BRIEF: &str = "timeout_ms = 3000\nretries = 1";
 /// What a clerk is told of an endpoint that gives no answer; the log has its status.
-const SILENT: &str = "es antwortet nicht";
+const SILENT: &str = "it does not answer";
 /// What of one whose answer is none.
-const FORM: &str = "seine Antwort hat eine andere Form als verlangt";
+const FORM: &str = "its answer has another form than asked for";
 
 async fn falls_back(behaviour: Behaviour, reason: &str, attempts: usize, outcome: &str) {
     let (service, endpoint) = service([behaviour.clone()], BRIEF).await;
@@ -72,9 +72,9 @@ async fn an_answer_in_another_form_is_none() {
     for (says, reason) in [
         ("I would say harbour.".to_owned(), FORM),
         ("{\"category\": \"greeting\"".to_owned(), FORM),
-        (category("taxes", 0.9, "unknown"), "eine Kategorie, die nicht eingerichtet ist"),
-        (category("Greeting", 0.9, "in other letters"), "eine Kategorie, die nicht eingerichtet ist"),
-        (category("greeting", 7.0, "too sure"), "nicht zwischen 0 und 1"),
+        (category("taxes", 0.9, "unknown"), "a category that is not configured"),
+        (category("Greeting", 0.9, "in other letters"), "a category that is not configured"),
+        (category("greeting", 7.0, "too sure"), "not between 0 and 1"),
     ] {
         falls_back(Says(says), reason, 1, "ok").await;
     }
@@ -111,7 +111,7 @@ async fn a_text_that_speaks_to_a_machine_is_not_shown_to_one() {
     let decision = service.decision(&format!("{AHOY}. {order}")).await;
     assert!(endpoint.received().is_empty(), "{decision}");
     let told = reasoning(&decision);
-    let reason = "Ohne das Sprachmodell entschieden (die Nachricht enthält Anweisungen an eine Maschine).";
+    let reason = "Decided without the language model (the message speaks to a machine).";
     assert!(told.starts_with(reason), "{told}");
     service.stop().await;
 }

@@ -95,7 +95,7 @@ async fn a_guard_that_cannot_be_asked_stops_publishing_and_nothing_else() {
             json!({ "name": "harbour", "auto_publish": false }),
             "{behaviour:?}"
         );
-        assert!(reasoning(&decision).contains("veröffentlicht wird nichts"), "{decision}");
+        assert!(reasoning(&decision).contains("nothing is published"), "{decision}");
         assert_eq!(model.received().len(), 1, "{behaviour:?}");
         assert_eq!(checks(&service, "unavailable").await, 1.0);
         service.stop().await;
