@@ -159,7 +159,7 @@ fn nearest(lower: &str, part: &Range<usize>, words: &[Range<usize>], told: &[Tol
         let before = lower.get(part.start..day.start).unwrap_or_default();
         OF.iter().any(|of| before.ends_with(of)) && words.iter().all(|word| word.start > day.start)
     };
-    let own = told.iter().filter(|one| !is_another_s(&one.place) && !(has_own && is_purpose_s(one)));
+    let own = told.iter().filter(|one| !(is_another_s(&one.place) || has_own && is_purpose_s(one)));
     let near = own.filter_map(|one| {
         let distances = words.iter().map(|word| distance(word, &one.place));
         Some((distances.min()?, one.days))

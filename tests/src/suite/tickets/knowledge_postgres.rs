@@ -42,7 +42,7 @@ fn embedding(text: &str) -> Embedding {
     let tokens = TokenVectors {
         vectors: words.iter().flat_map(|word| word.iter().map(|number| number / length(word))).collect(),
         dims: DIMS,
-        importance: words.iter().map(|word| length(word)).collect(),
+        importance: words.iter().map(length).collect(),
     };
     Embedding { vector: vector(text), tokens: Some(tokens) }
 }
