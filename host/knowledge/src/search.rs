@@ -31,8 +31,7 @@ const RANK_OFFSET: f32 = 3.0;
 const LANGUAGE_WEIGHT: f32 = 0.5;
 /// Weight of the ranking by likeness.
 const LIKENESS_WEIGHT: f32 = 2.0;
-/// How many passages are looked at closely, however few are wanted: whether anything is near a question does not depend
-/// on that.
+/// How many passages are compared with the question word by word, however few are wanted.
 const COMPARED: usize = 20;
 
 /// A question to the base.
@@ -111,7 +110,8 @@ pub(crate) async fn search(
     let (nearest, proposed) = tokio::join!(nearest, proposed);
     let (near, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
     let asked = embedding.and_then(|embedding| Asked::new(embedding.tokens.as_ref()?));
-    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), limit.max(COMPARED));
+    let depth = if asked.is_some() { limit.max(COMPARED) } else { limit };
+    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), depth);
     let numbers: Vec<i64> = fused.iter().map(|(number, _)| *number).collect();
     let mut found: HashMap<i64, Found> =
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
