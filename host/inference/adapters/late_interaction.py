@@ -11,30 +11,20 @@ rest it keeps the directions in which the words of pages differ the most (princi
 question's word is told from its vector, by ridge regression on how rare its token is in the pages.
 """
 
-import math
 import sys
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors.numpy import save_file
 from torch.nn import functional
-from train import HERE, MARKS, Encoder, lines, page
+from train import HERE, Encoder, lines, page, rarity, word_means
 
 DIMS = 96
 # Against weights that few words would make large.
 RIDGE = 1.0
 # Every so many words of pages is enough to find their directions by.
 STEP = 5
-
-
-def centre(words, languages):
-    """Mean of the words of each language."""
-    return [
-        torch.cat([own for own, of in zip(words, languages) if of == language]).mean(0)
-        for language in sorted(set(languages))
-    ]
 
 
 @torch.no_grad()
@@ -47,10 +37,11 @@ def find(folder, adapter, out):
     questions = encoder.lower([question["q"] for question in asked], "query: ")
     (_, pages), (_, spoken) = encoder.vectors(passages), encoder.vectors(questions)
 
-    centres = torch.stack(
-        centre(pages, [passage["language"] for passage in training])
-        + centre(spoken, [question["language"] for question in asked])
-    )
+    means = [
+        word_means(pages, [passage["language"] for passage in training]),
+        word_means(spoken, [question["language"] for question in asked]),
+    ]
+    centres = torch.stack([mean for own in means for mean in own.values()])
     middle = centres.mean(0)
     # The middle lies among the centres: one direction fewer than centres tells all of them apart.
     common = torch.linalg.svd(centres - middle, full_matrices=False).Vh[: len(centres) - 1]
@@ -59,9 +50,8 @@ def find(folder, adapter, out):
     projection = torch.linalg.svd(apart, full_matrices=False).Vh[:DIMS]
     projection = projection - projection @ common.T @ common
 
-    counts = Counter(token for ids, _ in passages for token in set(ids))
-    rare = lambda token: math.log(1 + (len(passages) - counts[token] + 0.5) / (counts[token] + 0.5))
-    wanted = torch.tensor([rare(token) for ids, _ in questions for token in ids[MARKS:-1]])
+    telling = rarity(passages)
+    wanted = torch.cat([telling(ids) for ids, _ in questions])
     words = torch.cat(spoken) - middle
     words = torch.cat([words, torch.ones(len(words), 1)], 1)
     importance = torch.linalg.solve(words.T @ words + RIDGE * torch.eye(words.shape[1]), words.T @ wanted)

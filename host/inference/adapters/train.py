@@ -174,22 +174,33 @@ def language_of(text):
     return "en" if sum(word in english for word in words) > sum(word in german for word in words) else "de"
 
 
-def words_apart(words, languages):
-    """Word vectors of length 1 without what the words of their language have in common."""
-    means = {
+def word_means(words, languages):
+    """Mean of the words of each language."""
+    return {
         language: torch.cat([own for own, of in zip(words, languages) if of == language]).mean(0).detach()
         for language in sorted(set(languages))
     }
+
+
+def words_apart(words, languages):
+    """Word vectors of length 1 without what the words of their language have in common."""
+    means = word_means(words, languages)
     return [functional.normalize(own - means[language], dim=-1) for own, language in zip(words, languages)]
 
 
 def rarity(passages):
-    """How much each token of a text tells: the rarer in passages, the more; 1 in all."""
+    """How much each token of a text tells: the rarer in passages, the more."""
     counts = Counter(token for ids, _ in passages for token in set(ids))
     rare = lambda token: math.log(1 + (len(passages) - counts[token] + 0.5) / (counts[token] + 0.5))
+    return lambda ids: torch.tensor([rare(token) for token in ids[MARKS:-1]])
+
+
+def shares(passages):
+    """The same as shares of a text's whole: 1 in all."""
+    telling = rarity(passages)
 
     def of(ids):
-        weights = torch.tensor([rare(token) for token in ids[MARKS:-1]])
+        weights = telling(ids)
         return weights / weights.sum().clamp(min=1e-6)
 
     return of
@@ -264,7 +275,7 @@ def train(folder, out):
     answered = [encoder.lower([asked["q"] for asked in passage["questions"]], "query: ") for passage in training]
     others = [encoder.lower(passage["unanswerable"], "query: ") for passage in training]
     other_languages = [[language_of(text) for text in passage["unanswerable"]] for passage in training]
-    telling = rarity(passages)
+    telling = shares(passages)
     with torch.no_grad():
         start, _ = encoder.eval().vectors(passages)
     means = means_of(start, languages)

@@ -36,6 +36,11 @@ pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
 }
 
+/// Writes a line to standard error, where nobody need listen.
+pub(super) fn aside(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Writes JSON for programs.
 pub(super) fn json(value: &Value) -> Result<(), OutputError> {
     line(format_args!("{value:#}"))

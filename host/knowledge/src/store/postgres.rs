@@ -10,7 +10,7 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use super::lease::in_time;
-use super::rows::{StagedRow, WHICH_FORMAT, check};
+use super::rows::{StagedRow, WHICH_FORMAT, check, staged};
 use super::{FORMAT, PATIENCE, Vectors};
 use crate::error::Error;
 pub(super) use snapshot::PostgresSnapshot;
@@ -79,14 +79,13 @@ impl Postgres {
                 .bind(keys)
                 .fetch_all(self.writer()?)
                 .await?;
-        Ok(rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect())
+        Ok(staged(rows))
     }
 
     pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
-        let (keys, vectors): (Vec<&str>, Vec<&Vectors>) =
-            vectors.iter().map(|(key, vectors)| (*key, vectors)).unzip();
-        let (texts, words): (Vec<&[u8]>, Vec<&[u8]>) =
-            vectors.iter().map(|vectors| (vectors.text.as_slice(), vectors.words.as_slice())).unzip();
+        let keys: Vec<&str> = vectors.iter().map(|(key, _)| *key).collect();
+        let texts: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.text.as_slice()).collect();
+        let words: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.words.as_slice()).collect();
         sqlx::query(
             "INSERT INTO knowledge_staged (key, vector, word_vectors)
             SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[]) ON CONFLICT (key) DO NOTHING",

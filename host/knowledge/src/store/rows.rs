@@ -236,6 +236,11 @@ pub(super) fn check(format: i64) -> Result<(), Error> {
 /// What [`check`] takes.
 pub(super) const WHICH_FORMAT: &str = "SELECT format FROM knowledge_base";
 
+/// What is staged, by key.
+pub(super) fn staged(rows: Vec<StagedRow>) -> HashMap<String, Vectors> {
+    rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect()
+}
+
 /// Rows of documents, categories and passages of one source, put together.
 pub(super) fn known(
     documents: Vec<(String, String, Option<String>, Option<String>)>,

@@ -14,7 +14,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::RwLock;
 
 use super::file::{self, Identity};
-use super::rows::{StagedRow, WHICH_FORMAT, check};
+use super::rows::{StagedRow, WHICH_FORMAT, check, staged};
 use super::{FORMAT, PATIENCE, Vectors, json};
 use crate::error::Error;
 pub(super) use snapshot::SqliteSnapshot;
@@ -93,7 +93,7 @@ impl Sqlite {
         .bind(json(keys)?)
         .fetch_all(&mut self.write().await?)
         .await?;
-        Ok(rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect())
+        Ok(staged(rows))
     }
 
     pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {

@@ -1,13 +1,15 @@
 //! An import's progress: a bar on a terminal, lines elsewhere.
 
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use bulkhead_knowledge::{Progress, State};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::output;
 
 /// Longest time between two lines while passages are embedded.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -28,7 +30,7 @@ pub(super) struct Told {
 impl Course {
     pub(super) fn new() -> Self {
         if !io::stderr().is_terminal() {
-            tell("reading");
+            output::aside("reading");
             return Self::Lines(Mutex::new(None));
         }
         let bar = ProgressBar::new(0);
@@ -60,16 +62,11 @@ impl Progress for Course {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(told) = due(*last, state, Instant::now()) {
                     *last = Some(told);
-                    tell(&line(state));
+                    output::aside(line(state));
                 }
             }
         }
     }
-}
-
-fn tell(line: &str) {
-    // Nobody need listen.
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// What is told at `now` if it is time for a line: first, after each tenth, and after [`SILENCE`].

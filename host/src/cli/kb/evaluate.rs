@@ -1,11 +1,6 @@
 //! `bulkhead kb evaluate`
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_knowledge::evaluation::{Run, questions};
@@ -51,12 +46,10 @@ impl Evaluate {
         if !unknown.is_empty() {
             let shown: Vec<&str> = unknown.iter().take(MOST_SHOWN).copied().collect();
             let more = if unknown.len() > shown.len() { ", ..." } else { "" };
-            // Nobody need listen.
-            let _ = writeln!(
-                io::stderr(),
+            output::aside(format_args!(
                 "no document of the base has these ids, so no search finds them: {}{more}",
                 shown.join(", ")
-            );
+            ));
         }
         let run = Run::ask(&base, asked, Some(&embedder)).await?;
         let floor = self.floor.unwrap_or(config.tickets.knowledge.floor_percent);
