@@ -1,5 +1,13 @@
 //! Texts as words.
 
+use std::borrow::Cow;
+
+#[cfg(test)]
+mod tests;
+
+/// Capitals in a row that no usual abbreviation has.
+const LOUD: usize = 5;
+
 /// The words of `text` in lower case: runs of letters and digits. Every digit is written `0`, so that
 /// numbers of one shape (years, postcodes, references) are one word.
 pub fn words(text: &str) -> Vec<String> {
@@ -28,4 +36,23 @@ pub fn spaced(text: &str) -> String {
 /// The words of a text that [`spaced`] wrote.
 pub fn each(spaced: &str) -> impl Iterator<Item = &str> {
     spaced.split(' ').filter(|word| !word.is_empty())
+}
+
+/// `text` with words that are written in capitals in lower case, as models know them: a model knows few words of
+/// capitals, and takes `FÜHRERSCHEIN` for splinters. Abbreviations stay as they are (`KFZ`), but among words of
+/// capitals alone nothing tells them apart.
+pub fn quiet(text: &str) -> Cow<'_, str> {
+    let is_loud = |part: &str| {
+        let capitals = part.chars().filter(|letter| letter.is_uppercase()).take(LOUD).count();
+        capitals == LOUD && !part.chars().any(char::is_lowercase)
+    };
+    if is_loud(text) {
+        return Cow::Owned(text.to_lowercase());
+    }
+    let words = || text.split_inclusive(|letter: char| !letter.is_alphabetic());
+    if !words().any(is_loud) {
+        return Cow::Borrowed(text);
+    }
+    let quieter = |word| if is_loud(word) { Cow::Owned(word.to_lowercase()) } else { Cow::Borrowed(word) };
+    Cow::Owned(words().map(quieter).collect())
 }

@@ -7,6 +7,7 @@ use std::{
 
 use bulkhead_inference::engine::Embedded;
 use bulkhead_knowledge::{Embedder, Embedding, Provenance, TokenVectors};
+use bulkhead_ticket_text::words::quiet;
 use futures_util::future::BoxFuture;
 
 use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};
@@ -21,6 +22,7 @@ pub struct Prompted {
     inference: Arc<Inference>,
     model: Arc<ServedModel>,
     prompt_name: Option<String>,
+    questions: bool,
 }
 
 impl Prompted {
@@ -36,10 +38,14 @@ impl Prompted {
 
     fn new(inference: Arc<Inference>, model: Arc<ServedModel>, prompt: &str) -> Self {
         let known = model.model.description().prompts.contains_key(prompt);
-        Self { inference, model, prompt_name: known.then(|| prompt.to_owned()) }
+        let questions = prompt == QUERY_PROMPT;
+        Self { inference, model, prompt_name: known.then(|| prompt.to_owned()), questions }
     }
 
-    async fn embeddings(&self, texts: Vec<String>) -> Result<Vec<Embedding>, String> {
+    async fn embeddings(&self, mut texts: Vec<String>) -> Result<Vec<Embedding>, String> {
+        if self.questions {
+            texts.iter_mut().for_each(|text| *text = quiet(text).into_owned());
+        }
         let prompt_name = self.prompt_name.clone();
         let choice = Choice { prompt_name, truncate: Some(true), token_vectors: true, ..Choice::default() };
         let mut embeddings = Vec::with_capacity(texts.len());

@@ -5,6 +5,7 @@ use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact};
 use bulkhead_ticket_text::window::window;
+use bulkhead_ticket_text::words::quiet;
 
 use super::{Host, Policy, Strategy, Unadvised, Undecided};
 use crate::configuration::Configuration;
@@ -87,7 +88,7 @@ fn classified(host: &impl Host, configuration: &Configuration, own: &str, text: 
             // A window is what a model takes; words count wherever they stand.
             Some(features) => features.row(own),
         };
-        Ok((head.labels, host.classify(text, &row)?))
+        Ok((head.labels, host.classify(&quiet(text), &row)?))
     });
     match classified {
         Ok((labels, probabilities)) => decide(configuration, &labels, &probabilities),

@@ -111,6 +111,14 @@ fn a_sure_decision_leads_to_its_action() {
 }
 
 #[test]
+fn words_of_capitals_are_classified_in_lower_case() {
+    let host = host(&[0.9, 0.1]);
+    let result = triage(&host, &configuration(), "DIE TONNE WURDE NICHT GELEERT!").unwrap();
+    assert_eq!(host.asked.borrow()[0].0, "die tonne wurde nicht geleert!");
+    assert_eq!(result.user_text, "DIE TONNE WURDE NICHT GELEERT!");
+}
+
+#[test]
 fn what_is_quoted_gives_no_values() {
     let mail = format!(
         "{LETTER}\n\nAm 02.03.2026 um 09:14 schrieb Amt <amt@stadt.example>:\n> Ihr Antrag vom 01.03.2026, Az. 4711-2026, Tel. 089 123456"

@@ -8,12 +8,13 @@ use crate::process::child::Launch;
 
 const MODEL: &str = "multilingual-e5-small-town-hall";
 
-/// `bulkhead kb` with a base in `folder`; it must succeed.
-async fn kb(folder: &TempDir, arguments: &[&str]) {
+/// What `bulkhead kb` says with a base in `folder`; it must succeed.
+async fn kb(folder: &TempDir, arguments: &[&str]) -> String {
     let launch =
         Launch::bulkhead(&[&["kb"], arguments, &["--data-dir", folder.path().to_str().unwrap()]].concat());
     let finished = launch.finish().await;
     assert!(finished.status.success(), "{arguments:?}: {}{}", finished.stdout, finished.stderr);
+    finished.stdout
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,4 +28,8 @@ async fn held_out_questions_find_their_pages_and_few_are_refused_wrongly() {
     // What it reaches, but for a question or two: `just bench tickets-retrieval` shows how far the targets are.
     let least = ["--fail-under-recall", "0.92", "--fail-under-precision", "0.95"];
     kb(&folder, &[&["evaluate", &format!("{data}/questions-test.jsonl")], &least[..]].concat()).await;
+
+    let search = async |question: &str| kb(&folder, &["search", question, "--json"]).await;
+    let (loud, quiet) = (search("FÜHRERSCHEIN VERLOREN").await, search("führerschein verloren").await);
+    assert!(loud == quiet && quiet.contains("Ersatzführerschein"), "{loud}");
 }
