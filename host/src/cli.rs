@@ -132,10 +132,19 @@ pub fn main() -> ExitCode {
         }
         Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
-            logs::end(&format!("bulkhead: {error:#}\n"));
+            logs::end(&format!("bulkhead: {}\n", told(&error)));
             exit::Exit::of(&error).into()
         }
     }
+}
+
+/// An error and its causes, but for those that the text before them says.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+        "" => cause,
+        before if before.contains(&cause) => told,
+        before => format!("{before}: {cause}"),
+    })
 }
 
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {

@@ -22,7 +22,7 @@ mod alias;
 mod database_url;
 mod environment;
 mod file;
-mod forms;
+pub(crate) mod forms;
 mod import;
 mod listeners;
 mod load;

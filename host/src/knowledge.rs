@@ -69,18 +69,18 @@ impl Knowledge {
         Self { url, inference, base: OnceCell::new(), absent: Mutex::new(None) }
     }
 
-    /// Opens the base; the text says why it cannot be searched for now, if so.
+    /// Opens the base, to be searched within what `gate` allows; the text says why it cannot be for now, if so.
     ///
     /// # Errors
     /// When it cannot be searched until an operator has done something about the base or the configuration.
-    pub async fn open(&self) -> Result<Option<String>, OpenError> {
+    pub async fn open(&self, gate: &Gate) -> Result<Option<String>, OpenError> {
         match KnowledgeBase::open(self.url.expose(), Mode::Read).await {
             Ok(base) => drop(self.base.set(base)),
             Err(error) if is_absence(&error) => return Ok(Some(error.to_string())),
             Err(error) => return Err(OpenError::Base(error)),
         }
         match self.model().await {
-            Ok(_) => Ok(None),
+            Ok((model, _)) => Ok(gate.model(&model.id).err().map(|denied| denied.to_string())),
             Err(Unfit::Misfit(misfit @ Misfit::Other { .. })) => Err(OpenError::Model(misfit)),
             Err(Unfit::Misfit(misfit)) => Ok(Some(misfit.to_string())),
             Err(Unfit::Search(error)) => Ok(Some(error.to_string())),

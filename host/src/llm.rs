@@ -148,7 +148,7 @@ impl Llm {
         let answered = self.attempts(&body, deadline, metrics).await;
         match answered {
             Ok(bytes) => {
-                let completion = wire::completion(&bytes).map_err(LlmError::InvalidAnswer);
+                let completion = wire::completion(&bytes, answer).map_err(LlmError::InvalidAnswer);
                 reserved.settle(completion.as_ref().ok().and_then(Completion::tokens));
                 completion
             }

@@ -36,6 +36,13 @@ pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
 }
 
+/// One thing, or several of them, with their number in a column.
+pub(super) fn counted(count: impl Display, thing: &str) -> String {
+    let count = count.to_string();
+    let several = if count == "1" { "" } else { "s" };
+    format!("{count:>7} {thing}{several}")
+}
+
 /// Writes a line to standard error, where nobody need listen.
 pub(super) fn aside(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");

@@ -96,10 +96,14 @@ pub(super) fn sqlite_or_postgres<T>(
     sqlite: impl FnOnce(PathBuf) -> T,
     postgres: impl FnOnce(Secret) -> T,
 ) -> Result<T, String> {
+    let other = || "must be sqlite:PATH or postgres://user:password@host/name".to_owned();
+    if ["mysql:", "mariadb:"].iter().any(|scheme| written.starts_with(scheme)) {
+        return Err(other());
+    }
     match parse(written)? {
         Written::Sqlite(path) => Ok(sqlite(path)),
         Written::Postgres(url) => Ok(postgres(url)),
-        Written::MySql(_) => Err("must be sqlite:PATH or postgres://user:password@host/name".to_owned()),
+        Written::MySql(_) => Err(other()),
     }
 }
 
@@ -141,6 +145,8 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_without_the_secret() {
+        let other = sqlite_or_postgres("mysql://u:swordfish@h", drop, drop).unwrap_err();
+        assert!(other.starts_with("must be sqlite:PATH or postgres:"), "{other}");
         for url in [
             "mysql://u:swordfish@h/zms?ssl-mode=FOO",
             "mysql://u:swordfish@h",

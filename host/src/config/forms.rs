@@ -42,12 +42,12 @@ pub(super) fn path_prefix(text: &str) -> Result<String, String> {
 pub(super) fn web_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        _ => Err(format!("must be a URL that begins with https://, not `{text}`")),
+        _ => Err(format!("must be a URL that begins with https:// or http://, not `{text}`")),
     }
 }
 
 /// The URL of a service that is asked: `http` or `https`, and nothing but where it is.
-pub(super) fn service_url(text: &str) -> Result<Url, String> {
+pub(crate) fn service_url(text: &str) -> Result<Url, String> {
     let url = web_url(text)?;
     let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     match bare && url.fragment().is_none() {

@@ -184,7 +184,7 @@ pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
     let registries = registries::read(reader, &slots);
     let services = Services::read(reader);
     let embedding = Embedding::read(reader);
-    let tickets = Tickets::read(reader);
+    let tickets = Tickets::read(reader, &embedding.heads);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let status = Status::read(reader);
     let public = services.captcha.listen.unwrap_or(server.listen);

@@ -93,7 +93,7 @@ impl Registry {
         let read_timeout =
             r.key("read_timeout_ms", "Longest silence of the registry").millis(1..=600_000, READ_TIMEOUT);
         let timeout = r.key("timeout_ms", "Longest pull").millis(1..=600_000, TIMEOUT);
-        if username.is_some() != password.is_some() {
+        if r.is_set("username") != r.is_set("password") {
             r.problem("username", format!("goes with a password; give registries.{name} both or neither"));
         }
         if password.is_some() && auth_file.is_some() {

@@ -5,7 +5,7 @@ pub mod guard;
 pub mod knowledge;
 pub mod llm;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use bulkhead_knowledge::ChunkSize;
 
@@ -53,7 +53,8 @@ pub enum Strategy {
 pub const HEAD: &str = "triage";
 
 impl Tickets {
-    pub(super) fn read(reader: &mut Reader) -> Self {
+    /// Reads the table; `heads` are those of `embedding.heads`.
+    pub(super) fn read(reader: &mut Reader, heads: &BTreeMap<String, String>) -> Self {
         reader
             .table("tickets", |r| Self {
                 triage: r.key("triage", "Categories, actions and rules, a TOML or JSON file").path(),
@@ -90,11 +91,18 @@ impl Tickets {
                 llm: r.table("llm", Llm::read),
                 guard: r.table("guard", Guard::read),
             })
-            .with_checks(reader)
+            .with_checks(reader, heads)
     }
 
-    /// A strategy needs what it asks.
-    fn with_checks(self, reader: &mut Reader) -> Self {
+    /// A strategy needs what it asks, and a classifier is one that there is.
+    fn with_checks(self, reader: &mut Reader, heads: &BTreeMap<String, String>) -> Self {
+        if reader.is_set("tickets.head") && !heads.is_empty() && !heads.contains_key(&self.head) {
+            let names = heads.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            reader.problem(
+                "tickets.head",
+                format!("`{}` is none of embedding.heads, which are {names}", self.head),
+            );
+        }
         let strategies = [
             ("tickets.triage_strategy", self.triage_strategy == Strategy::Llm),
             ("tickets.answer.strategy", self.answer.strategy == answer::Strategy::Llm),

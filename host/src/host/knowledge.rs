@@ -7,7 +7,7 @@ use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mod
 
 use super::Parts;
 use crate::{
-    config::{captcha::Secret, tickets::knowledge::KnowledgeDatabase},
+    config::{captcha::Secret, slots::SlotName, tickets::knowledge::KnowledgeDatabase},
     knowledge::{Knowledge, Prompted},
 };
 
@@ -26,10 +26,19 @@ pub(super) async fn open(parts: &Parts<'_>) -> anyhow::Result<Arc<Knowledge>> {
         false => config.knowledge_url(),
     };
     let knowledge = Knowledge::new(url, parts.inference.clone());
-    if let Some(reason) = knowledge.open().await? {
+    if let Some(reason) = knowledge.open(&parts.backing(SlotName::Answer).models).await? {
+        let reason = lacking_model(parts).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
     }
     Ok(Arc::new(knowledge))
+}
+
+/// Why the demonstration has no base, which it makes with the default model.
+fn lacking_model(parts: &Parts<'_>) -> Option<String> {
+    let Some(inference) = &parts.inference else { return Some("no embedding model is loaded".to_owned()) };
+    let id = inference.default_id();
+    let missing = inference.missing().iter().find(|missing| missing.id == id)?;
+    Some(format!("the model `{id}` is not loaded: {}", missing.remedy))
 }
 
 /// Brings the demonstration's base up to date: embeds what is new in it, and nothing where nothing is.

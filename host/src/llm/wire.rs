@@ -164,13 +164,13 @@ struct Usage {
     completion_tokens: u64,
 }
 
-/// Reads an answer; the text says what is wrong with it, without a word of it.
-pub(super) fn completion(bytes: &[u8]) -> Result<Completion, String> {
+/// Reads an answer that may have `max_tokens`; the text says what is wrong with it, without a word of it.
+pub(super) fn completion(bytes: &[u8], max_tokens: u32) -> Result<Completion, String> {
     let answer: Answer =
         serde_json::from_slice(bytes).map_err(|_| "it answered something that is no chat completion")?;
     let choice = answer.choices.into_iter().next().ok_or("it answered no choice")?;
     match choice.finish_reason.as_deref() {
-        Some("length") => return Err("its answer was cut off at tickets.llm.max_tokens".to_owned()),
+        Some("length") => return Err(format!("its answer was cut off after {max_tokens} tokens")),
         Some("content_filter") => return Err("its content filter refused".to_owned()),
         _ => {}
     }

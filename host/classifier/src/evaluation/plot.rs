@@ -57,9 +57,10 @@ fn frame(svg: &mut String, left: f64, title: &str, across: &str) {
 /// A bar a bin as high as its accuracy, over the diagonal of perfect calibration.
 fn bars(svg: &mut String, left: f64, report: &Report) {
     let bottom = MARGIN + SIDE;
-    for bin in report.reliability.iter().filter(|bin| bin.tickets > 0) {
+    for bin in &report.reliability {
+        let Some(accuracy) = bin.accuracy else { continue };
         let (x, width) = (left + bin.from * SIDE, (bin.to - bin.from) * SIDE);
-        let (y, height) = (bottom - bin.accuracy * SIDE, bin.accuracy * SIDE);
+        let (y, height) = (bottom - accuracy * SIDE, accuracy * SIDE);
         let _ = writeln!(
             svg,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#4878a8\" \

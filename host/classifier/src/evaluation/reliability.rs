@@ -17,10 +17,10 @@ pub struct Bin {
     pub to: f64,
     /// Predictions.
     pub tickets: usize,
-    /// Their mean confidence; 0 without any.
-    pub confidence: f64,
-    /// Share of them that is right; 0 without any.
-    pub accuracy: f64,
+    /// Their mean confidence.
+    pub confidence: Option<f64>,
+    /// Share of them that is right.
+    pub accuracy: Option<f64>,
 }
 
 pub(super) fn bins(decided: &[Decided]) -> Vec<Bin> {
@@ -28,9 +28,10 @@ pub(super) fn bins(decided: &[Decided]) -> Vec<Bin> {
         let of_bin = || decided.iter().filter(move |decided| bin_of(decided.confidence) == at);
         let tickets = of_bin().count();
         let right = of_bin().filter(|decided| decided.right()).count();
-        let confidence = of_bin().map(|decided| decided.confidence).sum::<f64>() / tickets.max(1) as f64;
+        let confidence = of_bin().map(|decided| decided.confidence).sum::<f64>();
+        let of_all = |sum: f64| (tickets > 0).then(|| sum / tickets as f64);
         let [from, to] = [at, at + 1].map(|edge| edge as f64 / BINS as f64);
-        Bin { from, to, tickets, confidence, accuracy: share(right, tickets) }
+        Bin { from, to, tickets, confidence: of_all(confidence), accuracy: of_all(right as f64) }
     };
     (0..BINS).map(bin).collect()
 }
@@ -42,5 +43,6 @@ fn bin_of(confidence: f64) -> usize {
 /// Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning".
 pub(super) fn expected_error(bins: &[Bin]) -> f64 {
     let tickets: usize = bins.iter().map(|bin| bin.tickets).sum();
-    bins.iter().map(|bin| share(bin.tickets, tickets) * (bin.confidence - bin.accuracy).abs()).sum()
+    let apart = |bin: &Bin| Some((bin.confidence? - bin.accuracy?).abs() * share(bin.tickets, tickets));
+    bins.iter().filter_map(apart).sum()
 }

@@ -31,6 +31,7 @@ fn figures_are_those_worked_out_by_hand() {
     assert_eq!((waste.precision, waste.recall, waste.f1), (2.0 / 3.0, 1.0, 0.8));
     assert_eq!((dogs.precision, dogs.recall, dogs.f1), (1.0, 0.5, 2.0 / 3.0));
     assert!((report.macro_f1 - (0.8 + 2.0 / 3.0) / 2.0).abs() < 1e-12);
+    assert_eq!((report.reliability[0].confidence, report.reliability[0].accuracy), (None, None));
     // Bins: two of confidence 0.95 (right), one of 0.85 (right), one of 0.75 (wrong).
     let expected = (2.0 * 0.05 + 0.15 + 0.75) / 4.0;
     assert!((report.calibration_error - expected).abs() < 1e-6, "{}", report.calibration_error);

@@ -1,13 +1,25 @@
 //! `bulkhead kb import`
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
 use serde_json::json;
+use url::Url;
 
 use super::{Place, course::Course, load_model, open};
-use crate::{cli::output, knowledge::Prompted};
+use crate::{
+    cli::{exit::Misuse, output},
+    config::forms,
+    knowledge::Prompted,
+};
+
+/// Characters that a passage may have: a sentence or two at least, and no more than models read.
+const PASSAGE: RangeInclusive<usize> = 200..=10_000;
 
 /// Imports a source.
 #[derive(Debug, clap::Args)]
@@ -34,9 +46,9 @@ pub(in crate::cli) struct Import {
     #[arg(long)]
     skip_refused: bool,
     /// Most characters of a passage.
-    #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().most)]
+    #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().most, value_parser = passage)]
     passage: usize,
-    /// Most characters that a passage repeats of the one before.
+    /// Most characters that a passage repeats of the one before: less than half a passage.
     #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().overlap)]
     overlap: usize,
 }
@@ -45,8 +57,8 @@ pub(in crate::cli) struct Import {
 #[derive(Debug, clap::Args)]
 struct ZammadFlags {
     /// Take the published answers of a Zammad's knowledge base, at this address, instead of files.
-    #[arg(long, value_name = "URL", requires = "token_file")]
-    zammad: Option<String>,
+    #[arg(long, value_name = "URL", requires = "token_file", value_parser = forms::service_url)]
+    zammad: Option<Url>,
     /// Number of the knowledge base in Zammad.
     #[arg(long, value_name = "ID", requires = "zammad", default_value_t = 1)]
     knowledge_base: u64,
@@ -68,7 +80,12 @@ impl ZammadFlags {
         let Some((url, file)) = zammad.zip(token_file) else { return Ok(None) };
         let token = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let token = token.trim().to_owned();
-        Ok(Some(Source::Zammad(Zammad { url, base: knowledge_base, token, locales, internal })))
+        anyhow::ensure!(
+            !token.is_empty(),
+            "{} is empty; write an access token of Zammad into it",
+            file.display()
+        );
+        Ok(Some(Source::Zammad(Zammad { url: url.into(), base: knowledge_base, token, locales, internal })))
     }
 }
 
@@ -78,12 +95,33 @@ fn source_name(text: &str) -> Result<String, String> {
     shown.then(|| text.to_owned()).ok_or_else(|| "give it a name that can be read on one line".to_owned())
 }
 
+/// Characters of a passage, which must have room for sentences.
+fn passage(text: &str) -> Result<usize, String> {
+    let fits = text.parse().ok().filter(|characters| PASSAGE.contains(characters));
+    fits.ok_or_else(|| format!("must be from {} to {}", PASSAGE.start(), PASSAGE.end()))
+}
+
+/// Whether a file is a page by its name, which a folder has many of.
+fn is_page(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+    ["md", "markdown", "html", "htm", "txt"].contains(&ending.as_str())
+}
+
 impl Import {
     pub(super) async fn run(self) -> anyhow::Result<()> {
+        if self.overlap * 2 >= self.passage {
+            let text = format!("--overlap must be less than half of --passage, which is {}", self.passage);
+            return Err(Misuse(text).into());
+        }
         let config = self.place.config()?;
         let source = match (self.zammad.source()?, self.source) {
             (Some(zammad), _) => zammad,
             (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),
+            (None, Some(file)) if is_page(&file) => {
+                return Err(
+                    Misuse(format!("{} is a page: name the folder that it is in", file.display())).into()
+                );
+            }
             (None, Some(file)) => Source::Lines(file),
             (None, None) => anyhow::bail!("name a folder or a file, or --zammad"),
         };
@@ -130,12 +168,15 @@ fn tell(report: &Report) -> anyhow::Result<()> {
     let left_out = refused.iter().filter(|one| !one.kept).count();
     output::line(format_args!("{source}"))?;
     output::line(format_args!(
-        "{documents:7} documents: {added} added, {changed} changed, {removed} removed, {left_out} left out"
+        "{}: {added} added, {changed} changed, {removed} removed, {left_out} left out",
+        output::counted(documents, "document")
     ))?;
     if *kept > 0 {
-        output::line(format_args!("{kept:7} documents kept as they were: what cannot be read is not gone"))?;
+        let kept = output::counted(kept, "document");
+        output::line(format_args!("{kept} kept as before: what cannot be read is not gone"))?;
     }
-    output::line(format_args!("{passages:7} passages: {embedded} embedded, {resumed} from an earlier try"))?;
+    let passages = output::counted(passages, "passage");
+    output::line(format_args!("{passages}: {embedded} embedded, {resumed} from an earlier try"))?;
     for one in refused {
         let done = if one.kept { "kept as it was" } else { "left out" };
         output::line(format_args!("{done} {}: {}", one.name, one.reason))?;

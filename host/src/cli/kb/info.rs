@@ -31,11 +31,11 @@ impl Info {
         for (count, thing) in
             [(counts.sources, "source"), (counts.documents, "document"), (counts.passages, "passage")]
         {
-            output::line(format_args!("{count:7} {}", things(count, thing)))?;
+            output::line(output::counted(count, thing))?;
         }
         for source in sources {
-            let documents = things(source.documents, "document");
-            output::line(format_args!("{:7} {documents} from {}", source.documents, source.name))?;
+            let documents = output::counted(source.documents, "document");
+            output::line(format_args!("{documents} from {}", source.name))?;
         }
         match provenance {
             Some(provenance) => output::line(format_args!("embedded with {provenance}"))?,
@@ -43,9 +43,4 @@ impl Info {
         }
         Ok(())
     }
-}
-
-/// One thing, or several of them.
-fn things(count: u64, thing: &str) -> String {
-    if count == 1 { thing.to_owned() } else { format!("{thing}s") }
 }

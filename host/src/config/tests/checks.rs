@@ -98,3 +98,29 @@ fn management_settings_are_read() {
     let alone = refused("[management.server]\naddress = '10.0.0.1'", &[]).to_string();
     assert!(alone.contains("has no effect without management.server.port"), "{alone}");
 }
+
+#[test]
+fn what_tickets_need_must_be_there() {
+    each_refused(&[
+        ("[tickets.guard]\nblock = true", "tickets.guard.url: is not set, so no guard is asked"),
+        (
+            "[tickets]\nhead = 't11'\n[embedding.heads]\nt1 = 'a.safetensors'\nt2 = 'b.safetensors'",
+            "tickets.head: `t11` is none of embedding.heads, which are t1, t2",
+        ),
+        (
+            "[tickets.knowledge]\nurl = 'mysql://u:p@h/n'",
+            "tickets.knowledge.url: must be sqlite:PATH or postgres:",
+        ),
+        (
+            "[tickets.guard]\nurl = 'localhost:8081'",
+            "tickets.guard.url: must be a URL that begins with https:// or http://",
+        ),
+        (
+            "[tickets.answer]\noffice_contacts = ['@']",
+            "tickets.answer.office_contacts.0: must be like info@town.example",
+        ),
+    ]);
+    for contact in ["@town.example", "info@town.example", "+49 89 233", "115"] {
+        loaded(&format!("[tickets.answer]\noffice_contacts = ['{contact}']"), &[]);
+    }
+}

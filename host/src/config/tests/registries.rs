@@ -47,6 +47,10 @@ fn registries_are_checked_and_secrets_not_told() {
         (&format!("{TOWN}repositories = ['../etc']"), "must be a repository such as"),
         (&format!("{TOWN}username = 'eva'"), "registries.town.username: goes with a password"),
         (
+            &format!("{TOWN}username = 'eva'\npassword = 'file:/nowhere'"),
+            "registries.town.password: cannot read /nowhere",
+        ),
+        (
             &format!("{TOWN}username = 'eva'\npassword = 'p'\nauth_file = 'config.json'"),
             "registries.town.auth_file: is another place for credentials",
         ),

@@ -19,6 +19,9 @@ pub enum Strategy {
     Llm,
 }
 
+/// Fewer begin too many telephone numbers.
+const LEAST_DIGITS: usize = 3;
+
 /// `[tickets.answer]`.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -41,8 +44,10 @@ pub struct Answer {
 impl Answer {
     pub(super) fn read(r: &mut Reader) -> Self {
         let contact = |text: &str| match text.trim() {
-            "" => Err("must not be empty".to_owned()),
-            contact => Ok(contact.to_owned()),
+            contact if is_contact(contact) => Ok(contact.to_owned()),
+            other => {
+                Err(format!("must be like info@town.example, @town.example or +49 89 233, not `{other}`"))
+            }
         };
         Self {
             strategy: r
@@ -83,5 +88,13 @@ impl Answer {
                 .unwrap_or_default(),
             disclaimer: r.key("disclaimer", "Put below answers from the knowledge base").text(),
         }
+    }
+}
+
+/// Whether answers are looked through for it: an address, the end of one, or enough digits to tell a number by.
+fn is_contact(text: &str) -> bool {
+    match text.rsplit_once('@') {
+        Some((_, domain)) => domain.contains('.') && !text.contains(char::is_whitespace),
+        None => text.chars().filter(char::is_ascii_digit).count() >= LEAST_DIGITS,
     }
 }

@@ -44,6 +44,13 @@ impl Guard {
         let block = r
             .key("block", "Refuse unsafe tickets and answers; else they are only never published")
             .flag(false);
+        if !r.is_set("url")
+            && ["auth_token", "timeout_ms", "threshold_percent", "model", "block"]
+                .iter()
+                .any(|key| r.is_set(key))
+        {
+            r.problem("url", "is not set, so no guard is asked; give its address, or remove tickets.guard");
+        }
         Some(Self { url: url?, auth_token, timeout, threshold_percent, model, block })
     }
 }

@@ -56,20 +56,20 @@ fn tokens_are_rather_overestimated() {
 fn an_answer_is_read_and_nothing_else_is() {
     let answer = |choice: Value| {
         let body = json!({ "model": "m", "choices": [choice], "usage": { "prompt_tokens": 7, "completion_tokens": 3 } });
-        completion(body.to_string().as_bytes())
+        completion(body.to_string().as_bytes(), 400)
     };
     let said =
         |text: &str, reason: &str| answer(json!({ "message": { "content": text }, "finish_reason": reason }));
     let read = said("{}", "stop").unwrap();
     assert_eq!((read.text.as_str(), read.model.as_str(), read.tokens()), ("{}", "m", Some(10)));
-    assert!(said("{", "length").unwrap_err().contains("cut off"));
+    assert!(said("{", "length").unwrap_err().contains("cut off after 400 tokens"));
     assert!(said("", "content_filter").unwrap_err().contains("filter"));
     assert_eq!(said(" ", "stop").unwrap_err(), "it answered nothing");
     assert_eq!(answer(json!({ "message": { "content": null } })).unwrap_err(), "it answered nothing");
-    assert_eq!(completion(b"{\"choices\":[]}").unwrap_err(), "it answered no choice");
+    assert_eq!(completion(b"{\"choices\":[]}", 400).unwrap_err(), "it answered no choice");
     for broken in ["", "{", "<html>secret</html>", "{\"choices\":7}", "[]"] {
         assert_eq!(
-            completion(broken.as_bytes()).unwrap_err(),
+            completion(broken.as_bytes(), 400).unwrap_err(),
             "it answered something that is no chat completion"
         );
     }
