@@ -46,6 +46,18 @@ const CLOSINGS: [&str; 41] = [
     "Thank you",
     "Cheers",
 ];
+/// Beginnings of closing words that thank: people also thank in the middle of a letter.
+const THANKS: [&str; 7] =
+    ["Danke", "Vielen Dank", "Besten Dank", "Mit bestem Dank", "Thanks", "Thank you", "Cheers"];
+/// Words in lower case that names of offices and the like have too.
+const LINKS: [&str; 22] = [
+    "am", "an", "and", "at", "bei", "bis", "de", "der", "des", "die", "for", "für", "im", "in", "mit", "of",
+    "the", "und", "vom", "von", "zu", "zur",
+];
+/// A sentence has at least as many words,
+const LEAST_WORDS: usize = 3;
+/// and as many of them in lower case that are no links: a verb and what belongs to it.
+const LEAST_LOWER: usize = 2;
 /// Beginnings of what companies and telephones add below a mail.
 const DISCLAIMERS: [&str; 15] = [
     "Diese E-Mail enthält vertrauliche",
@@ -85,7 +97,7 @@ pub(crate) fn closings() -> &'static [&'static str] {
     &CLOSINGS
 }
 
-/// `text` up to the words that end it; lines that begin with "PS" stay.
+/// `text` up to the words that end it; afterwords stay.
 pub(super) fn remove(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if let Some(start) =
@@ -95,10 +107,13 @@ pub(super) fn remove(text: &str) -> String {
     }
     lines.retain(|line| !any_begins(&ADVERTISEMENTS, line));
     let end = lines.iter().enumerate().position(|(at, line)| {
-        at > 0 && lines.len() - at <= LONGEST_SIGNATURE && (line.trim_end() == "--" || is_closing(line))
+        let after = || lines.get(at + 1..).unwrap_or_default();
+        at > 0
+            && lines.len() - at <= LONGEST_SIGNATURE
+            && (ends(line) || (is_closing(line) && !goes_on(line, after())))
     });
     let (body, rest) = lines.split_at(end.unwrap_or(lines.len()));
-    let afterwords = rest.iter().copied().filter(|line| begins(line, "PS") || begins(line, "P.S."));
+    let afterwords = rest.iter().copied().filter(|line| is_afterword(line));
     let mut kept: Vec<&str> = body.iter().copied().chain(afterwords).collect();
     if end.is_none()
         && let Some(last) = kept.last_mut()
@@ -110,6 +125,30 @@ pub(super) fn remove(text: &str) -> String {
 
 fn any_begins(starts: &[&str], line: &str) -> bool {
     starts.iter().any(|start| begins(line.trim_start(), start))
+}
+
+fn is_afterword(line: &str) -> bool {
+    begins(line, "PS") || begins(line, "P.S.")
+}
+
+/// Whether only a signature can follow `line`.
+fn ends(line: &str) -> bool {
+    line.trim_end() == "--" || (is_closing(line) && !any_begins(&THANKS, line))
+}
+
+/// Whether somebody who thanks in `line` has more to say there or in the lines `after` it.
+fn goes_on(line: &str, after: &[&str]) -> bool {
+    let same = line.split(['.', '!']).skip(1);
+    let after = after.iter().copied().take_while(|line| !ends(line)).filter(|line| !is_afterword(line));
+    same.chain(after).any(is_sentence)
+}
+
+/// A question, or what has more than names, numbers and what joins them.
+fn is_sentence(line: &str) -> bool {
+    let lower = |word: &&str| word.starts_with(char::is_lowercase) && !LINKS.contains(word);
+    line.contains('?')
+        || (line.split_whitespace().nth(LEAST_WORDS - 1).is_some()
+            && line.split_whitespace().filter(lower).count() >= LEAST_LOWER)
 }
 
 /// Closing words and at most a name.
@@ -126,5 +165,9 @@ fn is_closing(line: &str) -> bool {
 fn without_closing(line: &str) -> &str {
     let ends = line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
     let starts = ends.filter_map(|end| Some((end, line.get(end..)?)));
-    starts.into_iter().find(|(_, last)| is_closing(last)).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+    starts
+        .into_iter()
+        .find(|(_, last)| is_closing(last) && !goes_on(last, &[]))
+        .and_then(|(end, _)| line.get(..end))
+        .unwrap_or(line)
 }
