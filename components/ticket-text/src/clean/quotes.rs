@@ -2,17 +2,20 @@
 
 use super::begins;
 
-/// What stands above the old mail when a mail programme quotes it whole.
-const SEPARATORS: [&str; 8] = [
-    "-----Ursprüngliche Nachricht-----",
-    "-----Original Message-----",
-    "---- Original Message ----",
-    "----- Weitergeleitete Nachricht -----",
-    "---------- Forwarded message",
-    "---------- Weitergeleitete Nachricht",
-    "Anfang der weitergeleiteten",
-    "Begin forwarded message",
+/// What stands between dashes above the old mail when a mail programme quotes or forwards it whole.
+const RULED: [&str; 7] = [
+    "Ursprüngliche Nachricht",
+    "Ursprüngliche E-Mail",
+    "Original-Nachricht",
+    "Originalnachricht",
+    "Original Message",
+    "Weitergeleitete Nachricht",
+    "Forwarded Message",
 ];
+/// What stands there without dashes.
+const SEPARATORS: [&str; 2] = ["Anfang der weitergeleiteten", "Begin forwarded message"];
+/// Dashes of the shortest rule.
+const SHORTEST_RULE: &str = "--";
 /// Names of the lines that head a quoted mail.
 const HEADERS: [&str; 18] = [
     "Von:",
@@ -34,12 +37,21 @@ const HEADERS: [&str; 18] = [
     "Priorität:",
     "Importance:",
 ];
+/// Header lines that forms have none of; who moves house writes "Von:", "An:" and "Datum:" too.
+const TELLING: [&str; 8] =
+    ["Betreff:", "Subject:", "Gesendet:", "Gesendet am:", "Sent:", "Antwort an:", "Reply-To:", "Importance:"];
+/// Header lines that name who sent a mail.
+const SENDERS: [&str; 2] = ["Von:", "From:"];
 /// Header lines whose words belong to the request.
 const SUBJECTS: [&str; 2] = ["Betreff:", "Subject:"];
 /// What mail programmes put before the subject of an answer.
 const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
 /// Header lines in a row that make a head: one alone may be the writer's own.
 const HEAD: usize = 2;
+/// How mail programmes begin to introduce a quote, and how they say whose it is.
+const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
+/// Words with a capital that stand where the name does when a writer tells of a mail.
+const PRONOUNS: [&str; 4] = ["Sie", "Ihr", "Ihre", "I"];
 /// Lines that an introduction is broken into at most.
 const LINES: usize = 2;
 /// A line that introduces a quote is at most as long as this, characters.
@@ -61,32 +73,65 @@ pub(super) fn remove(text: &str) -> String {
 
 fn old_mail_begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
-    let head = lines.iter().take_while(|line| is_header(line)).count();
-    let names_sender = ["Von:", "From:"].iter().any(|name| begins(bare(first), name));
+    let head = head(lines).iter().filter(|line| !line.is_empty()).count();
+    let names_sender = SENDERS.iter().any(|name| begins(bare(first), name));
     is_separator(first) || head > HEAD || (head == HEAD && names_sender) || whole_mail_follows(lines)
+}
+
+/// The head of a mail that `lines` begin with, empty where they begin with none. Its lines may be paragraphs of their own.
+fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
+    let within = lines.iter().take_while(|line| line.is_empty() || is_header(line)).count();
+    let within = lines.get(..within).unwrap_or_default();
+    let end = within.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    let head = within.get(..end).filter(|head| head.first().is_some_and(|first| !first.is_empty()));
+    let is_telling = |line: &&str| {
+        line.contains('@') || has_time(line) || TELLING.iter().any(|name| begins(bare(line), name))
+    };
+    let is_mail = |head: &&[&str]| {
+        head.iter().filter(|line| !line.is_empty()).count() >= HEAD && head.iter().any(is_telling)
+    };
+    head.filter(is_mail).unwrap_or_default()
 }
 
 /// Whether a line that only mail programmes write introduces a mail whose lines have no `>`.
 fn whole_mail_follows(lines: &[&str]) -> bool {
     let introduction = (1..=LINES).find_map(|count| {
         let (introduction, rest) = lines.split_at_checked(count)?;
-        introduces_quote(&introduction.join(" ")).then(|| (introduction.join(" "), rest))
+        introduces_quote(introduction).then(|| (introduction.join(" "), rest))
     });
     introduction.is_some_and(|(introduction, rest)| {
         let next = rest.iter().find(|line| !line.is_empty());
-        is_stamped(&introduction) && next.is_some_and(|line| !line.starts_with('>'))
+        is_programmed(&introduction) && next.is_some_and(|line| !line.starts_with('>'))
     })
 }
 
-/// Whether an address or a time of day stands in it.
-fn is_stamped(introduction: &str) -> bool {
-    let mut signs = introduction.as_bytes().windows(3);
-    introduction.contains('@')
-        || signs.any(|three| matches!(three, [before, b':', after] if before.is_ascii_digit() && after.is_ascii_digit()))
+/// Whether no writer would introduce a quote so: with an address, a time of day, or a full date and a name.
+fn is_programmed(introduction: &str) -> bool {
+    let named = INTRODUCTIONS.iter().any(|(start, wrote)| {
+        let Some((before, after)) = introduction.split_once(wrote) else { return false };
+        let name = after.trim_matches([' ', ':']).split_whitespace().next();
+        let name = name.or_else(|| before.split_whitespace().next_back()).unwrap_or_default();
+        begins(introduction, start) && name.starts_with(char::is_uppercase) && !PRONOUNS.contains(&name)
+    });
+    introduction.contains('@') || has_time(introduction) || (named && has_year(introduction))
+}
+
+/// "10:22"
+fn has_time(line: &str) -> bool {
+    let mut signs = line.as_bytes().windows(3);
+    signs.any(
+        |three| matches!(three, [before, b':', after] if before.is_ascii_digit() && after.is_ascii_digit()),
+    )
+}
+
+fn has_year(line: &str) -> bool {
+    line.split(|sign: char| !sign.is_ascii_digit()).any(|digits| digits.len() == 4)
 }
 
 fn is_separator(line: &str) -> bool {
-    SEPARATORS.iter().any(|separator| begins(line, separator))
+    let ruled = line.trim_start_matches(['-', ' ']);
+    (line.starts_with(SHORTEST_RULE) && RULED.iter().any(|words| begins(ruled, words)))
+        || SEPARATORS.iter().any(|separator| begins(line, separator))
         || (line.len() > 20 && line.chars().all(|c| c == '_'))
 }
 
@@ -102,17 +147,20 @@ fn bare(line: &str) -> &str {
 /// Drops lines that begin with `>`, what introduces them, and heads of mails; subjects lose their name.
 fn without_quotes(lines: &[&str]) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    for lines in lines.chunk_by(|one, next| is_header(one) == is_header(next)) {
-        let head = lines.len() >= HEAD && lines.iter().all(|line| is_header(line));
-        for line in lines {
-            if line.starts_with('>') {
-                drop_introduction(&mut kept);
-            } else if let Some(subject) = SUBJECTS.iter().find(|name| begins(line, name)) {
-                kept.extend(line.get(subject.len()..).map(bare_subject));
-            } else if !head {
-                kept.push(line);
-            }
+    let mut rest = lines;
+    while let Some((line, after)) = rest.split_first() {
+        let head = head(rest);
+        if !head.is_empty() {
+            kept.extend(head.iter().filter_map(|line| subject(line)));
+            rest = rest.get(head.len()..).unwrap_or_default();
+            continue;
         }
+        if line.starts_with('>') {
+            drop_introduction(&mut kept);
+        } else {
+            kept.push(subject(line).unwrap_or(line));
+        }
+        rest = after;
     }
     // An introduction whose quote the mail programme left out.
     drop_introduction(&mut kept);
@@ -120,26 +168,41 @@ fn without_quotes(lines: &[&str]) -> String {
 }
 
 fn drop_introduction(kept: &mut Vec<&str>) {
-    loop {
-        let broken = kept.len().checked_sub(LINES).and_then(|start| kept.get(start..));
-        if kept.last().is_some_and(|last| last.is_empty() || introduces_quote(last)) {
-            kept.pop();
-        } else if broken.is_some_and(|lines| introduces_quote(&lines.join(" "))) {
-            kept.truncate(kept.len() - LINES);
-        } else {
-            return;
-        }
+    while let Some(last) = kept.last() {
+        let count = if last.is_empty() { Some(1) } else { introduction(kept) };
+        let Some(count) = count else { return };
+        kept.truncate(kept.len() - count);
     }
 }
 
-/// "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, … wrote:"
-fn introduces_quote(line: &str) -> bool {
-    let line = line.trim_end();
-    if line.chars().count() > LONGEST_INTRODUCTION || !line.ends_with(':') {
-        return false;
-    }
-    let german = begins(line, "Am ") && line.contains("schrieb");
-    german || (begins(line, "On ") && line.contains("wrote"))
+/// How many of the last `lines` introduce a quote.
+fn introduction(lines: &[&str]) -> Option<usize> {
+    (1..=LINES).find(|count| {
+        let start = lines.len().checked_sub(*count);
+        start.and_then(|start| lines.get(start..)).is_some_and(introduces_quote)
+    })
+}
+
+/// "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, … wrote:", "… <…@…> schrieb am Mo., 2. März 2026:"
+///
+/// Where the name comes first, so does what it did: else a line of the writer's own could stand above it.
+fn introduces_quote(lines: &[&str]) -> bool {
+    let line = lines.join(" ");
+    let first = lines.first().copied().unwrap_or_default();
+    let dated = has_time(&line) || has_year(&line);
+    let introduces = |(start, wrote): &(&str, &str)| {
+        let named = dated && first.contains('@') && first.contains(wrote);
+        line.contains(wrote) && (begins(&line, start) || named)
+    };
+    line.ends_with(':')
+        && line.chars().count() <= LONGEST_INTRODUCTION
+        && INTRODUCTIONS.iter().any(introduces)
+}
+
+/// The subject that a line names.
+fn subject(line: &str) -> Option<&str> {
+    let name = SUBJECTS.iter().find(|name| begins(line, name))?;
+    line.get(name.len()..).map(bare_subject)
 }
 
 fn bare_subject(subject: &str) -> &str {

@@ -17,6 +17,29 @@ fn a_letter_keeps_what_it_asks() {
     );
 }
 
+/// Who thanks in the middle of a letter goes on with what they want.
+#[test]
+fn thanks_end_a_letter_only_above_a_signature() {
+    for (letter, own) in [
+        (
+            "Der Pass ist da.\nVielen Dank dafür!\nNun brauche ich noch einen Parkausweis.\nWas kostet der?\nViele Grüße\nEva",
+            "Der Pass ist da.\nVielen Dank dafür!\nNun brauche ich noch einen Parkausweis.\nWas kostet der?",
+        ),
+        ("Der Pass ist da.\nDanke für den Pass.\nDanke auch für die Mail.\nKommt die Tonne?", ""),
+        ("The passport arrived.\nThanks for that!\nNow I need a parking permit.", ""),
+        ("Der Pass ist da.\nDanke. Jetzt brauche ich die Karte.", ""),
+        ("Der Pass ist da. Danke. Jetzt brauche ich die Karte.", ""),
+        (
+            "Wo ist er?\nDanke im Voraus\n\nEva Brandt\nAmt für Soziales und Wohnen\nBirkenweg 14",
+            "Wo ist er?",
+        ),
+        ("Wo ist er?\nVielen Dank für Ihre\nMühe\nLG Eva\nwir sind auch online für Sie da", "Wo ist er?"),
+        ("where is it?\nthanks\neva brandt", "where is it?"),
+    ] {
+        assert_eq!(clean(letter), if own.is_empty() { letter } else { own });
+    }
+}
+
 #[test]
 fn a_title_does_not_end_a_salutation() {
     for greeting in [
@@ -59,7 +82,64 @@ fn quoted_mails_go() {
 }
 
 #[test]
+fn quotes_are_known_by_what_introduces_them() {
+    for introduction in [
+        "Bürgeramt <amt@stadt.example> schrieb am Di., 3. Nov. 2026, 10:22:",
+        "Bürgeramt Beispielstadt <amt@stadt.example> schrieb am\nDi., 3. Nov. 2026, 10:22:",
+        "Am 03.11.2026 schrieb Bürgeramt Beispielstadt:",
+        "On 3 Nov 2026, City Office wrote:",
+        "Le mar. 3 nov. 2026 à 10:22, Mairie <mairie@ville.example> a écrit :",
+    ] {
+        for quote in ["> Az. 2026/1234", "Az. 2026/1234", "\n> Az. 2026/1234", "\nAz. 2026/1234"] {
+            let mail = format!("Ich brauche einen Ausweis.\n\n{introduction}\n{quote}");
+            assert_eq!(clean(&mail), "Ich brauche einen Ausweis.", "{mail}");
+        }
+    }
+    for told in [
+        "Frau Huber (huber@stadt.example) schrieb mir:\nSie müssen zahlen.\nStimmt das?",
+        "Am 03.11.2026 schrieb mir das Amt:\nWir kommen.",
+        "Am 03.11.2026 schrieben Sie:\nWir kommen.",
+        "On 3 November 2026 you wrote:\nWe will come.",
+    ] {
+        assert_eq!(clean(told), told);
+    }
+}
+
+#[test]
+fn lines_of_a_head_may_be_paragraphs() {
+    let head = "Von: Amt <amt@stadt.example>\n\nGesendet: Dienstag, 3. November 2026 10:22\n\nAn: mich\n\nBetreff: Hundesteuer";
+    assert_eq!(
+        clean(&format!("Ich brauche einen Ausweis.\n\n{head}\n\nAz. 2026/9988")),
+        "Ich brauche einen Ausweis."
+    );
+    let html =
+        "<p>Ausweis?</p><p><b>Von:</b> Amt</p><p><b>An:</b> ich</p><p><b>Betreff:</b> Tonne</p><p>Alt</p>";
+    assert_eq!(clean(html), "Ausweis?");
+}
+
+#[test]
+fn from_and_to_of_a_move_are_no_head() {
+    for text in [
+        "Ich ziehe um.\nVon: Alte Gasse 1\nAn: Neue Gasse 2\nDatum: 01.12.2026\nTelefon 0171 2345678.",
+        "I am moving.\nFrom: Old Street 1\n\nTo: New Street 2\n\nDate: 1 December\nCall me.",
+    ] {
+        assert_eq!(clean(text), text);
+    }
+}
+
+#[test]
 fn a_mail_forwarded_without_a_word_is_the_request() {
+    for rule in [
+        "-------- Weitergeleitete Nachricht --------",
+        "-------- Forwarded Message --------",
+        "-----Ursprüngliche Nachricht-----",
+        "---- Original Message ----",
+    ] {
+        let head =
+            "Betreff: Sperrmüll\nDatum: Tue, 3 Nov 2026 10:22:00 +0100\nVon: Max <max@x.example>\nAn: amt";
+        assert_eq!(clean(&format!("{rule}\n{head}\n\nWann kommt er?")), "Sperrmüll\n\nWann kommt er?");
+        assert_eq!(clean(&format!("Bitte.\n\n{rule}\n{head}\n\nWann kommt er?")), "Bitte.");
+    }
     let forwarded = "---------- Forwarded message ---------\nFrom: Anna <a@b.example>\nDate: Mon\nSubject: Fwd: Re: Lost dog tag\nTo: <office@city.example>\n\n\
                      Please send a new tag.";
     assert_eq!(clean(forwarded), "Lost dog tag\n\nPlease send a new tag.");
