@@ -2,8 +2,8 @@
 //!
 //! Each value becomes a token such as `[EMAIL_1]`; the same value is the same token everywhere. What looks like a
 //! token in the text already becomes one itself, so that nobody can have another's value put in its place.
-//! Words are taken for names only where their place says so: after a salutation, a title, a sign-off or "my name is",
-//! and above an address.
+//! Words are taken for names only where their place says so: after a salutation, a title, a sign-off, "my name is" or
+//! "I am", and above an address.
 
 mod addresses;
 mod documents;
@@ -46,7 +46,7 @@ pub enum Personal {
     Address,
     /// A person's name.
     Name,
-    /// Any other long number: of a passport, a customer, a card.
+    /// Any other long number: of a passport, a customer, a card; also what a link hands over.
     Number,
 }
 
@@ -121,6 +121,12 @@ impl Redacted {
 
 /// Takes personal data out of `text`.
 pub fn redact(text: &str) -> Redacted {
+    redact_part(text, "")
+}
+
+/// Takes personal data out of `text`, and with it the names that the `letter` it is a part of makes sure: who wrote
+/// one, its sign-off says.
+pub fn redact_part(text: &str, letter: &str) -> Redacted {
     let mut spans = Spans::default();
     for token in TOKEN.iter().flat_map(|token| token.find_iter(text)) {
         spans.add(token.range(), Personal::Literal);
@@ -132,7 +138,10 @@ pub fn redact(text: &str) -> Redacted {
     for (range, kind) in found.into_iter().flatten() {
         spans.add(range, kind);
     }
-    spans.repeat(text);
+    let letterheads = letterhead::find(letter, &addresses::find(letter));
+    let known = names::find(letter).into_iter().chain(letterheads);
+    let known: Vec<&str> = known.filter_map(|(range, _)| letter.get(range)).collect();
+    spans.repeat(text, &known);
     written(text, &spans)
 }
 

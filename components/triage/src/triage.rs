@@ -158,7 +158,7 @@ pub fn triage(
     let written = clean::unquoted(plain);
     let language = language::german_or_english(&own);
     let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
-    let choice = choice::choose(host, configuration, policy, &own, language, injected)?;
+    let choice = choice::choose(host, configuration, policy, &own, &written, language, injected)?;
     let decision = choice.decision;
     let no_category = configuration.no_category().ok_or(Undecided::Incomplete("category"))?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));

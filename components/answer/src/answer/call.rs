@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict};
 use bulkhead_ticket_text::language::{self, Language};
-use bulkhead_ticket_text::redact::{Redacted, redact};
+use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
 
 use super::draft::Draft;
@@ -29,6 +29,8 @@ pub(super) struct Call<'a, H> {
     request: Request<'a>,
     /// What its writer wrote.
     own: String,
+    /// The same with its salutation and signature, which name people.
+    letter: String,
     /// As much of it as is searched for and shown to other machines.
     pub(super) text: String,
     /// The same for machines outside, which personal data is kept from.
@@ -66,13 +68,14 @@ impl<'a, H: Host> Call<'a, H> {
             configuration,
             policy,
             request,
+            letter: clean::unquoted(&rendered.plain),
             own,
         }
     }
 
     /// The ticket without personal data.
     pub(super) fn redacted(&self) -> &Redacted {
-        self.redacted.get_or_init(|| redact(&self.text))
+        self.redacted.get_or_init(|| redact_part(&self.text, &self.letter))
     }
 
     /// Whether there is nothing to read.

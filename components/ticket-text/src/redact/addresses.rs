@@ -46,9 +46,11 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
             r"\b(?i:wohn[a-zäöüß]*|adresse|anschrift|gemeldet)[: ] ?(?i:ich |wir |jetzt |ist |lautet )*{}",
             at(&format!("(?i:{AT})"))
         ),
+        // "Postfach 10 22"
+        r"\b(?:Postfach|P\.? ?O\.? ?Box) [0-9]{1,4}(?: [0-9]{2,3}){0,3}\b".to_owned(),
         // "12 High Street"
         format!(
-            r"\b[0-9]{{1,4}}[a-z]? {WORD}(?: {WORD})? (?:Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Rd|Ave)\b"
+            r"\b[0-9]{{1,4}}[a-zA-Z]? {WORD}(?: {WORD})? (?:Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Rd|Ave)\b"
         ),
     ];
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()

@@ -19,8 +19,8 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let name = format!(r"[{LETTERS}_%+-]+(?:{dot}[{LETTERS}_%+-]+)*");
     let label = format!(r"[{LETTERS}-]+");
     let forms = [
-        // Anything that could be meant as one.
-        r"[\w.%+-]+@[\w.-]*\w".to_owned(),
+        // Anything that could be meant as one, in a link too.
+        r"[\w.%+-]+(?:@|%40)[\w.-]*\w".to_owned(),
         // "eva (at) example.org", "eva[at]example[dot]org", not "Treffen (at) 10 Uhr"
         format!(r"{name}{open}(?i:at|ät){close}[0-9.-]*[{ALPHABETIC}][{LETTERS}-]*(?:{dot}{label})*"),
         // "eva at example dot org"

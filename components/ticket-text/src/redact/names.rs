@@ -15,8 +15,11 @@ pub(super) const LINK: &str = "(?:(?:von|van|vom|zu|zur|de|der|den|di|al|el|ben|
 /// Between a title and its bearer.
 pub(super) const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
 
+/// Between a sign-off and its name: for whom somebody signs, or whose they are.
+const SIGNED: &str = r"(?:(?i:i\. ?[av]\.|p\. ?p\.|ppa\.|gez\.) ?|(?i:ihre?|eure?|deine?) )*";
+
 /// Words that no name has: whom people greet without naming anybody, titles, and what else follows a sign-off.
-const NOBODY: [&str; 26] = [
+const NOBODY: [&str; 27] = [
     "Damen",
     "Dame",
     "Herren",
@@ -43,9 +46,10 @@ const NOBODY: [&str; 26] = [
     "Ihr",
     "Sie",
     "Danke",
+    "Citizen",
 ];
 /// Beginnings of such words.
-const NOBODYS: [&str; 5] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every"];
+const NOBODYS: [&str; 6] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every", "Staats"];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let mut closings = clean::closings().to_vec();
@@ -53,6 +57,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let closings = closings.join("|");
     let first = format!("{LINK}{PART}");
     let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}");
+    let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,3}}");
     let forms = [
         // "Sehr geehrte Frau Dr. von Müller", "Mr Smith"
         format!(
@@ -64,12 +69,24 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         ),
         // "Mein Name ist Petra Vogel", "Name: Vogel", "c/o Vogel"
         format!(
-            r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:|\bc/o) {{0,3}}(?P<name>{name})"
+            r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|my name['’]s|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:|\bc/o) {{0,3}}(?P<name>{name})"
         ),
-        // "Mit freundlichen Grüßen, Petra Vogel"
-        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +(?P<name>{name})[,.]?[ \t]*$"),
+        // "Ich bin Petra Vogel", "Der Halter heißt Ahmed Yilmaz"
+        format!(
+            r"\b(?i:ich bin|i['’]m|i am|hier (?:ist|spricht|schreibt)|heißt|heisst|ich,|i,) (?P<name>{full})"
+        ),
+        // "Petra Vogel ist mein Name"
+        format!(r"\b(?P<name>{full}),? (?i:ist mein name|is my name)\b"),
+        // "Es grüßt Sie herzlich Ihre Petra Vogel"
+        format!(
+            r"\b(?i:gr(?:ü|ue)(?:ß|ss)(?:t|en))\b[^\n.!?]{{0,40}}? (?i:ihre?|eure?|deine?) (?P<name>{name})"
+        ),
+        // "Mit freundlichen Grüßen, i. A. Petra Vogel"
+        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +{SIGNED}(?P<name>{name})[,.]?[ \t]*$"),
         // The same over two lines.
-        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[^\n?]{{0,40}}\n\s*(?P<name>{name})[,.]?[ \t]*$"),
+        format!(
+            r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[^\n?]{{0,40}}\n\s*{SIGNED}(?P<name>{name})[,.]?[ \t]*$"
+        ),
     ];
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
 });

@@ -1,4 +1,4 @@
-//! Everything personal that is made of digits, and all that is extracted.
+//! Everything personal that is made of digits, what links hand over, and all that is extracted.
 //!
 //! Wider than what is extracted: a wrong account number is no value, and still somebody's.
 
@@ -19,6 +19,10 @@ static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Seven digits or more, in groups.
 static NUMBER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}").ok());
+/// What a link hands over: it may open what is meant for one person alone.
+static QUERY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:https?://|www\.)[^\s?#]+[?#](?P<query>\S*=\S*[a-z0-9=/_%-])").ok()
+});
 /// Letters that belong to a number they touch, unless they are a word.
 const LONGEST_MARK: usize = 3;
 
@@ -34,7 +38,9 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let is_date =
         |number: &Range<usize>| dates.iter().any(|date| date.start <= number.start && number.end <= date.end);
     let announced = documents::find(text).into_iter().filter(|number| !is_date(number));
-    found.extend(numbers.chain(announced).map(|range| (range, Personal::Number)));
+    let links = QUERY.iter().flat_map(|form| form.captures_iter(text));
+    let queries = links.filter_map(|captures| Some(captures.name("query")?.range()));
+    found.extend(numbers.chain(announced).chain(queries).map(|range| (range, Personal::Number)));
     found
 }
 

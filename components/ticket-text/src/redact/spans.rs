@@ -27,11 +27,11 @@ impl Spans {
         self.0.insert(start, (end, kind));
     }
 
-    /// Adds every other place where a value stands that has been found once.
-    pub(super) fn repeat(&mut self, text: &str) {
+    /// Adds every other place where a value stands that has been found once, or a name that is `known`.
+    pub(super) fn repeat(&mut self, text: &str, known: &[&str]) {
         loop {
             let before = self.0.len();
-            for (value, kind) in self.values(text) {
+            for (value, kind) in self.values(text, known) {
                 for (at, _) in text.match_indices(&value) {
                     let range = at..at + value.len();
                     if self.overlapping(&range).is_none()
@@ -57,19 +57,21 @@ impl Spans {
         before.filter(|(_, (end, _))| *end > range.start).map(|(start, place)| (*start, *place))
     }
 
-    /// What has been found, the longest first; of names the parts as well. Names come last: other values next to one
-    /// make it a whole word.
-    fn values(&self, text: &str) -> Vec<(String, Personal)> {
+    /// What has been found, the longest first; of names, which the `known` ones join, the parts as well, and either in
+    /// capitals. Names come last: other values next to one make it a whole word.
+    fn values(&self, text: &str, known: &[&str]) -> Vec<(String, Personal)> {
         let mut values = BTreeMap::new();
-        for (range, kind) in self.iter() {
-            let Some(value) = text.get(range) else { continue };
+        let found = self.iter().filter_map(|(range, kind)| Some((text.get(range)?, kind)));
+        for (value, kind) in found.chain(known.iter().map(|name| (*name, Personal::Name))) {
             values.entry(value.to_owned()).or_insert(kind);
             if kind == Personal::Name {
                 let parts = value.split_whitespace().filter(|part| {
                     part.chars().count() >= SHORTEST_PART && part.starts_with(char::is_uppercase)
                 });
-                for part in parts {
-                    values.entry(part.to_owned()).or_insert(kind);
+                for part in parts.chain([value]) {
+                    for spelling in [part.to_owned(), part.to_uppercase()] {
+                        values.entry(spelling).or_insert(kind);
+                    }
                 }
             }
         }

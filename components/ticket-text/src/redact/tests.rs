@@ -48,6 +48,15 @@ fn names_are_taken_where_they_are_sure() {
         ("Where is it?\nKind regards\n\nEva van der Berg", "Where is it?\nKind regards\n\n[NAME_1]"),
         ("Guten Tag Siegfried!\nIhr Antrag", "Guten Tag [NAME_1]!\nIhr Antrag"),
         ("Name: Vogel\nDie Akte Vogel fehlt", "Name: [NAME_1]\nDie Akte [NAME_1] fehlt"),
+        ("Where is it?\nRegards\ni. A. Eva Brandt\nClerk", "Where is it?\nRegards\ni. A. [NAME_1]\nClerk"),
+        ("Wo ist er?\nLG Ihr Max Muster", "Wo ist er?\nLG Ihr [NAME_1]"),
+        ("Es grüßt Sie herzlich Ihre Gerda Schmidt, danke", "Es grüßt Sie herzlich Ihre [NAME_1], danke"),
+        ("Hi, I'm John Smith, and I am late", "Hi, I'm [NAME_1], and I am late"),
+        ("ich bin Petra Vogel und warte", "ich bin [NAME_1] und warte"),
+        ("Der Halter heißt Ahmed Yilmaz.", "Der Halter heißt [NAME_1]."),
+        ("ich, Max Muster, warte. Herr Muster wartet", "ich, [NAME_1], warte. Herr [NAME_2] wartet"),
+        ("MAX MUSTER ist mein Name", "[NAME_1] ist mein Name"),
+        ("Frau Vogel fragt: AKTE VOGEL?", "Frau [NAME_1] fragt: AKTE [NAME_2]?"),
         ("LG\nJosé Ñandú-García", "LG\n[NAME_1]"),
     ] {
         assert_eq!(redact(text).text(), expected);
@@ -57,10 +66,47 @@ fn names_are_taken_where_they_are_sure() {
         "Hallo liebes Team, der Ausweis ist weg",
         "Dear Sir or Madam,\nplease help",
         "Vielen Dank im Voraus!",
+        "Ich bin Deutscher Staatsbürger und I'm late",
+        "Das heißt Sperrmüll kostet nichts",
         "Wann hat der Wertstoffhof am 3. Mai 2026 offen? Es waren 10000 Euro.",
     ] {
         assert_eq!(redact(text).text(), text);
     }
+}
+
+#[test]
+fn names_of_the_letter_are_taken_out_of_its_part() {
+    let part = "der Antrag von Erika Mustermann ist offen, Frau Huber. Frau MUSTERMANN wartet";
+    let letter = format!("{part}\nMit freundlichen Grüßen\nErika Mustermann\nLindenstraße 5");
+    let redacted = redact_part(part, &letter);
+    assert_eq!(redacted.text(), "der Antrag von [NAME_1] ist offen, Frau [NAME_2]. Frau [NAME_3] wartet");
+    assert_eq!(redacted.restore(redacted.text()), part);
+    assert_eq!(
+        redact_part("Am Zaun von Eva Brandt", "Eva Brandt\nBirkenweg 14").text(),
+        "Am Zaun von [NAME_1]"
+    );
+    assert_eq!(redact_part("Wo ist er?", "Wo ist er?\nLG\nEva Brandt").originals().count(), 0);
+}
+
+#[test]
+fn what_links_hand_over_is_kept_back() {
+    for (text, kept) in [
+        (
+            "https://portal.stadt.example/antrag?token=abc123&mail=max%40muster.example geht nicht",
+            "https://portal.stadt.example/antrag?[EMAIL_1] geht nicht",
+        ),
+        ("Siehe www.stadt.example/a#id=b4.", "Siehe www.stadt.example/a#[NUMBER_1]."),
+        ("an max%40muster.example", "an [EMAIL_1]"),
+        ("https://stadt.example/amt#Kontakt", "https://stadt.example/amt#Kontakt"),
+    ] {
+        assert_eq!(redact(text).text(), kept);
+    }
+}
+
+#[test]
+fn boxes_and_english_houses_are_kept_back() {
+    assert_eq!(redact("Postfach 10 22, danke").text(), "[ADDRESS_1], danke");
+    assert_eq!(redact("at 221B Baker Street").text(), "at [ADDRESS_1]");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Failure;
-use bulkhead_ticket_text::redact::{Redacted, redact};
+use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::quiet;
 
@@ -26,13 +26,14 @@ pub(super) struct Choice {
     pub(super) verdict: Verdict,
 }
 
-/// Chooses for what its writer wrote, in `language`. A ticket that is `injected`, with orders to a machine, is shown to
+/// Chooses for what its writer wrote, in `language`; `written` is that with its salutation and signature. A ticket that is `injected`, with orders to a machine, is shown to
 /// no language model.
 pub(super) fn choose(
     host: &impl Host,
     configuration: &Configuration,
     policy: Policy,
     own: &str,
+    written: &str,
     language: Language,
     injected: bool,
 ) -> Result<Choice, Undecided> {
@@ -43,7 +44,7 @@ pub(super) fn choose(
     let text = window(own, configuration.max_user_text_length);
     let asked = policy.strategy == Strategy::Llm;
     // Both are other machines: what is personal stays here.
-    let redacted = (asked || policy.guarding != Guarding::Off).then(|| redact(&text));
+    let redacted = (asked || policy.guarding != Guarding::Off).then(|| redact_part(&text, written));
     let verdict = match (&redacted, policy.guarding) {
         (None, _) | (_, Guarding::Off) => Verdict::Unguarded,
         (Some(redacted), Guarding::Withhold | Guarding::Refuse) => host.guard(redacted.text()),

@@ -47,6 +47,14 @@ fn assert_fallen_back(reply: &Reply, reason: &str) {
 }
 
 #[test]
+fn who_signs_a_ticket_is_not_named_to_the_model() {
+    let base = advised(&said(&[("Der Reisepass kostet 70 Euro.", &[1])]));
+    ask(&base, "Was kostet ein Reisepass für Eva Brandt?\n\nMit freundlichen Grüßen\nEva Brandt");
+    let questions = base.questions.borrow();
+    assert!(questions[0].user.contains("Reisepass für [NAME_1]?"), "{}", questions[0].user);
+}
+
+#[test]
 fn what_passages_say_is_answered_in_the_model_s_words() {
     let base = advised(&said(&[
         ("Der Reisepass kostet 70 Euro.", &[1]),

@@ -53,6 +53,14 @@ fn the_model_is_shown_no_personal_data_and_the_text_only_as_data() {
 }
 
 #[test]
+fn who_signs_a_ticket_is_not_named_to_the_model() {
+    let host = advised(&answer("Abfall", 0.9, "Tonne"));
+    let text = "Die Tonne von Petra Vogel ist weg.\n\nMit freundlichen Grüßen\nPetra Vogel";
+    super::super::triage(&host, &configuration(), POLICY, text).unwrap();
+    assert!(host.questions.borrow()[0].user.contains("Die Tonne von [NAME_1] ist weg."));
+}
+
+#[test]
 fn an_unsure_model_leads_to_a_human() {
     let result =
         super::super::triage(&advised(&answer("Abfall", 0.3, "geraten")), &configuration(), POLICY, LETTER)
