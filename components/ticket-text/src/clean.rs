@@ -58,6 +58,16 @@ pub fn render(text: &str) -> Rendered {
     Rendered { plain: tidy(if is_page { &page.text } else { text }), hidden }
 }
 
+/// The rows of the tables of an HTML text, cell by cell; none of any other text.
+pub fn rows(text: &str) -> Vec<Vec<String>> {
+    if !html::is_html(text) {
+        return Vec::new();
+    }
+    let page = html::render(text);
+    let cells = |row: &Vec<_>| row.iter().cloned().filter_map(|cell| page.text.get(cell)).map(tidy).collect();
+    page.rows.iter().map(cells).collect()
+}
+
 /// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing.
 fn tidy(text: &str) -> String {
     let text: String = text.replace("\r\n", "\n").chars().filter_map(visible).collect();

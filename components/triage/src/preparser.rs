@@ -1,8 +1,9 @@
-//! Forms that arrive as Markdown tables: only the rows that matter are kept.
+//! Forms that arrive as tables, in Markdown or HTML: only the rows that matter are kept.
 
 #[cfg(test)]
 mod tests;
 
+use bulkhead_ticket_text::clean;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::Violation;
@@ -23,7 +24,7 @@ pub struct PreparserSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Form {
-    /// A Markdown table.
+    /// A table.
     Table(TableSettings),
 }
 
@@ -65,31 +66,38 @@ impl TableSettings {
     pub(crate) const VALUE_COLUMN: usize = 1;
 
     fn kept(&self, text: &str) -> String {
-        let mut blocks = Vec::new();
-        let mut body = false;
-        let mut before = "";
-        for line in text.lines() {
-            if is_separator(line) && before.contains('|') {
-                body = true;
-            } else if !line.contains('|') {
-                body = false;
-            } else if body {
-                blocks.extend(self.block(&cells(line)));
-            }
-            before = line;
-        }
-        blocks.join("\n\n")
+        let rows = markdown_rows(text).into_iter().chain(clean::rows(text));
+        rows.filter_map(|row| self.block(&row)).collect::<Vec<_>>().join("\n\n")
     }
 
-    fn block(&self, cells: &[&str]) -> Option<String> {
+    /// A row to keep; one that was not filled in says nothing.
+    fn block(&self, cells: &[String]) -> Option<String> {
         let title = cells.first()?;
         let same = |name: &String| {
             if self.case_sensitive { name == title } else { name.to_lowercase() == title.to_lowercase() }
         };
-        let kept = self.keep_rows.iter().any(same);
-        let value = cells.get(self.value_column..).unwrap_or_default().join(" | ");
-        kept.then(|| format!("## {title}\n{value}"))
+        let value = cells.get(self.value_column..).unwrap_or_default();
+        let kept = self.keep_rows.iter().any(same) && value.iter().any(|cell| !cell.is_empty());
+        kept.then(|| format!("## {title}\n{}", value.join(" | ")))
     }
+}
+
+/// The rows of Markdown tables below their heads.
+fn markdown_rows(text: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut body = false;
+    let mut before = "";
+    for line in text.lines() {
+        if is_separator(line) && before.contains('|') {
+            body = true;
+        } else if !line.contains('|') {
+            body = false;
+        } else if body {
+            rows.push(cells(line).into_iter().map(str::to_owned).collect());
+        }
+        before = line;
+    }
+    rows
 }
 
 /// `| --- | :--: |`

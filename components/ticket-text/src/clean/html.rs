@@ -1,5 +1,7 @@
 //! HTML as plain text.
 
+use std::ops::Range;
+
 use html5gum::{DefaultEmitter, State, Token, Tokenizer};
 
 use super::hidden::{Open, Unseen};
@@ -94,6 +96,10 @@ pub(super) struct Page {
     pub(super) text: String,
     /// Text that its writer hid.
     pub(super) hidden: String,
+    /// Where the cells of tables stand in the text, row by row.
+    pub(super) rows: Vec<Vec<Range<usize>>>,
+    /// Where the cell that is open begins.
+    cell: Option<usize>,
     elements: Open,
     /// Quotes open.
     quotes: usize,
@@ -101,6 +107,9 @@ pub(super) struct Page {
 
 impl Page {
     fn open(&mut self, name: &[u8]) {
+        if matches!(name, b"td" | b"th" | b"tr") {
+            self.end_cell();
+        }
         if PARAGRAPHS.contains(&name) {
             self.break_line();
             self.text.push('\n');
@@ -108,17 +117,27 @@ impl Page {
         match name {
             b"blockquote" => self.quotes += 1,
             b"br" => self.text.push('\n'),
-            b"td" | b"th" => self.text.push(' '),
+            b"td" | b"th" => {
+                if !self.at_start() {
+                    self.text.push(' ');
+                }
+                self.cell = Some(self.text.len());
+            }
             _ if BLOCKS.contains(&name) => self.break_line(),
             _ => {}
         }
-        if name == b"li" {
-            self.write("- ");
+        match name {
+            b"li" => self.write("- "),
+            b"tr" => self.rows.push(Vec::new()),
+            _ => {}
         }
     }
 
     fn close(&mut self, name: &[u8]) {
         self.elements.end(name);
+        if matches!(name, b"td" | b"th" | b"tr" | b"table") {
+            self.end_cell();
+        }
         if name == b"blockquote" {
             self.quotes = self.quotes.saturating_sub(1);
         }
@@ -138,7 +157,7 @@ impl Page {
             None => {}
         }
         for character in text.chars() {
-            let at_start = self.text.is_empty() || self.text.ends_with('\n');
+            let at_start = self.at_start();
             if !character.is_whitespace() {
                 if at_start && self.quotes > 0 {
                     self.text.push_str("> ");
@@ -150,8 +169,19 @@ impl Page {
         }
     }
 
+    fn end_cell(&mut self) {
+        if let Some((start, row)) = self.cell.take().zip(self.rows.last_mut()) {
+            row.push(start..self.text.len());
+        }
+    }
+
+    /// Whether the next character is the first of its line.
+    fn at_start(&self) -> bool {
+        self.text.is_empty() || self.text.ends_with('\n')
+    }
+
     fn break_line(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
+        if !self.at_start() {
             self.text.push('\n');
         }
     }

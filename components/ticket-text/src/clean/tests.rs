@@ -196,6 +196,19 @@ fn html_becomes_text() {
 }
 
 #[test]
+fn tables_of_html_have_rows() {
+    let html = "<table><tr><th>Name</th><td>Eva<td><p>Frau <b>Brandt</b></p>Hof</tr>\
+                <tr><td hidden>x<table><tr><td>innen</table></table>";
+    assert_eq!(rows(html), [vec!["Name", "Eva", "Frau Brandt\n\nHof"], vec![""], vec![""]]);
+    assert_eq!(render(html).plain, "Name Eva\n\nFrau Brandt\n\nHof");
+    assert_eq!(rows("<p>a</p><td>b"), Vec::<Vec<String>>::new());
+    assert_eq!(rows("a | b"), Vec::<Vec<String>>::new());
+    let quoted =
+        "<p>Neue Frage.</p><blockquote><table><tr><td>Az.</td><td>4711</td></tr></table></blockquote>";
+    assert_eq!(clean(quoted), "Neue Frage.");
+}
+
+#[test]
 fn plain_text_with_angle_brackets_is_no_html() {
     assert_eq!(render("a < b und c > d, Anna <a@b.example>").plain, "a < b und c > d, Anna <a@b.example>");
 }

@@ -16,6 +16,23 @@ fn named_rows_become_blocks() {
 }
 
 #[test]
+fn tables_of_html_mails_are_forms() {
+    let html = "<p>Formular</p><table><tr><th>Feld</th><th>Wert</th></tr><tr><td>Name</td><td>Max Muster</td></tr>\
+                <tr><td>Anliegen</td><td>Mein <b>Pass</b><br>ist weg</td></tr></table>";
+    assert_eq!(preparser(false).apply(html), "## Anliegen\nMein Pass\nist weg");
+}
+
+#[test]
+fn a_row_that_is_not_filled_in_is_none() {
+    for text in [
+        "| Feld | Wert |\n|---|---|\n| Anliegen |  |\n\nDie Tonne ist voll.",
+        "<table><tr><td>Anliegen</td><td> </td></tr></table><p>Die Tonne ist voll.</p>",
+    ] {
+        assert_eq!(preparser(false).apply(text), text);
+    }
+}
+
+#[test]
 fn other_texts_stay_as_they_are() {
     assert_eq!(PreparserSettings::default().apply(FORM), FORM);
     for text in ["Die Tonne ist voll.", "a | b\nAnliegen | x", "| A |\n|---|\n| B |", ""] {
