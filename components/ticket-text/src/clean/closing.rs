@@ -1,6 +1,7 @@
 //! The words a letter ends with, the signature below them, and disclaimers.
 
 use super::begins;
+use crate::sentences::is_abbreviated;
 
 /// Words that end a letter. A line that begins with them and little more ends the text.
 const CLOSINGS: [&str; 41] = [
@@ -50,13 +51,13 @@ const CLOSINGS: [&str; 41] = [
 const THANKS: [&str; 7] =
     ["Danke", "Vielen Dank", "Besten Dank", "Mit bestem Dank", "Thanks", "Thank you", "Cheers"];
 /// Words in lower case that names of offices and the like have too.
-const LINKS: [&str; 22] = [
-    "am", "an", "and", "at", "bei", "bis", "de", "der", "des", "die", "for", "für", "im", "in", "mit", "of",
-    "the", "und", "vom", "von", "zu", "zur",
+const LINKS: [&str; 26] = [
+    "ab", "am", "an", "and", "at", "auf", "aus", "bei", "bis", "de", "der", "des", "die", "for", "für", "im",
+    "in", "mit", "of", "oder", "the", "und", "vom", "von", "zu", "zur",
 ];
 /// A sentence has at least as many words,
 const LEAST_WORDS: usize = 3;
-/// and as many of them in lower case that are no links: a verb and what belongs to it.
+/// and a stop, or as many of them in lower case that are no links: a verb and what belongs to it.
 const LEAST_LOWER: usize = 2;
 /// Beginnings of what companies and telephones add below a mail.
 const DISCLAIMERS: [&str; 15] = [
@@ -143,12 +144,13 @@ fn goes_on(line: &str, after: &[&str]) -> bool {
     same.chain(after).any(is_sentence)
 }
 
-/// A question, or what has more than names, numbers and what joins them.
+/// A question, or what has a stop or more than names, numbers and what joins them.
 fn is_sentence(line: &str) -> bool {
-    let lower = |word: &&str| word.starts_with(char::is_lowercase) && !LINKS.contains(word);
+    let is_lower = |word: &&str| word.starts_with(char::is_lowercase) && !LINKS.contains(word);
+    let words = || line.split_whitespace();
+    let stops = line.trim_end().strip_suffix(['.', '!']).is_some_and(|before| !is_abbreviated(before));
     line.contains('?')
-        || (line.split_whitespace().nth(LEAST_WORDS - 1).is_some()
-            && line.split_whitespace().filter(lower).count() >= LEAST_LOWER)
+        || (words().count() >= LEAST_WORDS && (stops || words().filter(is_lower).count() >= LEAST_LOWER))
 }
 
 /// Closing words and at most a name.

@@ -27,6 +27,10 @@ fn thanks_end_a_letter_only_above_a_signature() {
         ),
         ("Der Pass ist da.\nDanke für den Pass.\nDanke auch für die Mail.\nKommt die Tonne?", ""),
         ("The passport arrived.\nThanks for that!\nNow I need a parking permit.", ""),
+        (
+            "Der Pass ist da.\nVielen Dank.\nBitte um Parkausweis.\nViele Grüße\nEva",
+            "Der Pass ist da.\nVielen Dank.\nBitte um Parkausweis.",
+        ),
         ("Der Pass ist da.\nDanke. Jetzt brauche ich die Karte.", ""),
         ("Der Pass ist da. Danke. Jetzt brauche ich die Karte.", ""),
         (

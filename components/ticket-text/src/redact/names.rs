@@ -79,7 +79,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(r"\b(?P<name>{full}),? (?i:ist mein name|is my name)\b"),
         // "Es grüßt Sie herzlich Ihre Petra Vogel"
         format!(
-            r"\b(?i:gr(?:ü|ue)(?:ß|ss)(?:t|en))\b[^\n.!?]{{0,40}}? (?i:ihre?|eure?|deine?) (?P<name>{name})"
+            r"\b(?i:gr(?:ü|ue)(?:ß|ss)(?:t|en))\b[^\n.!?]{{0,40}}? (?:Ihre?|Eure?|[Dd]eine?) (?P<name>{name})"
         ),
         // "Mit freundlichen Grüßen, i. A. Petra Vogel"
         format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +{SIGNED}(?P<name>{name})[,.]?[ \t]*$"),
