@@ -13,9 +13,9 @@ use crate::rules::conditions::Facts;
 
 /// What a ticket says of its request: `own` is what its writer wrote, `whole` the same with what they quote.
 ///
-/// Days come from a date, or a span such as "vor drei Wochen", in a sentence that tells of a request; of several sentences
-/// the longest ago counts. A number in a quote is the quoted
-/// mail's; where there is nothing but a quote, and one number in it, that is what the ticket is about.
+/// Days come from a date, or a span such as "vor drei Wochen", in a clause that says that a request was made; of several
+/// requests the longest ago counts, and where only its month or so is told, there is no day. A number in a quote is the
+/// quoted mail's; where there is nothing but a quote, and one number in it, that is what the ticket is about.
 pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
     let days = sentences(own).flat_map(|part| dated::days(own, part, today));
     let quoted = || match files(whole, today).as_slice() {
@@ -25,7 +25,7 @@ pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
         _ => None,
     };
     Facts {
-        days_since_request: days.max(),
+        days_since_request: days.max().filter(|ago| !ago.roughly).map(|ago| ago.days),
         processing_id: files(own, today).into_iter().next().or_else(quoted),
     }
 }

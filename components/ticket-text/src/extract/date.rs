@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-pub use time::Date;
-use time::Month;
+pub use time::{Date, Month};
 
 use crate::cursor::{Cursor, scan};
 use crate::sentences::{Tense, Tenses};
@@ -183,13 +182,32 @@ fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> 
             || UNITS.iter().any(|start| unit.starts_with(start)))
 }
 
-/// `2026-05-03`
+/// `2026-05-03`, `2026-05-03T10:00:00+01:00`
 fn year_first<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let year = cursor.digits(4..=4)?;
     cursor.need("-")?;
     let month = cursor.digits(2..=2)?;
     cursor.need("-")?;
-    Some(Written { day: cursor.digits(2..=2)?, month: numbered(month), year: Some(year) })
+    let day = cursor.digits(2..=2)?;
+    cursor.attempt(time_behind);
+    Some(Written { day, month: numbered(month), year: Some(year) })
+}
+
+/// The time of a computer's date, with its distance from universal time.
+fn time_behind(cursor: &mut Cursor<'_>) -> Option<()> {
+    cursor.skip_any(&["T", "t"]).then_some(())?;
+    cursor.digits(2..=2)?;
+    while cursor.attempt(|ahead| ahead.need(":").and_then(|()| ahead.digits(2..=2))).is_some() {}
+    cursor.attempt(|ahead| ahead.skip_any(&[".", ","]).then(|| ahead.digits(1..=9)).flatten());
+    if !cursor.skip_any(&["Z", "z"]) {
+        cursor.attempt(|ahead| {
+            ahead.skip_any(&["+", "-"]).then_some(())?;
+            ahead.digits(2..=2)?;
+            ahead.skip(":");
+            ahead.digits(2..=2)
+        });
+    }
+    Some(())
 }
 
 /// `3.5.2026`, `03. 05. 26`, `3/5/2026`
@@ -208,13 +226,13 @@ fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let _ordinal = cursor.skip(".") || cursor.skip_any(&ORDINALS);
     cursor.skip(" ");
     cursor.skip("of ");
-    let month = Some(named(cursor)?);
+    let month = Some(named_month(cursor)?);
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
 /// `May 3rd, 2026`
 fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
-    let month = Some(named(cursor)?);
+    let month = Some(named_month(cursor)?);
     cursor.need(" ")?;
     let day = cursor.digits(1..=2)?;
     cursor.skip_any(&ORDINALS);
@@ -240,7 +258,7 @@ fn year_behind<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
 }
 
 /// A month in full or as its usual short form.
-fn named(cursor: &mut Cursor<'_>) -> Option<Month> {
+pub fn named_month(cursor: &mut Cursor<'_>) -> Option<Month> {
     let first = cursor.rest().chars().next()?;
     let mut behind = *cursor;
     behind.take(1..=1, |letter| letter.is_ascii_alphabetic())?;

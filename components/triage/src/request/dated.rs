@@ -6,41 +6,114 @@ use bulkhead_ticket_text::extract::birth::is_birth;
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense};
 
-use super::relative;
+use super::relative::{self, Ago};
 
-/// Words of a sentence that tells of a request.
-const REQUEST: [&str; 30] = [
-    "beantrag",
-    "antrag",
+/// What is done with a request on its day; German ones take endings, as in "mein am 3.5. gestellter Antrag".
+const MADE: [&str; 41] = [
+    "beantragt",
     "eingereicht",
     "abgegeben",
     "abgeschickt",
+    "abgesendet",
+    "abgesandt",
     "gestellt",
+    "stellte",
+    "reichte",
     "gesendet",
     "geschickt",
+    "schickte",
     "eingesandt",
+    "eingeschickt",
+    "übersandt",
+    "übermittelt",
+    "eingeworfen",
+    "eingelegt",
+    "eingegangen",
     "bestellt",
     "angemeldet",
-    "anfrage",
-    "unterlagen",
-    "anschreiben",
-    "bescheid",
-    "warte",
+    "angefragt",
+    "angefordert",
+    "unterschrieben",
+    "unterzeichnet",
+    "reklamiert",
     "applied",
-    "application",
     "submitted",
     "handed in",
     "sent",
     "ordered",
-    "request",
+    "requested",
     "signed up",
     "registered",
-    "waiting",
-    "heard",
-    "einspruch",
-    "widerspruch",
-    "bearbeit",
+    "filed",
+    "lodged",
+    "posted",
+    "mailed",
+    "emailed",
+    "signed",
+    "raus",
 ];
+/// Endings of those that stand before a noun.
+const ENDINGS: [&str; 5] = ["e", "en", "er", "em", "es"];
+/// Names of requests.
+const NAMES: [&str; 8] =
+    ["antrag", "anfrage", "unterlagen", "anschreiben", "application", "request", "einspruch", "widerspruch"];
+/// Words of one that lasts.
+const LASTING: [&str; 4] = ["warte", "waiting", "heard", "bearbeit"];
+/// What a request is answered with; its day counts where somebody objects to it.
+const DECISION: &str = "bescheid";
+const OBJECTIONS: [&str; 2] = ["einspruch", "widerspruch"];
+/// What is sent as well, and is no request.
+const REMINDERS: [&str; 6] = ["mahnung", "erinnerung", "nachfrage", "beschwerde", "reminder", "complaint"];
+/// Words that take back the participle behind them: it was not, or almost, or only meant to be.
+const DENIALS: [&str; 25] = [
+    "nicht",
+    "nie",
+    "niemals",
+    "kein",
+    "keine",
+    "keinen",
+    "ohne",
+    "wollte",
+    "wollten",
+    "hätte",
+    "hätten",
+    "würde",
+    "versucht",
+    "versuchte",
+    "fast",
+    "beinahe",
+    "not",
+    "never",
+    "no",
+    "without",
+    "wanted",
+    "tried",
+    "would",
+    "almost",
+    "cannot",
+];
+/// What shows that they take back something else: "not heard of what I sent".
+const BREAKS: [&str; 11] =
+    ["ich", "wir", "i", "we", "sondern", "nur", "only", "obwohl", "although", "got", "had"];
+/// What begins a clause that leaves open whether it is so.
+const IF: [&str; 5] = ["ob", "falls", "wenn", "if", "whether"];
+/// What begins a question whether it is so.
+const ASKING: [&str; 15] = [
+    "wurde", "wurden", "habe", "haben", "hat", "ist", "sind", "war", "waren", "did", "have", "has", "was",
+    "were", "is",
+];
+/// Those whom the office has sent something, and who it is that speaks.
+const RECEIVERS: [&str; 4] = ["mir", "uns", "me", "us"];
+const WRITERS: [&str; 4] = ["ich", "wir", "i", "we"];
+/// What joins a request's name with what is requested: "Antrag auf Wohngeld vom 3.5."
+const REQUESTED: [&str; 4] = [" auf ", " für ", " for ", " to "];
+/// Verbs without which a clause shares the day of the one before it: "war am 3.5. da und den Antrag abgegeben".
+const FINITE: [&str; 12] =
+    ["bin", "ist", "sind", "war", "waren", "wurde", "wurden", "hatte", "hatten", "was", "were", "had"];
+/// What begins a clause that speaks of the day that the one before it tells.
+const THEN: &str = "da hab";
+/// What stands before the first day of what lasts.
+const SINCE: [&str; 4] = ["seit ", "seit dem ", "since ", "since the "];
 /// What joins clauses where no comma sets them apart.
 const JOINTS: [&str; 4] = [" und ", " aber ", " and ", " but "];
 /// Verbs whose participle may stand in another clause: "Am 3.5. habe ich, wie besprochen, den Antrag gestellt".
@@ -78,45 +151,194 @@ const APPOSITION: [&str; 4] = ["", "den", "dem", "the"];
 const OF: [&str; 3] = [" vom ", " of ", " dated "];
 
 /// A day that is told.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Told {
     /// Where in its sentence.
     place: Range<usize>,
-    /// Days ago.
-    days: i64,
+    /// How long ago.
+    ago: Ago,
     /// Whether it is a date.
     exact: bool,
 }
 
-/// Days since the requests that the sentence at `part` of `text` tells of.
+/// A sentence that tells of a request.
+#[derive(Debug)]
+struct Sentence<'t> {
+    /// In lower case.
+    lower: &'t str,
+    /// Where its words of requesting stand.
+    words: Vec<Range<usize>>,
+    told: Vec<Told>,
+}
+
+/// How long ago the requests were made that the sentence at `part` of `text` tells of.
 ///
-/// Of several days, one in a clause without a word of requesting is another's, and in a clause with one the nearest to
-/// it counts, before one that something is requested for. Days to come were never a request's, nor are days of birth.
-pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<i64> {
+/// A day counts in the clause that says that the request was made, or that lasts since then, or names it by its day: of
+/// several the nearest to a word of requesting, before one that something is requested for. Days to come were never a
+/// request's, nor are days of birth.
+pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = lowered(sentence);
-    let words: Vec<Range<usize>> = REQUEST.iter().flat_map(|word| places(&lower, word)).collect();
+    let words = MADE.iter().chain(&NAMES).chain(&LASTING).chain([&DECISION]);
+    let words: Vec<Range<usize>> = words.flat_map(|word| places(&lower, word)).collect();
     if words.is_empty() {
         return Vec::new();
     }
     let clauses = clauses(sentence);
     let told = clauses.iter().flat_map(|clause| told(sentence, &lower, clause, &words, today));
-    let mut told: Vec<Told> = told.filter(|one| one.days >= 0 && !is_until(&lower, one)).collect();
+    let mut told: Vec<Told> = told.filter(|one| one.ago.days >= 0 && !is_until(&lower, one)).collect();
     // The point of "geb. 2.11.1951" may have ended the sentence before.
     told.retain(|one| !is_birth(text, &(part.start + one.place.start..part.start + one.place.end)));
     let dates: Vec<usize> = told.iter().filter(|one| one.exact).map(|one| one.place.start).collect();
     told.retain(|one| one.exact || !dates.iter().any(|date| is_apposed(&lower, one.place.end..*date)));
     // "am 3. Oktober, vor acht Wochen" says one day twice.
-    let dates: Vec<i64> = told.iter().filter(|one| one.exact).map(|one| one.days).collect();
-    told.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.days, *date)));
-    if let [one] = told.as_slice() {
-        return vec![one.days];
+    let dates: Vec<i64> = told.iter().filter(|one| one.exact).map(|one| one.ago.days).collect();
+    told.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.ago.days, *date)));
+    let parts: Vec<Range<usize>> = clauses.iter().flat_map(|clause| joined(&lower, clause)).collect();
+    Sentence { lower: &lower, words, told }.requests(&parts)
+}
+
+impl Sentence<'_> {
+    /// The days of the requests that `parts` tell of.
+    fn requests(&self, parts: &[Range<usize>]) -> Vec<Ago> {
+        let mut requests = Vec::new();
+        // A day whose clause goes on, and whether a request was made on a day that is still to be told.
+        let (mut open, mut undated) = (None, false);
+        for (at, part) in parts.iter().enumerate() {
+            let day = self.told.iter().find(|one| within(&one.place, part));
+            if self.is_made(part) {
+                let ago = self.nearest(part).or_else(|| open.take());
+                undated = ago.is_none();
+                requests.extend(ago);
+            } else if let Some(ago) = self.named(part) {
+                requests.push(ago);
+            } else if let Some(day) = day {
+                let bare = self.is_bare(part);
+                if bare && undated {
+                    requests.push(day.ago);
+                } else if bare || self.goes_on(part, parts.get(at + 1)) {
+                    open = Some(day.ago);
+                }
+            }
+        }
+        requests
     }
-    let parts = clauses.iter().flat_map(|clause| {
-        let several = told.iter().filter(|one| within(&one.place, clause)).count() > 1;
-        if several { joined(&lower, clause) } else { vec![clause.clone()] }
-    });
-    parts.filter_map(|part| nearest(&lower, &part, &words, &told)).collect()
+
+    /// Whether `part` says that a request was made.
+    fn is_made(&self, part: &Range<usize>) -> bool {
+        let text = self.text(part);
+        let is_question = self.lower.trim_end().ends_with('?');
+        let first = words(text).next().unwrap_or_default();
+        let is_open = IF.contains(&first) || is_question && ASKING.contains(&first);
+        let has = |known: &[&str]| words(text).any(|word| known.contains(&word));
+        let is_another_s = REMINDERS.iter().chain([&DECISION]).any(|word| text.contains(word))
+            || has(&RECEIVERS) && !has(&WRITERS);
+        MADE.iter().flat_map(|made| places(text, made)).any(|place| {
+            let before = text.get(..place.start).unwrap_or_default();
+            let ending = text.get(place.end..).map_or("", |behind| words_end(behind));
+            if before.ends_with(char::is_alphanumeric) {
+                return false;
+            }
+            // What stands before a noun is taken for granted: "wo bleibt mein am 3.5. beantragter Pass?"
+            ENDINGS.contains(&ending) || ending.is_empty() && !is_open && !is_another_s && !is_denied(before)
+        })
+    }
+
+    /// The day by which `part` names a request, or since which it lasts.
+    fn named(&self, part: &Range<usize>) -> Option<Ago> {
+        let text = self.text(part);
+        if text.contains(DECISION) && OBJECTIONS.iter().any(|word| self.lower.contains(word)) {
+            return self.nearest(part);
+        }
+        let speaks = self.words.iter().any(|word| within(word, part));
+        let ended =
+            words(text).any(|word| ends_perfect(word) && !LASTING.iter().any(|of| word.starts_with(of)));
+        let lasts = speaks && (!ended || words(text).any(|word| is_denial(word) || word == "nichts"));
+        let told = self.told.iter().filter(|one| within(&one.place, part));
+        let named = told.filter(|one| {
+            let before = self.lower.get(part.start..one.place.start).unwrap_or_default();
+            lasts && self.is_since(&one.place) || is_label(before)
+        });
+        named.map(|one| one.ago).next()
+    }
+
+    /// The day nearest to a word of requesting, both in `part`.
+    fn nearest(&self, part: &Range<usize>) -> Option<Ago> {
+        let words: Vec<&Range<usize>> = self.words.iter().filter(|word| within(word, part)).collect();
+        let told: Vec<&Told> = self.told.iter().filter(|one| within(&one.place, part)).collect();
+        let is_purpose_s = |one: &Told| one.exact && is_of_purpose(self.lower, part, &one.place);
+        let has_own = told.iter().any(|one| one.exact && !is_purpose_s(one));
+        let is_another_s = |day: &Range<usize>| {
+            let before = self.lower.get(part.start..day.start).unwrap_or_default();
+            OF.iter().any(|of| before.ends_with(of)) && words.iter().all(|word| word.start > day.start)
+        };
+        let own = told.iter().filter(|one| !(is_another_s(&one.place) || has_own && is_purpose_s(one)));
+        let near = own.filter_map(|one| {
+            let distances = words.iter().map(|word| distance(word, &one.place));
+            Some((distances.min()?, one.ago))
+        });
+        near.min_by_key(|(distance, _)| *distance).map(|(_, ago)| ago)
+    }
+
+    /// Whether `part` has nothing but its day.
+    fn is_bare(&self, part: &Range<usize>) -> bool {
+        let text = self.text(part);
+        text.split_whitespace().count() <= BARE && !words(text).any(ends_perfect)
+    }
+
+    /// Whether what `part` tells the day of is told by the `next`: "Ich habe am 3.5., wie besprochen, ..."
+    fn goes_on(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
+        let text = self.text(part);
+        let has = |text: &str, known: &[&str]| words(text).any(|word| known.contains(&word));
+        let shares = |next: &Range<usize>| {
+            let (joined, next) = (next.start > part.end, self.text(next));
+            next.trim_start().starts_with(THEN)
+                || joined && !has(next, &HAVE) && !has(next, &FINITE) && !has(next, &WRITERS)
+        };
+        has(text, &HAVE) && !words(text).any(ends_perfect) || next.is_some_and(shares)
+    }
+
+    /// Whether what is told at `place` is when something has begun that lasts.
+    fn is_since(&self, place: &Range<usize>) -> bool {
+        let before = self.lower.get(..place.start).unwrap_or_default();
+        let own = self.lower.get(place.clone()).unwrap_or_default();
+        SINCE.iter().any(|since| before.ends_with(since))
+            || ["seit", "since", "for "].iter().any(|since| own.starts_with(since))
+    }
+
+    fn text(&self, part: &Range<usize>) -> &str {
+        self.lower.get(part.clone()).unwrap_or_default()
+    }
+}
+
+/// Whether the participle behind `before` is taken back: "noch nicht gestellt"
+fn is_denied(before: &str) -> bool {
+    let mut behind = words(before).rev().take_while(|word| !(BREAKS.contains(word) || ends_perfect(word)));
+    behind.any(is_denial)
+}
+
+fn is_denial(word: &str) -> bool {
+    DENIALS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
+}
+
+/// Whether `before` ends with the name of a request and what joins its day to it: "Antrag auf Wohngeld vom", "Antrag:"
+fn is_label(before: &str) -> bool {
+    NAMES.iter().flat_map(|name| places(before, name)).any(|name| {
+        let behind = before.get(name.end..).unwrap_or_default();
+        let behind = behind.get(words_end(behind).len()..).unwrap_or_default();
+        let requested = |text: &str| text.is_empty() || REQUESTED.iter().any(|to| text.starts_with(to));
+        OF.iter().any(|of| behind.strip_suffix(of).is_some_and(requested)) || behind.trim_end().ends_with(':')
+    })
+}
+
+/// The rest of the word that `text` begins in.
+fn words_end(text: &str) -> &str {
+    text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
+}
+
+fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let words = text.split(|letter: char| !(letter.is_alphanumeric() || "'’".contains(letter)));
+    words.filter(|word| !word.is_empty())
 }
 
 /// The days that a `clause` tells.
@@ -138,33 +360,15 @@ fn told(
         false => words.iter().any(|word| within(word, clause)) || lower.split_whitespace().count() <= BARE,
     };
     let dates = date::find_where(own, today, is_part.then_some(Tense::Past)).into_iter();
-    let dates = dates.map(|(place, date)| (place, (today - date).whole_days(), true));
+    let dates = dates.map(|(place, date)| (place, Ago::exactly((today - date).whole_days()), true));
     let has_been = tense(own).or_else(|| tense(sentence)).unwrap_or(Tense::Past) == Tense::Past;
-    let named = relative::days(lower, today, has_been).map(|(place, days)| (place, days, false));
-    dates.chain(named).map(|(place, days, exact)| Told { place: at(place), days, exact }).collect()
+    let named = relative::days(lower, today, has_been).map(|(place, ago)| (place, ago, false));
+    dates.chain(named).map(|(place, ago, exact)| Told { place: at(place), ago, exact }).collect()
 }
 
 /// Whether a clause of what follows ends the perfect that another has begun.
 fn is_ended(behind: &str) -> bool {
     behind.split([',', ';']).any(ends_perfect)
-}
-
-/// The day nearest to a word of requesting, both in `part`.
-fn nearest(lower: &str, part: &Range<usize>, words: &[Range<usize>], told: &[Told]) -> Option<i64> {
-    let words: Vec<&Range<usize>> = words.iter().filter(|word| within(word, part)).collect();
-    let told: Vec<&Told> = told.iter().filter(|one| within(&one.place, part)).collect();
-    let is_purpose_s = |one: &Told| one.exact && is_of_purpose(lower, part, &one.place);
-    let has_own = told.iter().any(|one| one.exact && !is_purpose_s(one));
-    let is_another_s = |day: &Range<usize>| {
-        let before = lower.get(part.start..day.start).unwrap_or_default();
-        OF.iter().any(|of| before.ends_with(of)) && words.iter().all(|word| word.start > day.start)
-    };
-    let own = told.iter().filter(|one| !(is_another_s(&one.place) || has_own && is_purpose_s(one)));
-    let near = own.filter_map(|one| {
-        let distances = words.iter().map(|word| distance(word, &one.place));
-        Some((distances.min()?, one.days))
-    });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, days)| days)
 }
 
 /// The parts of `clause` that [`JOINTS`] join.
@@ -193,7 +397,7 @@ fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Range<usize>) -> bool {
         let purpose = before.get(end..).unwrap_or_default();
         purpose.split_whitespace().count() <= LONGEST_PURPOSE
             && !purpose.contains(|sign: char| sign.is_ascii_digit())
-            && !REQUEST.iter().any(|word| purpose.contains(word))
+            && !MADE.iter().chain(&NAMES).any(|word| purpose.contains(word))
             && !before.get(..at).unwrap_or_default().ends_with(APPLIED)
     })
 }

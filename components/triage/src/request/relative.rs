@@ -3,7 +3,27 @@
 use std::ops::Range;
 
 use bulkhead_ticket_text::cursor::{Cursor, scan};
-use bulkhead_ticket_text::extract::date::Date;
+use bulkhead_ticket_text::extract::date::{self, Date, Month};
+
+/// How long ago something was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ago {
+    /// Days, at least.
+    pub(super) days: i64,
+    /// Whether it may have been more: "im Mai", "vor einigen Wochen"
+    pub(super) roughly: bool,
+}
+
+impl Ago {
+    /// Neither more nor fewer `days`.
+    pub(super) fn exactly(days: i64) -> Self {
+        Self { days, roughly: false }
+    }
+
+    fn at_least(days: i64) -> Self {
+        Self { days, roughly: true }
+    }
+}
 
 /// Words for numbers, with what they stand for. "einigen" and "several" are none: nobody knows how many days.
 const NUMBERS: [(&str, i64); 29] = [
@@ -65,6 +85,15 @@ const TODAY: [&str; 3] = ["heute", "today", "this morning"];
 const LAST: [(&str, i64); 5] =
     [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
 const LAST_ENDINGS: [&str; 5] = ["n ", "r ", "s ", "m ", " "];
+/// What stands before a month or a year of which no day is told.
+const WITHIN: [&str; 13] = [
+    "im ", "in ", "seit ", "since ", "letzten ", "last ", "anfang ", "mitte ", "ende ", "early ", "late ",
+    "jahr ", "jahre ",
+];
+/// Numbers of two words that are told roughly.
+const FEW: [&str; 4] = ["ein paar ", "a few ", "a couple of ", "a number of "];
+/// The fewest that several are.
+const SEVERAL: i64 = 2;
 /// Days of the week from Monday on.
 const WEEKDAYS: [[&str; 2]; 7] = [
     ["montag", "monday"],
@@ -76,17 +105,42 @@ const WEEKDAYS: [[&str; 2]; 7] = [
     ["sonntag", "sunday"],
 ];
 
-/// Days since all that `text`, which is in lower case, tells so, and where it does. A day of the week and today count
-/// where it speaks of what `has_been`.
-pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, i64)> {
+/// How long ago all is that `text`, which is in lower case, tells so, and where it does. A day of the week and today
+/// count where it speaks of what `has_been`.
+pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, Ago)> {
     let words = scan(text, move |cursor| {
         if cursor.before().is_some_and(in_word) {
             return None;
         }
+        if let Some(days) = cursor.attempt(|ahead| time_of_year(ahead, today)) {
+            return Some(Ago::at_least(days));
+        }
         let day = cursor.attempt(|ahead| last(ahead, today)).or_else(|| cursor.attempt(named));
-        day.or_else(|| has_been.then(|| cursor.attempt(|ahead| bare(ahead, today))).flatten())
+        let day = day.or_else(|| has_been.then(|| cursor.attempt(|ahead| bare(ahead, today))).flatten());
+        day.map(Ago::exactly)
     });
     spans(text).chain(words)
+}
+
+/// "im Mai", "seit Anfang 2026": days since it was over
+fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
+    cursor.skip_any(&WITHIN).then_some(())?;
+    while cursor.skip_any(&WITHIN) {}
+    let month = cursor.attempt(date::named_month);
+    if month.is_some() {
+        cursor.skip(" ");
+    }
+    let year = cursor.attempt(|ahead| ahead.digits(4..=4).filter(|year| year.starts_with("20")));
+    // "since March 3" is a day.
+    let goes_on = |letter: char| if month.is_some() { letter.is_ascii_digit() } else { in_word(letter) };
+    if month.is_none() && year.is_none() || cursor.rest().starts_with(goes_on) {
+        return None;
+    }
+    let month = month.unwrap_or(Month::December);
+    let year = year.and_then(|year| year.parse().ok());
+    let year = year.unwrap_or_else(|| today.year() - i32::from(u8::from(month) > u8::from(today.month())));
+    let end = Date::from_calendar_date(year, month, month.length(year)).ok()?;
+    Some((today - end).whole_days().max(0))
 }
 
 /// "gestern"
@@ -123,20 +177,19 @@ fn ended(cursor: &Cursor<'_>) -> bool {
     !cursor.rest().starts_with(in_word)
 }
 
-/// The spans in `text`, which is in lower case, with their days.
-fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
-    let spans = scan(text, |cursor| {
+/// The spans in `text`, which is in lower case.
+fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, Ago)> {
+    scan(text, |cursor| {
         if cursor.before().is_some_and(in_word) {
             return None;
         }
         let since = cursor.attempt(since);
         since.or_else(|| cursor.attempt(ago)).or_else(|| cursor.attempt(lasting))
-    });
-    spans.filter_map(|(place, (number, days))| Some((place, amount(number)? * days)))
+    })
 }
 
 /// "vor drei Wochen", "seit etwa 11 Wochen"
-fn since<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+fn since(cursor: &mut Cursor<'_>) -> Option<Ago> {
     cursor.skip_any(&["vor", "seit"]).then_some(())?;
     cursor.skip_any(&ROUGHLY);
     cursor.need(" ")?;
@@ -144,27 +197,37 @@ fn since<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
 }
 
 /// "six weeks ago"
-fn ago<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+fn ago(cursor: &mut Cursor<'_>) -> Option<Ago> {
     let span = span(cursor)?;
     cursor.need(" ago")?;
-    (!cursor.rest().starts_with(in_word)).then_some(span)
+    ended(cursor).then_some(span)
 }
 
 /// "for more than two months"
-fn lasting<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+fn lasting(cursor: &mut Cursor<'_>) -> Option<Ago> {
     cursor.need("for ")?;
     cursor.skip_any(&ABOUT);
     span(cursor)
 }
 
-/// A number as it is written, and the days of what it counts.
-fn span<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, i64)> {
+/// A number of days, weeks, months or years, or several of them.
+fn span(cursor: &mut Cursor<'_>) -> Option<Ago> {
+    if let Some(days) = cursor.attempt(unit) {
+        return Some(Ago::at_least(days * SEVERAL));
+    }
+    if cursor.skip_any(&FEW) {
+        return Some(Ago::at_least(unit(cursor)? * SEVERAL));
+    }
     let word = |letter: char| letter.is_ascii_lowercase() || "äöüß".contains(letter);
     let number = cursor.digits(1..=3).or_else(|| cursor.take(1..=usize::MAX, word))?;
     cursor.need(" ")?;
     let half = cursor.skip("halben ");
     let days = unit(cursor)?;
-    Some((number, if half { days / 2 } else { days }))
+    let days = if half { days / 2 } else { days };
+    Some(match amount(number) {
+        Some(amount) => Ago::exactly(amount * days),
+        None => Ago::at_least(days * SEVERAL),
+    })
 }
 
 /// The days of "Woche", "months".

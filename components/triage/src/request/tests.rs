@@ -174,6 +174,63 @@ fn a_day_that_something_is_requested_for_is_not_the_requests() {
     }
 }
 
+#[test]
+fn what_was_not_requested_has_no_day() {
+    for text in [
+        "I have not applied yet, my old passport expired yesterday.",
+        "I haven’t submitted my application yesterday",
+        "How do I apply? My application form got wet yesterday.",
+        "Ich habe den Antrag noch nicht gestellt, weil ich erst gestern umgezogen bin.",
+        "Ich habe den Antrag noch nicht gestellt, mein Termin war am 25.11.2026.",
+        "Ich habe vor drei Tagen versucht, einen Antrag zu stellen, es ging nicht.",
+        "Ich wollte am 25.11.2026 den Antrag stellen, aber das Portal ging nicht.",
+        "Ich hätte gestern fast den Antrag gestellt.",
+        "Mein Ausweis ist seit gestern abgelaufen, wie stelle ich den Antrag?",
+        "Wurde der Antrag gestern gestellt?",
+        "Ich weiß nicht, ob ich den Antrag am 20.11. gestellt habe",
+        "Ich bin gestern umgezogen und habe noch keinen Antrag gestellt.",
+        "Ich habe gestern wegen meines Antrags angerufen.",
+        "Ich habe gestern eine Mahnung geschickt, wo bleibt mein Antrag?",
+        "Sie haben mir gestern den Bescheid zu meinem Antrag geschickt.",
+        "Mein Antrag wurde gestern abgelehnt.",
+    ] {
+        assert_eq!(facts(text).days_since_request, None, "{text}");
+    }
+    for text in [
+        "Ich habe am 18.11. den Antrag gestellt und noch nicht gehört",
+        "I have not received an answer to the application I sent on 18 November",
+        "Ich habe keine Antwort auf meinen am 18.11. gestellten Antrag",
+        "Wo bleibt mein Pass, den ich am 18.11. beantragt habe?",
+        "Den Antrag habe ich nicht online, sondern per Post geschickt, am 18.11.",
+        "Mein Ausweis ist gestern abgelaufen, den neuen habe ich am 18.11. beantragt",
+        "I went there on 18 November and applied",
+        "Antragsdatum: 18.11.2026",
+    ] {
+        assert_eq!(facts(text).days_since_request, Some(10), "{text}");
+    }
+}
+
+#[test]
+fn a_request_whose_day_is_told_roughly_has_none() {
+    for text in [
+        "Ich habe den Antrag im Mai gestellt und gestern nachgefragt.",
+        "Am 20.11.2026 kam der Bescheid zu meinem Antrag, den ich im Mai gestellt habe.",
+        "Ich warte seit Mai, habe gestern wieder eine Mahnung geschickt.",
+        "Ich habe den Antrag im Mai gestellt. Gestern habe ich Unterlagen geschickt.",
+        "Ich habe gestern nach meinem im Mai gestellten Antrag gefragt.",
+        "Der Antrag liegt seit Anfang September bei Ihnen, gestern habe ich Fotos geschickt.",
+        "Vor einigen Wochen beantragt, gestern noch ein Foto geschickt",
+        "I applied in March 2026 and sent a photo yesterday",
+        "I applied a few months ago, and yesterday I sent a photo",
+        "Im Jahr 2025 beantragt, am 18.11. nochmals geschickt",
+    ] {
+        assert_eq!(facts(text).days_since_request, None, "{text}");
+    }
+    let text = "Ich habe am 3.3. den Antrag gestellt und warte seit Wochen";
+    assert_eq!(facts(text).days_since_request, Some(270), "longer ago than it says");
+    assert_eq!(facts("I have been waiting since March 3").days_since_request, Some(270));
+}
+
 /// An appointment that was asked for is none yet.
 #[test]
 fn an_appointment_that_was_requested_has_no_day() {
