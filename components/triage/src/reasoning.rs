@@ -26,6 +26,8 @@ pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -
 /// What the language model said of its choice.
 pub fn quoted(said: &str, language: Language) -> String {
     match language {
+        Language::German if said.is_empty() => "Das Sprachmodell hat es nicht begründet.".to_owned(),
+        Language::English if said.is_empty() => "The language model gave no reason.".to_owned(),
         Language::German => format!("Begründung des Sprachmodells: {said}"),
         Language::English => format!("The language model's reason: {said}"),
     }
@@ -76,17 +78,36 @@ fn unclassified(reason: Unclassified, language: Language) -> &'static str {
 
 fn chosen(decision: &Decision, language: Language) -> String {
     let Some((first, margin)) = decision.first() else { return String::new() };
-    let (name, confidence, margin) = (&first.name, percent(first.told()), percent(margin));
+    let (name, confidence) = (&first.name, percent(first.told()));
     let second = decision.candidates.get(1).map(|second| second.name.as_str());
+    // Nobody is further ahead than up to what is told of the first.
+    let lead = lead(percent(margin.min(first.told())), language);
     match (language, second) {
         (Language::German, Some(second)) => {
-            format!("„{name}“ mit {confidence} % Sicherheit, {margin} Prozentpunkte vor „{second}“.")
+            format!("„{name}“ mit {confidence} % Sicherheit, {lead} vor „{second}“.")
         }
         (Language::German, None) => format!("„{name}“ mit {confidence} % Sicherheit."),
         (Language::English, Some(second)) => {
-            format!("“{name}” with a confidence of {confidence}%, {margin} points ahead of “{second}”.")
+            format!("“{name}” with a confidence of {confidence}%, {lead} ahead of “{second}”.")
         }
         (Language::English, None) => format!("“{name}” with a confidence of {confidence}%."),
+    }
+}
+
+fn lead(points: u32, language: Language) -> String {
+    match (points, language) {
+        (0, Language::German) => "knapp".to_owned(),
+        (0, Language::English) => "just".to_owned(),
+        _ => self::points(points, language),
+    }
+}
+
+fn points(points: u32, language: Language) -> String {
+    match (points, language) {
+        (1, Language::German) => "1 Prozentpunkt".to_owned(),
+        (1, Language::English) => "1 point".to_owned(),
+        (_, Language::German) => format!("{points} Prozentpunkte"),
+        (_, Language::English) => format!("{points} points"),
     }
 }
 
@@ -103,20 +124,34 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
         (Refusal::Wordless, Language::English) => {
             "The message has no word that it could be categorised by.".to_owned()
         }
-        (Refusal::Unsure { threshold }, Language::German) => format!(
-            "Keine Kategorie ist sicher genug: „{name}“ kommt auf {confidence} %, nötig sind {} %.",
-            percent(*threshold)
-        ),
-        (Refusal::Unsure { threshold }, Language::English) => format!(
-            "No category is certain enough: “{name}” reaches {confidence}%, {}% are needed.",
-            percent(*threshold)
-        ),
-        (Refusal::Close { margin }, Language::German) => format!(
-            "„{name}“ ({confidence} %) und „{second}“ liegen näher beieinander als {} Prozentpunkte.",
-            percent(*margin)
-        ),
-        (Refusal::Close { margin }, Language::English) => {
-            format!("“{name}” ({confidence}%) and “{second}” are closer than {} points.", percent(*margin))
+        (Refusal::Unsure { threshold }, language) => {
+            let needed = percent(*threshold);
+            // 49.6 of 50 per cent are both 50 when rounded.
+            let short = match (confidence < needed, language) {
+                (true, _) => "",
+                (false, Language::German) => "knapp ",
+                (false, Language::English) => "just under ",
+            };
+            match language {
+                Language::German => format!(
+                    "Keine Kategorie ist sicher genug: „{name}“ kommt auf {short}{confidence} %, nötig sind {needed} %."
+                ),
+                Language::English => format!(
+                    "No category is certain enough: “{name}” reaches {short}{confidence}%, {needed}% are needed."
+                ),
+            }
+        }
+        (Refusal::Close { margin }, language) => {
+            // Nothing is closer than no points.
+            let points = points(percent(*margin).max(1), language);
+            match language {
+                Language::German => {
+                    format!("„{name}“ ({confidence} %) und „{second}“ liegen näher beieinander als {points}.")
+                }
+                Language::English => {
+                    format!("“{name}” ({confidence}%) and “{second}” are closer than {points}.")
+                }
+            }
         }
         (Refusal::Outside, Language::German) => {
             format!("Die Nachricht gehört mit {confidence} % Sicherheit zu keiner Kategorie.")

@@ -1,3 +1,5 @@
+#![allow(clippy::indexing_slicing)]
+
 use bulkhead_ticket_text::llm::Failure;
 
 use super::*;
@@ -53,6 +55,48 @@ fn a_refusal_says_what_was_missing() {
         reasoning(&wordless, &evidence(), Language::German),
         "In der Nachricht steht kein Wort, nach dem sie sich zuordnen ließe."
     );
+}
+
+#[test]
+fn rounded_figures_do_not_contradict_themselves() {
+    let said = |first: f32, second: f32, refusal: Option<Refusal>, language| {
+        let mut decision = decision(refusal);
+        decision.candidates[0].confidence = first;
+        decision.candidates[1].confidence = second;
+        reasoning(&decision, &Evidence::default(), language)
+    };
+    let unsure = || Some(Refusal::Unsure { threshold: 0.5 });
+    assert_eq!(
+        said(0.4964, 0.1, unsure(), Language::German),
+        "Keine Kategorie ist sicher genug: „Abfall“ kommt auf knapp 50 %, nötig sind 50 %."
+    );
+    assert_eq!(
+        said(0.4964, 0.1, unsure(), Language::English),
+        "No category is certain enough: “Abfall” reaches just under 50%, 50% are needed."
+    );
+    assert_eq!(
+        said(0.9999, 0.0, None, Language::German),
+        "„Abfall“ mit 99 % Sicherheit, 99 Prozentpunkte vor „Straßen“."
+    );
+    assert_eq!(
+        said(0.501, 0.499, None, Language::German),
+        "„Abfall“ mit 50 % Sicherheit, knapp vor „Straßen“."
+    );
+    assert_eq!(
+        said(0.501, 0.491, None, Language::English),
+        "“Abfall” with a confidence of 50%, 1 point ahead of “Straßen”."
+    );
+    assert_eq!(
+        said(0.501, 0.499, Some(Refusal::Close { margin: 0.004 }), Language::English),
+        "“Abfall” (50%) and “Straßen” are closer than 1 point."
+    );
+}
+
+#[test]
+fn a_model_that_gives_no_reason_is_quoted_with_none() {
+    assert_eq!(quoted("Tonne", Language::German), "Begründung des Sprachmodells: Tonne");
+    assert_eq!(quoted("", Language::German), "Das Sprachmodell hat es nicht begründet.");
+    assert_eq!(quoted("", Language::English), "The language model gave no reason.");
 }
 
 #[test]
