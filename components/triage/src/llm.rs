@@ -2,11 +2,14 @@
 //!
 //! The model sees instructions and categories in the system message, and the customer's text, without personal data,
 //! as one JSON string in the user message: text cannot end a JSON string, so it cannot pass for instructions. Whatever
-//! comes back is checked; a category that is not configured is no answer. Which action follows, and whether answers
+//! comes back is checked; a category that is not configured is no answer, and no figure is repeated that nobody has named. Which action follows, and whether answers
 //! are published, is the configuration's to say and never asked.
 
+mod borne;
 mod prompt;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Question;
@@ -26,7 +29,7 @@ pub const ANSWER_TOKENS: u32 = 400;
 pub struct Advice {
     /// Under the thresholds of the configuration.
     pub decision: Decision,
-    /// One line, personal data restored.
+    /// One line, personal data restored, and nothing where it has no reason that holds.
     pub reasoning: String,
 }
 
@@ -50,5 +53,6 @@ pub fn advice(configuration: &Configuration, redacted: &Redacted, answer: &str) 
         return Err(Unadvised::Category);
     }
     let decision = decide(configuration, &[reply.category], &[reply.confidence]);
-    Ok(Advice { decision, reasoning: reply::line(&redacted.restore(&reply.reasoning)) })
+    let reasoning = borne::borne(configuration, redacted, &reply.reasoning);
+    Ok(Advice { decision, reasoning: reply::line(&reasoning) })
 }

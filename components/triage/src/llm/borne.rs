@@ -1,0 +1,49 @@
+//! What of a model's reasoning is passed on: sentences whose figures the ticket or the configuration has.
+
+use std::collections::BTreeSet;
+
+use bulkhead_ticket_text::cursor::scan;
+use bulkhead_ticket_text::extract::date::named_month;
+use bulkhead_ticket_text::llm::one_line;
+use bulkhead_ticket_text::redact::Redacted;
+use bulkhead_ticket_text::sentences::sentences;
+
+use crate::configuration::Configuration;
+use crate::decision::has_words;
+
+/// Days to come that have a word of their own.
+const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];
+
+/// The sentences of `reasoning` that tell no figure of their own, with personal data restored. Tokens that stand for
+/// nothing are left out.
+pub(super) fn borne(configuration: &Configuration, redacted: &Redacted, reasoning: &str) -> String {
+    let examples = configuration.categories.iter().flat_map(|category| &category.examples);
+    let names = configuration.categories.iter().map(|category| &category.name);
+    let mut known = figures(&redacted.restore(redacted.text()));
+    known.extend(names.chain(examples).flat_map(|text| figures(text)));
+    let line = one_line(reasoning);
+    let parts = sentences(&line).filter_map(|part| line.get(part));
+    let parts = parts.map(|part| redacted.restore(&without_strange(redacted, part)));
+    let borne = parts.filter(|part| has_words(part) && figures(part).is_subset(&known));
+    one_line(&borne.collect::<String>())
+}
+
+fn without_strange(redacted: &Redacted, text: &str) -> String {
+    let strange = redacted.tokens(text).filter(|(_, value)| value.is_none());
+    strange.fold(text.to_owned(), |text, (token, _)| text.replace(token, ""))
+}
+
+/// Numbers without the zeros before them, months by theirs, and days to come.
+fn figures(text: &str) -> BTreeSet<String> {
+    let numbers = text.split(|letter: char| !letter.is_numeric()).filter(|number| !number.is_empty());
+    let numbers = numbers.map(|number| number.trim_start_matches('0').to_owned());
+    let months = scan(text, |cursor| {
+        let begins = cursor.rest().starts_with(char::is_uppercase)
+            && !cursor.before().is_some_and(char::is_alphanumeric);
+        let month = begins.then(|| named_month(cursor)).flatten()?;
+        (!cursor.rest().starts_with(char::is_alphanumeric)).then_some(u8::from(month).to_string())
+    });
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
+    let days = words.filter(|word| DAYS.contains(&word.as_str()));
+    numbers.chain(months.map(|(_, month)| month)).chain(days).collect()
+}
