@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::language::Language;
 
 use self::{asked::Asked, question::Question};
+use crate::grounding::is_exception;
 use crate::passage::Passage;
 use crate::sentences::{Sentence, sentences};
 use crate::statement::{Bounds, Statement};
@@ -102,7 +103,7 @@ fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
             let terms = stems.terms(&sentence.text);
             Candidate { passage, place, sentence, terms }
         };
-        sentences.map(candidate).filter(|one| !one.sentence.text.starts_with('#')).collect::<Vec<_>>()
+        sentences.map(candidate).collect::<Vec<_>>()
     };
     passages.iter().enumerate().flat_map(of_passage).collect()
 }
@@ -125,7 +126,9 @@ fn choose(
     while chosen.len() < bounds.sentences {
         let open = candidates.iter().enumerate().filter(|(index, one)| {
             let seen = chosen.contains(index) || too_long.contains(index);
-            !seen && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
+            !seen
+                && !one.sentence.is_bare()
+                && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
         });
         let worth = open.map(|(index, one)| {
             let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
@@ -176,15 +179,16 @@ fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candi
     })
 }
 
-/// A sentence, and the one before it where it points there.
+/// A sentence, the one before it where it points there, and the one after it that takes something from it.
 fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
     let mut added = vec![index];
     let Some(candidate) = candidates.get(index) else { return added };
     let begin =
         candidate.sentence.text.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
     let before = index.checked_sub(1).filter(|before| {
-        let same =
-            candidates.get(*before).is_some_and(|one| one.passage == candidate.passage && one.sentence.whole);
+        let same = candidates.get(*before).is_some_and(|one| {
+            one.passage == candidate.passage && one.sentence.whole && !one.sentence.text.starts_with('#')
+        });
         same && !chosen.contains(before)
     });
     if let Some(before) = before
@@ -192,13 +196,18 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
     {
         added.insert(0, before);
     }
+    let after = candidates.get(index + 1).filter(|after| after.passage == candidate.passage);
+    let excepts = after.is_some_and(|after| is_exception(&after.sentence.text));
+    added.extend((excepts && !chosen.contains(&(index + 1))).then_some(index + 1));
     added
 }
 
 /// What a passage goes on with after its only sentence of an answer: how, where or until when.
 fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option<usize> {
     let (next, passage) = (only + 1, candidates.get(only)?.passage);
-    let goes_on = candidates.get(next).is_some_and(|one| one.passage == passage && one.sentence.whole);
+    let goes_on = candidates.get(next).is_some_and(|one| {
+        one.passage == passage && one.sentence.whole && !one.sentence.heading && !one.sentence.is_bare()
+    });
     let fits = bounds.sentences > 1 && length(candidates, [only, next].iter()) <= bounds.characters;
     (goes_on && fits).then_some(next)
 }
@@ -206,7 +215,10 @@ fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option
 /// The first whole sentences of the best passage: the passage was found by its meaning, not by its words.
 fn lead(candidates: &[Candidate], bounds: Bounds) -> Vec<usize> {
     let Some(best) = candidates.first().map(|one| one.passage) else { return Vec::new() };
-    let of_best = || candidates.iter().enumerate().filter(|(_, one)| one.passage == best);
+    let of_best = || {
+        let own = candidates.iter().enumerate();
+        own.filter(|(_, one)| one.passage == best && !one.sentence.is_bare())
+    };
     let whole: Vec<usize> = of_best().filter(|(_, one)| one.sentence.whole).map(|(index, _)| index).collect();
     let from = if whole.is_empty() { of_best().map(|(index, _)| index).collect() } else { whole };
     let mut taken: Vec<usize> = Vec::new();

@@ -8,6 +8,7 @@
 
 mod borne;
 mod clauses;
+mod context;
 mod figures;
 mod negation;
 mod quote;
@@ -25,9 +26,11 @@ use self::figures::{Figure, figures};
 use self::negation::{NEGATIONS, is_negated};
 use self::source::Known;
 use crate::passage::Passage;
+use crate::sentences::is_question;
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
+pub use self::context::is_exception;
 pub use self::source::Source;
 
 /// Share of a sentence's words that the passage must have: one of four may be the writer's own.
@@ -63,10 +66,48 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
         let text = &statement.text;
         let named = statement.passages.iter().filter_map(|index| Some((*index, sources.get(*index)?)));
         let (passage, source) = named.into_iter().find(|(_, source)| check(text, source).is_ok())?;
-        let (quote, close) = (quote::quote(text, source), is_close(text, source, language));
-        Some(Grounded { text: text.clone(), passage, quote, close })
+        let document = passages.get(passage).map(|one| &one.document);
+        let same = passages.iter().zip(&sources).filter(|(one, _)| Some(&one.document) == document);
+        let same: Vec<&Source<'_>> = same.map(|(_, source)| source).collect();
+        Some(in_context(text, passage, source, &same, language))
     };
-    statements.iter().filter_map(ground).collect()
+    let (mut grounded, exceptions): (Vec<Grounded>, Vec<Option<String>>) =
+        statements.iter().filter_map(ground).unzip();
+    let quoted: Vec<String> = grounded.iter().map(|one| one.quote.clone()).collect();
+    for (one, exception) in grounded.iter_mut().zip(exceptions) {
+        one.qualified |= exception.is_some_and(|text| quoted.iter().all(|quote| !quote.contains(&text)));
+    }
+    grounded
+}
+
+/// `text`, which `source` says, as what it is there, and the exception that follows; `same` are the passages of its
+/// document.
+fn in_context(
+    text: &str,
+    passage: usize,
+    source: &Source<'_>,
+    same: &[&Source<'_>],
+    language: Language,
+) -> (Grounded, Option<String>) {
+    let places = quote::places(text, source);
+    let limits = context::limits(&places, &source.stems.terms(text), source);
+    let known = || places.iter().filter_map(|place| source.sentences().get(*place));
+    let headings = limits.iter().filter_map(|place| source.sentences().get(*place));
+    let headings: Vec<&str> = headings.map(|one| one.text.trim_start_matches('#').trim()).collect();
+    let grounded = Grounded {
+        text: text.to_owned(),
+        passage,
+        heading: (!headings.is_empty()).then(|| headings.join(" – ")),
+        qualified: places.iter().any(|place| source.is_over(*place))
+            || places.iter().any(|place| context::is_disputed(*place, source, same)),
+        bare: is_question(text) || known().all(|one| one.bare),
+        quote: quote::quote(
+            limits.into_iter().chain(places.iter().copied()).collect::<BTreeSet<_>>(),
+            source,
+        ),
+        close: is_close(text, source, language),
+    };
+    (grounded, context::exception(&places, source).map(str::to_owned))
 }
 
 /// Whether `source` says `sentence`, which makes sense by itself, clause for clause.

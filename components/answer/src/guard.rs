@@ -25,6 +25,12 @@ pub enum Objection {
     AnswerInjection,
     /// The answer has personal data of this kind.
     PersonalData(Kind),
+    /// The answer says where somebody lives.
+    PrivateAddress,
+    /// A sentence of the answer holds only under its heading.
+    Heading,
+    /// A passage has an exception to a sentence of the answer, or another figure for the same.
+    Qualified,
     /// The answer is too long.
     AnswerLength,
     /// A sentence says it otherwise than its passage, which may make it another thing.
@@ -61,5 +67,6 @@ pub fn answer(text: &str, longest: usize, office: &[String]) -> Vec<Objection> {
     let injected = injection::is_injected(text).then_some(Objection::AnswerInjection);
     let long = text.chars().nth(longest).map(|_| Objection::AnswerLength);
     let personal = personal::kinds(text, office).into_iter().map(Objection::PersonalData);
-    injected.into_iter().chain(long).chain(personal).collect()
+    let home = personal::has_home(text, office).then_some(Objection::PrivateAddress);
+    injected.into_iter().chain(long).chain(personal).chain(home).collect()
 }

@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::passage::Passage;
+use crate::sentences::is_ended;
 use crate::statement::Grounded;
 
 /// Between pieces of a quotation that do not stand next to each other.
@@ -33,7 +34,9 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
         let number = match place.and_then(|place| used.get_mut(place)) {
             Some((_, document)) => {
                 if !document.quote.contains(&statement.quote) {
-                    document.quote.push_str(GAP);
+                    let last = document.quote.rsplit(GAP).next().unwrap_or_default();
+                    let between = between(last, &statement.quote, &passage.text);
+                    document.quote.push_str(between);
                     document.quote.push_str(&statement.quote);
                 }
                 document.score = document.score.max(passage.score);
@@ -44,17 +47,30 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
                 used.len() - 1
             }
         };
+        let shown = unmarked(&statement.shown());
         match paragraphs.last_mut().filter(|(open, _)| *open == number) {
             Some((_, text)) => {
-                text.push(if text.contains('\n') || statement.text.contains('\n') { '\n' } else { ' ' });
-                text.push_str(&unmarked(&statement.text));
+                let lines = text.contains('\n') || shown.contains('\n') || !is_ended(text);
+                text.push(if lines { '\n' } else { ' ' });
+                text.push_str(&shown);
             }
-            None => paragraphs.push((number, unmarked(&statement.text))),
+            None => paragraphs.push((number, shown)),
         }
     }
     let paragraphs = paragraphs.into_iter().map(|(number, text)| format!("{text} [{}]", number + 1));
     let text = paragraphs.collect::<Vec<_>>().join("\n\n");
     (text, used.into_iter().map(|(_, document)| document).collect())
+}
+
+/// What stands between two quotations: nothing but white space where one follows the other in `passage`.
+fn between(quote: &str, next: &str, passage: &str) -> &'static str {
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let follows = line(passage).contains(&line(&format!("{quote} {next}")));
+    match follows {
+        true if quote.contains('\n') || next.contains('\n') => "\n",
+        true => " ",
+        false => GAP,
+    }
 }
 
 /// `text` with round brackets where square or lenticular ones hold numbers: footnotes of its own page, which would pass

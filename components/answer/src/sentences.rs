@@ -12,6 +12,9 @@ const ABBREVIATIONS: &[&str] = &[
     "tel", "u.a", "usw", "vgl", "vs", "z.b", "zzgl",
 ];
 
+/// Characters of a heading at most.
+const LONGEST_HEADING: usize = 120;
+
 /// A piece of a passage that makes sense by itself, as far as its punctuation tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
@@ -21,10 +24,68 @@ pub struct Sentence {
     pub text: String,
     /// Whether it is whole: no heading, and not cut off where the passage begins or ends.
     pub whole: bool,
+    /// Whether it stands over others as a heading does, as far as its form tells: a short line by itself, which no stop
+    /// ends. A question may be one.
+    pub heading: bool,
+    /// Places of the headings that it stands under: the nearest ones, with nothing between them.
+    pub under: Range<usize>,
+}
+
+impl Sentence {
+    fn new(range: Range<usize>, text: String, whole: bool) -> Self {
+        Self { range, text, whole, heading: false, under: 0..0 }
+    }
+
+    /// Whether it says nothing by itself: it asks, or it is a heading without a figure.
+    pub fn is_bare(&self) -> bool {
+        let marked = is_heading(&self.text);
+        marked || is_question(&self.text) || self.heading && !self.text.contains(char::is_numeric)
+    }
+}
+
+/// Whether `text` asks.
+pub fn is_question(text: &str) -> bool {
+    text.trim_end_matches(CLOSING).ends_with('?')
+}
+
+/// Whether what stands behind `text` is another sentence: a stop ends it.
+pub fn is_ended(text: &str) -> bool {
+    text.trim_end_matches(CLOSING).ends_with(['.', '!', '?', '…', ':'])
 }
 
 /// The sentences of `text`, in order. A line that ends with a colon and the list below it are one.
 pub fn sentences(text: &str) -> Vec<Sentence> {
+    let mut found = cut(text);
+    let mut headings = 0..0;
+    for (place, sentence) in found.iter_mut().enumerate() {
+        sentence.heading = is_over_others(text, sentence);
+        sentence.under = headings.clone();
+        if sentence.heading {
+            let first = if headings.end == place { headings.start } else { place };
+            headings = first..place + 1;
+        }
+    }
+    found
+}
+
+/// Whether `sentence` has the form of a heading in `text`.
+fn is_over_others(text: &str, sentence: &Sentence) -> bool {
+    let line = sentence.text.as_str();
+    if is_heading(line) {
+        return true;
+    }
+    let above = text.get(..sentence.range.start).unwrap_or_default();
+    let below = text.get(sentence.range.end..).unwrap_or_default();
+    let (first, last) = (above.trim().is_empty(), below.trim().is_empty());
+    let alone = (first || above.ends_with("\n\n")) && (last || below.starts_with("\n\n")) && !(first && last);
+    // The stop of "Bis 31.12." is its number's.
+    let stopped = line.ends_with(['.', '!', '…']) && !line.trim_end_matches('.').ends_with(char::is_numeric);
+    let begins = line.chars().next().is_some_and(|first| !first.is_lowercase());
+    let short = line.chars().nth(LONGEST_HEADING).is_none() && !line.contains('\n');
+    alone && begins && short && !stopped && !is_item(line)
+}
+
+fn cut(text: &str) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     let mut paragraph: Option<Range<usize>> = None;
     let mut at = 0;
@@ -42,7 +103,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         if is_item(content) && in_list(&found, text, &range) {
             extend(&mut found, text, range);
         } else if is_heading(content) {
-            found.push(Sentence { text: content.to_owned(), range, whole: false });
+            found.push(Sentence::new(range, content.to_owned(), false));
         } else {
             paragraph = Some(paragraph.map_or(range.clone(), |open| open.start..range.end));
         }
@@ -105,8 +166,8 @@ fn sentence(content: &str, range: Range<usize>, offset: usize) -> Option<Sentenc
     let start = offset + range.start + (raw.len() - raw.trim_start().len());
     let text = trimmed.split_whitespace().collect::<Vec<_>>().join(" ");
     let begun = text.chars().next().is_some_and(|first| !first.is_lowercase() && !",;:.)".contains(first));
-    let ended = text.trim_end_matches(CLOSING).ends_with(['.', '!', '?', '…', ':']) || is_item(&text);
-    Some(Sentence { range: start..start + trimmed.len(), text, whole: begun && ended })
+    let ended = is_ended(&text) || is_item(&text);
+    Some(Sentence::new(start..start + trimmed.len(), text, begun && ended))
 }
 
 /// What may stand behind the end of a sentence and still belong to it.

@@ -10,7 +10,7 @@ pub struct Statement {
 }
 
 /// A sentence that a passage says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grounded {
     /// Its words.
     pub text: String,
@@ -20,6 +20,24 @@ pub struct Grounded {
     pub quote: String,
     /// Whether the passage says it clause for clause: what is the same in few words may be another thing.
     pub close: bool,
+    /// The heading that limits it in the passage, and that it does not name.
+    pub heading: Option<String>,
+    /// Whether the passage takes something from it that the answer does not: by an exception, by another figure for the
+    /// same, or because it is but a line over others.
+    pub qualified: bool,
+    /// Whether it says nothing by itself: a question or a heading.
+    pub bare: bool,
+}
+
+impl Grounded {
+    /// Its words as they are shown: below the heading that limits them.
+    pub fn shown(&self) -> String {
+        match self.heading.as_deref().map(|heading| heading.trim_end_matches(':')) {
+            Some(heading) if heading.ends_with('?') => format!("{heading} {}", self.text),
+            Some(heading) => format!("{heading}: {}", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// How long an answer may be.

@@ -54,8 +54,12 @@ pub fn response(reason: &NoAnswer, language: Language) -> String {
 /// Why there is no answer, for a clerk. `floor` is the relevance that a passage needs.
 pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
     match (reason, language) {
-        (NoAnswer::Action, Language::German) => "Die Aktion sieht keine Antwort vor.".to_owned(),
-        (NoAnswer::Action, Language::English) => "The action asks for no answer.".to_owned(),
+        (NoAnswer::Action, Language::German) => {
+            "Die Aktion sieht keine Antwort vor: Die Sachbearbeitung liest die Nachricht.".to_owned()
+        }
+        (NoAnswer::Action, Language::English) => {
+            "The action asks for no answer: a clerk reads the message.".to_owned()
+        }
         (NoAnswer::Empty, Language::German) => "Die Nachricht ist leer.".to_owned(),
         (NoAnswer::Empty, Language::English) => "The message is empty.".to_owned(),
         (NoAnswer::Nothing, Language::German) => {
@@ -190,6 +194,22 @@ fn objected(objection: &Objection, language: Language) -> String {
         }
         (Objection::PersonalData(kind), Language::English) => {
             format!("The answer has personal data ({}).", value(*kind, language))
+        }
+        (Objection::PrivateAddress, Language::German) => {
+            "Die Antwort sagt, wo jemand privat wohnt.".to_owned()
+        }
+        (Objection::PrivateAddress, Language::English) => "The answer says where somebody lives.".to_owned(),
+        (Objection::Heading, Language::German) => {
+            "Ein Satz der Antwort gilt nur unter seiner Überschrift.".to_owned()
+        }
+        (Objection::Heading, Language::English) => {
+            "A sentence of the answer holds only under its heading.".to_owned()
+        }
+        (Objection::Qualified, Language::German) => {
+            "Der Eintrag hat zu einem Satz der Antwort eine Ausnahme oder eine andere Angabe.".to_owned()
+        }
+        (Objection::Qualified, Language::English) => {
+            "The entry has an exception to a sentence of the answer, or says otherwise elsewhere.".to_owned()
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),

@@ -1,5 +1,5 @@
 //! Passages of a text: as long as a model reads at once, cut where people pause, each beginning with the end of
-//! the one before.
+//! the one before, below the headings that it stands under.
 
 #[cfg(test)]
 mod tests;
@@ -7,6 +7,9 @@ mod tests;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
+
+/// Between paragraphs.
+const BETWEEN: &str = "\n\n";
 
 /// How long passages are, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,18 +34,28 @@ struct Piece {
     ends_paragraph: bool,
 }
 
+/// Characters of a heading at most.
+const LONGEST_HEADING: usize = 120;
+
 /// The passages of `text`, in order. None is empty.
-pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<&str> {
+pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<String> {
     let most = size.most.max(1);
     let pieces = pieces(text, most);
+    let headings = headings(text);
     let mut passages = Vec::new();
     let mut start = 0;
     while start < pieces.len() {
-        let end = end(&pieces, start, most);
+        let at = pieces.get(start).map_or(0, |piece| piece.range.start);
+        let above = above(text, &headings, at).filter(|above| above.chars().count() * 2 < most);
+        let room = above.map_or(most, |above| most - above.chars().count() - BETWEEN.len());
+        let end = end(&pieces, start, room.max(1));
         let range = pieces.get(start).zip(pieces.get(end - 1));
         let passage = range.and_then(|(first, last)| text.get(first.range.start..last.range.end));
         if let Some(passage) = passage.map(str::trim).filter(|passage| !passage.is_empty()) {
-            passages.push(passage);
+            passages.push(match above.filter(|_| passage.chars().count() <= room) {
+                Some(above) => format!("{above}{BETWEEN}{passage}"),
+                None => passage.to_owned(),
+            });
         }
         if end >= pieces.len() {
             break;
@@ -50,6 +63,37 @@ pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<&str> {
         start = resume(&pieces, start, end, size.overlap.min(most / 2));
     }
     passages
+}
+
+/// Where headings stand in `text`, those that follow each other as one: short lines by themselves that no stop ends.
+fn headings(text: &str) -> Vec<Range<usize>> {
+    let mut headings: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for paragraph in text.split(BETWEEN) {
+        let range = start..start + paragraph.len();
+        start = range.end + BETWEEN.len();
+        let begins = paragraph.chars().next().is_some_and(|first| first.is_uppercase() || first.is_numeric());
+        let short = paragraph.chars().nth(LONGEST_HEADING).is_none() && !paragraph.contains('\n');
+        // The stop of "Bis 31.12." is its number's.
+        let stopped = paragraph.ends_with(['.', '!', '…'])
+            && !paragraph.trim_end_matches('.').ends_with(char::is_numeric);
+        if !begins || !short || stopped || range.end == text.len() {
+            continue;
+        }
+        match headings.last_mut().filter(|last| last.end + BETWEEN.len() == range.start) {
+            Some(last) => last.end = range.end,
+            None => headings.push(range),
+        }
+    }
+    headings
+}
+
+/// The headings over what stands at `at`; none over a heading, which is the first of its own.
+fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t str> {
+    let next = headings.partition_point(|heading| heading.end <= at);
+    let is_heading = headings.get(next).is_some_and(|heading| heading.contains(&at));
+    let last = headings.get(next.checked_sub(1)?).filter(|_| !is_heading)?;
+    text.get(last.clone())
 }
 
 /// One past the last piece of the passage that begins with `start`: as many as fit, back to the end of a

@@ -15,6 +15,9 @@ use crate::source::{Reading, Source};
 use crate::store::{Head, Known, Publication, Store, Stored, Vectors};
 use plan::{Plan, content};
 
+/// Unknown members that are named.
+const NAMED: usize = 10;
+
 /// How a source is imported.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
@@ -74,6 +77,11 @@ pub(crate) async fn import(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let reading = read(source, options).await?;
+    for name in reading.unknown.iter().take(NAMED) {
+        progress.notice(&format!(
+            "the member {name:?} is passed over: a document has id, title, text or html, url, categories, language"
+        ));
+    }
     let provenance = embedder.provenance();
     let before = before(store, &reading, &provenance, options.reembed).await?;
     let size = options.size;

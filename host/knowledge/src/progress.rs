@@ -4,6 +4,9 @@
 pub trait Progress: Send + Sync {
     /// The state after each step.
     fn update(&self, state: State);
+
+    /// Something of the source that stops no import and that whoever started it should know.
+    fn notice(&self, _notice: &str) {}
 }
 
 /// Tells nobody.

@@ -7,7 +7,7 @@ mod lines;
 mod tests;
 mod zammad;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Refused};
@@ -16,6 +16,9 @@ pub use zammad::Zammad;
 
 /// Most bytes of a file or a line.
 const MAX_BYTES: u64 = 16 << 20;
+/// What to do about a file or a line in another character set.
+const NOT_UTF8: &str =
+    "it is not UTF-8: save it as UTF-8, or convert it, as in `iconv -f WINDOWS-1252 -t UTF-8`";
 /// Most documents of a source.
 const MAX_DOCUMENTS: usize = 200_000;
 
@@ -41,6 +44,8 @@ pub(crate) struct Reading {
     pub refused: Vec<Refused>,
     /// Those that have no text, where that is nobody's mistake: they stop no import.
     pub empty: Vec<Refused>,
+    /// Names of members that no document has, mistyped ones perhaps.
+    pub unknown: BTreeSet<String>,
 }
 
 impl Reading {

@@ -9,7 +9,7 @@ use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
 
 use super::draft::Draft;
-use super::{Error, Host, Outcome, Policy, Reply, Request, SearchError};
+use super::{Error, Host, Outcome, Policy, Reply, Request, SearchError, Strategy};
 use crate::configuration::{Action, Configuration};
 use crate::guard::{self, Objection};
 use crate::passage::{Passage, worth_reading};
@@ -149,12 +149,12 @@ impl<'a, H: Host> Call<'a, H> {
 
     /// A draft with references, and whether it may be published.
     fn checked(&self, draft: Draft, passages: &[Passage], own_language: bool) -> Result<Reply, Error> {
-        if draft.written == 0 {
+        if draft.written == 0 && self.policy.strategy == Strategy::Llm && draft.failed.is_none() {
             return Ok(self.none(&NoAnswer::Unanswered));
         }
         let (text, documents) = referenced(&draft.sentences, passages);
         let score = documents.iter().map(|one| one.score).max_by(f32::total_cmp);
-        let Some(score) = score.filter(|_| !draft.is_torn()) else {
+        let Some(score) = score.filter(|_| !draft.is_torn() && !draft.is_bare()) else {
             return Ok(self.none(&NoAnswer::Ungrounded));
         };
         let plain = plain(&draft.sentences);
@@ -220,5 +220,5 @@ fn is_in(text: &str, language: Language) -> bool {
 
 /// The sentences of an answer without its references.
 fn plain(statements: &[Grounded]) -> String {
-    statements.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n")
+    statements.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n")
 }

@@ -26,6 +26,11 @@ impl Draft {
     pub(super) fn is_torn(&self) -> bool {
         self.sentences.len() * 2 < self.written
     }
+
+    /// Whether all of it asks or stands over what would answer.
+    pub(super) fn is_bare(&self) -> bool {
+        self.sentences.iter().all(|one| one.bare)
+    }
 }
 
 impl<H: Host> Call<'_, H> {
@@ -72,12 +77,11 @@ impl<H: Host> Call<'_, H> {
     }
 
     fn grounded(&self, statements: &[Statement], passages: &[Passage]) -> Draft {
-        Draft {
-            sentences: grounding::grounded(statements, passages, self.language),
-            written: statements.len(),
-            objections: Vec::new(),
-            failed: None,
-        }
+        let sentences = grounding::grounded(statements, passages, self.language);
+        let limited = sentences.iter().any(|one| one.heading.is_some()).then_some(Objection::Heading);
+        let qualified = sentences.iter().any(|one| one.qualified).then_some(Objection::Qualified);
+        let objections = limited.into_iter().chain(qualified).collect();
+        Draft { sentences, written: statements.len(), objections, failed: None }
     }
 
     fn bounds(&self) -> Bounds {

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod advised;
+mod context;
 mod guarded;
 
 use std::cell::RefCell;
@@ -150,6 +151,7 @@ fn other_actions_are_as_configured() {
     let reply = ask(&base, "Was kostet ein Reisepass?", "passports", "clerk");
     assert_eq!(reply.response, PLACEHOLDER);
     assert_eq!((reply.documents.len(), reply.auto_publish, reply.outcome), (0, false, Outcome::None));
+    assert!(reply.reason.unwrap().contains("Die Sachbearbeitung liest die Nachricht"));
     let reply = ask(&base, "Was kostet ein Reisepass?", "passports", "fees");
     assert_eq!(reply.response, "Ein Reisepass kostet 70 Euro.");
     assert_eq!((reply.documents.len(), reply.auto_publish, reply.outcome), (0, true, Outcome::Configured));

@@ -9,17 +9,40 @@ use crate::terms::said;
 /// Sentences that are quoted for one at most: two that were joined.
 const QUOTED: usize = 2;
 
-/// What `source` has that says `sentence`: the sentence itself where it stands there, else those that say most of it.
-pub(super) fn quote(sentence: &str, source: &Source<'_>) -> String {
-    if source.has(sentence) {
-        return sentence.to_owned();
+/// Places of what `source` has that says `sentence`: the sentence itself where it stands there, else those that say
+/// most of it.
+pub(super) fn places(sentence: &str, source: &Source<'_>) -> Vec<usize> {
+    match source.place(sentence) {
+        Some(place) => vec![place],
+        None => nearest(source.stems.terms(sentence), source.sentences()),
     }
-    joined(source.stems.terms(sentence), source.sentences())
+}
+
+/// The sentences at `places`, which are in order: a space stands between neighbours, a line's end at a heading or a list.
+pub(super) fn quote(places: impl IntoIterator<Item = usize>, source: &Source<'_>) -> String {
+    let mut quote = String::new();
+    let mut last: Option<(usize, &Known)> = None;
+    for place in places {
+        let Some(known) = source.sentences().get(place) else { continue };
+        quote.push_str(match last {
+            None => "",
+            Some((before, _)) if before + 1 != place => GAP,
+            Some((_, before))
+                if before.heading || before.text.contains('\n') || known.text.contains('\n') =>
+            {
+                "\n"
+            }
+            Some(_) => " ",
+        });
+        quote.push_str(&known.text);
+        last = Some((place, known));
+    }
+    quote
 }
 
 /// The candidates that say most of `terms`, in their order: the one that says the most, and of those that say something
 /// of the rest the one that says the most of it.
-fn joined(mut terms: BTreeSet<String>, candidates: &[Known]) -> String {
+fn nearest(mut terms: BTreeSet<String>, candidates: &[Known]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < QUOTED {
         let worth = |of: &BTreeSet<String>| terms.iter().map(|term| said(term, of)).sum::<f32>();
@@ -31,6 +54,5 @@ fn joined(mut terms: BTreeSet<String>, candidates: &[Known]) -> String {
         terms.retain(|term| said(term, of) == 0.0);
     }
     chosen.sort_unstable();
-    let texts = chosen.iter().filter_map(|place| candidates.get(*place)).map(|one| one.text.as_str());
-    texts.collect::<Vec<_>>().join(GAP)
+    chosen
 }

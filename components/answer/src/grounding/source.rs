@@ -2,11 +2,12 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::clauses::{Clause, clauses};
 use super::figures::{Figure, figures};
 use super::one_line;
-use crate::sentences::sentences;
+use crate::sentences::{Sentence, sentences};
 use crate::terms::Stems;
 
 /// A passage.
@@ -25,7 +26,13 @@ pub(super) struct Known {
     /// The stems of its words.
     pub(super) terms: BTreeSet<String>,
     /// Its figures and addresses.
-    figures: BTreeSet<Figure>,
+    pub(super) figures: BTreeSet<Figure>,
+    /// Whether it has the form of a heading.
+    pub(super) heading: bool,
+    /// Whether it says nothing by itself.
+    pub(super) bare: bool,
+    /// Places of the headings that it stands under.
+    pub(super) under: Range<usize>,
 }
 
 impl Known {
@@ -44,16 +51,39 @@ impl<'a> Source<'a> {
 
     /// Whether `sentence` is one of its own, word for word.
     pub(super) fn has(&self, sentence: &str) -> bool {
+        self.place(sentence).is_some()
+    }
+
+    /// The place of `sentence`, where it is one of its own.
+    pub(super) fn place(&self, sentence: &str) -> Option<usize> {
         let own = || sentences(self.text).iter().map(|one| one_line(&one.text)).collect();
-        self.lines.get_or_init(own).contains(&one_line(sentence))
+        let sentence = one_line(sentence);
+        self.lines.get_or_init(own).iter().position(|own| *own == sentence)
+    }
+
+    /// The headings over the sentence at `place`.
+    pub(super) fn headings(&self, place: usize) -> &[Known] {
+        let under = self.sentences().get(place).map(|one| one.under.clone());
+        under.and_then(|under| self.sentences().get(under)).unwrap_or_default()
+    }
+
+    /// Whether the sentence at `place` is a heading of others.
+    pub(super) fn is_over(&self, place: usize) -> bool {
+        self.sentences().iter().any(|one| !one.heading && one.under.contains(&place))
     }
 
     /// Its sentences.
     pub(super) fn sentences(&self) -> &[Known] {
         self.sentences.get_or_init(|| {
-            let known =
-                |text: String| Known { terms: self.stems.terms(&text), figures: figures(&text), text };
-            sentences(self.text).into_iter().map(|one| known(one.text)).collect()
+            let known = |one: Sentence| Known {
+                terms: self.stems.terms(&one.text),
+                figures: figures(&one.text),
+                heading: one.heading,
+                bare: one.is_bare(),
+                under: one.under,
+                text: one.text,
+            };
+            sentences(self.text).into_iter().map(known).collect()
         })
     }
 

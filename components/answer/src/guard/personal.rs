@@ -1,10 +1,17 @@
 //! Personal data in an answer.
 
 use bulkhead_ticket_text::extract::{Kind, date::Date, find};
+use bulkhead_ticket_text::redact::{Personal, redact};
+
+use crate::sentences::sentences;
+use crate::terms::words;
 
 /// Kinds of values that say who somebody is; dates do not.
 const PERSONAL: [Kind; 6] =
     [Kind::Iban, Kind::Email, Kind::Phone, Kind::LicencePlate, Kind::TicketNumber, Kind::FileNumber];
+
+/// What words begin with that say where somebody lives.
+const LIVING: [&str; 6] = ["wohnt", "wohne", "wohnhaft", "lebt", "lives", "resides"];
 
 /// The kinds of personal data in `text`, each once, without what is one of the `office`'s contacts.
 pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
@@ -16,6 +23,23 @@ pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
     kinds.sort_unstable();
     kinds.dedup();
     kinds
+}
+
+/// Whether `text` says where somebody lives: in words, or by an address beside them that is not the `office`'s.
+pub fn has_home(text: &str, office: &[String]) -> bool {
+    sentences(text).iter().any(|sentence| {
+        let words: Vec<String> = words(&sentence.text).collect();
+        let begins =
+            |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
+        let (privately, lives) = (begins(&["privat"]), begins(&LIVING));
+        let address = || {
+            let redacted = redact(&sentence.text);
+            let mut addresses =
+                redacted.originals().filter(|(token, _)| token.contains(Personal::Address.word()));
+            addresses.any(|(_, address)| !office.iter().any(|own| plain(own).contains(&plain(address))))
+        };
+        privately && lives || (privately || lives || begins(&["home"])) && address()
+    })
 }
 
 /// Whether `value` is the contact `own`, an address of its domain, or a number that begins with it.

@@ -12,7 +12,7 @@ fn passage(document: &str, title: &str, score: f32) -> Passage {
 }
 
 fn statement(text: &str, passage: usize) -> Grounded {
-    Grounded { text: text.to_owned(), quote: text.to_owned(), passage, close: true }
+    Grounded { text: text.to_owned(), quote: text.to_owned(), passage, close: true, ..Grounded::default() }
 }
 
 #[test]
@@ -69,4 +69,26 @@ fn numbers_in_brackets_are_references_and_nothing_else() {
         assert_eq!(response, expected);
         assert_eq!(documents.first().map(|one| one.quote.as_str()), Some(text), "a quote is the page's");
     }
+}
+
+#[test]
+fn a_heading_is_shown_and_what_has_no_stop_stands_apart() {
+    let under =
+        |heading: &str, text: &str| Grounded { heading: Some(heading.to_owned()), ..statement(text, 0) };
+    let statements =
+        [under("Geschlossen", "Montag 9 bis 12 Uhr"), under("Was gilt ab 2025?", "Er kostet 5 Euro.")];
+    let (text, _) = referenced(&statements, &[passage("1", "", 0.6)]);
+    assert_eq!(text, "Geschlossen: Montag 9 bis 12 Uhr\nWas gilt ab 2025? Er kostet 5 Euro. [1]");
+}
+
+#[test]
+fn between_neighbours_in_a_passage_there_is_no_gap() {
+    let passage = Passage { text: "A. B.\n\nC. D.".to_owned(), ..passage("1", "", 0.6) };
+    let quote = |texts: &[&str]| {
+        let statements: Vec<_> = texts.iter().map(|text| statement(text, 0)).collect();
+        let (_, documents) = referenced(&statements, std::slice::from_ref(&passage));
+        documents.into_iter().map(|one| one.quote).collect::<String>()
+    };
+    assert_eq!(quote(&["A.", "B.", "C."]), "A. B. C.");
+    assert_eq!(quote(&["A.", "C.", "D."]), "A. … C. D.");
 }

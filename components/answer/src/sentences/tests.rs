@@ -51,3 +51,23 @@ fn ranges_are_where_sentences_stand() {
 fn nothing_has_no_sentences() {
     assert!(sentences(" \n\n ").is_empty());
 }
+
+#[test]
+fn sentences_stand_under_the_nearest_headings() {
+    let text = "Fischereischein\n\nBis 31.12.\n\nEr kostet 20 Euro. Er gilt.\n\nWas gilt ab 2025?\n\nEr kostet 40 Euro.\n\nEnde";
+    let found = sentences(text);
+    let under: Vec<_> =
+        found.iter().map(|one| (one.text.as_str(), one.heading, one.under.clone(), one.is_bare())).collect();
+    assert_eq!(
+        under,
+        [
+            ("Fischereischein", true, 0..0, true),
+            ("Bis 31.12.", true, 0..1, false),
+            ("Er kostet 20 Euro.", false, 0..2, false),
+            ("Er gilt.", false, 0..2, false),
+            ("Was gilt ab 2025?", true, 0..2, true),
+            ("Er kostet 40 Euro.", false, 4..5, false),
+            ("Ende", true, 4..5, true),
+        ]
+    );
+}

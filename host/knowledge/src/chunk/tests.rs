@@ -59,3 +59,17 @@ fn every_word_is_in_a_passage_and_no_passage_is_too_long() {
         assert!(passages.concat().matches('ü').count() >= 333);
     }
 }
+
+#[test]
+fn a_passage_begins_with_the_headings_that_it_stands_under() {
+    let text = "Schein\n\nBis 31. Dezember 2024\n\nEr kostet im Amt 20 Euro. Er wird dort ausgestellt.\n\n\
+                Ab 1. Januar 2025\n\nEr kostet 40 Euro.";
+    assert_eq!(
+        passages(text, size(70, 0)),
+        [
+            "Schein\n\nBis 31. Dezember 2024\n\nEr kostet im Amt 20 Euro.",
+            "Schein\n\nBis 31. Dezember 2024\n\nEr wird dort ausgestellt.",
+            "Ab 1. Januar 2025\n\nEr kostet 40 Euro.",
+        ]
+    );
+}

@@ -35,13 +35,13 @@ impl Plan {
         for (index, document) in documents.iter().enumerate() {
             let mut seen = HashSet::new();
             let texts = chunk::passages(&document.text, size);
-            let texts = texts.into_iter().filter(|text| seen.insert(*text));
+            let texts = texts.into_iter().filter(|text| seen.insert(text.clone()));
             passages.extend(texts.zip(0..).map(|(text, place)| Planned {
-                id: id(source, document, text),
+                id: id(source, document, &text),
                 document: index,
                 place,
-                text: text.to_owned(),
-                content: content(&document.title, text),
+                content: content(&document.title, &text),
+                text,
             }));
         }
         Self { passages }

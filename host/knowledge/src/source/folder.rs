@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::front_matter;
-use super::{MAX_BYTES, MAX_DOCUMENTS, Reading, absolute};
+use super::{MAX_BYTES, MAX_DOCUMENTS, NOT_UTF8, Reading, absolute};
 use crate::document::Document;
 use crate::error::Error;
 use crate::text::{Page, html, markdown};
@@ -98,7 +98,7 @@ fn load(root: &Path, path: &Path) -> Result<String, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("it has more than {MAX_BYTES} bytes: split it"));
     }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".into())
+    String::from_utf8(bytes).map_err(|_| NOT_UTF8.to_owned())
 }
 
 fn document(id: &str, text: &str, format: Format) -> Result<Document, String> {

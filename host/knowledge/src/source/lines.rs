@@ -1,19 +1,23 @@
 //! JSON lines.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{MAX_BYTES, MAX_DOCUMENTS, Reading, absolute};
+use super::{MAX_BYTES, MAX_DOCUMENTS, NOT_UTF8, Reading, absolute};
 use crate::document::Document;
 use crate::error::Error;
 use crate::text::html;
 
-/// A line. Other members are ignored.
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A line.
 #[derive(Deserialize)]
 struct Line {
     id: Option<String>,
@@ -24,6 +28,9 @@ struct Line {
     language: Option<String>,
     #[serde(default)]
     categories: Vec<String>,
+    /// Other members: they are passed over, and that is said.
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
 }
 
 /// Reads a document a line; empty lines are skipped.
@@ -39,6 +46,9 @@ pub(super) fn read(path: &Path) -> Result<Reading, Error> {
             return Ok(reading);
         }
         number += 1;
+        if number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
         if line.len() as u64 > MAX_BYTES {
             file.skip_until(b'\n').map_err(failed)?;
         }
@@ -48,17 +58,24 @@ pub(super) fn read(path: &Path) -> Result<Reading, Error> {
         if reading.documents.len() > MAX_DOCUMENTS {
             return Err(Error::TooMany { name: reading.name, limit: MAX_DOCUMENTS });
         }
-        let document = document(&line);
+        let document = parsed(&line).and_then(|mut line| {
+            reading.unknown.extend(std::mem::take(&mut line.others).into_keys());
+            document(line)
+        });
         let id = document.as_ref().map_or_else(|_| id(&line), |document| Some(document.id.clone()));
         reading.add(&format!("line {number}"), id, document);
     }
 }
 
-fn document(line: &[u8]) -> Result<Document, String> {
+fn parsed(line: &[u8]) -> Result<Line, String> {
     if line.len() as u64 > MAX_BYTES {
         return Err(format!("it has more than {MAX_BYTES} bytes: split it"));
     }
-    let line: Line = serde_json::from_slice(line).map_err(|fault| fault.to_string())?;
+    let line = std::str::from_utf8(line).map_err(|_| NOT_UTF8.to_owned())?;
+    serde_json::from_str(line).map_err(|fault| fault.to_string())
+}
+
+fn document(line: Line) -> Result<Document, String> {
     let (page, text) = match (line.html, line.text) {
         (None, Some(text)) => (None, text),
         (Some(page), None) => {

@@ -138,3 +138,25 @@ async fn lines_are_documents_or_refused_by_number() {
     let refused: Vec<_> = reading.refused.iter().map(|refused| refused.name.as_str()).collect();
     assert_eq!(refused, ["line 5", "line 6", "line 7", "b"]);
 }
+
+#[tokio::test]
+async fn a_byte_order_mark_is_no_error_and_unknown_members_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kb.jsonl");
+    let lines = "\u{feff}{\"id\":\"a\",\"title\":\"A\",\"text\":\"x\",\"kategorien\":[\"p\"]}\n\
+                 {\"id\":\"b\",\"titel\":\"B\",\"title\":\"B\",\"text\":\"x\",\"kategorien\":{\"q\":1}}";
+    fs::write(&path, lines).unwrap();
+    let reading = Source::Lines(path).read().await.unwrap();
+    assert_eq!((ids(&reading), reading.refused.as_slice()), (vec!["a", "b"], &[][..]));
+    assert!(reading.unknown.iter().eq(["kategorien", "titel"]));
+}
+
+#[tokio::test]
+async fn what_is_not_utf_8_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.html"), b"<meta charset=iso-8859-1><p>Gr\xf6\xdfe").unwrap();
+    fs::write(folder.path().join("b.txt"), "Größe").unwrap();
+    let reading = Source::Folder(folder.path().to_path_buf()).read().await.unwrap();
+    assert_eq!(ids(&reading), ["b.txt"]);
+    assert!(reading.refused[0].reason.contains("save it as UTF-8"), "{:?}", reading.refused);
+}

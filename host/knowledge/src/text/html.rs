@@ -31,9 +31,22 @@ const PARAGRAPHS: &[&[u8]] = &[
     b"table",
     b"ul",
 ];
-/// Elements that are not the page's text: what is not shown, and what stands around every page.
-const HIDDEN: &[&[u8]] =
-    &[b"script", b"style", b"template", b"noscript", b"nav", b"footer", b"svg", b"select", b"button"];
+/// Elements that are not the page's text: what is not shown, what stands around every page, and what is struck out,
+/// which holds no more.
+const HIDDEN: &[&[u8]] = &[
+    b"script",
+    b"style",
+    b"template",
+    b"noscript",
+    b"nav",
+    b"footer",
+    b"svg",
+    b"select",
+    b"button",
+    b"del",
+    b"s",
+    b"strike",
+];
 /// Headings that can be a page's title.
 const HEADINGS: &[&[u8]] = &[b"h1", b"h2"];
 

@@ -26,6 +26,15 @@ fn markdown_loses_its_marks_and_keeps_its_words() {
 }
 
 #[test]
+fn what_is_struck_out_is_not_the_page_s_text() {
+    let page = html::render(
+        "<p><del>Ab 6 Uhr.</del> Ab 8 Uhr.</p><p><s>15 Euro</s> 25 <strike>Cent</strike> Euro<del><p>Alt.</p></del>",
+    );
+    assert_eq!(page.text, "Ab 8 Uhr.\n\n25 Euro");
+    assert_eq!(markdown::render("~~Es kostet 15 Euro.~~ Es kostet 25 Euro.").text, "Es kostet 25 Euro.");
+}
+
+#[test]
 fn invisible_characters_go() {
     assert_eq!(visible("a\0b\u{200b}c  \r\n\r\n\r\n\td\u{202e}"), "abc\n\n d");
     assert_eq!(one_line(" a\0 b\n c\t"), "a b c");

@@ -1,0 +1,97 @@
+//! What a passage says around a sentence: its heading, its exception, its question.
+
+use super::*;
+
+const SCHEIN: &str = "Fischereischein\n\nBis 31. Dezember 2024\n\nDer Fischereischein kostet 20 Euro.\n\n\
+                      Ab 1. Januar 2025\n\nDer Fischereischein kostet 40 Euro.";
+const EHE: &str = "Die Anmeldung der Eheschließung ist frühestens sechs Monate vor dem Termin möglich. Das gilt nicht für \
+                   Paare, von denen eine Person im Ausland wohnt. Bringen Sie zur Anmeldung die Ausweise mit.";
+
+fn page(text: &str) -> Passage {
+    Passage { text: text.to_owned(), ..passport() }
+}
+
+fn extracted(text: &str, question: &str) -> Reply {
+    about(&[page(text)], question)
+}
+
+/// What becomes of these sentences of a language model.
+fn advised(text: &str, sentences: &[&str]) -> Reply {
+    let sentence = |text: &&str| serde_json::json!({ "text": text, "passages": [1] });
+    let sentences: Vec<_> = sentences.iter().map(sentence).collect();
+    let advice = Ok(serde_json::json!({ "sentences": sentences }).to_string());
+    let base = Base { advice, ..Base::new(&[page(text)]) };
+    let policy = Policy { strategy: Strategy::Llm, guarding: Guarding::Off };
+    let request = Request { text: "Was gilt dafür, bitte?", category: "passports", action: "answer" };
+    super::super::answer(&base, &configuration(), policy, request).unwrap()
+}
+
+fn assert_withheld(reply: &Reply, reason: &str) {
+    let told = reply.reason.as_deref().unwrap_or_default();
+    assert!(!reply.auto_publish && told.contains(reason), "{reply:?}");
+}
+
+#[test]
+fn a_heading_that_limits_is_shown_with_its_sentence_and_a_clerk_reads_it() {
+    let reply = extracted(SCHEIN, "Was kostet der Fischereischein?");
+    assert!(
+        reply.response.contains("Bis 31. Dezember 2024: Der Fischereischein kostet 20 Euro."),
+        "{reply:?}"
+    );
+    assert!(reply.response.contains("Ab 1. Januar 2025: Der Fischereischein kostet 40 Euro."), "{reply:?}");
+    assert_withheld(&reply, "unter seiner Überschrift");
+    assert_eq!(
+        reply.documents[0].quote,
+        "Bis 31. Dezember 2024\nDer Fischereischein kostet 20 Euro.\nAb 1. Januar 2025\nDer Fischereischein kostet 40 Euro."
+    );
+    for sentence in ["Der Fischereischein kostet 20 Euro.", "Ein Fischereischein kostet 20 Euro."] {
+        assert_withheld(&advised(SCHEIN, &[sentence]), "unter seiner Überschrift");
+    }
+    let closed =
+        "Bibliothek\n\nGeschlossen\n\nMontag bis Mittwoch 9 bis 12 Uhr\n\nDer Ausweis ist kostenlos.";
+    let reply = extracted(closed, "Wann hat die Bibliothek am Montag auf?");
+    assert!(reply.response.contains("Geschlossen: Montag bis Mittwoch 9 bis 12 Uhr"), "{reply:?}");
+    assert_withheld(&reply, "unter seiner Überschrift");
+}
+
+#[test]
+fn a_heading_that_limits_nothing_and_one_that_is_named_do_no_harm() {
+    let plain = "Reisepass\n\nGebühren\n\nEin Reisepass kostet 70 Euro.\n\nAb wann?\n\nDen Antrag stellen Sie vorher.";
+    let reply = extracted(plain, "Was kostet ein Reisepass?");
+    assert_eq!((reply.response.as_str(), reply.auto_publish), ("Ein Reisepass kostet 70 Euro. [1]", true));
+    assert!(advised(plain, &["Den Antrag stellen Sie vorher."]).auto_publish);
+    let named = "Für Kinder\n\nKinder zahlen 10 Euro.";
+    let reply = extracted(named, "Was zahlen Kinder?");
+    assert_eq!((reply.response.as_str(), reply.auto_publish), ("Kinder zahlen 10 Euro. [1]", true));
+}
+
+#[test]
+fn another_figure_under_another_heading_leaves_it_to_a_clerk() {
+    let text = "Erwachsene\n\nDer Eintritt kostet 5 Euro.\n\nKinder\n\nDer Eintritt kostet 3 Euro.";
+    assert_withheld(&extracted(text, "Was kostet der Eintritt?"), "eine andere Angabe");
+    assert_withheld(&advised(text, &["Der Eintritt kostet 5 Euro."]), "eine andere Angabe");
+}
+
+#[test]
+fn an_exception_is_said_with_what_it_is_from() {
+    let reply = extracted(EHE, "Wann ist die Anmeldung der Eheschließung möglich?");
+    assert!(reply.response.contains("Das gilt nicht für Paare"), "{reply:?}");
+    let rule = "Die Anmeldung der Eheschließung ist frühestens sechs Monate vor dem Termin möglich.";
+    assert_withheld(&advised(EHE, &[rule]), "eine Ausnahme");
+    let exception = "Das gilt nicht für Paare, von denen eine Person im Ausland wohnt.";
+    let told = advised(EHE, &[rule, exception]).reason.unwrap_or_default();
+    assert!(!told.contains("eine Ausnahme"), "{told}");
+}
+
+#[test]
+fn questions_and_headings_alone_are_no_answer() {
+    let text = "Stadtbibliothek\n\nGeöffnet\n\nMuss ich ein Osterfeuer anmelden?\n\nSie melden es vier Wochen vorher an.";
+    for alone in [&["Muss ich ein Osterfeuer anmelden?"][..], &["Stadtbibliothek", "Geöffnet"]] {
+        let reply = advised(text, alone);
+        assert_eq!((reply.outcome, reply.auto_publish), (Outcome::None, false), "{reply:?}");
+    }
+    let reply = extracted(text, "Muss ich ein Osterfeuer anmelden?");
+    assert!(reply.response.contains("vier Wochen vorher"), "{reply:?}");
+    let reply = extracted("Stadtbibliothek\n\nGeöffnet\n\nKarte", "Wann hat die Stadtbibliothek geöffnet?");
+    assert!(!reply.auto_publish && !reply.response.contains("Geöffnet"), "{reply:?}");
+}

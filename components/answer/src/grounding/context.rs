@@ -1,0 +1,216 @@
+//! What a passage says around a sentence, and without which the sentence may not be so: the heading that it stands
+//! under, its exception, and the same with another figure elsewhere.
+
+use std::collections::BTreeSet;
+
+use super::negation::is_negated;
+use super::source::{Known, Source};
+use crate::sentences::is_question;
+use crate::terms::{said, words};
+
+/// Share of common words from which on two sentences with other figures speak of the same thing.
+const SAME: f32 = 0.8;
+/// Words by which a heading limits what stands under it.
+const LIMITING: &[&str] = &[
+    "geschlossen",
+    "closed",
+    "nur",
+    "only",
+    "wenn",
+    "falls",
+    "sofern",
+    "soweit",
+    "solange",
+    "außer",
+    "if",
+    "unless",
+    "ab",
+    "bis",
+    "seit",
+    "until",
+    "till",
+    "since",
+    "from",
+    "entfällt",
+    "alt",
+    "alte",
+    "alten",
+    "altes",
+    "old",
+    "past",
+    "januar",
+    "februar",
+    "märz",
+    "april",
+    "mai",
+    "juni",
+    "juli",
+    "august",
+    "september",
+    "oktober",
+    "november",
+    "dezember",
+    "january",
+    "february",
+    "march",
+    "june",
+    "july",
+    "october",
+    "december",
+];
+/// What such words begin with.
+const LIMITING_BEGIN: &[&str] = &[
+    "ausnahm",
+    "ausgenommen",
+    "except",
+    "früher",
+    "bisher",
+    "ehemal",
+    "ungültig",
+    "aufgehoben",
+    "abgelaufen",
+    "veraltet",
+    "former",
+    "previous",
+    "expired",
+    "obsolete",
+    "archiv",
+    "ermäßig",
+    "reduced",
+    "sommer",
+    "winter",
+    "ferien",
+    "feiertag",
+    "summer",
+    "holiday",
+    "vacation",
+    "montag",
+    "dienstag",
+    "mittwoch",
+    "donnerstag",
+    "freitag",
+    "samstag",
+    "sonntag",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+];
+/// Words with which a heading begins that says for whom or when.
+const LEADING: &[&str] = &[
+    "für",
+    "bei",
+    "beim",
+    "mit",
+    "während",
+    "vor",
+    "nach",
+    "in",
+    "im",
+    "am",
+    "an",
+    "zwischen",
+    "innerhalb",
+    "außerhalb",
+    "unter",
+    "über",
+    "for",
+    "with",
+    "during",
+    "before",
+    "after",
+    "within",
+    "outside",
+    "between",
+    "under",
+    "over",
+    "when",
+    "while",
+    "on",
+    "at",
+];
+/// What words begin with that a preposition asks with.
+const ASKING: &[&str] = &["wann", "welch", "when", "what", "which"];
+/// What words begin with that take something from what was said.
+const EXCEPTING: &[&str] = &["ausnahm", "ausgenommen", "except", "exempt", "abweichend"];
+/// Words that point at what was said.
+const POINTING: &[&str] =
+    &["das", "dies", "diese", "dieses", "dieser", "this", "that", "these", "it", "es", "sie"];
+/// What words begin with that say what holds.
+const HOLDING: &[&str] = &["gilt", "gelten", "trifft", "appl", "valid", "hold"];
+/// Words among whose first an exception says that it is one.
+const FIRST: usize = 4;
+
+/// Whether `text` says for whom or when what stands before it does not hold, or only holds.
+pub fn is_exception(text: &str) -> bool {
+    let words: Vec<String> = words(text).collect();
+    let first = words.get(..FIRST.min(words.len())).unwrap_or_default();
+    let excepts = first.iter().any(|word| begins(word, EXCEPTING));
+    let points = first.first().is_some_and(|word| POINTING.contains(&word.as_str()));
+    let holds = first.iter().any(|word| begins(word, HOLDING) || word == "does" || word == "do");
+    let turned = is_negated(text) || words.iter().any(|word| word == "nur" || word == "only");
+    excepts || points && holds && turned
+}
+
+fn begins(word: &str, with: &[&str]) -> bool {
+    with.iter().any(|begin| word.starts_with(begin))
+}
+
+/// Places of the headings that limit the sentences at `places` of `source`, and that a statement with the terms `stated`
+/// does not name.
+pub(super) fn limits(places: &[usize], stated: &BTreeSet<String>, source: &Source<'_>) -> Vec<usize> {
+    let known = places.iter().filter_map(|place| source.sentences().get(*place));
+    let mut found: Vec<usize> = known.flat_map(|known| known.under.clone()).collect();
+    found.retain(|place| {
+        source.sentences().get(*place).is_some_and(|heading| is_limit(heading) && !is_said(heading, stated))
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn is_limit(heading: &Known) -> bool {
+    let words: Vec<String> = words(&heading.text).collect();
+    // "Ab wann" asks for the limit.
+    let asked = |at: usize| words.get(at + 1).is_some_and(|next| begins(next, ASKING));
+    let limits = |(at, word): (usize, &String)| {
+        (LIMITING.contains(&word.as_str()) || begins(word, LIMITING_BEGIN)) && !asked(at)
+    };
+    let leads =
+        !is_question(&heading.text) && words.first().is_some_and(|word| LEADING.contains(&word.as_str()));
+    leads || !heading.figures.is_empty() || is_negated(&heading.text) || words.iter().enumerate().any(limits)
+}
+
+fn is_said(heading: &Known, stated: &BTreeSet<String>) -> bool {
+    heading.terms.iter().all(|term| said(term, stated) > 0.0)
+}
+
+/// Whether one of the `others`, passages of the same document, says what the sentence at `place` of `source` says, with
+/// other figures and under another heading.
+pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[&Source<'_>]) -> bool {
+    let Some(own) = source.sentences().get(place).filter(|own| !own.figures.is_empty()) else { return false };
+    let texts = |headings: &[Known]| headings.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
+    let over = texts(source.headings(place));
+    others.iter().any(|other| {
+        let sentences = other.sentences().iter().enumerate();
+        let mut rivals = sentences.filter(|(_, one)| !one.figures.is_empty() && one.figures != own.figures);
+        rivals.any(|(at, rival)| is_of_the_same(own, rival) && texts(other.headings(at)) != over)
+    })
+}
+
+/// Whether two sentences have the same words, but for their figures.
+fn is_of_the_same(own: &Known, other: &Known) -> bool {
+    let is_word = |term: &&String| !term.contains(char::is_numeric);
+    let common = own.terms.intersection(&other.terms).filter(is_word).count();
+    let all = own.terms.union(&other.terms).filter(is_word).count();
+    all > 0 && common as f32 / all as f32 >= SAME
+}
+
+/// The exception that stands behind the last of the sentences at `places`.
+pub(super) fn exception<'s>(places: &[usize], source: &'s Source<'_>) -> Option<&'s str> {
+    let next = places.last().and_then(|last| source.sentences().get(last + 1))?;
+    is_exception(&next.text).then_some(next.text.as_str())
+}
