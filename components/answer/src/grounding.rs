@@ -5,6 +5,8 @@
 //! where it has it. That makes a draft. What nobody reads before it is published must be [`Grounded::close`] as well:
 //! clause for clause what the passage says, whole and in its words, so that no figure changes hands and no condition
 //! is lost. The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
+//! And it must not stand in the passage under a heading that limits it, before an exception, or beside another figure
+//! for the same, where the answer has none of these.
 
 mod borne;
 mod clauses;
@@ -98,7 +100,7 @@ fn in_context(
         text: text.to_owned(),
         passage,
         heading: (!headings.is_empty()).then(|| headings.join(" – ")),
-        qualified: places.iter().any(|place| source.is_over(*place))
+        qualified: !places.is_empty() && places.iter().all(|place| source.is_over(*place))
             || places.iter().any(|place| context::is_disputed(*place, source, same)),
         bare: is_question(text) || known().all(|one| one.bare),
         quote: quote::quote(

@@ -10,8 +10,10 @@ use crate::terms::words;
 const PERSONAL: [Kind; 6] =
     [Kind::Iban, Kind::Email, Kind::Phone, Kind::LicencePlate, Kind::TicketNumber, Kind::FileNumber];
 
-/// What words begin with that say where somebody lives.
-const LIVING: [&str; 6] = ["wohnt", "wohne", "wohnhaft", "lebt", "lives", "resides"];
+/// Words for where somebody lives.
+const LIVING: [&str; 7] = ["wohnt", "wohne", "wohnen", "wohnhaft", "lebt", "lives", "resides"];
+/// Words for what is nobody else's business.
+const PRIVATE: [&str; 6] = ["privat", "privatadresse", "privatanschrift", "private", "privately", "home"];
 
 /// The kinds of personal data in `text`, each once, without what is one of the `office`'s contacts.
 pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
@@ -29,16 +31,15 @@ pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
 pub fn has_home(text: &str, office: &[String]) -> bool {
     sentences(text).iter().any(|sentence| {
         let words: Vec<String> = words(&sentence.text).collect();
-        let begins =
-            |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
-        let (privately, lives) = (begins(&["privat"]), begins(&LIVING));
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        let (private, lives) = (has(&PRIVATE), has(&LIVING));
         let address = || {
             let redacted = redact(&sentence.text);
-            let mut addresses =
-                redacted.originals().filter(|(token, _)| token.contains(Personal::Address.word()));
-            addresses.any(|(_, address)| !office.iter().any(|own| plain(own).contains(&plain(address))))
+            let is_address = |token: &str| token.contains(Personal::Address.word());
+            let is_own = |address: &str| office.iter().any(|own| plain(own).contains(&plain(address)));
+            redacted.originals().any(|(token, address)| is_address(token) && !is_own(address))
         };
-        privately && lives || (privately || lives || begins(&["home"])) && address()
+        private && lives || (private || lives) && address()
     })
 }
 

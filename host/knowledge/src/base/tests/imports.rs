@@ -233,3 +233,16 @@ async fn a_base_is_opened_only_where_there_is_one() {
     let refused = reader.import(source, &Toy::new("toy"), ImportOptions::default(), &Course::default()).await;
     assert!(matches!(refused, Err(Error::ReadOnly)));
 }
+
+#[tokio::test]
+async fn a_member_that_no_document_has_is_told_once() {
+    let (place, model, course) = (Place::new(), Toy::new("toy"), Course::default());
+    let mut documents = town();
+    for document in &mut documents {
+        document["kategorien"] = json!(["pass"]);
+    }
+    let source = Source::Lines(place.lines(&documents));
+    place.open().await.import(source, &model, ImportOptions::default(), &course).await.unwrap();
+    let notices = course.1.into_inner().unwrap();
+    assert!(notices.len() == 1 && notices[0].contains("\"kategorien\" is passed over"), "{notices:?}");
+}

@@ -90,11 +90,15 @@ impl Embedder for Toy {
 
 /// Keeps all states.
 #[derive(Default)]
-pub(super) struct Course(pub Mutex<Vec<State>>);
+pub(super) struct Course(pub Mutex<Vec<State>>, pub Mutex<Vec<String>>);
 
 impl Progress for Course {
     fn update(&self, state: State) {
         self.0.lock().unwrap().push(state);
+    }
+
+    fn notice(&self, notice: &str) {
+        self.1.lock().unwrap().push(notice.to_owned());
     }
 }
 
