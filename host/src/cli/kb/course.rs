@@ -51,6 +51,13 @@ impl Course {
 }
 
 impl Progress for Course {
+    fn notice(&self, notice: &str) {
+        match self {
+            Self::Bar(bar) => bar.println(notice),
+            Self::Lines(_) => output::aside(notice),
+        }
+    }
+
     fn update(&self, state: State) {
         match self {
             Self::Bar(bar) => {

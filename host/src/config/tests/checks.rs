@@ -120,7 +120,7 @@ fn what_tickets_need_must_be_there() {
             "tickets.answer.office_contacts.0: must be like info@town.example",
         ),
     ]);
-    for contact in ["@town.example", "info@town.example", "+49 89 233", "115"] {
+    for contact in ["@town.example", "info@town.example", "+49 89 233", "115", "Rathausplatz 1"] {
         loaded(&format!("[tickets.answer]\noffice_contacts = ['{contact}']"), &[]);
     }
 }

@@ -19,8 +19,10 @@ pub enum Strategy {
     Llm,
 }
 
-/// Fewer begin too many telephone numbers.
+/// Fewer begin too many telephone numbers,
 const LEAST_DIGITS: usize = 3;
+/// and fewer letters and digits are no address of a house.
+const LEAST_ADDRESS: usize = 6;
 
 /// `[tickets.answer]`.
 #[derive(Clone, Debug)]
@@ -46,7 +48,7 @@ impl Answer {
         let contact = |text: &str| match text.trim() {
             contact if is_contact(contact) => Ok(contact.to_owned()),
             other => {
-                Err(format!("must be like info@town.example, @town.example or +49 89 233, not `{other}`"))
+                Err(format!("must be like info@town.example, @town.example, +49 89 233 or Rathausplatz 1, not `{other}`"))
             }
         };
         Self {
@@ -82,7 +84,7 @@ impl Answer {
             office_contacts: r
                 .key(
                     "office_contacts",
-                    "What is no personal data in answers: addresses, @domains, and first digits of numbers",
+                    "What is no personal data in answers: e-mail addresses, @domains, first digits of numbers, addresses of houses",
                 )
                 .list("contacts", contact)
                 .unwrap_or_default(),
@@ -91,10 +93,14 @@ impl Answer {
     }
 }
 
-/// Whether answers are looked through for it: an address, the end of one, or enough digits to tell a number by.
+/// Whether answers are looked through for it: an e-mail address, the end of one, a house's address, or enough digits to
+/// tell a number by.
 fn is_contact(text: &str) -> bool {
     match text.rsplit_once('@') {
         Some((_, domain)) => domain.contains('.') && !text.contains(char::is_whitespace),
-        None => text.chars().filter(char::is_ascii_digit).count() >= LEAST_DIGITS,
+        None => {
+            let count = |is: fn(char) -> bool| text.chars().filter(|sign| is(*sign)).count();
+            count(|sign| sign.is_ascii_digit()) >= LEAST_DIGITS || count(char::is_alphanumeric) >= LEAST_ADDRESS
+        }
     }
 }
