@@ -57,7 +57,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let closings = closings.join("|");
     let first = format!("{LINK}{PART}");
     let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}");
-    let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,3}}");
+    let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,2}}");
     let forms = [
         // "Sehr geehrte Frau Dr. von Müller", "Mr Smith"
         format!(
@@ -71,16 +71,12 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(
             r"\b(?i:mein name ist|ich heiße|ich heisse|my name is|my name['’]s|(?:vor|nach|familien|geburts)?name ?:|antragsteller(?:in)? ?:|ansprechpartner(?:in)? ?:|kontoinhaber(?:in)? ?:|contact ?:|\bc/o) {{0,3}}(?P<name>{name})"
         ),
-        // "Ich bin Petra Vogel", "Der Halter heißt Ahmed Yilmaz"
+        // "Ich bin Petra Vogel", "Der Halter heißt Ahmed Yilmaz", "Es grüßt Sie herzlich Ihre Petra Vogel"
         format!(
-            r"\b(?i:ich bin|i['’]m|i am|hier (?:ist|spricht|schreibt)|heißt|heisst|ich,|i,) (?P<name>{full})"
+            r"\b(?:(?i:ich bin|i['’]m|i am|hier (?:ist|spricht|schreibt)|heißt|heisst|ich,|i,)|(?:grüß|grüss)(?:t|en)\b[^\n.!?]{{0,40}}? (?:Ihre?|Eure?|[Dd]eine?)) (?P<name>{full})"
         ),
         // "Petra Vogel ist mein Name"
-        format!(r"\b(?P<name>{full}),? (?i:ist mein name|is my name)\b"),
-        // "Es grüßt Sie herzlich Ihre Petra Vogel"
-        format!(
-            r"\b(?i:gr(?:ü|ue)(?:ß|ss)(?:t|en))\b[^\n.!?]{{0,40}}? (?:Ihre?|Eure?|[Dd]eine?) (?P<name>{name})"
-        ),
+        format!(r"(?P<name>{PART}(?: {LINK}{PART}){{1,2}}),? (?i:ist mein name|is my name)\b"),
         // "Mit freundlichen Grüßen, i. A. Petra Vogel"
         format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +{SIGNED}(?P<name>{name})[,.]?[ \t]*$"),
         // The same over two lines.
