@@ -47,9 +47,9 @@ impl Answer {
     pub(super) fn read(r: &mut Reader) -> Self {
         let contact = |text: &str| match text.trim() {
             contact if is_contact(contact) => Ok(contact.to_owned()),
-            other => {
-                Err(format!("must be like info@town.example, @town.example, +49 89 233 or Rathausplatz 1, not `{other}`"))
-            }
+            other => Err(format!(
+                "must be like info@town.example, @town.example, +49 89 233 or Rathausplatz 1, not `{other}`"
+            )),
         };
         Self {
             strategy: r
@@ -100,7 +100,8 @@ fn is_contact(text: &str) -> bool {
         Some((_, domain)) => domain.contains('.') && !text.contains(char::is_whitespace),
         None => {
             let count = |is: fn(char) -> bool| text.chars().filter(|sign| is(*sign)).count();
-            count(|sign| sign.is_ascii_digit()) >= LEAST_DIGITS || count(char::is_alphanumeric) >= LEAST_ADDRESS
+            count(|sign| sign.is_ascii_digit()) >= LEAST_DIGITS
+                || count(char::is_alphanumeric) >= LEAST_ADDRESS
         }
     }
 }
