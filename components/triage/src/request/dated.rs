@@ -110,6 +110,8 @@ const REQUESTED: [&str; 4] = [" auf ", " für ", " for ", " to "];
 /// Verbs without which a clause shares the day of the one before it: "war am 3.5. da und den Antrag abgegeben".
 const FINITE: [&str; 12] =
     ["bin", "ist", "sind", "war", "waren", "wurde", "wurden", "hatte", "hatten", "was", "were", "had"];
+/// Verbs of being somewhere, as one is to hand something in.
+const BEING: [&str; 4] = ["war", "waren", "was", "were"];
 /// What begins a clause that speaks of the day that the one before it tells.
 const THEN: &str = "da hab";
 /// What stands before the first day of what lasts.
@@ -148,7 +150,7 @@ const APPLIED: &str = "applied";
 /// What may stand between "Montag," and the date of that day.
 const APPOSITION: [&str; 4] = ["", "den", "dem", "the"];
 /// What stands between the name of a letter and its date.
-const OF: [&str; 3] = [" vom ", " of ", " dated "];
+const OF: [&str; 5] = [" vom ", " von ", " of ", " from ", " dated "];
 
 /// A day that is told.
 #[derive(Debug, Clone)]
@@ -257,16 +259,19 @@ impl Sentence<'_> {
         let told = self.told.iter().filter(|one| within(&one.place, part));
         let named = told.filter(|one| {
             let before = self.lower.get(part.start..one.place.start).unwrap_or_default();
-            lasts && self.is_since(&one.place) || is_label(before)
+            lasts && self.is_since(&one.place)
+                || is_label(before)
+                || one.ago.roughly && NAMES.iter().any(|name| text.contains(name))
         });
-        named.map(|one| one.ago).next()
+        named.map(|one| one.ago).max()
     }
 
     /// The day nearest to a word of requesting, both in `part`.
     fn nearest(&self, part: &Range<usize>) -> Option<Ago> {
         let words: Vec<&Range<usize>> = self.words.iter().filter(|word| within(word, part)).collect();
         let told: Vec<&Told> = self.told.iter().filter(|one| within(&one.place, part)).collect();
-        let is_purpose_s = |one: &Told| one.exact && is_of_purpose(self.lower, part, &one.place);
+        let is_purpose_s =
+            |one: &Told| (one.exact || one.ago.roughly) && is_of_purpose(self.lower, part, one);
         let has_own = told.iter().any(|one| one.exact && !is_purpose_s(one));
         let is_another_s = |day: &Range<usize>| {
             let before = self.lower.get(part.start..day.start).unwrap_or_default();
@@ -290,10 +295,11 @@ impl Sentence<'_> {
     fn goes_on(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
         let text = self.text(part);
         let has = |text: &str, known: &[&str]| words(text).any(|word| known.contains(&word));
+        let was_there = has(text, &BEING) && self.told.len() == 1;
         let shares = |next: &Range<usize>| {
             let (joined, next) = (next.start > part.end, self.text(next));
             next.trim_start().starts_with(THEN)
-                || joined && !has(next, &HAVE) && !has(next, &FINITE) && !has(next, &WRITERS)
+                || joined && !has(next, &WRITERS) && (!has(next, &HAVE) && !has(next, &FINITE) || was_there)
         };
         has(text, &HAVE) && !words(text).any(ends_perfect) || next.is_some_and(shares)
     }
@@ -388,9 +394,10 @@ fn is_until(lower: &str, day: &Told) -> bool {
 }
 
 /// Whether `day` is that of what something in `part` is requested for.
-fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Range<usize>) -> bool {
-    let before = lower.get(part.start..day.start).unwrap_or_default();
-    let Some(before) = ON.iter().find_map(|on| before.strip_suffix(on)) else { return false };
+fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Told) -> bool {
+    let before = lower.get(part.start..day.place.start).unwrap_or_default();
+    let on = if day.exact { ON.as_slice() } else { &[" "] };
+    let Some(before) = on.iter().find_map(|on| before.strip_suffix(on)) else { return false };
     let begun =
         FOR.iter().filter_map(|purpose| before.rfind(purpose).map(|at| (at, at + purpose.len()))).max();
     begun.is_some_and(|(at, end)| {

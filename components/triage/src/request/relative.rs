@@ -86,9 +86,9 @@ const LAST: [(&str, i64); 5] =
     [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
 const LAST_ENDINGS: [&str; 5] = ["n ", "r ", "s ", "m ", " "];
 /// What stands before a month or a year of which no day is told.
-const WITHIN: [&str; 13] = [
-    "im ", "in ", "seit ", "since ", "letzten ", "last ", "anfang ", "mitte ", "ende ", "early ", "late ",
-    "jahr ", "jahre ",
+const WITHIN: [&str; 18] = [
+    "im ", "in ", "seit ", "since ", "vom ", "von ", "aus ", "dem ", "from ", "letzten ", "last ", "anfang ",
+    "mitte ", "ende ", "early ", "late ", "jahr ", "jahre ",
 ];
 /// Numbers of two words that are told roughly.
 const FEW: [&str; 4] = ["ein paar ", "a few ", "a couple of ", "a number of "];

@@ -205,6 +205,10 @@ fn what_was_not_requested_has_no_day() {
         "Mein Ausweis ist gestern abgelaufen, den neuen habe ich am 18.11. beantragt",
         "I went there on 18 November and applied",
         "Antragsdatum: 18.11.2026",
+        "My application from 18 November has not been answered",
+        "Mein Antrag von vor zehn Tagen ist noch offen",
+        "Ich war am 18.11. auf dem Amt und habe den Antrag abgegeben",
+        "Am 18.11. habe ich den Pass für die Reise im Dezember beantragt",
     ] {
         assert_eq!(facts(text).days_since_request, Some(10), "{text}");
     }
@@ -223,6 +227,8 @@ fn a_request_whose_day_is_told_roughly_has_none() {
         "I applied in March 2026 and sent a photo yesterday",
         "I applied a few months ago, and yesterday I sent a photo",
         "Im Jahr 2025 beantragt, am 18.11. nochmals geschickt",
+        "Gestern habe ich die fehlenden Unterlagen geschickt, der Antrag ist vom Mai",
+        "Ich warte seit gestern auf den Bescheid zu meinem Antrag aus dem Mai.",
     ] {
         assert_eq!(facts(text).days_since_request, None, "{text}");
     }
