@@ -37,7 +37,7 @@ async fn personal_data_stays_in_the_house_and_comes_back_in_the_reasoning() {
     assert_eq!(decision["user_text"], LETTER);
     assert_eq!(decision["extracted_values"]["email"], "p.vogel@post.example");
     let told = reasoning(&decision);
-    let restored = "Petra Vogel waits for mail at p.vogel@post.example, not [EMAIL_9] or [EMAIL_1]";
+    let restored = "Petra Vogel waits for mail at p.vogel@post.example, not or [EMAIL_1]";
     assert!(told.ends_with(restored), "{told}");
     service.stop().await;
 }
