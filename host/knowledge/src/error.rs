@@ -1,7 +1,7 @@
 //! What a knowledge base fails with.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::document::Refused;
 use crate::provenance::Provenance;
@@ -33,9 +33,9 @@ pub enum Error {
         /// Ours.
         known: i64,
     },
-    /// The database failed.
+    /// The database failed; which, where it is a file, and what it says.
     #[error("the knowledge base's database failed: {0}")]
-    Database(#[source] sqlx::Error),
+    Database(String),
     /// The database does not answer, or all connections to it are in use.
     #[error("the knowledge base's database does not answer within {} seconds", PATIENCE.as_secs())]
     Silent,
@@ -123,19 +123,35 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolTimedOut => Self::Silent,
-            error => Self::Database(error),
+            // What it says is said once.
+            sqlx::Error::Database(said) => Self::Database(said.to_string()),
+            error => Self::Database(error.to_string()),
+        }
+    }
+}
+
+impl Error {
+    /// With the database's file.
+    pub(crate) fn of(self, file: &Path) -> Self {
+        match self {
+            Self::Database(said) => Self::Database(format!("{}: {said}", file.display())),
+            other => other,
         }
     }
 }
 
 fn list(refused: &[Refused]) -> String {
-    let mut text = format!("{} documents cannot be imported, so nothing was:", refused.len());
+    let documents = if refused.len() == 1 { "document" } else { "documents" };
+    let mut text = format!("{} {} cannot be imported, so nothing was:", refused.len(), documents);
     for Refused { name, reason, .. } in refused.iter().take(NAMED) {
         let _ = write!(text, "\n  {name}: {reason}");
     }
     if refused.len() > NAMED {
         let _ = write!(text, "\n  and {} more", refused.len() - NAMED);
     }
+    text.push_str(
+        "\nMend them, or leave them out with --skip-refused; what was imported of them before stays as it was then.",
+    );
     text
 }
 

@@ -3,7 +3,7 @@
 mod plan;
 mod vectors;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::chunk::ChunkSize;
 use crate::document::Refused;
@@ -55,6 +55,8 @@ pub struct Report {
     pub resumed: usize,
     /// Documents that were not imported: left out, or kept as they were.
     pub refused: Vec<Refused>,
+    /// How many files of a folder are no documents, by their endings, and how many links lead to folders.
+    pub passed_over: BTreeMap<String, usize>,
 }
 
 /// The base before the import.
@@ -106,6 +108,7 @@ pub(crate) async fn import(
     report.documents = reading.documents.len();
     report.passages = plan.passages.len();
     report.kept = before.kept.len();
+    report.passed_over = reading.passed_over;
     report.refused = reading.refused.into_iter().chain(reading.empty).collect();
     for refused in &mut report.refused {
         refused.kept = refused.id.as_ref().is_some_and(|id| before.kept.contains(id));

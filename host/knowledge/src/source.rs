@@ -7,7 +7,7 @@ mod lines;
 mod tests;
 mod zammad;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Refused};
@@ -46,6 +46,8 @@ pub(crate) struct Reading {
     pub empty: Vec<Refused>,
     /// Names of members that no document has, mistyped ones perhaps.
     pub unknown: BTreeSet<String>,
+    /// How many files it has that are of no known kind, by their endings.
+    pub passed_over: BTreeMap<String, usize>,
 }
 
 impl Reading {

@@ -61,7 +61,8 @@ impl Store {
             Some((scheme, _)) if scheme.len() > 1 && !scheme.contains('/') => return Err(Error::Url),
             _ => url,
         };
-        Sqlite::open(&PathBuf::from(path), write).await.map(Self::Sqlite)
+        let path = PathBuf::from(path);
+        Sqlite::open(&path, write).await.map(Self::Sqlite).map_err(|error| error.of(&path))
     }
 
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, Error> {

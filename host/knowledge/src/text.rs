@@ -2,6 +2,7 @@
 
 pub(crate) mod html;
 pub(crate) mod markdown;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -13,8 +13,8 @@ use crate::text::{Page, html, markdown};
 /// Folders in folders that are looked into.
 const MAX_DEPTH: usize = 32;
 
-/// Reads all files with a known extension; hidden files and folders are passed over. A link is followed when it
-/// leads to a file in the same folder, as those of mounted volumes do; links to folders are not.
+/// Reads all files with a known extension, and counts the others; hidden files and folders are passed over. A link is
+/// followed when it leads to a file in the same folder, as those of mounted volumes do; links to folders are not.
 pub(super) fn read(path: &Path) -> Result<Reading, Error> {
     let root = absolute(path)?;
     let mut reading = Reading::new(root.display().to_string());
@@ -50,6 +50,14 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
             };
             let document = load(root, &path).and_then(|text| document(&id, &text, format));
             reading.add(&id, Some(id.clone()), document);
+        } else {
+            let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+            let what = match extension {
+                _ if kind.is_symlink() && path.is_dir() => "links to folders".to_owned(),
+                Some(extension) => format!(".{extension}"),
+                None => "no ending".to_owned(),
+            };
+            *reading.passed_over.entry(what).or_default() += 1;
         }
     }
     Ok(())

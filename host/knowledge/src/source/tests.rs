@@ -160,3 +160,60 @@ async fn what_is_not_utf_8_is_refused_with_what_to_do() {
     assert_eq!(ids(&reading), ["b.txt"]);
     assert!(reading.refused[0].reason.contains("save it as UTF-8"), "{:?}", reading.refused);
 }
+
+#[tokio::test]
+async fn front_matter_is_yaml_or_toml_and_has_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "a.md",
+        "\u{feff}+++\r\ntitle = \"Mit = und: #\" # c\r\ncategories = [\r\n  \"a\", 'b',\r\n]\r\nurl = 'https://a.example'\r\n\
+         date = 2026-05-01\r\n[params]\r\ntitle = \"no\"\r\n+++\r\nText.",
+    );
+    write("b.md", "\n \n---\ntitle: Leerzeile davor\n---\nText.");
+    write("c.md", "---\ntitle: Ohne Ende\n\nText.");
+    write("d.md", "+++\ntitle = \"Ohne Ende\"\n\nText.");
+    write("e.md", "---\nZwischen Linien\n\n---\n\nText.");
+    write("f.md", "---\n\nHinweis: Text.");
+    write("g.md", "---\n# nichts\n---\nText.");
+    let reading = Source::Folder(folder.path().to_path_buf()).read().await.unwrap();
+    let read: Vec<_> = reading
+        .documents
+        .iter()
+        .map(|one| (one.id.as_str(), one.title.as_str(), one.text.as_str()))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ("a.md", "Mit = und: #", "Text."),
+            ("b.md", "Leerzeile davor", "Text."),
+            ("e.md", "e", "Zwischen Linien\n\nText."),
+            ("f.md", "f", "Hinweis: Text."),
+            ("g.md", "g", "Text."),
+        ]
+    );
+    assert_eq!(reading.documents[0].categories, ["a", "b"]);
+    assert_eq!(reading.documents[0].url.as_deref(), Some("https://a.example"));
+    let refused: Vec<_> =
+        reading.refused.iter().map(|one| (one.name.as_str(), one.reason.as_str())).collect();
+    assert_eq!(
+        refused,
+        [
+            ("c.md", "its front matter has no end: a line `---`"),
+            ("d.md", "its front matter has no end: a line `+++`")
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_is_passed_over_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in ["a.md", "b.pdf", "c.PDF", "d.docx", "LICENSE", ".hidden", ".hidden.pdf"] {
+        fs::write(root.join(name), "# T\n\nx").unwrap();
+    }
+    symlink(root, root.join("linked")).unwrap();
+    let reading = Source::Folder(root.to_path_buf()).read().await.unwrap();
+    let counted: Vec<_> = reading.passed_over.iter().map(|(what, count)| (what.as_str(), *count)).collect();
+    assert_eq!(counted, [(".docx", 1), (".pdf", 2), ("links to folders", 1), ("no ending", 1)]);
+}

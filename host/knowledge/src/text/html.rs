@@ -1,8 +1,14 @@
 //! HTML as plain text.
 
+use std::mem;
+
 use html5gum::{DefaultEmitter, StartTag, State, Token, Tokenizer};
 
 use super::Page;
+use super::table::{Cell, Table};
+
+/// Tables in tables; those further in are read as lines.
+const MAX_TABLES: usize = 16;
 
 /// Elements that begin and end a line.
 const LINES: &[&[u8]] = &[b"dd", b"div", b"dt", b"figcaption", b"li", b"option", b"tr"];
@@ -12,6 +18,7 @@ const PARAGRAPHS: &[&[u8]] = &[
     b"article",
     b"aside",
     b"blockquote",
+    b"caption",
     b"dl",
     b"fieldset",
     b"figure",
@@ -84,6 +91,19 @@ struct Writer {
     in_heading: bool,
     /// Line ends owed before the next word.
     owed: usize,
+    /// Whether the next word is the first of a list's item.
+    item: bool,
+    /// Open tables, the innermost last. While a cell is open, `text` is the cell's.
+    tables: Vec<OpenTable>,
+    /// Open tables in the innermost of these.
+    deeper: usize,
+}
+
+#[derive(Default)]
+struct OpenTable {
+    table: Table,
+    /// The open cell, and `text`, `owed` and `item` outside of it.
+    cell: Option<(Cell, String, usize, bool)>,
 }
 
 impl Writer {
@@ -101,8 +121,13 @@ impl Writer {
         self.owe(name);
         match name {
             b"br" => self.owed = self.owed.max(1),
-            b"td" | b"th" => self.space(),
-            b"li" => self.write("- "),
+            // Away from what was said of the term before.
+            b"dt" => self.owed = self.owed.max(2),
+            b"li" => self.item = self.hidden == 0,
+            b"table" if self.tables.len() < MAX_TABLES => self.tables.push(OpenTable::default()),
+            b"table" => self.deeper += 1,
+            b"td" | b"th" => self.open_cell(tag),
+            b"tr" | b"thead" | b"tbody" | b"tfoot" => self.open_row(name),
             _ => {}
         }
     }
@@ -113,10 +138,76 @@ impl Writer {
         }
         self.in_title &= name != b"title";
         self.in_heading &= !HEADINGS.contains(&name);
+        match name {
+            b"li" | b"ol" | b"ul" => self.item = false,
+            b"td" | b"th" | b"tr" if self.deeper == 0 => self.close_cell(),
+            b"thead" => self.open_row(b"tbody"),
+            b"table" if self.deeper > 0 => self.deeper -= 1,
+            b"table" => self.close_table(),
+            _ => {}
+        }
         self.owe(name);
     }
 
+    fn open_row(&mut self, name: &[u8]) {
+        if self.deeper > 0 {
+            return;
+        }
+        self.close_cell();
+        match self.tables.last_mut() {
+            Some(open) if name == b"tr" => open.table.begin_row(),
+            Some(open) => open.table.in_head = name == b"thead",
+            None => {}
+        }
+    }
+
+    fn open_cell(&mut self, tag: &StartTag<()>) {
+        if self.deeper > 0 || self.tables.is_empty() {
+            return self.space();
+        }
+        self.close_cell();
+        let span = |name: &[u8]| {
+            let value =
+                tag.attributes.get(name).map(|value| String::from_utf8_lossy(&value.value).into_owned());
+            value.and_then(|value| value.trim().parse().ok()).unwrap_or(1)
+        };
+        let heads = tag.name.as_slice() == b"th";
+        let (columns, rows) = (span(b"colspan"), span(b"rowspan"));
+        let cell = Cell { text: String::new(), heads, columns, rows, nests: false };
+        if let Some(open) = self.tables.last_mut() {
+            open.cell =
+                Some((cell, mem::take(&mut self.text), mem::take(&mut self.owed), mem::take(&mut self.item)));
+        }
+    }
+
+    fn close_cell(&mut self) {
+        let Some(open) = self.tables.last_mut() else { return };
+        if let Some((mut cell, text, owed, item)) = open.cell.take() {
+            cell.text = mem::replace(&mut self.text, text).trim_end().to_owned();
+            (self.owed, self.item) = (owed, item);
+            open.table.push(cell);
+        }
+    }
+
+    fn close_table(&mut self) {
+        self.close_cell();
+        let Some(text) = self.tables.pop().map(|open| open.table.text()).filter(|text| !text.is_empty())
+        else {
+            return;
+        };
+        if let Some((cell, ..)) = self.tables.last_mut().and_then(|open| open.cell.as_mut()) {
+            cell.nests = true;
+        }
+        self.owe(b"table");
+        self.begin();
+        self.text.push_str(&text);
+    }
+
     fn owe(&mut self, name: &[u8]) {
+        // The item's mark and its first word stand on one line.
+        if self.item {
+            return;
+        }
         let lines = if PARAGRAPHS.contains(&name) { 2 } else { usize::from(LINES.contains(&name)) };
         self.owed = self.owed.max(lines);
     }
@@ -146,17 +237,28 @@ impl Writer {
                 }
                 continue;
             }
-            if self.owed > 0 && !self.text.is_empty() {
-                let line = self.text.trim_end().len();
-                self.text.truncate(line);
-                self.text.extend(std::iter::repeat_n('\n', self.owed));
-            }
-            self.owed = 0;
+            self.begin();
             self.text.push(character);
         }
     }
 
-    fn finish(self) -> Page {
+    /// Begins what is to be written where it belongs.
+    fn begin(&mut self) {
+        if self.owed > 0 && !self.text.is_empty() {
+            let line = self.text.trim_end().len();
+            self.text.truncate(line);
+            self.text.extend(std::iter::repeat_n('\n', self.owed));
+        }
+        self.owed = 0;
+        if mem::take(&mut self.item) {
+            self.text.push_str("- ");
+        }
+    }
+
+    fn finish(mut self) -> Page {
+        while !self.tables.is_empty() {
+            self.close_table();
+        }
         let title = [self.title, self.heading].map(|title| super::one_line(&title));
         Page {
             title: title.into_iter().find(|title| !title.is_empty()),

@@ -12,7 +12,7 @@ fn a_page_becomes_paragraphs_without_what_stands_around_it() {
     );
     assert_eq!(page.title.as_deref(), Some("Parken & Halten"));
     assert_eq!(page.language.as_deref(), Some("de-DE"));
-    let text = "Ausweis\n\nKostet 30 Euro.\n\nZweiter Absatz.\n\n- Antrag\n- Foto\n\nMo 8 Uhr";
+    let text = "Ausweis\n\nKostet 30 Euro.\n\nZweiter Absatz.\n\n- Antrag\n- Foto\n\nMo: 8 Uhr.";
     assert_eq!(page.text, text);
 }
 
@@ -22,7 +22,81 @@ fn markdown_loses_its_marks_and_keeps_its_words() {
         "# Hundesteuer\n\nSie *beträgt* [120 Euro](https://example.org).\n\n- `Formular`\n\n| a | b |\n|---|---|\n| c | d |\n",
     );
     assert_eq!(page.title.as_deref(), Some("Hundesteuer"));
-    assert_eq!(page.text, "Hundesteuer\n\nSie beträgt 120 Euro.\n\n- Formular\n\na b\nc d");
+    assert_eq!(page.text, "Hundesteuer\n\nSie beträgt 120 Euro.\n\n- Formular\n\na\n\nc: b d.");
+}
+
+#[test]
+fn a_row_of_a_table_says_whose_its_values_are() {
+    let table = "| Eintritt | bis 17 Jahre | ab 18 Jahre | Familien |\n|---|---|---|---|\n\
+        | Einzelkarte für das Hallenbad | 2,00 Euro | 5,00 Euro | 9,00 Euro |\n\
+        | Zehnerkarte | 18,00 Euro | | 80,00 Euro |\n| | 1,00 Euro |\n| Zutritt für Hunde |\n";
+    assert_eq!(
+        markdown::render(table).text,
+        "Eintritt\n\nEinzelkarte für das Hallenbad: bis 17 Jahre 2,00 Euro, ab 18 Jahre 5,00 Euro, Familien 9,00 Euro.\n\n\
+         Zehnerkarte: bis 17 Jahre 18,00 Euro, Familien 80,00 Euro.\n\nbis 17 Jahre 1,00 Euro.\n\nZutritt für Hunde."
+    );
+    assert_eq!(markdown::render("| Zone | Preis |\n|---|---|\n| 1 | 2 |").text, "Zone 1: Preis 2.");
+    // No sentence's end is left to what the values look like.
+    let rooms = "<table><tr><td>Standesamt<td>Zimmer 12<tr><td>Fundbüro<td>Zimmer 3, Erdgeschoss<td>Mo<br>Di</table>Ende";
+    assert_eq!(
+        html::render(rooms).text,
+        "Standesamt: Zimmer 12.\n\nFundbüro: Zimmer 3, Erdgeschoss; Mo, Di.\n\nEnde"
+    );
+}
+
+#[test]
+fn cells_that_span_others_are_said_with_each() {
+    let table = "<table><caption>Preise</caption><thead><tr><th rowspan=2>Karte<th colspan=2>Eintritt<th rowspan=2>Ort
+        <tr><th>Kinder<th>Erwachsene</thead>
+        <tr><th colspan=4>Hallenbad
+        <tr><td rowspan=2>Einzelkarte<td>2 Euro<td>5 Euro<td>Nord
+        <tr><td colspan=2>frei<td>Süd
+        <tr><td colspan=4>Alle Preise gelten bis Mai.
+        <tr><td colspan=4>Sauna
+        <tr><td>Abend<td>nein<td>12 Euro<td></table>";
+    assert_eq!(
+        html::render(table).text,
+        "Preise\n\nKarte\n\n\
+         Hallenbad, Einzelkarte: Eintritt Kinder 2 Euro, Eintritt Erwachsene 5 Euro, Ort Nord.\n\n\
+         Hallenbad, Einzelkarte: Eintritt Kinder frei, Eintritt Erwachsene frei, Ort Süd.\n\n\
+         Alle Preise gelten bis Mai.\n\n\
+         Sauna, Abend: Eintritt Kinder nein, Eintritt Erwachsene 12 Euro."
+    );
+    let named = "<table><tr><th>Kosten<td>37 Euro<tr><th>Dauer<td></table>";
+    assert_eq!(html::render(named).text, "Kosten: 37 Euro.\n\nDauer.");
+    let headings = "<table><tr><td>A<td>b<tr><th>Tag<th>Zeit</table>";
+    assert_eq!(html::render(headings).text, "A: b.\n\nTag, Zeit");
+}
+
+#[test]
+fn a_table_that_places_what_stands_on_a_page_stays_text() {
+    let text = |page: &str| html::render(page).text;
+    assert_eq!(text("<table><tr><td></td><td>Ein Satz.</td></tr></table>"), "Ein Satz.");
+    assert_eq!(text("<table><tr><td>Eins.<tr><td>Zwei</table>"), "Eins.\n\nZwei");
+    assert_eq!(
+        text("<table><tr><td>Links<td><p>Erstens.<p>Zweitens.</table>"),
+        "Links\n\nErstens.\n\nZweitens."
+    );
+    assert_eq!(
+        text("<table><tr><th>Unterlagen<tr><td>Foto<tr><td>Pass</table>"),
+        "Unterlagen:\n- Foto\n- Pass"
+    );
+    let nested = "<table><tr><td><table><tr><td>Mo<td>8 Uhr<tr><td>Di<td>9 Uhr</table></td><td>Rand</td></tr></table>Ende";
+    assert_eq!(text(nested), "Mo: 8 Uhr.\n\nDi: 9 Uhr.\n\nRand\n\nEnde");
+    // Broken or endless, nothing is lost and nothing takes for ever.
+    assert_eq!(text("<td>a</td></table></tr><table>b<tr><td>c<table><tr><td>d"), "a\n\nb\n\nc\n\nd");
+    let deep = format!("{}tief{}Ende", "<table><tr><td>".repeat(50_000), "</table>".repeat(50_000));
+    assert_eq!(text(&deep), "tief\n\nEnde");
+    let wide =
+        format!("<table><tr><td rowspan=9999>{}", "<tr><td colspan=9999 rowspan=9999>x".repeat(20_000));
+    assert!(text(&wide).len() < 10_000_000);
+}
+
+#[test]
+fn items_of_lists_have_lines_of_their_own() {
+    assert_eq!(markdown::render("Mit:\n\n- eins\n\n- zwei\n").text, "Mit:\n\n- eins\n\n- zwei");
+    assert_eq!(html::render("<ul><li><p>eins</p><li></li></ul><p>Ende").text, "- eins\n\nEnde");
+    assert_eq!(html::render("<dl><dt>Mo<dd>8 Uhr<dt>Di<dd>9 Uhr</dl>").text, "Mo\n8 Uhr\n\nDi\n9 Uhr");
 }
 
 #[test]

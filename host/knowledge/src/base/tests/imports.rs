@@ -95,6 +95,7 @@ async fn bad_documents_stop_the_import_unless_they_may_be_left_out() {
     documents.push(json!({ "id": "bad", "title": "Ohne Text" }));
     let refused = place.import(&documents, &model, ImportOptions::default()).await.unwrap_err();
     assert!(refused.to_string().contains("line 5: it has not exactly one of"), "{refused}");
+    assert!(refused.to_string().contains("leave them out with --skip-refused"), "{refused}");
     assert_eq!(place.open().await.count().await.unwrap(), Counts::default());
 
     let skip = ImportOptions { skip_refused: true, ..ImportOptions::default() };

@@ -86,3 +86,18 @@ async fn a_base_of_an_older_format_says_how_to_import_anew() {
         assert!(error.to_string().contains("move its file away"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_named_with_the_cause_once() {
+    let place = Place::new();
+    fs::write(place.base(), "Das ist keine Datenbank, nur ein Text.".repeat(50)).unwrap();
+    for mode in [Mode::Read, Mode::Write] {
+        let error = KnowledgeBase::open(&place.base(), mode).await.err().unwrap();
+        let told = format!(
+            "the knowledge base's database failed: {}: (code: 26) file is not a database",
+            place.base()
+        );
+        assert_eq!(error.to_string(), told);
+        assert!(std::error::Error::source(&error).is_none());
+    }
+}
