@@ -36,6 +36,9 @@ const ENOUGH_LETTERS: usize = 40;
 /// Letters from which on they tell apart the few languages of a script, or that share frequent words.
 const ENOUGH_AMONG_FEW: usize = 12;
 
+/// Ends of streets' names: `Lindenstraße`, `Lindenstr.`, `Lindenallee`.
+const STREETS: &[&str] = &["straße", "strasse", "str", "allee"];
+
 impl Language {
     /// Its code (ISO 639-1).
     pub fn code(self) -> &'static str {
@@ -48,23 +51,42 @@ impl Language {
 
 /// The code (ISO 639-1) of the language of `text`; nothing where that is not certain, or where it has no words.
 pub fn detect(text: &str) -> Option<&'static str> {
-    let letters = letters(text);
-    match whatlang::detect_script(text)? {
-        Script::Latin => latin(text, letters),
-        Script::Cyrillic => cyrillic(text).or_else(|| in_script(text, letters)),
-        _ => in_script(text, letters),
-    }
+    detect_in(&without_names(text))
 }
 
 /// Which of the two languages `text` is answered in, and talked about: English where it is that, else German. Trigrams
 /// decide between the two where nothing is certain, as of a few words to search for; of fewer letters than they can
 /// tell apart, and of those that English has not, it is German.
 pub fn german_or_english(text: &str) -> Language {
-    let guessed = || between(text).filter(|_| letters(text) >= ENOUGH_AMONG_FEW && !has_german_letters(text));
-    match detect(text).or_else(guessed) {
+    let text = without_names(text);
+    let guessed =
+        || between(&text).filter(|_| letters(&text) >= ENOUGH_AMONG_FEW && !has_german_letters(&text));
+    match detect_in(&text).or_else(guessed) {
         Some("en") => Language::English,
         _ => Language::German,
     }
+}
+
+fn detect_in(text: &str) -> Option<&'static str> {
+    let letters = letters(text);
+    match whatlang::detect_script(text)? {
+        Script::Latin => latin(text, letters),
+        Script::Cyrillic => cyrillic(text).or_else(|| in_script(text, letters)),
+        Script::Arabic => arabic(text).or_else(|| in_script(text, letters)),
+        _ => in_script(text, letters),
+    }
+}
+
+/// `text` without what is written alike in every language: names of streets, and addresses of pages and of mail.
+fn without_names(text: &str) -> String {
+    text.split_inclusive(char::is_whitespace).map(|part| if is_name(part) { " " } else { part }).collect()
+}
+
+fn is_name(part: &str) -> bool {
+    let word = part.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
+    let is_street =
+        STREETS.iter().any(|street| word.strip_suffix(street).is_some_and(|name| !name.is_empty()));
+    is_street || part.contains("://") || part.contains('@') || word.starts_with("www.")
 }
 
 fn letters(text: &str) -> usize {
@@ -137,6 +159,18 @@ fn cyrillic(text: &str) -> Option<&'static str> {
         () if has(&['ѓ', 'ќ', 'ѕ']) => Some("mk"),
         () if has(&['ђ', 'ћ']) => Some("sr"),
         () if has(&['ы', 'э', 'ё']) && !has(&['і']) => Some("ru"),
+        () => None,
+    }
+}
+
+/// Languages with letters that the others with theirs do not write. `ی` and `ک` are Persian, `ي` and `ك` Arabic.
+fn arabic(text: &str) -> Option<&'static str> {
+    let has = |letters: &[char]| text.contains(letters);
+    match () {
+        () if has(&['ټ', 'ډ', 'ړ', 'ښ', 'ې']) => Some("ps"),
+        () if has(&['ٹ', 'ڈ', 'ڑ', 'ں', 'ہ', 'ے']) => Some("ur"),
+        () if has(&['پ', 'چ', 'ژ', 'گ', 'ی', 'ک']) => Some("fa"),
+        () if has(&['ة', 'ي', 'ى', 'ك', 'أ', 'إ', 'ؤ', 'ئ']) => Some("ar"),
         () => None,
     }
 }

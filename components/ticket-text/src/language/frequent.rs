@@ -31,7 +31,8 @@ pub(super) const FREQUENT: [Frequent; 21] = [
          grussgott hi ned net nimmer wos ois mei hob koa muas dat wat ick nen ne isch woll hoam san ham \
          kriege bekomme bekommt komme kommt steht wohin woher also gar ganz neu neue neuen neuer alt alte \
          alten geehrte damen herren gultig gueltig lauft laeuft offen ja nein dauert lang passiert finde \
-         suche gesucht frage hund pass kenn kennt wohne wohnen melde nun leider freundlichen verloren",
+         suche gesucht frage hund pass kenn kennt wohne wohnen melde nun leider freundlichen verloren \
+         tot dank mag worden los her kam adresse per pro kost mai",
     ),
     frequent(
         "en",
@@ -42,7 +43,8 @@ pub(super) const FREQUENT: [Frequent; 21] = [
          any some all more than then now here again still just only also very much many long get got want \
          wanted go going hi hello hey dear sir madam im ive dont cant someone somebody nobody cost costs new \
          old open per until since because without between through while lost apply renew ask help know tell \
-         may might pls plz thx u bin bins gonna next back",
+         may might pls plz thx u bin bins gonna next back come came told said \
+         say everywhere every each time once ten men son door van pass far mine care plus december s t m ve",
     ),
     frequent(
         "fr",

@@ -163,6 +163,60 @@ fn of_the_two_in_one_text_the_greater_counts() {
 }
 
 #[test]
+fn words_that_others_have_too_do_not_decide() {
+    for text in ["Hund tot", "Hund los", "Mag die Adresse ändern", "Katze tot auf der Lindenstr."] {
+        assert_eq!(detect(text), Some("de"), "{text}");
+    }
+    for text in [
+        "I was told to come on 5 December.",
+        "I came in time.",
+        "Dog on the door, come",
+        "It's far, I'm late",
+    ] {
+        assert_eq!(detect(text), Some("en"), "{text}");
+    }
+}
+
+#[test]
+fn names_of_streets_and_addresses_are_in_no_language() {
+    for text in [
+        "Rubbish everywhere on Lindenstraße",
+        "Broken light, Königstr. 5",
+        "Pothole on the corner of Karl-Marx-Straße and Lindenallee",
+        "My bin, see https://www.beispielstadt.example/de/muellabfuhr/tonne-nicht-geleert",
+        "Lost my passport, write to fuehrerschein@meldeamt-strasse.example",
+    ] {
+        assert_eq!(detect(text), Some("en"), "{text}");
+        assert_eq!(german_or_english(text), Language::English, "{text}");
+    }
+    for text in [
+        "https://beispielstadt.example/de/termin",
+        "Lindenstraße 5",
+        "www.muell.example",
+        "amt@ausweis.example",
+    ] {
+        assert_eq!(detect(text), None, "{text}");
+        assert_eq!(german_or_english(text), Language::German, "{text}");
+    }
+    assert_eq!(detect("Straße kaputt"), Some("de"));
+}
+
+#[test]
+fn letters_tell_the_languages_of_arabic_script_apart() {
+    for (text, language) in [
+        ("مرحبا، أريد تجديد جواز سفري", "ar"),
+        ("أين المكتب؟", "ar"),
+        ("فقدت بطاقة الهوية", "ar"),
+        ("می‌خواهم گذرنامه بگیرم", "fa"),
+        ("پاسپورت من گم شده است", "fa"),
+        ("پاسپورٹ کہاں ملے گا؟", "ur"),
+        ("زه نوی پاسپورټ غواړم", "ps"),
+    ] {
+        assert_eq!(detect(text), Some(language), "{text}");
+    }
+}
+
+#[test]
 fn codes_have_two_letters() {
     for language in Lang::all() {
         assert_eq!(code(*language).len(), 2, "{language}");
