@@ -12,7 +12,9 @@ mod tests;
 use std::fmt::Write as _;
 
 use crate::clean::Rendered;
-use patterns::{BEFORE_ORDERS, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS};
+use patterns::{
+    BEFORE_ORDERS, COMMANDS, FRAMES, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS, SYSTEM,
+};
 
 /// Words that may stand between two steps of a pattern.
 const GAP: usize = 3;
@@ -29,8 +31,10 @@ pub fn is_injected(text: &str) -> bool {
         return true;
     }
     let plain = masks::unmasked(text);
-    let speaks = |line: &str| SPEAKERS.iter().any(|speaker| line.trim_start().starts_with(speaker));
-    if MARKS.iter().any(|mark| plain.contains(mark)) || plain.lines().any(speaks) {
+    let close: String = plain.split_whitespace().collect();
+    let is_framed =
+        MARKS.iter().any(|mark| plain.contains(mark)) || FRAMES.iter().any(|frame| close.contains(frame));
+    if is_framed || plain.lines().any(is_forged) {
         return true;
     }
     let words = spelt_out(&plain);
@@ -45,8 +49,20 @@ pub fn prompt() -> String {
         // Writing to a text does not fail.
         let _ = writeln!(text, "{pattern:?}");
     }
-    let _ = write!(text, "{IMPERATIVES:?} {BEFORE_ORDERS:?} {OWN:?} {MARKS:?} {SPEAKERS:?}");
+    let _ = write!(
+        text,
+        "{IMPERATIVES:?} {BEFORE_ORDERS:?} {OWN:?} {MARKS:?} {FRAMES:?} {SPEAKERS:?} {COMMANDS:?}"
+    );
     text
+}
+
+/// Whether `line` forges what a machine says, or is told. Signs before it are those of a list, or of a heading.
+fn is_forged(line: &str) -> bool {
+    let line = line.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    SPEAKERS.iter().any(|speaker| line.starts_with(speaker))
+        || line
+            .strip_prefix(SYSTEM)
+            .is_some_and(|said| spelt_out(said).iter().any(|word| fits_any(word, COMMANDS)))
 }
 
 /// A word of a text.

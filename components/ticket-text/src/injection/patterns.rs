@@ -144,6 +144,39 @@ const PERFORM: &[&str] = &[
     "gib",
 ];
 const REPLY: &[&str] = &["reply", "respond", "answer", "antwort"];
+/// What only a machine is called.
+const MACHINES: &[&str] =
+    &["ai", "ki", "llm", "gpt", "chatgpt", "sprachmodell", "chatbot", "bot", "assistant", "assistent"];
+/// Orders to write, in the forms that these have.
+pub(super) const COMMANDS: &[&str] = &[
+    "answer",
+    "respond",
+    "reply",
+    "write",
+    "output",
+    "print",
+    "say",
+    "ignore",
+    "approve",
+    "publish",
+    "reveal",
+    "obey",
+    "antworte",
+    "schreibe",
+    "gib",
+    "ignoriere",
+    "vergiss",
+    "genehmige",
+    "veröffentliche",
+];
+/// What a machine has been told, ...
+const SAID: &[&str] =
+    &["text", "everything", "anything", "words", "conversation", "alles", "wörter", "wortlaut", "inhalt"];
+/// ... where that stands, ...
+const BEFORE: &[&str] =
+    &["above", "before", "previous", "preceding", "oben", "obig", "davor", "vorherig", "bisherig"];
+/// ... and what lays it open.
+const SAY_AGAIN: &[&str] = &["repeat", "output", "print", "reveal", "wiederhol", "gib", "geben"];
 
 /// Said of nobody else.
 pub(super) const PATTERNS: &[Pattern] = &[
@@ -215,6 +248,29 @@ pub(super) const PATTERNS: &[Pattern] = &[
     &[&["output", "emit"], &["category", "kategorie", "label", "json", "confidence"]],
     &[&["jailbreak", "entwicklermodus", "systemprompt"]],
     &[
+        &["instruction", "anweisung", "instruktion", "befehl", "command"],
+        &["an", "ans", "für", "to", "for"],
+        MACHINES,
+    ],
+    &[&["instruction", "command", "note", "message"], &["to", "for"], &["language"], &["model"]],
+    &[&["as"], &["language"], &["model"], &["you"]],
+    &[&["als"], MACHINES, &["sollst", "musst", "darfst", "kannst", "wirst", "hast", "bist"]],
+    &[&["as"], MACHINES, &["you"], &["must", "should", "shall", "will"]],
+    &[&["wenn", "falls"], &["du", "sie"], MACHINES, &["bist", "sind"], COMMANDS],
+    &[&["if"], &["you"], &["are", "re"], MACHINES, COMMANDS],
+    &[&["dear", "hey", "liebe", "lieber"], MACHINES, COMMANDS],
+    &[&["an", "to", "attention", "achtung"], MACHINES, &["read", "process", "liest", "lesen", "verarbeitet"]],
+    &[
+        &["ab", "von"],
+        &["jetzt", "nun", "sofort"],
+        &["bist", "heißt", "antwortest", "sprichst", "schreibst", "spielst"],
+        &["du"],
+    ],
+    &[&["from"], &["now"], &["you"], &["are"], &["a", "an", "ai", "dan", "unrestricted", "called", "named"]],
+    &[&["du"], &["antwortest"], &["immer", "nur", "mit", "ausschließlich"]],
+    &[&["category", "kategorie"], &["confidence", "konfidenz"]],
+    &[&["set", "setze", "return", "report"], &["confidence", "konfidenz"]],
+    &[
         &["from", "ab"],
         &["now", "jetzt", "sofort"],
         &["you", "du"],
@@ -239,7 +295,21 @@ pub(super) const PATTERNS: &[Pattern] = &[
 ];
 
 /// Said of others as well, unless it is an order: whoever complains of people that ignore all rules gives none.
-pub(super) const ORDERED: &[Pattern] = &[&[DROP, ANY, RULES], &[&["do"], &["anything"], &["now"]]];
+pub(super) const ORDERED: &[Pattern] = &[
+    &[DROP, ANY, RULES],
+    &[&["do"], &["anything"], &["now"]],
+    &[SAY_AGAIN, SAID, BEFORE],
+    &[SAY_AGAIN, BEFORE, SAID],
+    &[&["note", "message", "hinweis", "nachricht"], &["an", "ans", "für", "to", "for"], MACHINES],
+    &[&["you", "du"], &["are", "bist"], MACHINES],
+    &[&["verhalte", "benimm"], &["dich"], &["wie", "als"]],
+    &[&["set", "setze", "setzen"], &["category", "kategorie"], &["to", "auf"]],
+    &[
+        &["classify", "klassifizier"],
+        &["this", "ticket", "message", "diese", "nachricht", "text"],
+        &["as", "als"],
+    ],
+];
 
 /// Forms that are orders wherever they stand; whole words.
 pub(super) const IMPERATIVES: &[&str] =
@@ -259,24 +329,40 @@ pub(super) const OWN: &[&str] = &[
 pub(super) const MARKS: &[&str] = &[
     "<|",
     "|>",
-    "[inst]",
-    "[/inst]",
-    "<<sys>>",
-    "<system>",
-    "</system>",
-    "### system",
-    "### instruction",
     "begin system",
-    "\"auto_publish\"",
-    "auto_publish=",
-    "auto_publish:",
-    "\"role\": \"system\"",
-    "\"role\":\"system\"",
     "new instructions:",
     "updated instructions:",
     "neue anweisungen:",
     "neue anweisung:",
     "neue instruktionen:",
 ];
+/// The same, where spaces between do not matter; without any.
+pub(super) const FRAMES: &[&str] = &[
+    "[inst]",
+    "[/inst]",
+    "<<sys>>",
+    "[system]",
+    "[/system]",
+    "<system>",
+    "</system>",
+    "{system}",
+    "#system#",
+    "=system=",
+    "###system",
+    "[assistant]",
+    "<assistant>",
+    "{assistant}",
+    "#assistant#",
+    "=assistant=",
+    "###assistant",
+    "###instruction",
+    "systemprompt:",
+    "\"role\":\"system\"",
+    "auto_publish",
+    "auto-publish",
+    "autopublish",
+];
 /// Beginnings of lines that forge a speaker; lower case.
-pub(super) const SPEAKERS: &[&str] = &["system:", "assistant:", "developer:", "ai:", "ki:"];
+pub(super) const SPEAKERS: &[&str] = &["assistant:", "developer:", "ai:", "ki:"];
+/// One that speaks in messages of programs, too: it is forged where it gives an order.
+pub(super) const SYSTEM: &str = "system:";
