@@ -6,6 +6,7 @@ use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict};
 use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
+use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::window::window;
 
 use super::draft::Draft;
@@ -20,6 +21,8 @@ use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
 /// Characters of a ticket that are read, at its head and at its tail: ten pages.
 const MOST_READ: usize = 20_000;
+/// An answer in several languages has at least one in this many of its characters in each.
+const LEAST_PART: usize = 4;
 
 /// A ticket that is being answered.
 pub(super) struct Call<'a, H> {
@@ -212,10 +215,21 @@ impl<'a, H: Host> Call<'a, H> {
     }
 }
 
-/// Whether `text` is in `language`, as far as can be told; one that has paragraphs in several is in each.
+/// Whether `text` is in `language`, as far as can be told; one that says the same in several is in each. Parts whose
+/// language cannot be told, such as an address of a page, are in none.
 fn is_in(text: &str, language: Language) -> bool {
-    let is_told = |text: &str| language::detect(text) == Some(language.code());
-    language::detect(text).is_none_or(|code| code == language.code()) || text.lines().any(is_told)
+    if language::detect(text).is_none_or(|code| code == language.code()) {
+        return true;
+    }
+    let sentences = sentences(text).filter_map(|place| text.get(place));
+    let parts = sentences.flat_map(|sentence| sentence.split(" / "));
+    let told = parts.filter_map(|part| language::detect(part).map(|code| (code, part.len())));
+    let (mut own, mut all) = (0, 0);
+    for (code, length) in told {
+        all += length;
+        own += if code == language.code() { length } else { 0 };
+    }
+    own > 0 && own * LEAST_PART >= all
 }
 
 /// The sentences of an answer without its references.

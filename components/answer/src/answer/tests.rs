@@ -262,14 +262,38 @@ fn a_configured_answer_in_another_language_is_not_published() {
     let base = Base::new(&[]);
     let reply = ask(&base, "How much is a passport, please?", "passports", "fees");
     assert!(!reply.auto_publish && reply.reason.unwrap().contains("another language"));
-    let mut both = configuration();
-    for action in &mut both.actions {
-        action.answer = Some("Ein Reisepass kostet 70 Euro.\n\nA passport costs 70 euros.".to_owned());
+    // A word of thanks is no answer.
+    assert_eq!(
+        published("Ein Reisepass kostet 70 Euro und ist nach vier Wochen fertig. Thank you!"),
+        [true, false]
+    );
+}
+
+#[test]
+fn a_configured_answer_in_both_languages_is_published_to_either() {
+    for text in [
+        "Ein Reisepass kostet 70 Euro.\n\nA passport costs 70 euros.",
+        "Ein Reisepass kostet 70 Euro. A passport costs 70 euros.",
+        "Bitte warten / Please wait for us",
+        "Ihr Antrag wird bearbeitet. Das dauert zurzeit etwa sechs Wochen. / Your application is being processed, \
+         which takes about six weeks.",
+        "Ihr Antrag wird bearbeitet. / Your application is being processed.\nhttps://stadt.example/termine/ausweis",
+        "https://stadt.example/termine/ausweis",
+    ] {
+        assert_eq!(published(text), [true, true], "{text}");
     }
-    for text in ["How much is a passport, please?", "Was kostet ein Reisepass?"] {
+}
+
+/// Whether `text` is published as it is configured: to a German ticket, and to an English one.
+fn published(text: &str) -> [bool; 2] {
+    let mut configuration = configuration();
+    for action in &mut configuration.actions {
+        action.answer = Some(text.to_owned());
+    }
+    ["Was kostet ein Reisepass?", "How much is a passport, please?"].map(|text| {
         let request = Request { text, category: "passports", action: "fees" };
-        assert!(answer(&base, &both, request).unwrap().auto_publish, "{text}");
-    }
+        answer(&Base::new(&[]), &configuration, request).unwrap().auto_publish
+    })
 }
 
 #[test]

@@ -145,8 +145,12 @@ const PERFORM: &[&str] = &[
 ];
 const REPLY: &[&str] = &["reply", "respond", "answer", "antwort"];
 /// What only a machine is called.
-const MACHINES: &[&str] =
+const MACHINES: &[&str] = &["ai", "ki", "llm", "gpt", "chatgpt", "sprachmodell", "chatbot", "bot"];
+/// The same, and what people are called as well.
+const ASSISTANTS: &[&str] =
     &["ai", "ki", "llm", "gpt", "chatgpt", "sprachmodell", "chatbot", "bot", "assistant", "assistent"];
+/// Whom words are for.
+const FOR: &[&str] = &["an", "ans", "für", "to", "for"];
 /// Orders to write, in the forms that these have.
 pub(super) const COMMANDS: &[&str] = &[
     "answer",
@@ -156,6 +160,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "output",
     "print",
     "say",
+    "sag",
+    "sage",
     "ignore",
     "approve",
     "publish",
@@ -248,29 +254,6 @@ pub(super) const PATTERNS: &[Pattern] = &[
     &[&["output", "emit"], &["category", "kategorie", "label", "json", "confidence"]],
     &[&["jailbreak", "entwicklermodus", "systemprompt"]],
     &[
-        &["instruction", "anweisung", "instruktion", "befehl", "command"],
-        &["an", "ans", "für", "to", "for"],
-        MACHINES,
-    ],
-    &[&["instruction", "command", "note", "message"], &["to", "for"], &["language"], &["model"]],
-    &[&["as"], &["language"], &["model"], &["you"]],
-    &[&["als"], MACHINES, &["sollst", "musst", "darfst", "kannst", "wirst", "hast", "bist"]],
-    &[&["as"], MACHINES, &["you"], &["must", "should", "shall", "will"]],
-    &[&["wenn", "falls"], &["du", "sie"], MACHINES, &["bist", "sind"], COMMANDS],
-    &[&["if"], &["you"], &["are", "re"], MACHINES, COMMANDS],
-    &[&["dear", "hey", "liebe", "lieber"], MACHINES, COMMANDS],
-    &[&["an", "to", "attention", "achtung"], MACHINES, &["read", "process", "liest", "lesen", "verarbeitet"]],
-    &[
-        &["ab", "von"],
-        &["jetzt", "nun", "sofort"],
-        &["bist", "heißt", "antwortest", "sprichst", "schreibst", "spielst"],
-        &["du"],
-    ],
-    &[&["from"], &["now"], &["you"], &["are"], &["a", "an", "ai", "dan", "unrestricted", "called", "named"]],
-    &[&["du"], &["antwortest"], &["immer", "nur", "mit", "ausschließlich"]],
-    &[&["category", "kategorie"], &["confidence", "konfidenz"]],
-    &[&["set", "setze", "return", "report"], &["confidence", "konfidenz"]],
-    &[
         &["from", "ab"],
         &["now", "jetzt", "sofort"],
         &["you", "du"],
@@ -292,6 +275,38 @@ pub(super) const PATTERNS: &[Pattern] = &[
         &["any", "jede", "deine", "your", "alle"],
         &["restriction", "filter", "safety", "einschränkung", "sicherheits"],
     ],
+    &[&["instruction", "anweisung", "instruktion", "befehl", "command"], &["an", "ans", "to"], MACHINES],
+    &[&["instruction", "command", "note", "message"], FOR, &["language"], &["model"]],
+    &[&["as"], &["language"], &["model"], &["you"]],
+    &[&["als"], MACHINES, &["sollst", "musst", "darfst", "kannst", "wirst", "hast", "bist"]],
+    &[&["as"], MACHINES, &["you"], &["must", "should", "shall", "will"]],
+    &[&["wenn", "falls"], &["du", "sie"], MACHINES, &["bist", "sind"], COMMANDS],
+    &[&["wenn", "falls"], MACHINES, &["liest", "verarbeitet"], COMMANDS],
+    &[&["if"], &["you"], &["are", "re"], MACHINES, COMMANDS],
+    &[&["if"], &["you"], &["are", "re"], &["language"], &["model"], COMMANDS],
+    &[&["dear", "liebe", "lieber"], MACHINES, COMMANDS],
+    &[
+        &["an", "to", "for", "für", "attention", "achtung"],
+        MACHINES,
+        &["reading", "processing", "liest", "verarbeitet"],
+    ],
+    &[
+        &["ab", "von"],
+        &["jetzt", "nun", "sofort"],
+        &["bist"],
+        &["du"],
+        &["ein", "eine", "kein", "keine", "im", "mein"],
+    ],
+    &[&["ab", "von"], &["jetzt", "nun", "sofort"], &["heißt", "antwortest", "schreibst"], &["du"]],
+    &[&["ab", "von"], &["jetzt", "nun", "sofort"], &["sind"], &["sie"], BEINGS],
+    &[&["from"], &["now"], &["you"], &["are"], &["a", "an", "ai", "dan", "unrestricted", "called", "named"]],
+    &[&["you"], &["will"], &["now"], &["act", "behave", "speak"], &["as", "like"]],
+    &[&["du"], &["antwortest"], &["immer", "nur", "mit", "ausschließlich"]],
+    &[&["your", "deine"], &["new", "neue"], &["task", "aufgabe", "role", "rolle"]],
+    &[&["category", "kategorie"], &["confidence", "konfidenz"]],
+    &[&["confidence", "konfidenz"], &["category", "kategorie"]],
+    &[&["set", "setze", "report"], &["confidence", "konfidenz"]],
+    &[&["return", "gib"], &["json"]],
 ];
 
 /// Said of others as well, unless it is an order: whoever complains of people that ignore all rules gives none.
@@ -300,10 +315,12 @@ pub(super) const ORDERED: &[Pattern] = &[
     &[&["do"], &["anything"], &["now"]],
     &[SAY_AGAIN, SAID, BEFORE],
     &[SAY_AGAIN, BEFORE, SAID],
-    &[&["note", "message", "hinweis", "nachricht"], &["an", "ans", "für", "to", "for"], MACHINES],
-    &[&["you", "du"], &["are", "bist"], MACHINES],
+    &[&["instruction", "anweisung", "note", "message", "hinweis", "nachricht"], FOR, MACHINES],
+    &[&["you", "du"], &["are", "bist"], ASSISTANTS],
+    &[&["pretend"], &["you"], &["are"]],
+    &[&["tu"], &["so"], &["als"]],
     &[&["verhalte", "benimm"], &["dich"], &["wie", "als"]],
-    &[&["set", "setze", "setzen"], &["category", "kategorie"], &["to", "auf"]],
+    &[&["set", "setze", "choose", "select", "assign", "wähle", "ordne"], &["category", "kategorie"]],
     &[
         &["classify", "klassifizier"],
         &["this", "ticket", "message", "diese", "nachricht", "text"],
@@ -330,6 +347,7 @@ pub(super) const MARKS: &[&str] = &[
     "<|",
     "|>",
     "begin system",
+    "autopublish",
     "new instructions:",
     "updated instructions:",
     "neue anweisungen:",
@@ -345,22 +363,20 @@ pub(super) const FRAMES: &[&str] = &[
     "[/system]",
     "<system>",
     "</system>",
-    "{system}",
     "#system#",
     "=system=",
     "###system",
     "[assistant]",
     "<assistant>",
-    "{assistant}",
     "#assistant#",
     "=assistant=",
     "###assistant",
     "###instruction",
     "systemprompt:",
+    "systemoverride:",
     "\"role\":\"system\"",
     "auto_publish",
     "auto-publish",
-    "autopublish",
 ];
 /// Beginnings of lines that forge a speaker; lower case.
 pub(super) const SPEAKERS: &[&str] = &["assistant:", "developer:", "ai:", "ki:"];
