@@ -97,6 +97,11 @@ impl Reading {
 }
 
 impl Source {
+    /// Whether `path` is a page by its name, which a folder is named for.
+    pub fn is_page(path: &Path) -> bool {
+        folder::is_page(path)
+    }
+
     /// All documents of the source, and what it has besides.
     pub(crate) async fn read(self) -> Result<Reading, Error> {
         let reading = match self {

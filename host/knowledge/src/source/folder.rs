@@ -63,6 +63,11 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
     Ok(())
 }
 
+/// Whether a folder's file of this name is a page.
+pub(super) fn is_page(path: &Path) -> bool {
+    Format::of(path).is_some()
+}
+
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
 enum Format {

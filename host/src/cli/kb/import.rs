@@ -1,10 +1,6 @@
 //! `bulkhead kb import`
 
-use std::{
-    fs,
-    ops::RangeInclusive,
-    path::{Path, PathBuf},
-};
+use std::{fs, ops::RangeInclusive, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
@@ -101,12 +97,6 @@ fn passage(text: &str) -> Result<usize, String> {
     fits.ok_or_else(|| format!("must be from {} to {}", PASSAGE.start(), PASSAGE.end()))
 }
 
-/// Whether a file is a page by its name, which a folder has many of.
-fn is_page(file: &Path) -> bool {
-    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    ["md", "markdown", "html", "htm", "txt"].contains(&ending.as_str())
-}
-
 impl Import {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         if self.overlap * 2 >= self.passage {
@@ -117,7 +107,7 @@ impl Import {
         let source = match (self.zammad.source()?, self.source) {
             (Some(zammad), _) => zammad,
             (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),
-            (None, Some(file)) if is_page(&file) => {
+            (None, Some(file)) if Source::is_page(&file) => {
                 return Err(
                     Misuse(format!("{} is a page: name the folder that it is in", file.display())).into()
                 );
@@ -158,13 +148,25 @@ fn as_json(report: &Report) -> serde_json::Value {
         "passages": report.passages,
         "embedded": report.embedded,
         "resumed": report.resumed,
+        "passed_over": report.passed_over,
         "refused": refused.collect::<Vec<_>>(),
     })
 }
 
 fn tell(report: &Report) -> anyhow::Result<()> {
-    let Report { source, documents, added, changed, removed, kept, passages, embedded, resumed, refused } =
-        report;
+    let Report {
+        source,
+        documents,
+        added,
+        changed,
+        removed,
+        kept,
+        passages,
+        embedded,
+        resumed,
+        passed_over,
+        refused,
+    } = report;
     let left_out = refused.iter().filter(|one| !one.kept).count();
     output::line(format_args!("{source}"))?;
     output::line(format_args!(
@@ -177,6 +179,12 @@ fn tell(report: &Report) -> anyhow::Result<()> {
     }
     let passages = output::counted(passages, "passage");
     output::line(format_args!("{passages}: {embedded} embedded, {resumed} from an earlier try"))?;
+    if !passed_over.is_empty() {
+        let count = output::counted(passed_over.values().sum::<usize>(), "file");
+        let kinds: Vec<String> =
+            passed_over.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+        output::line(format_args!("{count} passed over: {}", kinds.join(", ")))?;
+    }
     for one in refused {
         let done = if one.kept { "kept as it was" } else { "left out" };
         output::line(format_args!("{done} {}: {}", one.name, one.reason))?;
