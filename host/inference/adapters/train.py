@@ -29,9 +29,9 @@ LAYERS, HEADS, EPSILON, LONGEST = 12, 12, 1e-12, 256
 # Tokens before a text's own: the begin mark and the prompt's two.
 MARKS = 3
 # The lower layers stay as they are and run once; the upper ones learn.
-FIRST = 6
+FIRST = 3
 RANK, SCALE, DROPOUT = 16, 2.0, 0.1
-EPOCHS, RATE, DECAY = 4, 5e-4, 0.01
+EPOCHS, RATE, DECAY = 2, 5e-4, 0.01
 # Passages of a batch, in groups that lie near each other: neighbours are what a question may be mistaken for.
 BATCH, GROUP = 32, 8
 # Weight of telling answers from other passages, against ordering them.

@@ -30,7 +30,7 @@ pub struct Adapter {
 
 /// Questions of citizens to a town hall's pages, German and English. See `adapters/README.md`.
 pub const TOWN_HALL: Adapter = Adapter {
-    name: "town-hall/2",
+    name: "town-hall/3",
     safetensors: include_bytes!("../../adapters/town-hall.safetensors"),
     late_interaction: include_bytes!("../../adapters/town-hall-late-interaction.safetensors"),
 };

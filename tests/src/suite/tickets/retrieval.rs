@@ -26,7 +26,7 @@ async fn held_out_questions_find_their_pages_and_few_are_refused_wrongly() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/knowledge");
     kb(&folder, &["import", &format!("{data}/passages.jsonl"), "--model", MODEL]).await;
     // What it reaches, but for a question or two: `just bench tickets-retrieval` shows how far the targets are.
-    let least = ["--fail-under-recall", "0.92", "--fail-under-precision", "0.95"];
+    let least = ["--fail-under-recall", "0.93", "--fail-under-precision", "0.95"];
     kb(&folder, &[&["evaluate", &format!("{data}/questions-test.jsonl")], &least[..]].concat()).await;
 
     let search = async |question: &str| kb(&folder, &["search", question, "--json"]).await;
