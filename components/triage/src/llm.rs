@@ -2,8 +2,8 @@
 //!
 //! The model sees instructions and categories in the system message, and the customer's text, without personal data,
 //! as one JSON string in the user message: text cannot end a JSON string, so it cannot pass for instructions. Whatever
-//! comes back is checked; a category that is not configured is no answer, and no figure is repeated that nobody has named. Which action follows, and whether answers
-//! are published, is the configuration's to say and never asked.
+//! comes back is checked; a category that is not configured is no answer, and no figure is repeated that nobody has
+//! named. Which action follows, and whether answers are published, is the configuration's to say and never asked.
 
 mod borne;
 mod prompt;
