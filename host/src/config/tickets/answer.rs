@@ -84,7 +84,7 @@ impl Answer {
             office_contacts: r
                 .key(
                     "office_contacts",
-                    "What is no personal data in answers: e-mail addresses, @domains, first digits of numbers, addresses of houses",
+                    "What answers may name: own e-mail addresses, @domains, first digits of numbers, houses",
                 )
                 .list("contacts", contact)
                 .unwrap_or_default(),
