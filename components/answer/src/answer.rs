@@ -164,7 +164,7 @@ pub fn answer<H: Host>(
     match action.kind {
         ActionType::NoAction => Ok(call.none(&NoAnswer::Action)),
         ActionType::StaticAnswer => Ok(call.configured(action)),
-        ActionType::AIAnswer if call.is_empty() => Ok(call.none(&NoAnswer::Empty)),
+        ActionType::AIAnswer if !call.has_words() => Ok(call.none(&NoAnswer::Wordless)),
         ActionType::AIAnswer => call.written(),
     }
 }

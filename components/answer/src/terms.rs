@@ -4,6 +4,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
@@ -23,21 +24,55 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
     words.map(str::to_lowercase)
 }
 
+/// `word`, in lower case, with umlauts for the two letters that stand for them: `gebühr` for `gebuehr`, but not `neü` for
+/// `neue`. A word without umlauts, such as `poet`, may get one too.
+pub fn umlauted(word: &str) -> Cow<'_, str> {
+    if !["ae", "oe", "ue"].iter().any(|two| word.contains(two)) {
+        return Cow::Borrowed(word);
+    }
+    let mut written = String::with_capacity(word.len());
+    for letter in word.chars() {
+        match umlaut(&written).filter(|_| letter == 'e') {
+            Some(umlaut) => {
+                written.pop();
+                written.push(umlaut);
+            }
+            None => written.push(letter),
+        }
+    }
+    Cow::Owned(written)
+}
+
+/// The umlaut that the last letter of `written` is with an `e` behind it: not in `bauen`, `neue` and `quer`.
+fn umlaut(written: &str) -> Option<char> {
+    let mut letters = written.chars().rev();
+    let umlaut = match letters.next()? {
+        'a' => 'ä',
+        'o' => 'ö',
+        'u' => 'ü',
+        _ => return None,
+    };
+    letters.next().is_none_or(|before| !"aeiouq".contains(before)).then_some(umlaut)
+}
+
 /// Cuts words to their stems in one language.
-pub struct Stems(Stemmer);
+pub struct Stems {
+    stemmer: Stemmer,
+    german: bool,
+}
 
 impl Stems {
     /// Stems of `language`.
     pub fn new(language: Language) -> Self {
-        Self(Stemmer::create(match language {
-            Language::German => Algorithm::German,
-            Language::English => Algorithm::English,
-        }))
+        let german = language == Language::German;
+        let algorithm = if german { Algorithm::German } else { Algorithm::English };
+        Self { stemmer: Stemmer::create(algorithm), german }
     }
 
-    /// The stem of a word in lower case, without the dots of umlauts, which German writers may leave out.
+    /// The stem of a word in lower case, without the dots of umlauts, which German writers may leave out or write as `e`.
     pub fn stem(&self, word: &str) -> String {
-        let stem = self.0.stem(word);
+        let word = if self.german { umlauted(word) } else { Cow::Borrowed(word) };
+        let stem = self.stemmer.stem(&word);
         let mut folded = String::with_capacity(stem.len());
         for letter in stem.chars() {
             match letter {

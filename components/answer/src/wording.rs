@@ -16,7 +16,7 @@ pub enum NoAnswer {
     /// The action is that a clerk reads the ticket.
     Action,
     /// The ticket has no words.
-    Empty,
+    Wordless,
     /// No passage is relevant enough.
     Nothing,
     /// The language model finds none in the passages.
@@ -31,10 +31,10 @@ pub enum NoAnswer {
 pub fn response(reason: &NoAnswer, language: Language) -> String {
     let text = match (reason, language) {
         (NoAnswer::Action, _) => PLACEHOLDER,
-        (NoAnswer::Empty, Language::German) => {
+        (NoAnswer::Wordless, Language::German) => {
             "Die Nachricht enthält keine Frage, die sich beantworten lässt."
         }
-        (NoAnswer::Empty, Language::English) => "The message has no question that can be answered.",
+        (NoAnswer::Wordless, Language::English) => "The message has no question that can be answered.",
         (NoAnswer::Nothing | NoAnswer::Unanswered | NoAnswer::Ungrounded, Language::German) => {
             "Auf diese Frage gibt die Wissensdatenbank keine Antwort."
         }
@@ -60,8 +60,8 @@ pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
         (NoAnswer::Action, Language::English) => {
             "The action asks for no answer: a clerk reads the message.".to_owned()
         }
-        (NoAnswer::Empty, Language::German) => "Die Nachricht ist leer.".to_owned(),
-        (NoAnswer::Empty, Language::English) => "The message is empty.".to_owned(),
+        (NoAnswer::Wordless, Language::German) => "In der Nachricht steht kein Wort.".to_owned(),
+        (NoAnswer::Wordless, Language::English) => "The message has no word.".to_owned(),
         (NoAnswer::Nothing, Language::German) => {
             format!(
                 "Kein Eintrag der Wissensdatenbank erreicht die nötige Relevanz von {} %.",

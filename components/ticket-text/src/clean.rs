@@ -12,6 +12,8 @@ mod salutation;
 #[cfg(test)]
 mod tests;
 
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
 pub(crate) use closing::closings;
 
 /// A ticket's text as its reader sees it, and what its source keeps from them.
@@ -68,9 +70,14 @@ pub fn rows(text: &str) -> Vec<Vec<String>> {
     page.rows.iter().map(cells).collect()
 }
 
-/// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing.
+/// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing, and letters
+/// with their marks as one character each (NFC): some mail programmes write "u" and two dots.
 fn tidy(text: &str) -> String {
-    let text: String = text.replace("\r\n", "\n").chars().filter_map(visible).collect();
+    let text = text.replace("\r\n", "\n");
+    let text: String = match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => text.chars().filter_map(visible).collect(),
+        _ => text.nfc().filter_map(visible).collect(),
+    };
     let mut tidied = String::with_capacity(text.len());
     let mut empty = 0;
     for line in text.lines().map(str::trim) {

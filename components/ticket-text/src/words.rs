@@ -5,6 +5,8 @@ use std::borrow::Cow;
 #[cfg(test)]
 mod tests;
 
+/// Letters below which nothing can be said of a text: of digits and signs alone anything can be made up.
+const FEWEST_LETTERS: usize = 2;
 /// Capitals in a row that no usual abbreviation has.
 const LOUD: usize = 5;
 
@@ -36,6 +38,11 @@ pub fn spaced(text: &str) -> String {
 /// The words of a text that [`spaced`] wrote.
 pub fn each(spaced: &str) -> impl Iterator<Item = &str> {
     spaced.split(' ').filter(|word| !word.is_empty())
+}
+
+/// Whether a text has what could be a word.
+pub fn has_words(text: &str) -> bool {
+    text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()
 }
 
 /// `text` with words that are written in capitals in lower case, as models know them: a model knows few words of

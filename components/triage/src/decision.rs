@@ -7,8 +7,6 @@ use crate::configuration::Configuration;
 
 /// Categories that are told besides the first.
 const MOST_ALTERNATIVES: usize = 3;
-/// Letters below which a text is not sorted: of digits and signs alone a classifier makes up anything.
-const FEWEST_LETTERS: usize = 2;
 
 /// The most that is told of any probability: a classifier is never certain, whatever rounding makes of it.
 const MOST_CERTAIN: f32 = 0.99;
@@ -85,11 +83,6 @@ impl Decision {
         let first = self.candidates.first()?;
         Some((first, first.confidence - self.candidates.get(1).map_or(0.0, |second| second.confidence)))
     }
-}
-
-/// Whether a text has what could be a word.
-pub fn has_words(text: &str) -> bool {
-    text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()
 }
 
 /// Decides by `probabilities` over `labels`, which need not be in the configuration's order. Labels that are not

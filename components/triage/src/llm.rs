@@ -54,5 +54,5 @@ pub fn advice(configuration: &Configuration, redacted: &Redacted, answer: &str) 
     }
     let decision = decide(configuration, &[reply.category], &[reply.confidence]);
     let reasoning = borne::borne(configuration, redacted, &reply.reasoning);
-    Ok(Advice { decision, reasoning: reply::line(&reasoning) })
+    Ok(Advice { decision, reasoning: reply::shortened(reasoning) })
 }

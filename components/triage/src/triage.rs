@@ -150,7 +150,7 @@ pub fn triage(
     text: &str,
 ) -> Result<Triage, Undecided> {
     let user_text = configuration.preparser.apply(text);
-    let read = window(&user_text, MOST_READ);
+    let read = window(user_text.trim(), MOST_READ);
     let rendered = clean::render(&read);
     let plain = &rendered.plain;
     let own = clean::own(plain);

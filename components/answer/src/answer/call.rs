@@ -8,6 +8,7 @@ use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::window::window;
+use bulkhead_ticket_text::words::has_words;
 
 use super::draft::Draft;
 use super::{Error, Host, Outcome, Policy, Reply, Request, SearchError, Strategy};
@@ -32,8 +33,8 @@ pub(super) struct Call<'a, H> {
     request: Request<'a>,
     /// What its writer wrote.
     own: String,
-    /// The same with its salutation and signature, which name people.
-    letter: String,
+    /// All of it as its reader sees it.
+    plain: String,
     /// As much of it as is searched for and shown to other machines.
     pub(super) text: String,
     /// The same for machines outside, which personal data is kept from.
@@ -56,10 +57,10 @@ impl<'a, H: Host> Call<'a, H> {
     ) -> Self {
         // Before anything else looks at it: whatever its length, a ticket takes no longer than one of this many
         // characters.
-        let read = window(request.text, MOST_READ);
+        let read = window(request.text.trim(), MOST_READ);
         let rendered = clean::render(&read);
         let own = clean::own(&rendered.plain);
-        let is_cut = request.text.chars().nth(MOST_READ).is_some();
+        let is_cut = request.text.trim().chars().nth(MOST_READ).is_some();
         Self {
             text: window(&own, configuration.max_user_text_length as usize),
             language: language::german_or_english(&own),
@@ -71,19 +72,24 @@ impl<'a, H: Host> Call<'a, H> {
             configuration,
             policy,
             request,
-            letter: clean::unquoted(&rendered.plain),
+            plain: rendered.plain,
             own,
         }
     }
 
-    /// The ticket without personal data.
+    /// The ticket without personal data. Its salutation and signature, which name people, tell who is meant.
     pub(super) fn redacted(&self) -> &Redacted {
-        self.redacted.get_or_init(|| redact_part(&self.text, &self.letter))
+        self.redacted.get_or_init(|| redact_part(&self.text, &clean::unquoted(&self.plain)))
     }
 
     /// Whether there is nothing to read.
     pub(super) fn is_empty(&self) -> bool {
         self.own.trim().is_empty()
+    }
+
+    /// Whether there is anything that could be asked.
+    pub(super) fn has_words(&self) -> bool {
+        has_words(&self.own)
     }
 
     /// Lets the guard judge the ticket.

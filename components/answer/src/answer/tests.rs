@@ -306,3 +306,15 @@ fn a_disclaimer_stands_below() {
     let reply = answer(&Base::new(&[]), &configuration, request).unwrap();
     assert_eq!(reply.response, "Ein Reisepass kostet 70 Euro.");
 }
+
+#[test]
+fn what_has_no_word_is_not_answered() {
+    for text in ["?", "!!!", "🤷", "<p>&nbsp;</p>", "0171 2345678", &" ".repeat(120_000)] {
+        let base = Base::new(&[passport()]);
+        let reply = ask(&base, text, "passports", "answer");
+        assert!(base.asked.borrow().is_empty(), "{text}");
+        assert_eq!((reply.outcome, reply.documents.len(), reply.auto_publish), (Outcome::None, 0, false));
+        let reason = reply.reason.unwrap_or_default();
+        assert!(["In der Nachricht steht kein Wort.", "The message has no word."].contains(&reason.as_str()));
+    }
+}

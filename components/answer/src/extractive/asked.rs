@@ -1,6 +1,7 @@
 //! The kind of thing that a question asks for, and whether a sentence has it.
 
-use crate::terms::words;
+use crate::calendar::WEEKDAYS;
+use crate::terms::{umlauted, words};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,8 +17,7 @@ impl Asked {
     /// What `question` asks for.
     pub fn of(question: &str) -> Self {
         let words: Vec<String> = words(question).collect();
-        let has =
-            |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
+        let has = |starts: &[&str]| has(&words, starts);
         let phrase = |one: &str, other: &str| {
             words
                 .windows(2)
@@ -39,31 +39,11 @@ impl Asked {
     /// Whether `sentence` has something of the kind.
     pub fn is_met_by(self, sentence: &str) -> bool {
         let words: Vec<String> = words(sentence).collect();
-        let has =
-            |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
+        let has = |starts: &[&str]| has(&words, starts);
         let number = sentence.contains(|sign: char| sign.is_numeric());
         let is_free = has(&["kostenlos", "gebührenfrei", "free"]);
         (self.amount && (is_free || number && (sentence.contains('€') || has(&["euro", "eur", "cent"]))))
-            || (self.time
-                && number
-                && has(&[
-                    "uhr",
-                    "clock",
-                    "am",
-                    "pm",
-                    "montag",
-                    "dienstag",
-                    "mittwoch",
-                    "donnerstag",
-                    "freitag",
-                    "samstag",
-                    "monday",
-                    "tuesday",
-                    "wednesday",
-                    "thursday",
-                    "friday",
-                    "saturday",
-                ]))
+            || (self.time && number && (has(&["uhr", "clock", "am", "pm"]) || has(&WEEKDAYS)))
             || (self.duration
                 && has(&[
                     "tag",
@@ -111,4 +91,10 @@ impl Asked {
                     "required",
                 ]) || sentence.contains(":\n")))
     }
+}
+
+/// Whether one of the `words` begins so.
+fn has(words: &[String], starts: &[&str]) -> bool {
+    let begins = |word: &str| starts.iter().any(|start| word.starts_with(start));
+    words.iter().any(|word| begins(word) || begins(&umlauted(word)))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::negation::is_negated;
 use super::source::{Known, Source};
+use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::sentences::is_question;
 use crate::terms::{said, words};
 
@@ -38,25 +39,6 @@ const LIMITING: &[&str] = &[
     "altes",
     "old",
     "past",
-    "januar",
-    "februar",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
-    "january",
-    "february",
-    "march",
-    "june",
-    "july",
-    "october",
-    "december",
 ];
 /// What such words begin with.
 const LIMITING_BEGIN: &[&str] = &[
@@ -84,20 +66,6 @@ const LIMITING_BEGIN: &[&str] = &[
     "summer",
     "holiday",
     "vacation",
-    "montag",
-    "dienstag",
-    "mittwoch",
-    "donnerstag",
-    "freitag",
-    "samstag",
-    "sonntag",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
 ];
 /// Words with which a heading begins that says for whom or when.
 const LEADING: &[&str] = &[
@@ -177,7 +145,8 @@ fn is_limit(heading: &Known) -> bool {
     // "Ab wann" asks for the limit.
     let asked = |at: usize| words.get(at + 1).is_some_and(|next| begins(next, ASKING));
     let limits = |(at, word): (usize, &String)| {
-        (LIMITING.contains(&word.as_str()) || begins(word, LIMITING_BEGIN)) && !asked(at)
+        let words = LIMITING.contains(&word.as_str()) || MONTHS.contains(&word.as_str());
+        (words || begins(word, LIMITING_BEGIN) || begins(word, &WEEKDAYS)) && !asked(at)
     };
     let leads =
         !is_question(&heading.text) && words.first().is_some_and(|word| LEADING.contains(&word.as_str()));

@@ -1,9 +1,12 @@
 //! Words that say nothing about what a ticket asks for.
 
+use super::umlauted;
+
 /// Whether `word`, in lower case, is one of them. Negations and numbers are not: they change what is said.
 pub fn is_stop(word: &str) -> bool {
     (word.chars().count() == 1 && !word.chars().all(char::is_numeric))
         || GERMAN.contains(&word)
+        || GERMAN.contains(&&*umlauted(word))
         || ENGLISH.contains(&word)
 }
 

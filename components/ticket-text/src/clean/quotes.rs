@@ -48,6 +48,8 @@ const SUBJECTS: [&str; 2] = ["Betreff:", "Subject:"];
 const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
 /// Header lines in a row that make a head: one alone may be the writer's own.
 const HEAD: usize = 2;
+/// A head has at most as many lines, with the empty ones between them.
+const LONGEST_HEAD: usize = 40;
 /// How mail programmes begin to introduce a quote, and how they say whose it is.
 const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
 /// Words with a capital that stand where the name does when a writer tells of a mail.
@@ -80,7 +82,8 @@ fn old_mail_begins(lines: &[&str]) -> bool {
 
 /// The head of a mail that `lines` begin with, empty where they begin with none. Its lines may be paragraphs of their own.
 fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
-    let within = lines.iter().take_while(|line| line.is_empty() || is_header(line)).count();
+    let within =
+        lines.iter().take(LONGEST_HEAD).take_while(|line| line.is_empty() || is_header(line)).count();
     let within = lines.get(..within).unwrap_or_default();
     let end = within.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     let head = within.get(..end).filter(|head| head.first().is_some_and(|first| !first.is_empty()));

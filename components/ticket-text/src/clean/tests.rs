@@ -284,3 +284,15 @@ fn what_is_hidden_ends_with_its_element() {
     let deep = format!("{}tief{}", "<b>".repeat(100_000), "</i>".repeat(100_000));
     assert_eq!(render(&format!("<p>{deep}</p>")).plain, "tief");
 }
+
+#[test]
+fn letters_and_their_marks_are_one_character() {
+    assert_eq!(clean("Fu\u{308}hrerschein vom 3. Ma\u{308}rz"), "Führerschein vom 3. März");
+    assert_eq!(clean("<p>Gru\u{308}ne Tonne</p>"), "Grüne Tonne");
+}
+
+#[test]
+fn a_ticket_of_heads_alone_is_read() {
+    let heads = "Von: a\n".repeat(3_000);
+    assert_eq!(clean(&heads), heads.trim());
+}

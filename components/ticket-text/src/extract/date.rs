@@ -56,7 +56,7 @@ const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// Years of two digits up to this many after today's belong to this century.
 const YEARS_AHEAD: i32 = 20;
 /// Words whose figures are no dates: paragraphs and versions.
-const COUNTED: [&str; 26] = [
+const COUNTED: [&str; 30] = [
     "abs",
     "absatz",
     "art",
@@ -83,6 +83,10 @@ const COUNTED: [&str; 26] = [
     "windows",
     "section",
     "chapter",
+    "zimmer",
+    "raum",
+    "room",
+    "ip",
 ];
 /// Words before a day and a month with a blank between them.
 const ANNOUNCING: [&str; 10] = ["am", "vom", "den", "dem", "zum", "bis", "seit", "ab", "der", "datum"];
@@ -92,7 +96,7 @@ const UNITS: [&str; 12] =
 /// Characters of the longest of them.
 const LONGEST_UNIT: usize = 7;
 /// What stands before the day that something is meant for.
-const AIMS: [&str; 2] = [" für den ", " zum "];
+const AIMS: [&str; 6] = [" für den ", " zum ", " auf den ", "ermin am ", "ppointment on ", " to "];
 /// Years that are taken for years.
 const YEARS: Range<i32> = 1900..2100;
 
@@ -151,13 +155,17 @@ pub(super) fn parse(text: &str, today: Date) -> Option<Date> {
     find(text, today).into_iter().find(|(range, _)| *range == (0..text.len())).map(|(_, date)| date)
 }
 
-/// Neither a longer number nor a part of one: "1.2.3.4" and "12/2026/05/01" hold no date.
+/// Neither a longer number nor a part of one: "10.11.12.13" and "12/2026/05/01" hold no date.
 fn bounded(text: &str, range: &Range<usize>) -> bool {
     let before = text.get(..range.start).and_then(|before| before.chars().next_back());
-    let after = text.get(range.end..).and_then(|after| after.chars().next());
+    let mut after = text.get(range.end..).unwrap_or_default().chars();
+    let (next, second) = (after.next(), after.next());
     let whole = text.get(range.clone()).is_some_and(|form| form.ends_with('.'));
-    !before.is_some_and(|letter| letter.is_alphanumeric() || "./-".contains(letter))
-        && !after.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))
+    let goes_on = next.is_some_and(|letter| "./".contains(letter))
+        && second.is_some_and(|letter| letter.is_ascii_digit());
+    !goes_on
+        && !before.is_some_and(|letter| letter.is_alphanumeric() || "./-".contains(letter))
+        && !next.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))
 }
 
 /// Whether it is an amount, a paragraph of a law or a version: "12.11.20 Euro", "§ 3.4.25", "Version 3.4.25".

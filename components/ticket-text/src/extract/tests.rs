@@ -92,6 +92,9 @@ fn a_date_without_a_year_has_the_one_that_is_spoken_of() {
         ("Vom 3. Mai an", "2026-05-03"),
         ("Ich bin umgezogen. Der Termin: 5. Mai. Er war lang", "2027-05-05"),
         ("Am 29. Februar habe ich bestellt", "2024-02-29"),
+        ("Der Termin am 10.12. wurde abgesagt", "2026-12-10"),
+        ("Mein Termin wurde auf den 5.12. verschoben", "2026-12-05"),
+        ("My appointment was moved to 10 December", "2026-12-10"),
     ] {
         one(text, "date", date);
     }
@@ -112,6 +115,9 @@ fn amounts_paragraphs_and_versions_are_no_dates() {
         "Nr. 3.4.25",
         "Fragen 3. 10. und 12.",
         "Nr. 3. 10.",
+        "IP 10.11.12.13",
+        "10.11.12.13",
+        "in Zimmer 2.12.",
     ] {
         assert!(found(text).iter().all(|(kind, _)| *kind != "date"), "{text}: {:?}", found(text));
     }

@@ -29,3 +29,13 @@ fn abbreviations_and_usual_texts_stay_as_they_are() {
         assert_eq!(quiet, text);
     }
 }
+
+#[test]
+fn two_letters_may_be_a_word() {
+    for text in ["Hi", "a-b", "4711 Öl", "火事"] {
+        assert!(has_words(text), "{text}");
+    }
+    for text in ["", "😀🎉👍🏽", "?!", "0171 2345678", "§ 5 a", "12.11.2026 …"] {
+        assert!(!has_words(text), "{text}");
+    }
+}

@@ -56,16 +56,6 @@ fn the_category_for_none_can_be_learnt() {
 }
 
 #[test]
-fn two_letters_may_be_a_word() {
-    for text in ["Hi", "a-b", "4711 Öl", "火事"] {
-        assert!(has_words(text), "{text}");
-    }
-    for text in ["", "😀🎉👍🏽", "?!", "0171 2345678", "§ 5 a", "12.11.2026 …"] {
-        assert!(!has_words(text), "{text}");
-    }
-}
-
-#[test]
 fn answers_that_do_not_fit_are_no_decision() {
     assert!(matches!(of(&["waste"], &[0.5, 0.5]).refusal, Some(Refusal::Unavailable(_))));
     assert!(matches!(of(&["waste"], &[f32::NAN]).refusal, Some(Refusal::Unavailable(_))));

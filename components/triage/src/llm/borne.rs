@@ -7,9 +7,9 @@ use bulkhead_ticket_text::extract::date::named_month;
 use bulkhead_ticket_text::llm::one_line;
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_ticket_text::sentences::sentences;
+use bulkhead_ticket_text::words::has_words;
 
 use crate::configuration::Configuration;
-use crate::decision::has_words;
 
 /// Days to come that have a word of their own.
 const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];

@@ -1,6 +1,6 @@
 //! What the model answered.
 
-use bulkhead_ticket_text::llm::{Failure, bare, one_line};
+use bulkhead_ticket_text::llm::{Failure, bare};
 use serde::Deserialize;
 
 use crate::triage::Unadvised;
@@ -26,9 +26,8 @@ pub(super) fn read(answer: &str) -> Result<Reply, Unadvised> {
     }
 }
 
-/// One line without controls, not too long.
-pub(super) fn line(text: &str) -> String {
-    let line = one_line(text);
+/// A line, not too long.
+pub(super) fn shortened(line: String) -> String {
     match line.char_indices().nth(LONGEST) {
         None => line,
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),

@@ -5,11 +5,11 @@ use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
-use bulkhead_ticket_text::words::quiet;
+use bulkhead_ticket_text::words::{has_words, quiet};
 
 use super::{Host, Policy, Strategy, Unadvised, Undecided};
 use crate::configuration::Configuration;
-use crate::decision::{Decision, Refusal, decide, has_words};
+use crate::decision::{Decision, Refusal, decide};
 use crate::features::Row;
 use crate::llm::{self, Advice};
 
