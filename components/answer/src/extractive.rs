@@ -3,17 +3,17 @@
 //! A sentence is worth what it says of the question's words that no chosen sentence has said yet, rare words more
 //! than frequent ones, and more where it has the kind of thing that is asked for: an amount, a time, a place.
 
-mod asked;
 mod question;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use bulkhead_ticket_text::language::Language;
 
-use self::{asked::Asked, question::Question};
-use crate::grounding::is_exception;
+use self::question::Question;
+use crate::grounding::{is_exception, is_variant};
 use crate::passage::Passage;
 use crate::sentences::{Sentence, sentences};
 use crate::statement::{Bounds, Statement};
@@ -25,6 +25,8 @@ const LEAST_WORTH: f32 = 0.3;
 const AGAIN: f32 = 0.25;
 /// What the kind of thing that is asked for is worth, against one frequent word.
 const ASKED: f32 = 1.0;
+/// What a word of the document's title is worth to a sentence that has that kind of thing, against one of its own.
+const TITLED: f32 = 0.3;
 /// What a piece without a beginning or an end is worth against a whole sentence.
 const BROKEN: f32 = 0.25;
 /// Share of common words from which on two sentences say the same.
@@ -68,6 +70,21 @@ struct Candidate {
     place: usize,
     sentence: Sentence,
     terms: BTreeSet<String>,
+    /// The words of the headings that it stands under.
+    headings: BTreeSet<String>,
+    /// The words of its document's title.
+    title: Rc<BTreeSet<String>>,
+}
+
+impl Candidate {
+    fn known(&self) -> question::Sentence<'_> {
+        question::Sentence {
+            text: &self.sentence.text,
+            terms: &self.terms,
+            headings: &self.headings,
+            title: &self.title,
+        }
+    }
 }
 
 /// The answer to `question` from `passages`, best first: statements in the order of their passages, and none when
@@ -98,12 +115,22 @@ pub fn write(question: &str, passages: &[Passage], language: Language, bounds: B
 
 fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
     let of_passage = |(passage, content): (usize, &Passage)| {
-        let sentences = sentences(&content.text).into_iter().enumerate();
-        let candidate = |(place, sentence): (usize, Sentence)| {
+        let title = Rc::new(stems.terms(&content.title));
+        let all = sentences(&content.text);
+        let candidate = |(place, sentence): (usize, &Sentence)| {
             let terms = stems.terms(&sentence.text);
-            Candidate { passage, place, sentence, terms }
+            let headings = all.get(sentence.under.clone()).unwrap_or_default();
+            let headings = headings.iter().flat_map(|one| stems.terms(&one.text)).collect();
+            Candidate {
+                passage,
+                place,
+                sentence: sentence.clone(),
+                terms,
+                headings,
+                title: Rc::clone(&title),
+            }
         };
-        sentences.map(candidate).collect::<Vec<_>>()
+        all.iter().enumerate().map(candidate).collect::<Vec<_>>()
     };
     passages.iter().enumerate().flat_map(of_passage).collect()
 }
@@ -116,12 +143,18 @@ fn choose(
     stems: &Stems,
     bounds: Bounds,
 ) -> Vec<usize> {
-    let question =
-        Question::new(question, stems, candidates.iter().map(|one| (one.sentence.text.as_str(), &one.terms)));
+    let known: Vec<_> = candidates.iter().map(Candidate::known).collect();
+    let question = Question::new(question, stems, &known);
     let mut chosen: Vec<usize> = Vec::new();
     let mut too_long: Vec<usize> = Vec::new();
     // How far the chosen ones say each word.
     let mut covered = vec![0.0; question.weights().len()];
+    // Whether a sentence that has what is asked for says a word of the question too.
+    let answered = (0..candidates.len()).any(|index| question.is_met_by(index) && question.is_said_by(index));
+    let follows = |index: usize, chosen: &[usize]| {
+        let next = |one: &usize| one.abs_diff(index) == 1 && question.is_said_by(*one);
+        chosen.iter().any(next)
+    };
     let mut first = None;
     while chosen.len() < bounds.sentences {
         let open = candidates.iter().enumerate().filter(|(index, one)| {
@@ -130,6 +163,8 @@ fn choose(
                 && !one.sentence.is_bare()
                 && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
         });
+        let open =
+            open.filter(|(index, _)| !answered || question.is_said_by(*index) || follows(*index, &chosen));
         let worth = open.map(|(index, one)| {
             let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
             (index, score * worth(&question, index, one, &covered))
@@ -145,7 +180,12 @@ fn choose(
             too_long.push(index);
             continue;
         }
-        for index in added {
+        let variants = if question.asks_for_amount() { variants(candidates, index) } else { Vec::new() };
+        for index in added.into_iter().chain(variants) {
+            let characters = length(candidates, chosen.iter().chain([&index]));
+            if chosen.contains(&index) || chosen.len() == bounds.sentences || characters > bounds.characters {
+                continue;
+            }
             covered.iter_mut().zip(question.said_by(index)).for_each(|(all, one)| *all = all.max(*one));
             chosen.push(index);
         }
@@ -162,10 +202,12 @@ fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f3
             weight * (new + AGAIN * (now - new))
         })
         .sum();
-    if words == 0.0 {
+    let met = question.is_met_by(index);
+    let titled = if met { TITLED * question.titled(index) } else { 0.0 };
+    if words + titled == 0.0 {
         return 0.0;
     }
-    let answers = if question.is_met_by(index) { ASKED } else { 0.0 };
+    let answers = if met { ASKED + titled } else { 0.0 };
     let whole = if candidate.sentence.whole { 1.0 } else { BROKEN };
     whole * (words + answers)
 }
@@ -200,6 +242,18 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
     let excepts = after.is_some_and(|after| is_exception(&after.sentence.text));
     added.extend((excepts && !chosen.contains(&(index + 1))).then_some(index + 1));
     added
+}
+
+/// What stands next to the candidate at `index` and says what others pay.
+fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
+    let are = |one: usize, other: usize| {
+        let (Some(one), Some(other)) = (candidates.get(one), candidates.get(other)) else { return false };
+        let near = one.passage == other.passage && one.sentence.under == other.sentence.under;
+        near && is_variant(&one.sentence.text, &other.sentence.text)
+    };
+    let before = (0..index).rev().take_while(|place| are(place + 1, *place));
+    let after = (index + 1..candidates.len()).take_while(|place| are(place - 1, *place));
+    before.chain(after).collect()
 }
 
 /// What a passage goes on with after its only sentence of an answer: how, where or until when.

@@ -25,14 +25,15 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::language::Language;
 
 use self::figures::{Figure, figures};
-use self::negation::{NEGATIONS, is_negated};
+use self::negation::NEGATIONS;
 use self::source::Known;
 use crate::passage::Passage;
 use crate::sentences::is_question;
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, said, words};
 
-pub use self::context::is_exception;
+pub use self::context::{is_exception, is_variant};
+pub use self::negation::is_negated;
 pub use self::source::Source;
 
 /// Share of a sentence's words that the passage must have: one of four may be the writer's own.
@@ -73,43 +74,42 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
         let same: Vec<&Source<'_>> = same.map(|(_, source)| source).collect();
         Some(in_context(text, passage, source, &same, language))
     };
-    let (mut grounded, exceptions): (Vec<Grounded>, Vec<Option<String>>) =
+    let (mut grounded, besides): (Vec<Grounded>, Vec<Vec<String>>) =
         statements.iter().filter_map(ground).unzip();
     let quoted: Vec<String> = grounded.iter().map(|one| one.quote.clone()).collect();
-    for (one, exception) in grounded.iter_mut().zip(exceptions) {
-        one.qualified |= exception.is_some_and(|text| quoted.iter().all(|quote| !quote.contains(&text)));
+    for (one, besides) in grounded.iter_mut().zip(besides) {
+        one.qualified |= besides.iter().any(|text| quoted.iter().all(|quote| !quote.contains(text)));
     }
     grounded
 }
 
-/// `text`, which `source` says, as what it is there, and the exception that follows; `same` are the passages of its
-/// document.
+/// `text`, which `source` says, as what it is there, and what beside it takes something from it; `same` are the passages
+/// of its document.
 fn in_context(
     text: &str,
     passage: usize,
     source: &Source<'_>,
     same: &[&Source<'_>],
     language: Language,
-) -> (Grounded, Option<String>) {
+) -> (Grounded, Vec<String>) {
     let places = quote::places(text, source);
     let limits = context::limits(&places, &source.stems.terms(text), source);
     let known = || places.iter().filter_map(|place| source.sentences().get(*place));
-    let headings = limits.iter().filter_map(|place| source.sentences().get(*place));
+    let shown: BTreeSet<usize> = limits.iter().copied().chain(context::lists(&places, source)).collect();
+    let headings = shown.iter().filter_map(|place| source.sentences().get(*place));
     let headings: Vec<&str> = headings.map(|one| one.text.trim_start_matches('#').trim()).collect();
     let grounded = Grounded {
         text: text.to_owned(),
         passage,
         heading: (!headings.is_empty()).then(|| headings.join(" – ")),
+        limited: !limits.is_empty(),
         qualified: !places.is_empty() && places.iter().all(|place| source.is_over(*place))
             || places.iter().any(|place| context::is_disputed(*place, source, same)),
         bare: is_question(text) || known().all(|one| one.bare),
-        quote: quote::quote(
-            limits.into_iter().chain(places.iter().copied()).collect::<BTreeSet<_>>(),
-            source,
-        ),
+        quote: quote::quote(shown.into_iter().chain(places.iter().copied()).collect::<BTreeSet<_>>(), source),
         close: is_close(text, source, language),
     };
-    (grounded, context::exception(&places, source).map(str::to_owned))
+    (grounded, context::besides(&places, source).map(str::to_owned).collect())
 }
 
 /// Whether `source` says `sentence`, which makes sense by itself, clause for clause.

@@ -31,6 +31,8 @@ pub enum Objection {
     Heading,
     /// A passage has an exception to a sentence of the answer, or another figure for the same.
     Qualified,
+    /// The answer has no amount, time, place or the like where that is asked for.
+    Unanswered,
     /// The answer is too long.
     AnswerLength,
     /// A sentence says it otherwise than its passage, which may make it another thing.

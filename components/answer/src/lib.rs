@@ -4,6 +4,7 @@
 //! Everything here is plain Rust that knows no WIT and is tested natively.
 
 pub mod answer;
+pub mod asked;
 pub mod calendar;
 pub mod configuration;
 pub mod extractive;

@@ -27,8 +27,12 @@ impl Passage {
     }
 }
 
-/// The passages to answer from: those that reach `floor`, and of these the ones in `language` if there are any, best
-/// first. The second value says whether they are in that language.
+/// A passage is not read beside one that is this many times as relevant: what it says of other things would be taken for
+/// an answer where the better one says it in other words.
+const FAR_BEHIND: f32 = 10.0;
+
+/// The passages to answer from: those that reach `floor` and are not far behind the best, and of these the ones in
+/// `language` if there are any, best first. The second value says whether they are in that language.
 pub fn worth_reading(passages: Vec<Passage>, floor: f32, language: &str) -> (Vec<Passage>, bool) {
     let mut passages: Vec<Passage> = passages
         .into_iter()
@@ -37,7 +41,10 @@ pub fn worth_reading(passages: Vec<Passage>, floor: f32, language: &str) -> (Vec
     passages.sort_by(|one, other| other.score.total_cmp(&one.score));
     let (own, other): (Vec<_>, Vec<_>) =
         passages.into_iter().partition(|passage| passage.language().is_none_or(|code| code == language));
-    if own.is_empty() { (other, false) } else { (own, true) }
+    let (mut read, is_own) = if own.is_empty() { (other, false) } else { (own, true) };
+    let best = read.first().map_or(0.0, |best| best.score);
+    read.retain(|passage| passage.score * FAR_BEHIND >= best);
+    (read, is_own)
 }
 
 #[cfg(test)]
@@ -63,6 +70,13 @@ mod tests {
         let found = vec![passage("a", "de", 0.4), passage("b", "de", 0.5), passage("c", "de", 0.9)];
         let (read, own) = worth_reading(found, 0.5, "de");
         assert_eq!((titles(&read), own), (vec!["c", "b"], true));
+    }
+
+    #[test]
+    fn what_is_far_behind_the_best_is_not_read() {
+        let found = vec![passage("far", "de", 0.08), passage("near", "de", 0.2), passage("best", "de", 0.9)];
+        assert_eq!(titles(&worth_reading(found.clone(), 0.0, "de").0), ["best", "near"]);
+        assert_eq!(titles(&worth_reading(found[..1].to_vec(), 0.0, "de").0), ["far"]);
     }
 
     #[test]

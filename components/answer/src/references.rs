@@ -50,7 +50,8 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
         let shown = unmarked(&statement.shown());
         match paragraphs.last_mut().filter(|(open, _)| *open == number) {
             Some((_, text)) => {
-                let lines = text.contains('\n') || shown.contains('\n') || !is_ended(text);
+                let is_item = shown.starts_with("- ");
+                let lines = text.contains('\n') || shown.contains('\n') || is_item || !is_ended(text);
                 text.push(if lines { '\n' } else { ' ' });
                 text.push_str(&shown);
             }

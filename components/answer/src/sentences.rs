@@ -12,6 +12,8 @@ const ABBREVIATIONS: &[&str] = &[
     "tel", "u.a", "usw", "vgl", "vs", "z.b", "zzgl",
 ];
 
+/// Bytes from which on an item of a list is a sentence of its own: an answer would be too long.
+const LONGEST_LIST: usize = 1_000;
 /// Characters of a heading at most.
 const LONGEST_HEADING: usize = 120;
 
@@ -56,9 +58,12 @@ pub fn is_ended(text: &str) -> bool {
 /// The sentences of `text`, in order. A line that ends with a colon and the list below it are one.
 pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = cut(text);
-    let mut headings = 0..0;
+    let (mut headings, mut begun) = (0..0, false);
     for (place, sentence) in found.iter_mut().enumerate() {
         sentence.heading = is_over_others(text, sentence);
+        // A paragraph may begin with a small letter, as rows of tables do; the first of a passage may be cut off.
+        sentence.whole |= begun && begins_paragraph(text, sentence) && is_ended(&sentence.text);
+        begun |= !sentence.heading;
         sentence.under = headings.clone();
         if sentence.heading {
             let first = if headings.end == place { headings.start } else { place };
@@ -66,6 +71,19 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         }
     }
     found
+}
+
+/// Whether the stop of `line` is its date's: "Bis 31.12."
+fn ends_with_date(line: &str) -> bool {
+    let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
+    let parts = last.and_then(|date| date.split_once('.'));
+    parts.is_some_and(|(day, month)| {
+        [day, month].iter().all(|part| !part.is_empty() && part.chars().all(char::is_numeric))
+    })
+}
+
+fn begins_paragraph(text: &str, sentence: &Sentence) -> bool {
+    text.get(..sentence.range.start).is_some_and(|above| above.ends_with("\n\n"))
 }
 
 /// Whether `sentence` has the form of a heading in `text`.
@@ -78,8 +96,7 @@ fn is_over_others(text: &str, sentence: &Sentence) -> bool {
     let below = text.get(sentence.range.end..).unwrap_or_default();
     let (first, last) = (above.trim().is_empty(), below.trim().is_empty());
     let alone = (first || above.ends_with("\n\n")) && (last || below.starts_with("\n\n")) && !(first && last);
-    // The stop of "Bis 31.12." is its number's.
-    let stopped = line.ends_with(['.', '!', '…']) && !line.trim_end_matches('.').ends_with(char::is_numeric);
+    let stopped = line.ends_with(['.', '!', '…']) && !ends_with_date(line);
     let begins = line.chars().next().is_some_and(|first| !first.is_lowercase());
     let short = line.chars().nth(LONGEST_HEADING).is_none() && !line.contains('\n');
     alone && begins && short && !stopped && !is_item(line)
@@ -129,12 +146,12 @@ fn is_heading(line: &str) -> bool {
     line.starts_with('#')
 }
 
-/// Whether an item at `range` goes on with what the last sentence began: a line with a colon, or its list.
+/// Whether an item at `range` goes on with what the last sentence began: a line with a colon, or a list.
 fn in_list(found: &[Sentence], text: &str, range: &Range<usize>) -> bool {
     let Some(last) = found.last() else { return false };
     let between = text.get(last.range.end..range.start).unwrap_or_default();
-    let listed = last.text.ends_with(':') || last.text.lines().skip(1).any(is_item);
-    listed && between.trim().is_empty()
+    let listed = last.text.ends_with(':') || last.text.lines().any(is_item);
+    listed && last.text.len() < LONGEST_LIST && between.trim().is_empty()
 }
 
 fn extend(found: &mut [Sentence], text: &str, range: Range<usize>) {

@@ -20,8 +20,10 @@ pub struct Grounded {
     pub quote: String,
     /// Whether the passage says it clause for clause: what is the same in few words may be another thing.
     pub close: bool,
-    /// The heading that limits it in the passage, and that it does not name.
+    /// The heading that it needs to be understood: one that limits it and that it does not name, or that of a list.
     pub heading: Option<String>,
+    /// Whether a heading limits it that it does not name.
+    pub limited: bool,
     /// Whether the passage takes something from it that the answer does not: by an exception, by another figure for the
     /// same, or because it is but a line over others.
     pub qualified: bool,
@@ -33,6 +35,7 @@ impl Grounded {
     /// Its words as they are shown: below the heading that limits them.
     pub fn shown(&self) -> String {
         match self.heading.as_deref().map(|heading| heading.trim_end_matches(':')) {
+            Some(heading) if self.text.starts_with("- ") => format!("{heading}:\n{}", self.text),
             Some(heading) if heading.ends_with('?') => format!("{heading} {}", self.text),
             Some(heading) => format!("{heading}: {}", self.text),
             None => self.text.clone(),

@@ -145,11 +145,22 @@ fn hindrance(hindrance: &Hindrance, category: &str, language: Language) -> Strin
         (Hindrance::Category, Language::English) => {
             format!("Nothing is published without review in the category “{category}”.")
         }
-        (Hindrance::Score { score, needed }, Language::German) => {
-            format!("Die Relevanz von {} % reicht nicht, nötig sind {} %.", percent(*score), percent(*needed))
-        }
-        (Hindrance::Score { score, needed }, Language::English) => {
-            format!("The relevance of {}% is not enough, {}% are needed.", percent(*score), percent(*needed))
+        (Hindrance::Score { score, needed }, language) => {
+            let (score, needed) = (percent(*score), percent(*needed));
+            // 79.8 of 80 per cent are both 80 when rounded.
+            let short = match (score < needed, language) {
+                (true, _) => "",
+                (false, Language::German) => "knapp ",
+                (false, Language::English) => "just under ",
+            };
+            match language {
+                Language::German => {
+                    format!("Die Relevanz von {short}{score} % reicht nicht, nötig sind {needed} %.")
+                }
+                Language::English => {
+                    format!("The relevance of {short}{score}% is not enough, {needed}% are needed.")
+                }
+            }
         }
         (Hindrance::TicketLanguage, Language::German) => {
             "Die Nachricht ist weder sicher auf Deutsch noch auf Englisch.".to_owned()
@@ -210,6 +221,12 @@ fn objected(objection: &Objection, language: Language) -> String {
         }
         (Objection::Qualified, Language::English) => {
             "The entry has an exception to a sentence of the answer, or says otherwise elsewhere.".to_owned()
+        }
+        (Objection::Unanswered, Language::German) => {
+            "Die Antwort nennt nicht, wonach gefragt ist.".to_owned()
+        }
+        (Objection::Unanswered, Language::English) => {
+            "The answer does not name what is asked for.".to_owned()
         }
         (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),

@@ -95,7 +95,7 @@ fn tidy(text: &str) -> String {
 }
 
 /// Spaces of all widths become one kind; soft hyphens, marks of direction and other controls vanish.
-fn visible(character: char) -> Option<char> {
+pub(crate) fn visible(character: char) -> Option<char> {
     match character {
         '\n' => Some('\n'),
         '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),

@@ -10,6 +10,7 @@ pub mod host;
 pub mod injection;
 pub mod language;
 pub mod llm;
+pub mod numerals;
 pub mod redact;
 pub mod sentences;
 pub mod window;

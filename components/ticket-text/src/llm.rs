@@ -1,5 +1,6 @@
 //! Asking a language model. What it answers is a text from outside like any other.
 
+use crate::clean::visible;
 use crate::language::Language;
 
 /// What a language model is asked.
@@ -63,10 +64,10 @@ pub fn bare(answer: &str) -> &str {
     fenced.and_then(|rest| rest.strip_suffix("```")).unwrap_or(answer)
 }
 
-/// `text` on one line, without controls.
+/// `text` on one line, without controls and what shows nothing or turns the direction of writing.
 pub fn one_line(text: &str) -> String {
-    let shown = |character: char| if character.is_control() { ' ' } else { character };
-    let text: String = text.chars().map(shown).collect();
+    let shown = |character: char| if character.is_control() { Some(' ') } else { visible(character) };
+    let text: String = text.chars().filter_map(shown).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -95,6 +96,6 @@ mod tests {
 
     #[test]
     fn lines_and_controls_become_spaces() {
-        assert_eq!(one_line(" a\r\n\tb\u{7}c  d "), "a b c d");
+        assert_eq!(one_line(" a\r\n\tb\u{7}c  \u{202e}d\u{200b} "), "a b c d");
     }
 }

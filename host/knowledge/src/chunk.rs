@@ -74,9 +74,7 @@ fn headings(text: &str) -> Vec<Range<usize>> {
         start = range.end + BETWEEN.len();
         let begins = paragraph.chars().next().is_some_and(|first| first.is_uppercase() || first.is_numeric());
         let short = paragraph.chars().nth(LONGEST_HEADING).is_none() && !paragraph.contains('\n');
-        // The stop of "Bis 31.12." is its number's.
-        let stopped = paragraph.ends_with(['.', '!', '…'])
-            && !paragraph.trim_end_matches('.').ends_with(char::is_numeric);
+        let stopped = paragraph.ends_with(['.', '!', '…']) && !ends_with_date(paragraph);
         if !begins || !short || stopped || range.end == text.len() {
             continue;
         }
@@ -86,6 +84,15 @@ fn headings(text: &str) -> Vec<Range<usize>> {
         }
     }
     headings
+}
+
+/// Whether the stop of `line` is its date's: "Bis 31.12."
+fn ends_with_date(line: &str) -> bool {
+    let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
+    let parts = last.and_then(|date| date.split_once('.'));
+    parts.is_some_and(|(day, month)| {
+        [day, month].iter().all(|part| !part.is_empty() && part.chars().all(char::is_numeric))
+    })
 }
 
 /// The headings over what stands at `at`; none over a heading, which is the first of its own.

@@ -3,6 +3,7 @@
 use bulkhead_ticket_text::llm::Failure;
 
 use super::{Host, Strategy, Unwritten, call::Call};
+use crate::asked::Asked;
 use crate::guard::{self, Objection};
 use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};
@@ -78,9 +79,11 @@ impl<H: Host> Call<'_, H> {
 
     fn grounded(&self, statements: &[Statement], passages: &[Passage]) -> Draft {
         let sentences = grounding::grounded(statements, passages, self.language);
-        let limited = sentences.iter().any(|one| one.heading.is_some()).then_some(Objection::Heading);
+        let limited = sentences.iter().any(|one| one.limited).then_some(Objection::Heading);
         let qualified = sentences.iter().any(|one| one.qualified).then_some(Objection::Qualified);
-        let objections = limited.into_iter().chain(qualified).collect();
+        let shown = sentences.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n");
+        let unanswered = (!Asked::of(&self.text).is_answered_by(&shown)).then_some(Objection::Unanswered);
+        let objections = limited.into_iter().chain(qualified).chain(unanswered).collect();
         Draft { sentences, written: statements.len(), objections, failed: None }
     }
 

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Asked;
+use crate::asked::Asked;
 use crate::sentences::sentences;
-use crate::terms::{Stems, said};
+use crate::terms::{self, Stems, said};
 
 /// What a word outside of a question is worth, where there are questions.
 const BESIDE: f32 = 0.5;
+/// What a word in a heading is worth to a sentence under it, against one of its own.
+const UNDER: f32 = 0.6;
 
 /// The words of a question, what each is worth, and whether its candidates have what it asks for.
 pub struct Question {
@@ -16,15 +18,26 @@ pub struct Question {
     said: Vec<Vec<f32>>,
     /// Whether each candidate has the kind of thing that is asked for.
     met: Vec<bool>,
+    /// What the words are worth that the title of each candidate's document says.
+    titled: Vec<f32>,
+    asked: Asked,
+}
+
+/// A sentence that may answer, with what it stands under.
+pub struct Sentence<'a> {
+    /// Its words.
+    pub text: &'a str,
+    /// Their stems.
+    pub terms: &'a BTreeSet<String>,
+    /// The stems of its headings.
+    pub headings: &'a BTreeSet<String>,
+    /// The stems of its document's title.
+    pub title: &'a BTreeSet<String>,
 }
 
 impl Question {
-    /// Reads `text`; the fewer of the `candidates`, sentences with their stems, say a word, the more it weighs.
-    pub fn new<'a>(
-        text: &str,
-        stems: &Stems,
-        candidates: impl Iterator<Item = (&'a str, &'a BTreeSet<String>)>,
-    ) -> Self {
+    /// Reads `text`; the fewer of the `candidates` say a word, the more it weighs.
+    pub fn new(text: &str, stems: &Stems, candidates: &[Sentence<'_>]) -> Self {
         let sentences = sentences(text);
         let asks = |text: &str| text.contains('?');
         let any = sentences.iter().any(|sentence| asks(&sentence.text));
@@ -37,17 +50,28 @@ impl Question {
             }
         }
         let asked = Asked::of(text);
-        let (said, met): (Vec<Vec<f32>>, Vec<bool>) = candidates
-            .map(|(sentence, stems)| {
-                (terms.keys().map(|term| said(term, stems)).collect(), asked.is_met_by(sentence))
-            })
-            .unzip();
+        let met = candidates.iter().map(|one| asked.is_met_by(one.text)).collect();
+        let said_by = |one: &Sentence<'_>| {
+            let said = |term: &String| said(term, one.terms).max(UNDER * said(term, one.headings));
+            terms.keys().map(said).collect::<Vec<f32>>()
+        };
+        let said: Vec<Vec<f32>> = candidates.iter().map(said_by).collect();
         let rare = |term: usize| {
             let frequency = said.iter().filter(|one| one.get(term).is_some_and(|said| *said > 0.0)).count();
             (1.0 + said.len() as f32 / (1.0 + frequency as f32)).ln()
         };
-        let weights = terms.values().enumerate().map(|(term, share)| share * rare(term)).collect();
-        Self { weights, said, met }
+        let weights: Vec<f32> = terms.values().enumerate().map(|(term, share)| share * rare(term)).collect();
+        let titled = |one: &Sentence<'_>| {
+            let said = terms.keys().zip(&weights).map(|(term, weight)| weight * terms::said(term, one.title));
+            said.sum()
+        };
+        let titled = candidates.iter().map(titled).collect();
+        Self { weights, said, met, titled, asked }
+    }
+
+    /// Whether it asks what something costs.
+    pub fn asks_for_amount(&self) -> bool {
+        self.asked.asks_for_amount()
     }
 
     /// How far the candidate at `index` says each word.
@@ -55,9 +79,19 @@ impl Question {
         self.said.get(index).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether the candidate at `index` says one of the words.
+    pub fn is_said_by(&self, index: usize) -> bool {
+        self.said_by(index).iter().any(|said| *said > 0.0)
+    }
+
     /// What each word is worth.
     pub fn weights(&self) -> &[f32] {
         &self.weights
+    }
+
+    /// What the words are worth that the title above the candidate at `index` says.
+    pub fn titled(&self, index: usize) -> f32 {
+        self.titled.get(index).copied().unwrap_or_default()
     }
 
     /// Whether the candidate at `index` has the kind of thing that is asked for.

@@ -93,3 +93,35 @@ fn nothing_comes_of_nothing() {
     assert!(german("Was kostet ein Reisepass?", &[], BOUNDS).is_empty());
     assert!(german("Was kostet ein Reisepass?", &[("# Reisepass", 0.9)], BOUNDS).is_empty());
 }
+
+const CARDS: &str = "Personalausweis\n\nDen Ausweis beantragen Sie im Bürgerbüro.\n\nGebühren\n\nab 24 Jahren: Gebühr 37,00 \
+                     Euro.\n\nunter 24 Jahren: Gebühr 22,80 Euro.\n\nvorläufiger Ausweis: Gebühr 10,00 \
+                     Euro.\n\nUnterlagen\n\n- bisheriger Ausweis\n- ein Foto\n\nDauer\n\nDas dauert drei Wochen.";
+
+#[test]
+fn what_others_pay_stands_beside_what_one_pays() {
+    for question in ["Wie hoch ist die Gebühr für einen Personalausweis?", "Was kostet ein Personalausweis?"]
+    {
+        let written = german(question, &[(CARDS, 0.9)], BOUNDS);
+        let text = written.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ");
+        assert!(text.contains("37,00") && text.contains("22,80"), "{text}");
+    }
+    let written = german("Was kostet ein Reisepass?", &[(PASSPORT, 0.9)], BOUNDS);
+    let texts: Vec<_> = written.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["Ein Reisepass kostet 70 Euro.", "Wer jünger als 24 Jahre ist, zahlt 37,50 Euro."]);
+}
+
+#[test]
+fn a_heading_says_what_stands_under_it() {
+    let written = german("Welche Unterlagen brauche ich für den Personalausweis?", &[(CARDS, 0.9)], BOUNDS);
+    assert!(written.iter().any(|(text, _)| text == "- bisheriger Ausweis\n- ein Foto"), "{written:?}");
+}
+
+#[test]
+fn umlauts_in_two_letters_find_their_sentence() {
+    assert_eq!(
+        first("Wie lange dauert es bis zum Reisepass, fuer eine Herstellung?"),
+        "Die Herstellung dauert etwa vier Wochen."
+    );
+    assert_eq!(first("Wer ist juenger als 24 Jahre?"), "Wer jünger als 24 Jahre ist, zahlt 37,50 Euro.");
+}

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::figures::{Figure, figures};
 use super::negation::is_negated;
 use super::source::{Known, Source};
 use crate::calendar::{MONTHS, WEEKDAYS};
@@ -100,6 +101,37 @@ const LEADING: &[&str] = &[
     "on",
     "at",
 ];
+/// What a sentence begins with that holds for some.
+const CONDITIONS: &[&str] = &[
+    "wer",
+    "für",
+    "wenn",
+    "falls",
+    "bei",
+    "ab",
+    "bis",
+    "unter",
+    "über",
+    "mit",
+    "ohne",
+    "kinder",
+    "jugendliche",
+    "personen",
+    "if",
+    "for",
+    "from",
+    "up",
+    "under",
+    "over",
+    "with",
+    "without",
+    "children",
+    "people",
+    "anyone",
+    "those",
+];
+/// The same, as beginnings.
+const REDUCED: &[&str] = &["ermäßigt", "reduced"];
 /// What words begin with that a preposition asks with.
 const ASKING: &[&str] = &["wann", "welch", "when", "what", "which"];
 /// What words begin with that take something from what was said.
@@ -178,8 +210,39 @@ fn is_of_the_same(own: &Known, other: &Known) -> bool {
     all > 0 && common as f32 / all as f32 >= SAME
 }
 
-/// The exception that stands behind the last of the sentences at `places`.
-pub(super) fn exception<'s>(places: &[usize], source: &'s Source<'_>) -> Option<&'s str> {
-    let next = places.last().and_then(|last| source.sentences().get(last + 1))?;
-    is_exception(&next.text).then_some(next.text.as_str())
+/// What stands beside the sentences at `places` and takes something from them: the exception behind the last, and what
+/// others pay.
+pub(super) fn besides<'s>(places: &[usize], source: &'s Source<'_>) -> impl Iterator<Item = &'s str> {
+    let sentences = source.sentences();
+    let next = places.last().and_then(|last| sentences.get(last + 1));
+    let exception = next.filter(|next| is_exception(&next.text));
+    let near = places.iter().filter_map(|place| Some((sentences.get(*place)?, *place)));
+    let variants = near.flat_map(|(own, place)| {
+        let beside = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
+        let beside = beside.filter_map(|place| sentences.get(place));
+        beside.filter(|other| own.under == other.under && is_variant(&own.text, &other.text))
+    });
+    let found: Vec<&Known> = exception.into_iter().chain(variants).collect();
+    found.into_iter().map(|one| one.text.as_str())
+}
+
+/// Whether `other` says what some pay where `own` says what is to be paid.
+pub fn is_variant(own: &str, other: &str) -> bool {
+    let first = words(other).next().unwrap_or_default();
+    let amounts = |text: &str| figures(text).into_iter().filter(Figure::is_amount).collect::<BTreeSet<_>>();
+    let is_condition = || CONDITIONS.contains(&first.as_str()) || begins(&first, REDUCED);
+    if !is_condition() {
+        return false;
+    }
+    let (own, other) = (amounts(own), amounts(other));
+    !own.is_empty() && !other.is_empty() && own != other
+}
+
+/// Places of the headings over lists among the sentences at `places`: a list says nothing without its name.
+pub(super) fn lists(places: &[usize], source: &Source<'_>) -> Vec<usize> {
+    let known = places.iter().filter_map(|place| source.sentences().get(*place));
+    known
+        .filter(|known| known.text.starts_with("- "))
+        .filter_map(|known| known.under.clone().last())
+        .collect()
 }

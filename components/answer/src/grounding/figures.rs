@@ -2,39 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::units::{Unit, unit};
+use bulkhead_ticket_text::numerals::number;
 
-/// Words for numbers, which count as the numbers they stand for.
-const NUMBERS: &[(&[&str], &str)] = &[
+use super::units::{Unit, is_currency, unit};
+
+/// Words for shares and multiples, which count as the numbers they stand for.
+const MULTIPLES: &[(&[&str], &str)] = &[
     (&["hälfte", "halb", "halbe", "halben", "halber", "halbes", "half"], "1/2"),
-    (&["zwei", "zweimal", "doppelt", "doppelte", "doppelten", "two", "twice", "double"], "2"),
-    (&["drei", "dreimal", "dreifach", "dreifache", "dreifachen", "three"], "3"),
-    (&["vier", "viermal", "four"], "4"),
-    (&["fünf", "five"], "5"),
-    (&["sechs", "six"], "6"),
-    (&["sieben", "seven"], "7"),
-    (&["acht", "eight"], "8"),
-    (&["neun", "nine"], "9"),
-    (&["zehn", "ten"], "10"),
-    (&["elf", "eleven"], "11"),
-    (&["zwölf", "twelve"], "12"),
-    (&["dreizehn", "thirteen"], "13"),
-    (&["vierzehn", "fourteen"], "14"),
-    (&["fünfzehn", "fifteen"], "15"),
-    (&["sechzehn", "sixteen"], "16"),
-    (&["siebzehn", "seventeen"], "17"),
-    (&["achtzehn", "eighteen"], "18"),
-    (&["neunzehn", "nineteen"], "19"),
-    (&["zwanzig", "twenty"], "20"),
-    (&["dreißig", "thirty"], "30"),
-    (&["vierzig", "forty"], "40"),
-    (&["fünfzig", "fifty"], "50"),
-    (&["sechzig", "sixty"], "60"),
-    (&["siebzig", "seventy"], "70"),
-    (&["achtzig", "eighty"], "80"),
-    (&["neunzig", "ninety"], "90"),
-    (&["hundert", "hundred"], "100"),
-    (&["tausend", "thousand"], "1000"),
+    (&["zweimal", "doppelt", "doppelte", "doppelten", "twice", "double"], "2"),
+    (&["dreimal", "dreifach", "dreifache", "dreifachen"], "3"),
+    (&["viermal"], "4"),
 ];
 
 /// What stands between the first and the last of a span.
@@ -49,6 +26,11 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Whether it is an amount of money.
+    pub fn is_amount(&self) -> bool {
+        self.unit.is_some_and(is_currency)
+    }
+
     /// Whether `other` may be the same: where both have a unit, it is one.
     pub fn is(&self, other: &Self) -> bool {
         let told = self.unit.zip(other.unit);
@@ -76,12 +58,17 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
 
 /// The figure or the address that `word` is, in one way of writing.
 pub fn figure(word: &str) -> Option<String> {
+    let below_zero =
+        word.strip_prefix(['-', '\u{2212}']).is_some_and(|rest| rest.starts_with(char::is_numeric));
     let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
     if is_address(&word) {
         return Some(word);
     }
-    if let Some((_, digits)) = NUMBERS.iter().find(|(names, _)| names.contains(&word.as_str())) {
+    if let Some((_, digits)) = MULTIPLES.iter().find(|(names, _)| names.contains(&word.as_str())) {
         return Some((*digits).to_owned());
+    }
+    if let Some(number) = number(&word) {
+        return Some(number.to_string());
     }
     if !word.chars().any(char::is_numeric) {
         return None;
@@ -89,7 +76,8 @@ pub fn figure(word: &str) -> Option<String> {
     // 70,00 and 70.00 are 70; 1.200 stays as it is, for nobody knows whose thousands they are.
     let digits: String = word.chars().filter(|sign| sign.is_numeric() || ".,:/-".contains(*sign)).collect();
     let digits = digits.trim_matches(|sign: char| !sign.is_numeric()).replace(',', ".");
-    Some(digits.strip_suffix(".00").unwrap_or(&digits).to_owned())
+    let digits = digits.strip_suffix(".00").unwrap_or(&digits);
+    Some(if below_zero { format!("-{digits}") } else { digits.to_owned() })
 }
 
 /// Whether `word` is an e-mail address, a link or a domain.

@@ -36,6 +36,6 @@ pub(super) const NEGATIONS: &[&str] = &[
 ];
 
 /// Whether `text` has one of them.
-pub(super) fn is_negated(text: &str) -> bool {
+pub fn is_negated(text: &str) -> bool {
     words(text).any(|word| NEGATIONS.contains(&word.as_str()))
 }

@@ -39,6 +39,11 @@ const WORKING: [&str; 2] = ["working", "business"];
 /// Signs that touch their figure: "70€".
 const SIGNS: [char; 4] = ['€', '%', '$', '£'];
 
+/// Whether `unit` counts money.
+pub(super) fn is_currency(unit: Unit) -> bool {
+    unit == "cent" || LEADING.contains(&unit)
+}
+
 /// The unit of the figure that `piece` is, with what stands before and `behind` it, where that is two pieces. `None` where
 /// none tells: "24" of "wer jünger als 24 ist".
 pub(super) fn unit(before: Option<&str>, piece: &str, behind: [Option<&str>; 2]) -> Option<Unit> {

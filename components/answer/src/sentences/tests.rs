@@ -20,7 +20,8 @@ fn full_stops_inside_a_sentence_do_not_end_it() {
 fn a_list_stays_with_the_line_above_it() {
     let text = "Sie brauchen:\n- ein Foto\n- 70 Euro\n\nKommen Sie\nmit Termin.";
     assert_eq!(texts(text), ["Sie brauchen:\n- ein Foto\n- 70 Euro", "Kommen Sie mit Termin."]);
-    assert_eq!(texts("1. Termin buchen\n2. Kommen"), ["1. Termin buchen", "2. Kommen"]);
+    assert_eq!(texts("1. Termin buchen\n2. Kommen"), ["1. Termin buchen\n2. Kommen"]);
+    assert_eq!(texts("- ein Foto\n- 70 Euro\n\nDann."), ["- ein Foto\n- 70 Euro", "Dann."]);
 }
 
 #[test]
@@ -70,4 +71,21 @@ fn sentences_stand_under_the_nearest_headings() {
             ("Ende", true, 4..5, true),
         ]
     );
+}
+
+#[test]
+fn a_paragraph_may_begin_with_a_small_letter() {
+    let found = sentences("und mehr.\n\nab 24 Jahren: Gebühr 37 Euro.\n\nab 60: frei");
+    let whole: Vec<_> = found.iter().map(|sentence| sentence.whole).collect();
+    assert_eq!(whole, [false, true, false], "{found:?}");
+}
+
+#[test]
+fn a_number_at_the_end_of_a_sentence_makes_no_heading() {
+    let headings = |text: &str| {
+        let found = sentences(text).into_iter().filter(|sentence| sentence.heading);
+        found.map(|sentence| sentence.text).collect::<Vec<_>>()
+    };
+    assert!(headings("Das Tierheim liegt in der Hundegasse 7.\n\nEine Katze kostet 120 Euro.").is_empty());
+    assert_eq!(headings("Bis 31.12.\n\nDas kostet 20 Euro."), ["Bis 31.12."]);
 }

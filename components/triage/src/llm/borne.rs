@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::cursor::scan;
 use bulkhead_ticket_text::extract::date::named_month;
 use bulkhead_ticket_text::llm::one_line;
+use bulkhead_ticket_text::numerals::number;
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::words::has_words;
@@ -33,7 +34,7 @@ fn without_strange(redacted: &Redacted, text: &str) -> String {
     strange.fold(text.to_owned(), |text, (token, _)| text.replace(token, ""))
 }
 
-/// Numbers without the zeros before them, months by theirs, and days to come.
+/// Numbers without the zeros before them, those in words, months by theirs, and days to come.
 fn figures(text: &str) -> BTreeSet<String> {
     let numbers = text.split(|letter: char| !letter.is_numeric()).filter(|number| !number.is_empty());
     let numbers = numbers.map(|number| number.trim_start_matches('0').to_owned());
@@ -43,7 +44,11 @@ fn figures(text: &str) -> BTreeSet<String> {
         let month = begins.then(|| named_month(cursor)).flatten()?;
         (!cursor.rest().starts_with(char::is_alphanumeric)).then_some(u8::from(month).to_string())
     });
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
-    let days = words.filter(|word| DAYS.contains(&word.as_str()));
-    numbers.chain(months.map(|(_, month)| month)).chain(days).collect()
+    let words =
+        text.split(|letter: char| !(letter.is_alphanumeric() || letter == '-')).map(str::to_lowercase);
+    let words = words.filter_map(|word| match number(&word) {
+        None => Some(word).filter(|word| DAYS.contains(&word.as_str())),
+        Some(number) => Some(number.to_string()),
+    });
+    numbers.chain(months.map(|(_, month)| month)).chain(words).collect()
 }

@@ -27,6 +27,8 @@ fn a_figure_that_nobody_has_named_is_not_passed_on() {
         "Am 3. Juni wurde die Tonne nicht geleert.",
         "Es kostet ٩٩ Euro.",
         "Die Tonne wird morgen geleert.",
+        "Es kostet einundachtzig Euro.",
+        "It takes ninety-nine days.",
     ] {
         assert_eq!(told(invented), "", "{invented}");
         assert_eq!(told(&format!("Es geht um die Tonne. {invented}")), "Es geht um die Tonne.");

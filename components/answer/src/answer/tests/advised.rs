@@ -78,6 +78,8 @@ fn what_passages_say_is_answered_in_the_model_s_words() {
 fn what_a_passage_does_not_say_is_taken_out_and_nothing_is_published() {
     for invented in [
         "Er kostet 99 Euro.",
+        "Er kostet neunundneunzig Euro.",
+        "Er kostet -70 Euro.",
         "Bezahlen Sie auf https://evil.example/pay.",
         "Das Bürgerbüro schickt ihn kostenlos per Kurier nach Hause.",
         "Ein Reisepass kostet keine 70 Euro.",

@@ -95,3 +95,34 @@ fn questions_and_headings_alone_are_no_answer() {
     let reply = extracted("Stadtbibliothek\n\nGeöffnet\n\nKarte", "Wann hat die Stadtbibliothek geöffnet?");
     assert!(!reply.auto_publish && !reply.response.contains("Geöffnet"), "{reply:?}");
 }
+
+#[test]
+fn an_answer_without_what_is_asked_for_is_left_to_a_clerk() {
+    let place = "Den Reisepass beantragen Sie im Bürgerbüro am Markt.";
+    let reply = extracted(place, "Was kostet ein Reisepass?");
+    assert!(!reply.auto_publish, "{reply:?}");
+    assert_eq!(reply.reason.as_deref(), Some("Die Antwort nennt nicht, wonach gefragt ist."));
+    assert!(extracted(place, "Wo beantrage ich einen Reisepass?").auto_publish);
+}
+
+#[test]
+fn a_list_has_its_heading() {
+    let page = "Reisepass\n\nEr kostet 70 Euro.\n\nUnterlagen\n\n- bisheriger Pass\n- ein Foto\n\nDauer\n\nVier Wochen.";
+    let reply = extracted(page, "Welche Unterlagen brauche ich für den Reisepass?");
+    assert!(reply.response.contains("Unterlagen:\n- bisheriger Pass\n- ein Foto"), "{reply:?}");
+    assert!(reply.auto_publish, "{reply:?}");
+}
+
+#[test]
+fn what_others_pay_is_not_left_out_of_what_is_published() {
+    let page =
+        "Der Eintritt in das Freibad kostet 5 Euro.\nFür Kinder kostet der Eintritt in das Freibad 2 Euro.";
+    let mut configuration = configuration();
+    let question = "Was kostet der Eintritt in das Freibad?";
+    assert!(extracted(page, question).response.contains("2 Euro"));
+    configuration.max_sentences = 1;
+    let base = Base::new(&[Passage { text: page.to_owned(), ..passport() }]);
+    let request = Request { text: question, category: "passports", action: "answer" };
+    let reply = answer(&base, &configuration, request).unwrap();
+    assert!(!reply.auto_publish && reply.reason.unwrap().contains("eine andere Angabe"));
+}

@@ -1,0 +1,174 @@
+//! The kinds of things that a question asks for, and whether a text has them.
+
+#[cfg(test)]
+mod tests;
+
+use crate::calendar::{MONTHS, WEEKDAYS};
+use crate::grounding::is_negated;
+use crate::sentences::{is_question, sentences};
+use crate::terms::{umlauted, words};
+
+/// A kind of thing that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Amount,
+    Time,
+    Duration,
+    Place,
+    Papers,
+}
+
+const KINDS: [Kind; 5] = [Kind::Amount, Kind::Time, Kind::Duration, Kind::Place, Kind::Papers];
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    kinds: Vec<Kind>,
+    /// Whether it is asked what is not so.
+    negated: bool,
+}
+
+impl Asked {
+    /// What `text` asks for: its questions where it has any, else all of it.
+    pub fn of(text: &str) -> Self {
+        let sentences = sentences(text);
+        let questions = sentences.iter().map(|one| one.text.as_str()).filter(|one| is_question(one));
+        let questions = questions.collect::<Vec<_>>().join(" ");
+        let asking = if questions.is_empty() { text } else { &questions };
+        let words = Words::of(asking);
+        let kinds = KINDS.into_iter().filter(|kind| kind.is_asked_by(&words)).collect();
+        Self { kinds, negated: !questions.is_empty() && is_negated(asking) }
+    }
+
+    /// Whether it is asked what something costs.
+    pub fn asks_for_amount(&self) -> bool {
+        self.kinds.contains(&Kind::Amount)
+    }
+
+    /// Whether `sentence` has something of a kind.
+    pub fn is_met_by(&self, sentence: &str) -> bool {
+        let words = Words::of(sentence);
+        self.kinds.iter().any(|kind| kind.is_in(sentence, &words))
+    }
+
+    /// Whether `answer` is one at all: it has something of each kind, and says what is not so where that is asked.
+    pub fn is_answered_by(&self, answer: &str) -> bool {
+        let words = Words::of(answer);
+        let has =
+            |kind: &Kind| kind.is_in(answer, &words) || *kind == Kind::Time && is_any_time(answer, &words);
+        self.kinds.iter().all(has) && (!self.negated || is_negated(answer))
+    }
+}
+
+impl Kind {
+    fn is_asked_by(self, words: &Words) -> bool {
+        match self {
+            Self::Amount => {
+                words.begin(&["kost", "gebühr", "beitrag", "beiträge", "preis", "teuer", "cost", "price"])
+                    || words.are(&["fee", "fees"])
+                    || words.follow("wie", &["viel", "hoch"])
+                    || words.follow("how", &["much"])
+            }
+            Self::Time => {
+                words.begin(&["wann", "öffnungszeit", "geöffnet", "uhr", "when", "opening"])
+                    || words.are(&["hours"])
+            }
+            Self::Duration => {
+                words.begin(&["frist", "dauer", "deadline"])
+                    || words.follow("wie", &["lang"])
+                    || words.follow("how", &["long"])
+            }
+            Self::Place => {
+                words.are(&["wo", "wohin", "where"]) || words.begin(&["adresse", "address", "anschrift"])
+            }
+            Self::Papers => {
+                words.begin(&["unterlagen", "dokumente", "mitbringen", "nachweis", "documents", "bring"])
+                    || words.follow("was", &["brauch"])
+            }
+        }
+    }
+
+    fn is_in(self, text: &str, words: &Words) -> bool {
+        let number = || text.contains(|sign: char| sign.is_numeric());
+        match self {
+            Self::Amount => {
+                words.begin(&["kostenlos", "gebührenfrei", "free"])
+                    || number() && (text.contains('€') || words.begin(&["euro", "eur", "cent"]))
+            }
+            Self::Time => number() && (words.begin(&["uhr", "clock", "am", "pm"]) || words.begin(&WEEKDAYS)),
+            Self::Duration => words.begin(&[
+                "tag",
+                "woch",
+                "monat",
+                "jahr",
+                "stunde",
+                "minute",
+                "day",
+                "week",
+                "month",
+                "year",
+                "hour",
+                "sofort",
+                "immediately",
+            ]),
+            Self::Place => words.have(&[
+                "straße", "strasse", "platz", "zimmer", "raum", "etage", "stock", "büro", "amt", "rathaus",
+                "stelle", "street", "square", "room", "floor", "office", "online", "hall",
+            ]),
+            Self::Papers => {
+                words.begin(&[
+                    "mitbringen",
+                    "mitzubringen",
+                    "vorlegen",
+                    "benötig",
+                    "brauchen",
+                    "erforderlich",
+                    "bring",
+                    "need",
+                    "required",
+                ]) || text.contains(":\n")
+                    || text.lines().any(|line| line.starts_with("- "))
+            }
+        }
+    }
+}
+
+/// Whether a text says when, in whatever way.
+fn is_any_time(text: &str, words: &Words) -> bool {
+    text.contains(|sign: char| sign.is_numeric())
+        || words.begin(&WEEKDAYS)
+        || words.begin(&MONTHS)
+        || words.begin(&["jederzeit", "täglich", "geschlossen", "nie", "anytime", "daily", "closed", "never"])
+        || Kind::Duration.is_in(text, words)
+}
+
+/// The words of a text in lower case.
+struct Words(Vec<String>);
+
+impl Words {
+    fn of(text: &str) -> Self {
+        Self(words(text).collect())
+    }
+
+    /// Whether one is one of `known`.
+    fn are(&self, known: &[&str]) -> bool {
+        self.0.iter().any(|word| known.contains(&word.as_str()))
+    }
+
+    /// Whether one begins with one of `starts`.
+    fn begin(&self, starts: &[&str]) -> bool {
+        let begins = |word: &str| starts.iter().any(|start| word.starts_with(start));
+        self.0.iter().any(|word| begins(word) || begins(&umlauted(word)))
+    }
+
+    /// Whether one has one of `parts`, as compounds do.
+    fn have(&self, parts: &[&str]) -> bool {
+        self.0.iter().any(|word| parts.iter().any(|part| word.contains(part)))
+    }
+
+    /// Whether `first` is followed by a word that begins with one of `starts`.
+    fn follow(&self, first: &str, starts: &[&str]) -> bool {
+        let follows = |second: &str| starts.iter().any(|start| second.starts_with(start));
+        self.0.windows(2).any(|pair| matches!(pair, [one, other] if one == first && follows(other)))
+    }
+}

@@ -1,0 +1,36 @@
+use super::*;
+
+#[test]
+fn an_answer_has_what_is_asked_for() {
+    for (question, answer) in [
+        ("Was kostet ein Reisepass?", "Ein Reisepass kostet 70 Euro."),
+        ("Wie hoch ist die Gebuehr?", "Der Antrag ist kostenlos."),
+        ("How much is a parking permit?", "It costs 120 euros per year."),
+        ("Wann habt ihr auf?", "Montags bis freitags von 8 bis 12 Uhr."),
+        ("Bis wann muss ich mich anmelden?", "Innerhalb von zwei Wochen."),
+        ("Wie lange dauert das?", "Die Herstellung dauert vier Wochen."),
+        ("Wo beantrage ich das?", "Im Bürgeramt."),
+        ("Welche Unterlagen brauche ich?", "Unterlagen:\n- Ausweis\n- Foto"),
+        ("Was gehört nicht in die Tonne?", "Bauschutt darf nicht hinein."),
+        ("Warum wurde nicht geleert?", "An Feiertagen wird nicht geleert."),
+        ("Muss ich kommen?", "Sie müssen kommen."),
+        ("Ich habe die Gebühr bezahlt. Muss ich kommen?", "Sie müssen kommen."),
+    ] {
+        assert!(Asked::of(question).is_answered_by(answer), "{question}");
+    }
+}
+
+#[test]
+fn what_has_nothing_of_the_kind_is_no_answer() {
+    for (question, answer) in [
+        ("Was kostet ein Reisepass?", "Den Reisepass beantragen Sie im Bürgerbüro."),
+        ("How much is a parking permit?", "Apply for a parking permit online."),
+        ("Gebühr für den Reisepass", "Den Reisepass beantragen Sie im Bürgerbüro."),
+        ("Wann habt ihr auf?", "Wir freuen uns auf Sie."),
+        ("Welche Unterlagen brauche ich für Wohngeld?", "Wohngeld beantragen Sie schriftlich oder online."),
+        ("Was gehört nicht zum Sperrmüll?", "Zweimal im Jahr holen wir Sperrmüll ab."),
+        ("Was kostet das und wie lange dauert es?", "Es kostet 70 Euro."),
+    ] {
+        assert!(!Asked::of(question).is_answered_by(answer), "{question}");
+    }
+}
