@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     config::captcha::Secret,
-    inference::{Choice, Gate, Inference, Refusal, ServedModel},
+    inference::{Choice, Denied, Gate, Inference, Refusal, ServedModel},
 };
 
 /// Time before a base that was not there is looked for again.
@@ -50,6 +50,11 @@ pub enum OpenError {
     /// Another model made its vectors.
     #[error(transparent)]
     Model(Misfit),
+    /// Its model made its vectors, and the slot may not use that.
+    #[error(
+        "the knowledge base cannot be searched: {0}, or embed all anew with `bulkhead kb import --reembed`"
+    )]
+    Denied(Denied),
 }
 
 /// Why nothing is searched.
@@ -80,7 +85,11 @@ impl Knowledge {
             Err(error) => return Err(OpenError::Base(error)),
         }
         match self.model().await {
-            Ok((model, _)) => Ok(gate.model(&model.id).err().map(|denied| denied.to_string())),
+            Ok((model, _)) => match gate.model(&model.id) {
+                Ok(_) => Ok(None),
+                Err(denied @ Denied::NotAllowed { .. }) => Err(OpenError::Denied(denied)),
+                Err(denied) => Ok(Some(denied.to_string())),
+            },
             Err(Unfit::Misfit(misfit @ Misfit::Other { .. })) => Err(OpenError::Model(misfit)),
             Err(Unfit::Misfit(misfit)) => Ok(Some(misfit.to_string())),
             Err(Unfit::Search(error)) => Ok(Some(error.to_string())),
@@ -105,7 +114,8 @@ impl Knowledge {
         // a search says so if it no longer holds.
         let known = base.provenance().and_then(|known| {
             let model = fitting_model(self.inference.as_deref(), &known).ok()?;
-            Some((model, known))
+            // A base of a model that may not be used may have another by now.
+            gate.model(&model.id).is_ok().then_some((model, known))
         });
         if let Some((model, known)) = known {
             let query = embedded(gate, &model, known, question.clone()).await?;

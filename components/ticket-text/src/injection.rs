@@ -60,9 +60,12 @@ pub fn prompt() -> String {
 fn is_forged(line: &str) -> bool {
     let line = line.trim_start_matches(|sign: char| !sign.is_alphanumeric());
     SPEAKERS.iter().any(|speaker| line.starts_with(speaker))
-        || line
-            .strip_prefix(SYSTEM)
-            .is_some_and(|said| spelt_out(said).iter().any(|word| fits_any(word, COMMANDS)))
+        || line.strip_prefix(SYSTEM).is_some_and(|said| is_order_or_role(&spelt_out(said)))
+}
+
+fn is_order_or_role(words: &[Word]) -> bool {
+    words.iter().any(|word| fits_any(word, COMMANDS))
+        || stands_in(&[&["you", "du"], &["are", "bist"]], words, |_| true)
 }
 
 /// A word of a text.

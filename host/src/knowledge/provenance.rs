@@ -25,14 +25,16 @@ pub enum Misfit {
     },
     /// Another model is in its place.
     #[error(
-        "the knowledge base was embedded with {recorded}, but the host has {loaded}: name that model in \
-         embedding.models, or embed all anew with `bulkhead kb import --reembed`"
+        "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed all anew with \
+         `bulkhead kb import --reembed`"
     )]
     Other {
         /// What the base holds.
         recorded: Box<Provenance>,
         /// What is loaded.
         loaded: String,
+        /// What in the configuration would mend it.
+        remedy: &'static str,
     },
 }
 
@@ -57,21 +59,26 @@ pub fn fitting_model(
     recorded: &Provenance,
 ) -> Result<Arc<ServedModel>, Misfit> {
     let absent = |remedy: &str| Misfit::Absent { id: recorded.model.clone(), remedy: remedy.to_owned() };
-    let other = |loaded: String| Misfit::Other { recorded: Box::new(recorded.clone()), loaded };
+    let other =
+        |loaded: String, remedy| Misfit::Other { recorded: Box::new(recorded.clone()), loaded, remedy };
+    let name_model = "name that model in embedding.models";
     let inference = inference.ok_or_else(|| absent("no model is; turn services.embedding on"))?;
     let Some(model) = inference.shared(&recorded.model) else {
         let missing = inference.missing().iter().find(|missing| missing.id == recorded.model);
         return Err(match missing {
             Some(missing) => absent(&missing.remedy),
-            None => other(format!("`{}`", inference.default_id())),
+            None => other(format!("`{}`", inference.default_id()), name_model),
         });
     };
     let loaded = provenance(&model.id, model.model.description());
     if loaded == *recorded {
         return Ok(model);
     }
+    if (Provenance { dtype: loaded.dtype.clone(), ..recorded.clone() }) == loaded {
+        return Err(other(loaded.to_string(), "set embedding.dtype to that of the base"));
+    }
     // The same but for one file, as a copy of an older version's folder is.
     let lacks_words = Provenance { late_interaction: None, ..recorded.clone() } == loaded;
     let remedy = "its folder lacks `late_interaction.safetensors`; get it whole with `bulkhead model pull`";
-    Err(if lacks_words { absent(remedy) } else { other(loaded.to_string()) })
+    Err(if lacks_words { absent(remedy) } else { other(loaded.to_string(), name_model) })
 }

@@ -14,6 +14,15 @@ const RULED: [&str; 7] = [
 ];
 /// What stands there without dashes.
 const SEPARATORS: [&str; 2] = ["Anfang der weitergeleiteten", "Begin forwarded message"];
+/// Those of either kind that forward.
+const FORWARDING: [&str; 4] = [
+    "Weitergeleitete Nachricht",
+    "Forwarded Message",
+    "Anfang der weitergeleiteten",
+    "Begin forwarded message",
+];
+/// Words of the longest note above a forwarded mail that is no request itself.
+const LONGEST_NOTE: usize = 8;
 /// Dashes of the shortest rule.
 const SHORTEST_RULE: &str = "--";
 /// Names of the lines that head a quoted mail.
@@ -66,11 +75,22 @@ pub(super) fn remove(text: &str) -> String {
         lines.iter().enumerate().position(|(at, _)| old_mail_begins(lines.get(at..).unwrap_or_default()));
     let (own, old) = lines.split_at(end.unwrap_or(lines.len()));
     let kept = without_quotes(own);
-    if kept.trim().is_empty() {
+    let is_note = || old.first().is_some_and(|line| is_forwarding(line)) && is_note(&kept);
+    if kept.trim().is_empty() || is_note() {
         let forwarded: Vec<&str> = old.iter().copied().skip_while(|line| is_separator(line)).collect();
-        return without_quotes(&forwarded);
+        return format!("{kept}\n\n{}", without_quotes(&forwarded));
     }
     kept
+}
+
+/// Whether who forwards a mail with `text` asks for nothing themselves: "Bitte bearbeiten."
+fn is_note(text: &str) -> bool {
+    !text.contains('?') && text.split_whitespace().nth(LONGEST_NOTE).is_none()
+}
+
+fn is_forwarding(line: &str) -> bool {
+    let ruled = line.trim_start_matches(['-', ' ']);
+    FORWARDING.iter().any(|words| begins(ruled, words))
 }
 
 fn old_mail_begins(lines: &[&str]) -> bool {

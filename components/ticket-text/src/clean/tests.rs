@@ -142,7 +142,9 @@ fn a_mail_forwarded_without_a_word_is_the_request() {
         let head =
             "Betreff: Sperrmüll\nDatum: Tue, 3 Nov 2026 10:22:00 +0100\nVon: Max <max@x.example>\nAn: amt";
         assert_eq!(clean(&format!("{rule}\n{head}\n\nWann kommt er?")), "Sperrmüll\n\nWann kommt er?");
-        assert_eq!(clean(&format!("Bitte.\n\n{rule}\n{head}\n\nWann kommt er?")), "Bitte.");
+        let forwards = rule.contains("Weitergeleitete") || rule.contains("Forwarded");
+        let left = if forwards { "Bitte.\n\nSperrmüll\n\nWann kommt er?" } else { "Bitte." };
+        assert_eq!(clean(&format!("Bitte.\n\n{rule}\n{head}\n\nWann kommt er?")), left);
     }
     let forwarded = "---------- Forwarded message ---------\nFrom: Anna <a@b.example>\nDate: Mon\nSubject: Fwd: Re: Lost dog tag\nTo: <office@city.example>\n\n\
                      Please send a new tag.";
@@ -295,4 +297,18 @@ fn letters_and_their_marks_are_one_character() {
 fn a_ticket_of_heads_alone_is_read() {
     let heads = "Von: a\n".repeat(3_000);
     assert_eq!(clean(&heads), heads.trim());
+}
+
+#[test]
+fn a_note_above_a_forwarded_mail_leaves_the_mail() {
+    let head = "---------- Weitergeleitete Nachricht ---------\nVon: Max <max@x.example>\nDatum: 2. März 2026\nBetreff: Hundesteuer\nAn: <amt@stadt.example>\n\n";
+    let mail = format!("{head}Bitte melden Sie meinen Hund ab.");
+    let cleaned = clean(&format!("Bitte bearbeiten.\n\n{mail}"));
+    assert!(cleaned.starts_with("Bitte bearbeiten."), "{cleaned}");
+    assert!(cleaned.ends_with("Bitte melden Sie meinen Hund ab.") && !cleaned.contains('@'), "{cleaned}");
+    let asked =
+        "Ich habe diese Mail von Ihnen bekommen und verstehe sie nicht. Wie melde ich mein Gewerbe ab?";
+    assert_eq!(clean(&format!("{asked}\n\n{mail}")), asked);
+    let quoted = "Danke, erledigt.\n\n-----Ursprüngliche Nachricht-----\nVon: Amt\nGesendet: heute\nBetreff: Hund\n\nAlt";
+    assert_eq!(clean(quoted), "Danke, erledigt.");
 }

@@ -63,6 +63,7 @@ const ORDERS: &[&str] = &[
     "instruction",
     "prompt",
     "directive",
+    "direction",
     "guardrail",
     "anweisung",
     "instruktion",
@@ -307,12 +308,25 @@ pub(super) const PATTERNS: &[Pattern] = &[
     &[&["confidence", "konfidenz"], &["category", "kategorie"]],
     &[&["set", "setze", "report"], &["confidence", "konfidenz"]],
     &[&["return", "gib"], &["json"]],
+    &[EARLIER, RULES, &["gelten", "apply"], &["nicht", "not", "no"]],
+    &[
+        &["schreib", "antworte", "write", "say"],
+        &["in"],
+        &["deine", "your"],
+        &["antwort", "answer", "reply", "response"],
+    ],
+    &[
+        &["ignorez", "oubliez", "ignore", "oublie"],
+        &["toutes", "les", "vos", "tes"],
+        &["instruction", "consigne"],
+    ],
 ];
 
 /// Said of others as well, unless it is an order: whoever complains of people that ignore all rules gives none.
 pub(super) const ORDERED: &[Pattern] = &[
     &[DROP, ANY, RULES],
     &[&["do"], &["anything"], &["now"]],
+    &[&["antworte", "reply", "respond", "answer"], &["nur", "only", "just"], &["mit", "with"]],
     &[SAY_AGAIN, SAID, BEFORE],
     &[SAY_AGAIN, BEFORE, SAID],
     &[&["instruction", "anweisung", "note", "message", "hinweis", "nachricht"], FOR, MACHINES],
@@ -379,6 +393,6 @@ pub(super) const FRAMES: &[&str] = &[
     "auto-publish",
 ];
 /// Beginnings of lines that forge a speaker; lower case.
-pub(super) const SPEAKERS: &[&str] = &["assistant:", "developer:", "ai:", "ki:"];
+pub(super) const SPEAKERS: &[&str] = &["assistant:", "developer:", "ai:", "ki:", "bot:", "chatbot:"];
 /// One that speaks in messages of programs, too: it is forged where it gives an order.
 pub(super) const SYSTEM: &str = "system:";

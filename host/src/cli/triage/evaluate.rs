@@ -40,8 +40,7 @@ impl Evaluate {
         let categories = self.place.categories()?;
         let head = Head::load(&self.head)?;
         if !self.allow_unknown {
-            let known: Vec<&str> = labels::of(&categories).chain(head.labels()).collect();
-            labels::check(&self.data, &tickets, &known)?;
+            labels::check(&self.data, &tickets, &labels::of(&categories).collect::<Vec<_>>())?;
         }
         let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
         let Loaded { model_id, model, .. } = self.place.load()?;

@@ -7,7 +7,7 @@ use bulkhead_classifier::{course::Course, tickets::Ticket};
 use bulkhead_triage::{configuration::Configuration, features::FeatureSettings};
 
 use super::{Loaded, Place, labels, read_tickets};
-use crate::cli::output;
+use crate::{cli::output, config::tickets::HEAD};
 
 /// Folder of heads in the data folder.
 const HEADS_DIR: &str = "heads";
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Train {
     /// Labelled tickets: a line each, `{"text": ..., "category": ...}`.
     data: Option<PathBuf>,
     /// Name of the head: small letters, digits, and after the first also dots, dashes and underscores.
-    #[arg(long, default_value = "triage", value_parser = head_name)]
+    #[arg(long, default_value = HEAD, value_parser = head_name)]
     name: String,
     /// The model's prompt that is put before each text [default: query, where the model has it].
     #[arg(long)]
@@ -70,6 +70,9 @@ impl Train {
             self.name,
             file.display().to_string()
         ))?;
+        if self.name != HEAD {
+            output::line(format_args!("\n[tickets]\nhead = {:?}", self.name))?;
+        }
         Ok(())
     }
 

@@ -25,6 +25,14 @@ const TRIAGE: [&str; 6] = [
     "action_rules",
 ];
 
+/// What the host's configuration has for members that are no rules of triage.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("api.api_key", "set tickets.api_key"),
+    ("answer.ai_answer_disclaimer", "set tickets.answer.disclaimer"),
+    ("guardrails.enabled", "set tickets.guard.url"),
+    ("guardrails.url", "set tickets.guard.url"),
+];
+
 /// A member of any of the sections that may hold it.
 const TEXT_LENGTH: &str = "max_user_text_length";
 
@@ -90,7 +98,10 @@ impl Conversion {
 
     fn drop(&mut self, section: &str, name: &str, node: &Node) {
         if !node.is_nothing() {
-            self.notes.push((node.line, format!("{section}.{name} is not carried over")));
+            let path = format!("{section}.{name}");
+            let hint = ELSEWHERE.iter().find(|(other, _)| *other == path);
+            let hint = hint.map(|(_, hint)| format!(": {hint}")).unwrap_or_default();
+            self.notes.push((node.line, format!("{path} is not carried over{hint}")));
         }
     }
 

@@ -100,8 +100,9 @@ fn is_contact(text: &str) -> bool {
         Some((_, domain)) => domain.contains('.') && !text.contains(char::is_whitespace),
         None => {
             let count = |is: fn(char) -> bool| text.chars().filter(|sign| is(*sign)).count();
-            count(|sign| sign.is_ascii_digit()) >= LEAST_DIGITS
-                || count(char::is_alphanumeric) >= LEAST_ADDRESS
+            let digits = count(|sign| sign.is_ascii_digit());
+            let is_house = digits > 0 && text.contains(' ') && count(char::is_alphanumeric) >= LEAST_ADDRESS;
+            digits >= LEAST_DIGITS || is_house
         }
     }
 }

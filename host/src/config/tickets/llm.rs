@@ -74,6 +74,7 @@ impl Llm {
             .list("URLs", forms::service_url)
             .unwrap_or_default();
         let model = r.key("model", "The model's name at the endpoint").text();
+        let model = model.filter(|model| !model.trim().is_empty());
         let api_key = r.key("api_key", "Bearer key of the endpoint; never enters a component").secret();
         let temperature_percent = r
             .key("temperature_percent", "Chance in answers: a temperature of 0 to 2, times a hundred")

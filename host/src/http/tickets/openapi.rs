@@ -11,7 +11,7 @@ use crate::http::{
     openapi::{self, object, public},
 };
 
-const ERRORS: [&str; 8] = ["401", "408", "413", "415", "422", "500", "503", "504"];
+const ERRORS: [&str; 9] = ["400", "401", "408", "413", "415", "422", "500", "503", "504"];
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<TicketState>>) -> Json<Value> {
@@ -35,9 +35,9 @@ fn paths() -> Value {
     let posting = |summary: &str, body: &str, answer: &str| {
         let mut responses = openapi::answers(answer, &ERRORS);
         if let Some(ok) = responses.get_mut("200").and_then(Value::as_object_mut) {
-            let header =
-                json!({ "description": "The session", "schema": { "type": "string", "format": "uuid" } });
-            ok.insert("headers".to_owned(), json!({ "x-session-id": header }));
+            let mut headers = Map::new();
+            with_session(&mut headers);
+            ok.insert("headers".to_owned(), Value::Object(headers));
         }
         json!({ "post": { "summary": summary, "requestBody": openapi::body(body), "responses": responses } })
     };
@@ -73,7 +73,8 @@ fn paths() -> Value {
 }
 
 fn responses() -> Value {
-    openapi::responses(&[
+    let mut responses = openapi::responses(&[
+        ("400", "The body is broken off, or malformed as HTTP: InvalidRequestError", "Error"),
         ("401", "No key, or none that is accepted", "Refusal"),
         ("408", "The body did not arrive in time: RequestTimeoutError", "Error"),
         ("413", "The body is larger than tickets.body_bytes: InputTooLongError", "Error"),
@@ -95,7 +96,16 @@ fn responses() -> Value {
             "Error",
         ),
         ("504", "The call took longer than its deadline", "Error"),
-    ])
+    ]);
+    let headers = responses.as_object_mut().into_iter().flat_map(|all| all.values_mut());
+    headers.filter_map(|one| one.get_mut("headers")?.as_object_mut()).for_each(with_session);
+    responses
+}
+
+/// Describes the header that joins calls, which answers and errors of both have.
+fn with_session(headers: &mut Map<String, Value>) {
+    let header = json!({ "description": "The session", "schema": { "type": "string", "format": "uuid" } });
+    headers.insert("x-session-id".to_owned(), header);
 }
 
 fn schemas() -> Value {

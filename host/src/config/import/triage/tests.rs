@@ -55,7 +55,7 @@ fn triage_is_carried_over_and_the_rest_is_told() {
     assert_eq!(settings.actions[1].answer.as_deref(), Some("Bitte: warten"));
     let expected = [
         "line 1: mode is not carried over",
-        "line 3: api.api_key is not carried over",
+        "line 3: api.api_key is not carried over: set tickets.api_key",
         "line 29: triage.prompts is not carried over: give each category a description and examples",
         "category \"Fragen\" has neither description nor examples: it can never be chosen",
     ];
