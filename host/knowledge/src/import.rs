@@ -15,7 +15,7 @@ use crate::source::{Reading, Source};
 use crate::store::{Head, Known, Publication, Store, Stored, Vectors};
 use plan::{Plan, content};
 
-/// Unknown members that are named.
+/// Members that no document has and that are named.
 const NAMED: usize = 10;
 
 /// How a source is imported.
@@ -79,11 +79,7 @@ pub(crate) async fn import(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let reading = read(source, options).await?;
-    for name in reading.unknown.iter().take(NAMED) {
-        progress.notice(&format!(
-            "the member {name:?} is passed over: a document has id, title, text or html, url, categories, language"
-        ));
-    }
+    tell(&reading, progress);
     let provenance = embedder.provenance();
     let before = before(store, &reading, &provenance, options.reembed).await?;
     let size = options.size;
@@ -108,7 +104,7 @@ pub(crate) async fn import(
     report.documents = reading.documents.len();
     report.passages = plan.passages.len();
     report.kept = before.kept.len();
-    report.passed_over = reading.passed_over;
+    report.passed_over = reading.files_passed_over;
     report.refused = reading.refused.into_iter().chain(reading.empty).collect();
     for refused in &mut report.refused {
         refused.kept = refused.id.as_ref().is_some_and(|id| before.kept.contains(id));
@@ -128,6 +124,18 @@ async fn read(source: Source, options: &ImportOptions) -> Result<Reading, Error>
         return Err(Error::Empty(reading.name));
     }
     Ok(reading)
+}
+
+/// Tells which members are passed over.
+fn tell(reading: &Reading, progress: &dyn Progress) {
+    for name in reading.members_passed_over.iter().take(NAMED) {
+        progress.notice(&format!("the member {name:?} is passed over: {}", reading.members));
+    }
+    match reading.members_passed_over.len().saturating_sub(NAMED) {
+        0 => {}
+        1 => progress.notice("and 1 member more is passed over"),
+        more => progress.notice(&format!("and {more} members more are passed over")),
+    }
 }
 
 async fn before(

@@ -44,10 +44,12 @@ pub(crate) struct Reading {
     pub refused: Vec<Refused>,
     /// Those that have no text, where that is nobody's mistake: they stop no import.
     pub empty: Vec<Refused>,
-    /// Names of members that no document has, mistyped ones perhaps.
-    pub unknown: BTreeSet<String>,
+    /// What has members in it, and which there are.
+    pub members: &'static str,
+    /// Names of other members, of lines or of front matter: mistyped ones perhaps.
+    pub members_passed_over: BTreeSet<String>,
     /// How many files it has that are of no known kind, by their endings.
-    pub passed_over: BTreeMap<String, usize>,
+    pub files_passed_over: BTreeMap<String, usize>,
 }
 
 impl Reading {

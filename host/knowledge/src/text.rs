@@ -44,6 +44,11 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whether nothing is left of `text` on one line.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control())
+}
+
 /// The language of `text`, if it can be told: ISO 639-1.
 pub(crate) fn language(text: &str) -> Option<&'static str> {
     let cut = text.char_indices().nth(4000).map_or(text.len(), |(index, _)| index);

@@ -1,10 +1,11 @@
 //! A folder of Markdown, HTML and plain text.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use super::front_matter;
+use super::front_matter::{self, MEMBERS};
 use super::{MAX_BYTES, MAX_DOCUMENTS, NOT_UTF8, Reading, absolute};
 use crate::document::Document;
 use crate::error::Error;
@@ -17,7 +18,7 @@ const MAX_DEPTH: usize = 32;
 /// followed when it leads to a file in the same folder, as those of mounted volumes do; links to folders are not.
 pub(super) fn read(path: &Path) -> Result<Reading, Error> {
     let root = absolute(path)?;
-    let mut reading = Reading::new(root.display().to_string());
+    let mut reading = Reading { members: MEMBERS, ..Reading::new(root.display().to_string()) };
     walk(&root, &root, 0, &mut reading)?;
     Ok(reading)
 }
@@ -48,7 +49,8 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
                 reading.refuse(&name, Some(name.clone()), "its name is not UTF-8".to_owned());
                 continue;
             };
-            let document = load(root, &path).and_then(|text| document(&id, &text, format));
+            let others = &mut reading.members_passed_over;
+            let document = load(root, &path).and_then(|text| document(&id, &text, format, others));
             reading.add(&id, Some(id.clone()), document);
         } else {
             let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -57,7 +59,7 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
                 Some(extension) => format!(".{extension}"),
                 None => "no ending".to_owned(),
             };
-            *reading.passed_over.entry(what).or_default() += 1;
+            *reading.files_passed_over.entry(what).or_default() += 1;
         }
     }
     Ok(())
@@ -114,8 +116,10 @@ fn load(root: &Path, path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| NOT_UTF8.to_owned())
 }
 
-fn document(id: &str, text: &str, format: Format) -> Result<Document, String> {
+/// The document that `text` is; members of its front matter that no document has are added to `others`.
+fn document(id: &str, text: &str, format: Format, others: &mut BTreeSet<String>) -> Result<Document, String> {
     let (front, body) = front_matter::split(text)?;
+    others.extend(front.others);
     let page = format.page(body);
     let stem = Path::new(id).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Document {

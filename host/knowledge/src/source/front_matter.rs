@@ -2,15 +2,44 @@
 
 use std::borrow::Cow;
 
-use saphyr_parser::{Event, Parser};
+use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// The members that are understood; others are ignored.
+use crate::text::is_blank;
+
+/// What front matter has in it.
+pub(super) const MEMBERS: &str = "front matter has title, url, language, categories";
+
+/// The members that are understood, and the names of the others. An empty one is as if it were left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     pub title: Option<String>,
     pub url: Option<String>,
     pub language: Option<String>,
     pub categories: Vec<String>,
+    /// They are passed over, and that is said.
+    pub others: Vec<String>,
+}
+
+/// A member that is understood.
+#[derive(Debug, Clone, Copy)]
+enum Member {
+    Title,
+    Url,
+    Language,
+    Categories,
+}
+
+impl Member {
+    /// The one with this name, in whatever case it is written.
+    fn of(name: &str) -> Option<Self> {
+        match name.to_lowercase().as_str() {
+            "title" => Some(Self::Title),
+            "url" => Some(Self::Url),
+            "language" | "lang" => Some(Self::Language),
+            "categories" | "category" => Some(Self::Categories),
+            _ => None,
+        }
+    }
 }
 
 /// Front matter and the rest; the reason if there is front matter that cannot be read, or that has no end.
@@ -51,10 +80,12 @@ fn member(line: &str, sign: char) -> Option<(&str, &str)> {
     (is_bare && (sign != ':' || value.is_empty() || value.starts_with(' '))).then_some((name, value))
 }
 
-/// The members before the first table of TOML: their strings and lists are written as in YAML.
+/// The members before the first table of TOML: their strings and lists are written as in YAML. Of tables, which are
+/// members too, there is but the name.
 fn as_yaml(toml: &str) -> String {
     let mut yaml = String::with_capacity(toml.len() + toml.len() / 8);
-    for line in toml.lines().take_while(|line| !line.starts_with('[')) {
+    let mut lines = toml.lines().peekable();
+    while let Some(line) = lines.next_if(|line| !line.starts_with('[')) {
         match member(line.trim_start(), '=') {
             Some((name, value)) => yaml.extend([name, ":", " ", value.trim_start()]),
             // A list goes on.
@@ -62,13 +93,26 @@ fn as_yaml(toml: &str) -> String {
         }
         yaml.push('\n');
     }
+    for name in lines.filter_map(table) {
+        yaml.extend([name, ":\n"]);
+    }
     yaml
+}
+
+/// The member that a line of TOML begins a table of: `menu` of `[menu.main]`.
+fn table(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix('[')?.trim_start_matches('[').split_once(']')?;
+    let name = name.trim_matches([' ', '"', '\'']);
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    // Else a list in a list.
+    if is_name { name.split('.').next() } else { None }
 }
 
 /// Reads the scalars and the lists of scalars on the top level; `None` if there is text in place of members.
 fn read(yaml: &str) -> Result<Option<FrontMatter>, String> {
     let mut found = FrontMatter::default();
-    let (mut depth, mut key) = (0_usize, None::<String>);
+    // The member whose value comes next, `Some(None)` if no document has it.
+    let (mut depth, mut key) = (0_usize, None::<Option<Member>>);
     for event in Parser::new_from_str(yaml) {
         let (event, _) = event.map_err(|fault| format!("its front matter cannot be read: {fault}"))?;
         match event {
@@ -80,13 +124,19 @@ fn read(yaml: &str) -> Result<Option<FrontMatter>, String> {
                     key = None;
                 }
             }
-            Event::Scalar(value, ..) => match (depth, key.as_deref()) {
+            Event::Alias(..) if depth == 1 => key = None,
+            Event::Scalar(value, style, ..) => match (depth, key) {
                 (0, _) if !value.is_empty() => return Ok(None),
-                (1, None) => key = Some(value.to_lowercase()),
-                (1, Some(_)) => {
-                    found.take(&key.take().unwrap_or_default(), value.into_owned());
+                (1, None) => key = Some(found.begin(value.into_owned())),
+                (1, Some(member)) => {
+                    key = None;
+                    if let Some(member) = member.filter(|_| !is_empty(&value, style)) {
+                        found.take(member, value.into_owned());
+                    }
                 }
-                (2, Some("categories")) => found.categories.push(value.into_owned()),
+                (2, Some(Some(Member::Categories))) if !is_empty(&value, style) => {
+                    found.categories.push(value.into_owned());
+                }
                 _ => {}
             },
             _ => {}
@@ -95,16 +145,30 @@ fn read(yaml: &str) -> Result<Option<FrontMatter>, String> {
     Ok(Some(found))
 }
 
+/// Whether there is nothing to read in a value, or it says in YAML that there is none.
+fn is_empty(value: &str, style: ScalarStyle) -> bool {
+    let is_null = style == ScalarStyle::Plain && matches!(value, "~" | "null" | "Null" | "NULL");
+    is_null || is_blank(value)
+}
+
 impl FrontMatter {
-    fn take(&mut self, key: &str, value: String) {
-        match key {
-            "title" => self.title = Some(value),
-            "url" => self.url = Some(value),
-            "language" | "lang" => self.language = Some(value),
-            "categories" | "category" => {
+    /// The member with this name; notes the name if no document has it.
+    fn begin(&mut self, name: String) -> Option<Member> {
+        let member = Member::of(&name);
+        if member.is_none() {
+            self.others.push(name);
+        }
+        member
+    }
+
+    fn take(&mut self, member: Member, value: String) {
+        match member {
+            Member::Title => self.title = Some(value),
+            Member::Url => self.url = Some(value),
+            Member::Language => self.language = Some(value),
+            Member::Categories => {
                 self.categories.extend(value.split(',').map(|category| category.trim().to_owned()));
             }
-            _ => {}
         }
     }
 }

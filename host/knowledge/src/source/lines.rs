@@ -12,8 +12,10 @@ use sha2::{Digest, Sha256};
 use super::{MAX_BYTES, MAX_DOCUMENTS, NOT_UTF8, Reading, absolute};
 use crate::document::Document;
 use crate::error::Error;
-use crate::text::html;
+use crate::text::{html, is_blank};
 
+/// What a line has in it.
+const MEMBERS: &str = "a document has id, title, text or html, url, categories, language";
 /// What some editors begin a file with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -38,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<Reading, Error> {
     let path = absolute(path)?;
     let failed = |fault| Error::Read(path.clone(), fault);
     let mut file = BufReader::new(File::open(&path).map_err(failed)?);
-    let mut reading = Reading::new(path.display().to_string());
+    let mut reading = Reading { members: MEMBERS, ..Reading::new(path.display().to_string()) };
     let mut number = 0;
     loop {
         let mut line = Vec::new();
@@ -59,7 +61,7 @@ pub(super) fn read(path: &Path) -> Result<Reading, Error> {
             return Err(Error::TooMany { name: reading.name, limit: MAX_DOCUMENTS });
         }
         let document = parsed(&line).and_then(|mut line| {
-            reading.unknown.extend(std::mem::take(&mut line.others).into_keys());
+            reading.members_passed_over.extend(std::mem::take(&mut line.others).into_keys());
             document(line)
         });
         let id = document.as_ref().map_or_else(|_| id(&line), |document| Some(document.id.clone()));
@@ -84,7 +86,7 @@ fn document(line: Line) -> Result<Document, String> {
         }
         _ => return Err("it has not exactly one of `text` and `html`".into()),
     };
-    let title = line.title.or(page).unwrap_or_default();
+    let title = line.title.filter(|title| !is_blank(title)).or(page).unwrap_or_default();
     let id = line.id.or_else(|| line.url.clone()).unwrap_or_else(|| digest(&title, &text));
     Ok(Document { id, title, url: line.url, language: line.language, categories: line.categories, text })
 }

@@ -148,7 +148,7 @@ async fn a_byte_order_mark_is_no_error_and_unknown_members_are_told() {
     fs::write(&path, lines).unwrap();
     let reading = Source::Lines(path).read().await.unwrap();
     assert_eq!((ids(&reading), reading.refused.as_slice()), (vec!["a", "b"], &[][..]));
-    assert!(reading.unknown.iter().eq(["kategorien", "titel"]));
+    assert!(reading.members_passed_over.iter().eq(["kategorien", "titel"]));
 }
 
 #[tokio::test]
@@ -206,6 +206,58 @@ async fn front_matter_is_yaml_or_toml_and_has_an_end() {
 }
 
 #[tokio::test]
+async fn members_of_front_matter_that_no_document_has_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "a.md",
+        "---\nTitle: A\nURL: https://a.example\nLang: de\nCategory: [p]\nkategorie: x\nauthor: &me Me\nby: *me\n\
+         params:\n  deep: no\ntags:\n- one\n---\nText.",
+    );
+    write("b.md", "---\nid: b\nauthor: Me\n# remark: none\n---\nText.");
+    write(
+        "c.md",
+        "+++\nTITLE = \"C\"\ndraft = false\nlist = [\n  'a',\n]\n[menu.main]\ntitle = \"no\"\nrows = [\n[1, 2],\n]\n\
+         [[ \"cascade\" ]] # c\n+++\nText.",
+    );
+    let reading = Source::Folder(folder.path().to_path_buf()).read().await.unwrap();
+    assert_eq!(reading.refused, []);
+    let a = &reading.documents[0];
+    assert_eq!((a.title.as_str(), a.url.as_deref()), ("A", Some("https://a.example")));
+    assert_eq!((a.language.as_deref(), a.categories.as_slice()), (Some("de"), &["p".to_owned()][..]));
+    assert_eq!(reading.documents[2].title, "C");
+    let told: Vec<_> = reading.members_passed_over.iter().map(String::as_str).collect();
+    assert_eq!(
+        told,
+        ["author", "by", "cascade", "draft", "id", "kategorie", "list", "menu", "params", "tags"]
+    );
+}
+
+#[tokio::test]
+async fn an_empty_member_is_as_if_it_were_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("a.md", "---\ntitle:\nurl:\nlanguage:\ncategories:\n---\n# Von der Überschrift\n\nx");
+    write("b.html", "---\ntitle: \"\"\nlang: ' '\n---\n<html lang=fr><title>Aus dem Titel</title><p>x");
+    write("c.txt", "+++\ntitle = \" \"\nurl = ''\n+++\nx");
+    write("d.md", "---\ntitle: ~\nurl: null\ncategories: [~, p]\n---\n# Überschrift\n\nx");
+    write("e.md", "---\ntitle: \"null\"\ncategory: \"~\"\n---\nx");
+    let reading = Source::Folder(folder.path().to_path_buf()).read().await.unwrap();
+    assert_eq!(reading.refused, []);
+    let titles: Vec<_> = reading.documents.iter().map(|document| document.title.as_str()).collect();
+    assert_eq!(titles, ["Von der Überschrift", "Aus dem Titel", "c", "Überschrift", "null"]);
+    assert!(reading.documents.iter().all(|document| document.url.is_none()));
+    assert_eq!(reading.documents[1].language.as_deref(), Some("fr"));
+    let categories: Vec<_> = reading.documents.iter().map(|document| document.categories.join(",")).collect();
+    assert_eq!(categories, ["", "", "", "p", "~"]);
+
+    let lines = folder.path().join("kb.jsonl");
+    fs::write(&lines, r#"{"id":"a","title":" ","html":"<h1>Von der Seite</h1><p>x"}"#).unwrap();
+    let reading = Source::Lines(lines).read().await.unwrap();
+    assert_eq!(reading.documents[0].title, "Von der Seite");
+}
+
+#[tokio::test]
 async fn what_is_passed_over_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
@@ -214,6 +266,7 @@ async fn what_is_passed_over_is_counted() {
     }
     symlink(root, root.join("linked")).unwrap();
     let reading = Source::Folder(root.to_path_buf()).read().await.unwrap();
-    let counted: Vec<_> = reading.passed_over.iter().map(|(what, count)| (what.as_str(), *count)).collect();
+    let counted: Vec<_> =
+        reading.files_passed_over.iter().map(|(what, count)| (what.as_str(), *count)).collect();
     assert_eq!(counted, [(".docx", 1), (".pdf", 2), ("links to folders", 1), ("no ending", 1)]);
 }

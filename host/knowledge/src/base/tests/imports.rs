@@ -237,13 +237,44 @@ async fn a_base_is_opened_only_where_there_is_one() {
 
 #[tokio::test]
 async fn a_member_that_no_document_has_is_told_once() {
-    let (place, model, course) = (Place::new(), Toy::new("toy"), Course::default());
     let mut documents = town();
     for document in &mut documents {
         document["kategorien"] = json!(["pass"]);
     }
-    let source = Source::Lines(place.lines(&documents));
-    place.open().await.import(source, &model, ImportOptions::default(), &course).await.unwrap();
-    let notices = course.1.into_inner().unwrap();
-    assert!(notices.len() == 1 && notices[0].contains("\"kategorien\" is passed over"), "{notices:?}");
+    let place = Place::new();
+    assert_eq!(
+        notices(&place, Source::Lines(place.lines(&documents))).await,
+        ["the member \"kategorien\" is passed over: \
+             a document has id, title, text or html, url, categories, language"]
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.md", "b.md"] {
+        let text = "---\ntitle: Foo\nkategorie: x\nauthor: Me\n---\nText.";
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    assert_eq!(
+        notices(&place, Source::Folder(folder.path().to_path_buf())).await,
+        ["author", "kategorie"].map(|name| {
+            format!("the member {name:?} is passed over: front matter has title, url, language, categories")
+        })
+    );
+}
+
+#[tokio::test]
+async fn of_many_members_that_no_document_has_some_are_named_and_the_others_counted() {
+    let (place, mut documents) = (Place::new(), town());
+    for number in 10..22 {
+        documents[0][format!("m{number}")] = json!(1);
+    }
+    let told = notices(&place, Source::Lines(place.lines(&documents))).await;
+    assert!(told.len() == 11 && told[9].contains("\"m19\""), "{told:?}");
+    assert_eq!(told[10], "and 2 members more are passed over");
+}
+
+/// What an import of `source` tells.
+async fn notices(place: &Place, source: Source) -> Vec<String> {
+    let course = Course::default();
+    place.open().await.import(source, &Toy::new("toy"), ImportOptions::default(), &course).await.unwrap();
+    course.1.into_inner().unwrap()
 }
