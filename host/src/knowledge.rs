@@ -221,14 +221,16 @@ impl From<Refusal> for SearchError {
 
 /// Whether a base may be there later without anybody changing the configuration.
 const fn is_absence(error: &Error) -> bool {
-    matches!(error, Error::Missing(_) | Error::Unmade | Error::Database(_) | Error::Silent)
+    matches!(error, Error::Missing(_) | Error::Unmade | Error::Database(_) | Error::Busy | Error::Silent)
 }
 
 /// Why a base is not there, for whoever reads a ticket's answer: no path and no address.
 const fn absence(error: &Error) -> &'static str {
     match error {
         Error::Missing(_) | Error::Unmade => "there is none yet; make one with `bulkhead kb import`",
-        Error::Database(_) | Error::Silent => "its database does not answer; the host's log has the reason",
+        Error::Database(_) | Error::Busy | Error::Silent => {
+            "its database does not answer; the host's log has the reason"
+        }
         _ => "it cannot be opened; the host's log has the reason",
     }
 }

@@ -10,6 +10,9 @@ use crate::store::PATIENCE;
 /// Refused documents that an error's text names; it holds all.
 const NAMED: usize = 10;
 
+/// How SQLite says that another connection writes; a code of PostgreSQL has five characters.
+const BUSY: &[&str] = &["5", "261", "517", "773"];
+
 /// Why a base cannot be opened, changed or searched.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -108,6 +111,9 @@ pub enum Error {
         "the knowledge base was embedded anew with another model meanwhile: embed the question with that one"
     )]
     Reembedded,
+    /// Another import is in its transaction.
+    #[error("the knowledge base is being written by another import: try again when it is done")]
+    Busy,
     /// Another import was faster.
     #[error("another import has finished meanwhile: run this one again, what it has embedded is kept")]
     Changed,
@@ -123,6 +129,9 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolTimedOut => Self::Silent,
+            sqlx::Error::Database(said) if said.code().is_some_and(|code| BUSY.contains(&&*code)) => {
+                Self::Busy
+            }
             // What it says is said once.
             sqlx::Error::Database(said) => Self::Database(said.to_string()),
             error => Self::Database(error.to_string()),

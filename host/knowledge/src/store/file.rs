@@ -1,12 +1,15 @@
 //! The file that stands at a path, told from another that is put in its place.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::Error;
+
+/// How often it is looked whether a lock is free.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Which file it is. A number may be given again once its file is gone, but not at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,21 @@ impl Identity {
             Ok(_) => Ok(None),
             Err(fault) if matches!(fault.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(fault) => Err(Error::Read(path.to_path_buf(), fault)),
+        }
+    }
+}
+
+/// A lock on the folder of `path`, held while a base is made there: of two who make the same one, the second would take
+/// the first one's log for an old one, or be turned away while SQLite gives the file a log. Where the folder cannot be
+/// locked, or not within `patience`, there is none, and all goes well most often.
+pub(super) async fn alone(path: &Path, patience: Duration) -> Option<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (folder, began) = (File::open(folder).ok()?, Instant::now());
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Some(folder),
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => tokio::time::sleep(LOOK).await,
+            Err(_) => return None,
         }
     }
 }

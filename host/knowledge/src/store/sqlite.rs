@@ -62,6 +62,7 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
         if write {
+            let _alone = file::alone(path, LOCK).await;
             file::make(path);
             create(&mut writer.connect().await?).await?;
         }
