@@ -98,7 +98,13 @@ pub(crate) async fn import(
     let publication = publication(&before, &reading, &plan, &provenance, vectors.by_id, &mut report);
     let another = before.head.provenance.as_ref() != Some(&provenance);
     if another || !publication.is_empty() {
-        store.publish(&publication).await?;
+        match store.publish(&publication).await {
+            Err(Error::Changed) => {
+                vectors::keep(store, &provenance, &wanted, publication).await?;
+                return Err(Error::Changed);
+            }
+            published => published?,
+        }
     }
     report.source = reading.name;
     report.documents = reading.documents.len();

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod at_once;
 mod imports;
 mod replaced;
 mod searches;

@@ -9,7 +9,7 @@ use crate::index::{direction, encode};
 use crate::late_interaction;
 use crate::progress::{Progress, State};
 use crate::provenance::Provenance;
-use crate::store::{Store, Vectors};
+use crate::store::{Publication, Store, Vectors};
 
 /// Passages that are embedded at once, and staged together.
 const BATCH: usize = 64;
@@ -62,6 +62,26 @@ pub(super) async fn make<'w>(
     }
     let by_id = keyed.iter().filter_map(|(id, key, _)| Some((*id, by_key.get(key)?.clone()))).collect();
     Ok(Made { by_id, embedded: state.embedded, resumed })
+}
+
+/// Stages the vectors of a publication again that another import was faster than: with that one all staged vectors
+/// went.
+pub(super) async fn keep(
+    store: &Store,
+    provenance: &Provenance,
+    wanted: &[(&str, String)],
+    publication: Publication<'_>,
+) -> Result<(), Error> {
+    let new = publication.passages.into_iter().map(|passage| (passage.id, passage.vectors));
+    let mut by_id: HashMap<&str, Vectors> = new.chain(publication.vectors).collect();
+    for batch in wanted.chunks(BATCH) {
+        let keyed =
+            batch.iter().filter_map(|(id, content)| Some((provenance.key(content), by_id.remove(id)?)));
+        let keyed: Vec<(String, Vectors)> = keyed.collect();
+        let vectors: Vec<_> = keyed.iter().map(|(key, vectors)| (key.as_str(), vectors.clone())).collect();
+        store.stage(&vectors).await?;
+    }
+    Ok(())
 }
 
 /// Keys and contents to keys and vectors.
