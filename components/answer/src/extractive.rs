@@ -17,7 +17,7 @@ use crate::grounding::{is_exception, is_variant};
 use crate::passage::Passage;
 use crate::sentences::{Sentence, sentences};
 use crate::statement::{Bounds, Statement};
-use crate::terms::Stems;
+use crate::terms::{Stems, words};
 
 /// Share of the best sentence's worth below which a sentence is left out.
 const LEAST_WORTH: f32 = 0.3;
@@ -62,6 +62,12 @@ const POINTING: &[&str] = &[
     "she",
     "also",
 ];
+
+/// Words that do where no noun follows, and what follows then.
+const BARE: &[&str] = &["das", "dies", "this", "that"];
+const BEHIND_BARE: &[&str] = &["nicht", "auch", "geht", "reicht", "so", "is", "does", "not"];
+/// Words among which they stand.
+const FIRST: usize = 4;
 
 /// A sentence that may be chosen.
 struct Candidate {
@@ -118,7 +124,7 @@ fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
         let title = Rc::new(stems.terms(&content.title));
         let all = sentences(&content.text);
         let candidate = |(place, sentence): (usize, &Sentence)| {
-            let terms = stems.terms(&sentence.text);
+            let terms = stems.terms_and_verbs(&sentence.text);
             let headings = all.get(sentence.under.clone()).unwrap_or_default();
             let headings = headings.iter().flat_map(|one| stems.terms(&one.text)).collect();
             Candidate {
@@ -225,8 +231,6 @@ fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candi
 fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
     let mut added = vec![index];
     let Some(candidate) = candidates.get(index) else { return added };
-    let begin =
-        candidate.sentence.text.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
     let before = index.checked_sub(1).filter(|before| {
         let same = candidates.get(*before).is_some_and(|one| {
             one.passage == candidate.passage && one.sentence.whole && !one.sentence.text.starts_with('#')
@@ -234,7 +238,7 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
         same && !chosen.contains(before)
     });
     if let Some(before) = before
-        && POINTING.contains(&begin.to_lowercase().as_str())
+        && points_back(&candidate.sentence.text)
     {
         added.insert(0, before);
     }
@@ -242,6 +246,15 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
     let excepts = after.is_some_and(|after| is_exception(&after.sentence.text));
     added.extend((excepts && !chosen.contains(&(index + 1))).then_some(index + 1));
     added
+}
+
+/// Whether `sentence` points at the one before: "Er kostet ...", "Reicht auch das nicht, ...".
+fn points_back(sentence: &str) -> bool {
+    let words: Vec<String> = words(sentence).take(FIRST).collect();
+    let bare = words.windows(2).any(
+        |pair| matches!(pair, [one, next] if BARE.contains(&one.as_str()) && BEHIND_BARE.contains(&next.as_str())),
+    );
+    bare || words.first().is_some_and(|first| POINTING.contains(&first.as_str()))
 }
 
 /// What stands next to the candidate at `index` and says what others pay.

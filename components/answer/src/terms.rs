@@ -15,6 +15,11 @@ pub use stop::is_stop;
 /// Letters from which on a word inside another one is believed to be a part of a compound: `pass` in `Passbild` would
 /// pass, and so would `alle` in `Falle`.
 const SHORTEST_PART: usize = 5;
+/// What is put before verbs, and stands at the end of a clause by itself.
+const PARTICLES: [&str; 12] =
+    ["ab", "an", "auf", "aus", "bei", "ein", "mit", "nach", "um", "vor", "zu", "zurück"];
+/// Words of a clause among which its verb is.
+const VERB: usize = 3;
 /// What a part of a compound is worth, against 1 for the word itself.
 const PART: f32 = 0.6;
 
@@ -89,6 +94,23 @@ impl Stems {
     /// Stems of the words of `text` that carry its meaning, each once.
     pub fn terms(&self, text: &str) -> BTreeSet<String> {
         words(text).filter(|word| !is_stop(word)).map(|word| self.stem(&word)).collect()
+    }
+
+    /// The same, and German verbs with the particles that stand at the end of their clauses: "melden Sie ihn um" says
+    /// `ummelden`.
+    pub fn terms_and_verbs(&self, text: &str) -> BTreeSet<String> {
+        let mut terms = self.terms(text);
+        for clause in text.split([',', ';', ':', '.', '!', '?']).filter(|_| self.german) {
+            let words: Vec<String> = words(clause).collect();
+            let Some((last, before)) =
+                words.split_last().filter(|(last, _)| PARTICLES.contains(&last.as_str()))
+            else {
+                continue;
+            };
+            let verbs = before.iter().take(VERB).filter(|word| !is_stop(word));
+            terms.extend(verbs.map(|verb| self.stem(&format!("{last}{verb}"))));
+        }
+        terms
     }
 }
 

@@ -44,7 +44,7 @@ impl Question {
         let mut terms: BTreeMap<String, f32> = BTreeMap::new();
         for sentence in &sentences {
             let share = if any && !asks(&sentence.text) { BESIDE } else { 1.0 };
-            for term in stems.terms(&sentence.text) {
+            for term in stems.terms_and_verbs(&sentence.text) {
                 let known = terms.entry(term).or_default();
                 *known = known.max(share);
             }

@@ -52,3 +52,13 @@ fn umlauts_may_be_written_as_two_letters() {
     assert!(is_stop("fuer") && is_stop("ueber") && is_stop("does"));
     assert_eq!(terms(Language::German, "aktuelle Poeten"), terms(Language::German, "aktuell Poet"));
 }
+
+#[test]
+fn a_verb_and_its_particle_are_one() {
+    let stems = Stems::new(Language::German);
+    let terms = stems.terms_and_verbs("Verlegen Sie den Betrieb, melden Sie ihn für 20 Euro um; das dauert.");
+    assert!(terms.contains(&stems.stem("ummelden")), "{terms:?}");
+    assert!(stems.terms_and_verbs("Wie melde ich mich um?").contains(&stems.stem("ummelden")));
+    assert_eq!(stems.terms_and_verbs("Das Amt ist zu"), stems.terms_and_verbs("Das Amt ist zu."));
+    assert_eq!(Stems::new(Language::English).terms_and_verbs("Sign an"), ["sign".to_owned()].into());
+}
