@@ -1,5 +1,6 @@
 //! Where sentences begin and end, and which time they speak of.
 
+mod dates;
 #[cfg(test)]
 mod tests;
 
@@ -8,10 +9,10 @@ use std::ops::Range;
 
 /// Words whose point does not end a sentence, in lower case: titles, months, and what stands before a name or number.
 const ABBREVIATIONS: &[&str] = &[
-    "abs", "apr", "aug", "az", "bspw", "bzw", "ca", "dec", "dez", "dipl", "dr", "e.g", "evtl", "feb", "fr",
-    "ggf", "h.c", "hr", "i.e", "inkl", "jan", "jul", "jun", "jur", "mar", "med", "mr", "mrs", "ms", "nov",
-    "nr", "oct", "okt", "phil", "prof", "rer", "nat", "sep", "sept", "sog", "st", "str", "tel", "u.a", "usw",
-    "vgl", "z.b", "zzgl", "mär", "mrz",
+    "abs", "apr", "aug", "az", "bspw", "bzw", "ca", "dec", "dez", "dipl", "dr", "e.g", "evtl", "feb", "febr",
+    "fr", "ggf", "h.c", "hr", "i.e", "inkl", "jan", "jän", "jul", "jun", "jur", "mar", "med", "mr", "mrs",
+    "ms", "nov", "nr", "oct", "okt", "phil", "prof", "rer", "nat", "sep", "sept", "sog", "st", "str", "tel",
+    "u.a", "usw", "vgl", "z.b", "zzgl", "mär", "mrz",
 ];
 
 /// Whether a point at the end of `text` belongs to its last word.
@@ -40,7 +41,11 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
             }
             let within = || {
                 line.get(..*at).is_some_and(|before| {
-                    before.ends_with(|c: char| c.is_ascii_digit()) || is_abbreviated(before)
+                    if before.ends_with(|c: char| c.is_ascii_digit()) {
+                        !dates::ends_sentence(before, line.get(at + 1..).unwrap_or_default())
+                    } else {
+                        is_abbreviated(before)
+                    }
                 })
             };
             *letter != '.' || !within()

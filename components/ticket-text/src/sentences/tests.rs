@@ -25,6 +25,34 @@ fn an_abbreviation_ends_none() {
     assert_eq!(sentences("Das ist der Antrag. Danke").count(), 2);
 }
 
+#[test]
+fn a_sentence_may_end_with_a_date() {
+    for text in [
+        "Beantragt am 20.11.2026. Wohngeld fehlt",
+        "Beantragt am 20.11.26. Bitte um Rückruf",
+        "Beantragt am 20.11. Bitte um Rückruf",
+        "Beantragt am 3. Mai 2026. Danke",
+        "Das war am 20.11. Ich warte",
+        "I applied on 20.11. Where is it",
+    ] {
+        assert_eq!(sentences(text).count(), 2, "{text}");
+    }
+    for text in [
+        "Am 3. Mai war es so",
+        "den 20.11. Montag passt",
+        "Ich habe am 20.11. Ihr Schreiben erhalten",
+        "Ich habe am 20.11. Sie angerufen",
+        "am 20.11. und am 21.11. abends",
+        "am 20.11.2026. und dann",
+        "Am 12. Febr. 2026 und am 3. Jän. 2026",
+        "Version 1.2.3.4. Das",
+        "im 2. Stock",
+        "der 100. Besucher",
+    ] {
+        assert_eq!(sentences(text).count(), 1, "{text}");
+    }
+}
+
 /// Languages without spaces, and whoever writes without them: nothing may read a word anew for each of its letters.
 #[test]
 fn a_word_of_any_length_is_read_once() {
