@@ -9,6 +9,7 @@ mod number;
 pub mod pattern;
 mod phone;
 pub(crate) mod plate;
+pub(crate) mod streets;
 #[cfg(test)]
 mod tests;
 

@@ -7,14 +7,10 @@ use regex::Regex;
 
 use super::Personal;
 use super::places::{ends_address, is_elsewhere, tells_of_residence};
+use crate::extract::streets::ENDS;
 
 /// A word with a capital, as names of streets and towns have.
 const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
-/// What names of streets end with.
-const ENDS: [&str; 15] = [
-    "straße", "strasse", "gasse", "weg", "platz", "allee", "ring", "damm", "ufer", "chaussee", "steig",
-    "pfad", "markt", "graben", "wall",
-];
 /// What follows five digits that are no postcode.
 const AMOUNTS: [&str; 10] =
     ["Euro", "EUR", "Liter", "Stück", "Kilo", "Meter", "Tonnen", "Einwohner", "Mal", "Uhr"];

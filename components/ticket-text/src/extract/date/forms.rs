@@ -1,0 +1,274 @@
+//! The forms that dates are written in.
+
+use time::Month;
+
+use crate::cursor::Cursor;
+
+/// Months in full, without their first letter, which may be of either case; the longer before those that begin them.
+const MONTHS: [(char, &str, Month); 22] = [
+    ('j', "anuary", Month::January),
+    ('j', "anuar", Month::January),
+    ('j', "änner", Month::January),
+    ('f', "ebruary", Month::February),
+    ('f', "ebruar", Month::February),
+    ('m', "ärz", Month::March),
+    ('m', "aerz", Month::March),
+    ('m', "arch", Month::March),
+    ('a', "pril", Month::April),
+    ('m', "ai", Month::May),
+    ('m', "ay", Month::May),
+    ('j', "uni", Month::June),
+    ('j', "une", Month::June),
+    ('j', "uli", Month::July),
+    ('j', "uly", Month::July),
+    ('a', "ugust", Month::August),
+    ('s', "eptember", Month::September),
+    ('o', "ktober", Month::October),
+    ('o', "ctober", Month::October),
+    ('n', "ovember", Month::November),
+    ('d', "ezember", Month::December),
+    ('d', "ecember", Month::December),
+];
+/// Their short forms, which need their capital; a point may follow.
+const SHORT_MONTHS: [(&str, Month); 19] = [
+    ("Jan", Month::January),
+    ("Jän", Month::January),
+    ("Jaen", Month::January),
+    ("Febr", Month::February),
+    ("Feb", Month::February),
+    ("Mär", Month::March),
+    ("Mrz", Month::March),
+    ("Mar", Month::March),
+    ("Apr", Month::April),
+    ("Jun", Month::June),
+    ("Jul", Month::July),
+    ("Aug", Month::August),
+    ("Sept", Month::September),
+    ("Sep", Month::September),
+    ("Okt", Month::October),
+    ("Oct", Month::October),
+    ("Nov", Month::November),
+    ("Dez", Month::December),
+    ("Dec", Month::December),
+];
+/// What English writers put behind a day.
+const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
+/// What is counted behind a date: two digits before it are no year. In lower case.
+const COUNTED: [&str; 62] = [
+    "uhr",
+    "h",
+    "o'clock",
+    "person",
+    "personen",
+    "leute",
+    "leuten",
+    "kind",
+    "kinder",
+    "kindern",
+    "erwachsene",
+    "gäste",
+    "gästen",
+    "teilnehmer",
+    "plätze",
+    "tag",
+    "tage",
+    "tagen",
+    "woche",
+    "wochen",
+    "monat",
+    "monate",
+    "monaten",
+    "jahr",
+    "jahre",
+    "jahren",
+    "stunde",
+    "stunden",
+    "minute",
+    "minuten",
+    "euro",
+    "eur",
+    "€",
+    "cent",
+    "prozent",
+    "%",
+    "stück",
+    "mal",
+    "x",
+    "meter",
+    "km",
+    "kg",
+    "liter",
+    "tonnen",
+    "säcke",
+    "fotos",
+    "seiten",
+    "people",
+    "persons",
+    "guests",
+    "children",
+    "adults",
+    "days",
+    "weeks",
+    "months",
+    "years",
+    "hours",
+    "minutes",
+    "times",
+    "bags",
+    "copies",
+    "pages",
+];
+/// What stands behind the hours of half a day: "10 am", "10 p.m."
+const HALVES: [&str; 4] = ["am", "pm", "a", "p"];
+/// What joins the first and the last of a span.
+const SPANS: [&str; 5] = ["-", "–", "bis", "to", "und"];
+
+/// The forms, the stricter before those that are part of them.
+pub(super) const FORMS: [for<'t> fn(&mut Cursor<'t>) -> Option<Written<'t>>; 6] = [
+    year_first,
+    |cursor| with_year(cursor, &[". ", "."]),
+    |cursor| with_year(cursor, &["/"]),
+    named_behind_day,
+    named_before_day,
+    day_and_month,
+];
+
+/// A date as it is written, in a form that may hold one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'t> {
+    pub(super) day: &'t str,
+    /// `None` where its number is no month's.
+    pub(super) month: Option<Month>,
+    pub(super) year: Option<&'t str>,
+}
+
+/// `2026-05-03`, `2026-05-03T10:00:00+01:00`, `2026/05/03`
+fn year_first<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let year = cursor.digits(4..=4)?;
+    let joint = ["-", "/"].into_iter().find(|joint| cursor.skip(joint))?;
+    let month = cursor.digits(2..=2)?;
+    cursor.need(joint)?;
+    let day = cursor.digits(2..=2)?;
+    cursor.attempt(time_behind);
+    Some(Written { day, month: numbered(month), year: Some(year) })
+}
+
+/// The time of a computer's date, with its distance from universal time.
+fn time_behind(cursor: &mut Cursor<'_>) -> Option<()> {
+    cursor.skip_any(&["T", "t"]).then_some(())?;
+    cursor.digits(2..=2)?;
+    while cursor.attempt(|ahead| ahead.need(":").and_then(|()| ahead.digits(2..=2))).is_some() {}
+    cursor.attempt(|ahead| ahead.skip_any(&[".", ","]).then(|| ahead.digits(1..=9)).flatten());
+    if !cursor.skip_any(&["Z", "z"]) {
+        cursor.attempt(|ahead| {
+            ahead.skip_any(&["+", "-"]).then_some(())?;
+            ahead.digits(2..=2)?;
+            ahead.skip(":");
+            ahead.digits(2..=2)
+        });
+    }
+    Some(())
+}
+
+/// `3.5.2026`, `03. 05. 26`, `3/5/2026`
+fn with_year<'t>(cursor: &mut Cursor<'t>, joints: &[&str]) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    cursor.skip_any(joints).then_some(())?;
+    let month = cursor.digits(1..=2)?;
+    cursor.skip_any(joints).then_some(())?;
+    let year = cursor.digits(4..=4).or_else(|| cursor.digits(2..=2))?;
+    Some(Written { day, month: numbered(month), year: Some(year) })
+}
+
+/// `3. Mai 2026`, `1st of December`
+fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    let _ordinal = cursor.skip(".") || cursor.skip_any(&ORDINALS);
+    cursor.skip(" ");
+    cursor.skip("of ");
+    let month = Some(named_month(cursor)?);
+    Some(Written { day, month, year: year_behind(cursor) })
+}
+
+/// `May 3rd, 2026`
+fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let month = Some(named_month(cursor)?);
+    cursor.need(" ")?;
+    let day = cursor.digits(1..=2)?;
+    cursor.skip_any(&ORDINALS);
+    Some(Written { day, month, year: year_behind(cursor) })
+}
+
+/// `24.9.`, `24. 9.`
+fn day_and_month<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    let day = cursor.digits(1..=2)?;
+    cursor.skip_any(&[". ", "."]).then_some(())?;
+    let month = cursor.digits(1..=2)?;
+    cursor.need(".")?;
+    Some(Written { day, month: numbered(month), year: None })
+}
+
+/// ` 2026` or `, 2026`, ` 26` or ` '26`, where it follows; behind a point without the blank.
+fn year_behind<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
+    let full = cursor.attempt(|ahead| {
+        let pointed = ahead.before() == Some('.');
+        let comma = ahead.skip(",");
+        (ahead.skip(" ") || (pointed && !comma)).then_some(())?;
+        ahead.digits(4..=4)
+    });
+    full.or_else(|| cursor.attempt(short_year))
+}
+
+/// The last two digits of a year, where they are not the hour or the count of something: `3. Mai 10 Uhr`.
+fn short_year<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
+    let pointed = cursor.before() == Some('.');
+    let comma = cursor.skip(",");
+    let apart = cursor.skip(" ") || (pointed && !comma);
+    let marked = cursor.skip_any(&["'", "’", "‘"]);
+    (marked || (apart && !comma)).then_some(())?;
+    let year = cursor.digits(2..=2)?;
+    let rest = cursor.rest();
+    let longer = rest.starts_with(char::is_alphanumeric);
+    (!longer && (marked || !counts(year, rest))).then_some(year)
+}
+
+/// Whether the two digits of `figures` before `rest` count what it names, or are a part of a time or of an amount.
+fn counts(figures: &str, rest: &str) -> bool {
+    let digit = |letter: char| letter.is_ascii_digit();
+    if rest.strip_prefix(|joint| ".:,/-–".contains(joint)).is_some_and(|behind| behind.starts_with(digit)) {
+        return true;
+    }
+    let mut words = rest.split(|letter: char| letter.is_whitespace() || ".,;:!?)".contains(letter));
+    // What the first blank or sign sets apart from the digits.
+    let touching = words.next().unwrap_or_default();
+    let word = if touching.is_empty() { words.next().unwrap_or_default() } else { touching };
+    // "10 bis 12 Uhr", "10 - 12 Uhr", not "26 bis 5. Mai 26"
+    let goes_on = SPANS.contains(&word)
+        && rest.trim_start().strip_prefix(word).is_some_and(|behind| {
+            let last = behind.trim_start();
+            let unit = last.trim_start_matches(digit);
+            unit.len() < last.len() && !unit.starts_with('.')
+        });
+    let is_hour = figures <= "12" && HALVES.contains(&word);
+    goes_on || is_hour || COUNTED.contains(&word.to_lowercase().as_str())
+}
+
+/// A month in full or as its usual short form.
+pub fn named_month(cursor: &mut Cursor<'_>) -> Option<Month> {
+    let first = cursor.rest().chars().next()?;
+    let mut behind = *cursor;
+    behind.take(1..=1, |letter| letter.is_ascii_alphabetic())?;
+    let full =
+        MONTHS.iter().find(|(initial, rest, _)| *initial == first.to_ascii_lowercase() && behind.skip(rest));
+    if let Some((_, _, month)) = full {
+        *cursor = behind;
+        return Some(*month);
+    }
+    let (_, month) = SHORT_MONTHS.iter().find(|(name, _)| cursor.skip(name))?;
+    cursor.skip(".");
+    Some(*month)
+}
+
+fn numbered(month: &str) -> Option<Month> {
+    Month::try_from(month.parse::<u8>().ok()?).ok()
+}

@@ -1,0 +1,38 @@
+//! Streets, which may be named after a day that is no date of anything.
+
+use std::ops::Range;
+
+/// What names of streets end with.
+pub(crate) const ENDS: [&str; 15] = [
+    "straße", "strasse", "gasse", "weg", "platz", "allee", "ring", "damm", "ufer", "chaussee", "steig",
+    "pfad", "markt", "graben", "wall",
+];
+/// What stands between a street and its day: "Straße des 17. Juni".
+const LINKS: [&str; 3] = ["des", "der", "vom"];
+/// What stands before the day of something else: "am 1. Mai Straße gesperrt".
+const DAYS: [&str; 7] = ["am", "vom", "den", "zum", "bis", "seit", "ab"];
+/// Characters before a day that are looked at.
+const REACH: usize = 60;
+/// Characters of the longest end of a street's name.
+const LONGEST_END: usize = 8;
+
+/// Whether a street is named after the day at `range`: "Straße des 17. Juni", "1. Mai Straße", "20. Juli-Platz".
+pub(super) fn are_named_after(text: &str, range: &Range<usize>) -> bool {
+    let before = super::last(text.get(..range.start).unwrap_or_default(), REACH).to_lowercase();
+    let mut words = before.split_whitespace().rev();
+    let word = words.next().unwrap_or_default();
+    if LINKS.contains(&word) && words.next().is_some_and(ends_street) {
+        return true;
+    }
+    let after = text.get(range.end..).unwrap_or_default();
+    let begins = |name: &str| {
+        let name = name.chars().take(LONGEST_END).collect::<String>().to_lowercase();
+        name.starts_with("str.") || ENDS.iter().any(|end| name.starts_with(end))
+    };
+    after.strip_prefix('-').is_some_and(begins)
+        || (!DAYS.contains(&word) && after.strip_prefix(' ').is_some_and(begins))
+}
+
+fn ends_street(word: &str) -> bool {
+    word.ends_with("str.") || ENDS.iter().any(|end| word.ends_with(end))
+}
