@@ -1,5 +1,7 @@
 //! Numbers of tickets and files: what follows the words that announce one.
 
+mod register;
+
 use super::Reading;
 use crate::cursor::{Cursor, scan};
 
@@ -23,7 +25,23 @@ const FILE_WORDS: [&str; 17] = [
     "ref",
     "case no",
 ];
-/// What may follow such a word.
+/// What words end with for what offices file under a number: "Wohngeld Nr. WG-4477812". They announce none without
+/// `Nr.` or the like.
+const FILED: [&str; 12] = [
+    "geld",
+    "antrag",
+    "antrags",
+    "bescheid",
+    "bescheids",
+    "verfahren",
+    "verfahrens",
+    "vorschuss",
+    "sozialhilfe",
+    "beihilfe",
+    "bafög",
+    "akten",
+];
+/// What may follow a word of files.
 const FILE_PARTS: [Part; 3] = [points, counter, space];
 /// What joins a word and its counter: "Vorgangs-Nr.".
 const JOINTS: [&str; 3] = [" ", "-", "s-"];
@@ -43,23 +61,39 @@ const LEAST_DIGITS: usize = 3;
 /// Passes something that may be left out; whether it was there.
 type Part = fn(&mut Cursor<'_>) -> bool;
 
+/// Reads a number.
+type Form = fn(&mut Cursor<'_>) -> Option<Reading>;
+
 /// Numbers of tickets.
 pub(super) fn find_tickets(text: &str) -> Vec<Reading> {
     find(text, |cursor| {
         if cursor.skip("[#") {
             return number(cursor);
         }
-        cursor.skip_word("ticket").then(|| after(cursor, &TICKET_PARTS)).flatten()
+        cursor.skip_word("ticket").then(|| after(cursor, &TICKET_PARTS, number)).flatten()
     })
 }
 
 /// Numbers under which offices file cases.
 pub(super) fn find_files(text: &str) -> Vec<Reading> {
-    find(text, |cursor| {
+    let mut found = find(text, |cursor| {
         FILE_WORDS.iter().find_map(|word| {
-            cursor.attempt(|ahead| ahead.skip_word(word).then(|| after(ahead, &FILE_PARTS)).flatten())
+            cursor.attempt(|ahead| {
+                ahead.skip_word(word).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
+            })
         })
-    })
+    });
+    let filed = scan(text, |cursor| {
+        FILED.iter().find_map(|word| {
+            cursor.attempt(|ahead| {
+                ahead.skip_word(word).then_some(())?;
+                ahead.skip_any(&JOINTS);
+                any_word(ahead, &["nummer", "nr"]).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
+            })
+        })
+    });
+    found.extend(filed.map(|(_, read)| read).filter(|(_, number)| has_digits(number)));
+    found
 }
 
 /// What `form` reads behind whole words, and only with digits enough.
@@ -69,18 +103,31 @@ fn find<'t>(text: &'t str, form: impl Fn(&mut Cursor<'t>) -> Option<Reading>) ->
         form(cursor).map(|read| (before, read))
     });
     let numbers = announced.filter_map(|(_, (before, (range, number)))| {
-        let digits = number.chars().filter(char::is_ascii_digit).count();
-        let fits = digits >= LEAST_DIGITS && !before.is_some_and(char::is_alphanumeric);
+        let fits = has_digits(&number) && !before.is_some_and(char::is_alphanumeric);
         fits.then_some((range, number))
     });
     numbers.collect()
 }
 
-/// The number behind as many of `parts` as leave one.
-fn after(cursor: &mut Cursor<'_>, parts: &[Part]) -> Option<Reading> {
-    let Some((part, parts)) = parts.split_first() else { return number(cursor) };
-    let with = cursor.attempt(|ahead| part(ahead).then(|| after(ahead, parts)).flatten());
-    with.or_else(|| after(cursor, parts))
+fn has_digits(number: &str) -> bool {
+    number.chars().filter(char::is_ascii_digit).count() >= LEAST_DIGITS
+}
+
+/// What `form` reads behind as many of `parts` as leave it something.
+fn after(cursor: &mut Cursor<'_>, parts: &[Part], form: Form) -> Option<Reading> {
+    let Some((part, parts)) = parts.split_first() else { return form(cursor) };
+    let with = cursor.attempt(|ahead| part(ahead).then(|| after(ahead, parts, form)).flatten());
+    with.or_else(|| after(cursor, parts, form))
+}
+
+/// A number with blanks in it, or without.
+fn file_number(cursor: &mut Cursor<'_>) -> Option<Reading> {
+    let start = cursor.at();
+    let whole = cursor.rest();
+    if register::pass(cursor).is_some() {
+        return Some((start..cursor.at(), whole.get(..cursor.at() - start)?.to_owned()));
+    }
+    number(cursor)
 }
 
 /// Letters and digits in groups.
@@ -96,7 +143,7 @@ fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
     Some((start..cursor.at(), whole.get(..cursor.at() - start)?.to_owned()))
 }
 
-/// `Nr.:` and the like.
+/// ` Nr.:` and the like.
 fn counter(cursor: &mut Cursor<'_>) -> bool {
     let found = cursor.skip_any(&JOINTS) && any_word(cursor, &COUNTERS);
     points(cursor);

@@ -12,7 +12,10 @@ const WIDEST_GAP: usize = 3;
 /// Words that announce a number of any kind, and ends of those that say which.
 const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
 const ENDINGS: [&str; 5] = ["nummer", "nr", "number", "-no", "-id"];
-/// What the latter say where they announce a telephone's.
+/// Ends of words that announce the number of what they name: "Stromrechnung".
+const NUMBERED: [&str; 9] =
+    ["rechnung", "bescheid", "zeichen", "vertrag", "auftrag", "bestellung", "buchung", "sendung", "beleg"];
+/// What words of numbers say where they announce a telephone's.
 const TELEPHONES: [&str; 12] =
     ["tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact"];
 /// Characters before a number that are looked at for such words.
@@ -105,5 +108,7 @@ fn is_announced_otherwise(before: &str) -> bool {
     // "account number"
     let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
     let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
-    !telephone && (ENDINGS.iter().any(|end| word.ends_with(end)) || OTHERS.contains(&word))
+    let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
+    // "Bestellung" and "Telefonrechnung" have what telephones' words have.
+    ends(&NUMBERED) || !telephone && (ends(&ENDINGS) || OTHERS.contains(&word))
 }
