@@ -6,9 +6,11 @@
 //! "I am", and above an address.
 
 mod addresses;
+mod british;
 mod documents;
 mod emails;
 mod letterhead;
+mod lowercase;
 mod names;
 mod numbers;
 mod places;

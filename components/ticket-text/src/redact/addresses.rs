@@ -5,12 +5,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Personal;
 use super::places::{ends_address, is_elsewhere, tells_of_residence};
+use super::{Personal, british, lowercase};
 use crate::extract::streets::ENDS;
 
 /// A word with a capital, as names of streets and towns have.
-const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
+pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
+/// A number of a house.
+pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
+/// Months that streets are named after a day of.
+const MONTHS: &str = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember";
 /// What follows five digits that are no postcode.
 const AMOUNTS: [&str; 10] =
     ["Euro", "EUR", "Liter", "Stück", "Kilo", "Meter", "Tonnen", "Einwohner", "Mal", "Uhr"];
@@ -18,8 +22,10 @@ const AMOUNTS: [&str; 10] =
 const AT: &str = "Am|Beim|Im|Vorm|Zum|Zur|(?:An|Auf|Bei|Hinter|In|Neben|Über|Unter|Vor|Zu|Zwischen) (?:dem|den|der|die|das)";
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let house = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
-    let ends = format!("(?i:{}|str\\.)", ENDS.join("|"));
+    let house = HOUSE;
+    let ends = format!(r"(?i:{}|str\.|str\b)", ENDS.join("|"));
+    let ending = r"[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*(?i:straße|strasse|platz|allee|ufer|weg)";
+    let alone = "[Ss]traße|[Ss]trasse|Platz|Allee|Ufer";
     let at = |prepositions: &str| {
         format!(
             r"\b(?P<street>(?:{prepositions})(?: [A-ZÄÖÜa-zäöü][a-zäöüß-]+e[mnrs]?)? (?P<noun>{WORD}) (?P<house>{house}))"
@@ -44,9 +50,12 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         ),
         // "Postfach 10 22"
         r"\b(?:Postfach|P\.? ?O\.? ?Box) [0-9]{1,4}(?: [0-9]{2,3}){0,3}\b".to_owned(),
-        // "12 High Street"
+        // "Straße des 17. Juni 135", "1.-Mai-Straße 5"
+        format!(r"\b[A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} (?:des|der|vom) [0-9]{{1,2}}\. ?(?i:{MONTHS}) {house}"),
+        format!(r"\b[0-9]{{1,2}}\.[ -]?(?i:{MONTHS})[ -]{ends} ?{house}"),
+        // "Platz der Republik 1", "Allee der Kosmonauten 33"
         format!(
-            r"\b[0-9]{{1,4}}[a-zA-Z]? {WORD}(?: {WORD})? (?:Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Rd|Ave)\b"
+            r"\b(?:{ending}|{alone}) (?:der|des|zur|zum) (?:{WORD} )?(?P<noun>{WORD}) (?P<house>{house})"
         ),
     ];
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
@@ -63,8 +72,11 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
             let with_letter = house.as_str().ends_with(|sign: char| sign.is_ascii_alphabetic());
             // "Auf der Rechnung 4711 steht ...", "Im Brief 3 Seiten"
             let goes_on = !with_letter && !ends_address(text.get(house.end()..).unwrap_or_default());
-            let begin = captures.name("street").map_or(0, |street| street.start());
-            if goes_on && !tells_of_residence(text.get(..begin).unwrap_or_default()) {
+            let begin = captures.name("street").map(|street| street.start());
+            // A street that says so itself needs nobody who lives there.
+            if begin
+                .is_some_and(|begin| goes_on && !tells_of_residence(text.get(..begin).unwrap_or_default()))
+            {
                 return true;
             }
             // "Im Birkenweg 14" is the same address as "Birkenweg 14", which another form finds.
@@ -73,7 +85,8 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
         let place = captures.name("street").or_else(|| captures.get(0));
         place.filter(|_| !amount && !elsewhere).map(|place| (place.range(), Personal::Address))
     });
-    addresses.collect()
+    let others = lowercase::find(text).chain(british::find(text)).map(|place| (place, Personal::Address));
+    addresses.chain(others).collect()
 }
 
 fn ends_street(noun: &str) -> bool {

@@ -101,11 +101,14 @@ const ENDINGS: [&str; 26] = [
     "wochenende",
     "zimmer",
 ];
-/// Beginnings of what is counted by a number behind such a word.
+/// Beginnings of what is counted by a number behind such a word, in lower case.
 const COUNTED: [&str; 17] = [
-    "Cent", "EUR", "Euro", "Jahr", "Kinder", "Meter", "Minute", "Monat", "Person", "Prozent", "Stunde",
-    "Stück", "Tag", "Uhr", "Woche", "%", "€",
+    "cent", "eur", "euro", "jahr", "kinder", "meter", "minute", "monat", "person", "prozent", "stunde",
+    "stück", "tag", "uhr", "woche", "%", "€",
 ];
+
+/// Letters of the longest of them.
+const LONGEST_COUNTED: usize = 7;
 
 /// Beginnings of words by which somebody says where they live, or of where something is.
 const RESIDENCE: [&str; 9] =
@@ -140,14 +143,15 @@ pub(super) fn tells_of_residence(before: &str) -> bool {
 }
 
 /// Whether the number that `text` begins with is a year, or goes on as no house's does: "3,50", "10:30", "3 Euro".
-fn is_no_house(text: &str) -> bool {
+pub(super) fn is_no_house(text: &str) -> bool {
     let behind = text.trim_start_matches(|sign: char| sign.is_ascii_digit());
     let number = text.get(..text.len() - behind.len()).unwrap_or_default();
     let is_none = number.starts_with('0');
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+    let unit = behind.trim_start().chars().take(LONGEST_COUNTED).collect::<String>().to_lowercase();
     let fraction = behind.strip_prefix(['.', ',', ':']);
     is_none
         || is_year
         || fraction.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
-        || COUNTED.iter().any(|unit| behind.trim_start().starts_with(unit))
+        || COUNTED.iter().any(|counted| unit.starts_with(counted))
 }

@@ -113,3 +113,98 @@ fn names_above_addresses_are_kept_back() {
         assert_eq!(redact(text).text(), kept, "{text}");
     }
 }
+
+#[test]
+fn streets_that_are_named_after_a_day_are_kept_back() {
+    for street in [
+        "Straße des 17. Juni 135",
+        "Straße des 17.Juni 135 a",
+        "Platz des 18. März 1",
+        "Platz der 9. November 5",
+        "1. Mai Straße 5",
+        "1.-Mai-Straße 5",
+        "1.-Mai-Str. 5",
+        "Straße der Einheit 5",
+        "Platz der Republik 1",
+        "Allee der Kosmonauten 33",
+        "Straße der Pariser Kommune 8",
+    ] {
+        let text = format!("Sperrmüll in der {street}, bitte");
+        assert_eq!(redact(&text).text(), "Sperrmüll in der [ADDRESS_1], bitte", "{street}");
+        assert_eq!(redact(&text).restore("[ADDRESS_1]"), street);
+    }
+    for text in [
+        "Straße gesperrt am 17. Juni 2026",
+        "Der Platz der Gruppe 3 ist frei",
+        "Die Straße der Stadt kostet 3 Euro",
+        "Am 1. Mai Straße gesperrt",
+        "Der Weg zum Termin 3 Wochen später",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}
+
+#[test]
+fn streets_in_lower_case_are_kept_back() {
+    for street in [
+        "gartenstraße 7",
+        "gartenstrasse 7a",
+        "goethestr. 7",
+        "goethestr 7",
+        "birkenweg 14",
+        "rotkreuzplatz 3",
+        "lindenallee 3-5",
+        "kirchgasse 2",
+        "nordring 12",
+        "elbufer 4",
+        "kurfürstendamm 21",
+        "karl-marx-str. 7",
+        "berliner straße 7",
+        "münchner Str. 7",
+        "potsdamer platz 1",
+    ] {
+        let text = format!("hallo, sperrmüll aus der {street} bitte");
+        assert_eq!(redact(&text).text(), "hallo, sperrmüll aus der [ADDRESS_1] bitte", "{street}");
+    }
+    assert_eq!(redact("Goethestr 7, danke").text(), "[ADDRESS_1], danke");
+    for text in [
+        "mein fahrrad ist weg 3 tage schon",
+        "das liegt auf dem parkplatz 7 herum",
+        "ein kitaplatz 2026 fehlt",
+        "in der straße 7 mal",
+        "die ganze straße 3 wochen gesperrt",
+        "please bring 3 copies during 2 weeks",
+        "monitoring 24 hours, spring 2026",
+        "drei verkäufer 3 mal",
+        "über den sommer hinweg 3 briefe",
+        "die straße 2026 saniert",
+        "bismarckallee 3 euro gebühr",
+        "in unserer straße 5 laternen defekt",
+        "ein freier platz 3",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}
+
+#[test]
+fn british_addresses_are_kept_back() {
+    for (text, kept) in [
+        ("221B Baker Street, London NW1 6XE", "[ADDRESS_1], [ADDRESS_2]"),
+        ("at 12 High Street, NW1 6XE, please", "at [ADDRESS_1], please"),
+        ("I live in London SW1A 1AA now", "I live in [ADDRESS_1] now"),
+        ("10 Elm Grove\nLeeds\nLS6 2AB\nthanks", "[ADDRESS_1]\n[ADDRESS_2]\nthanks"),
+        ("in Newcastle upon Tyne, NE1 4ST.", "in [ADDRESS_1]."),
+        ("my postcode is M1 1AE", "my postcode is [ADDRESS_1]"),
+    ] {
+        assert_eq!(redact(text).text(), kept, "{text}");
+    }
+    for text in [
+        "Das Galaxy S21 5GB ist weg",
+        "Raum B1 2EG",
+        "Formular A4 2MM breit",
+        "Buslinie X1 3 Mal",
+        "Klasse B1 2026",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}

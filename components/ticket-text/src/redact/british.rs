@@ -1,0 +1,39 @@
+//! Addresses as Britons write them.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::addresses::WORD;
+
+/// What names of their streets end with.
+const STREETS: &str =
+    "Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Crescent|Gardens|Grove|Place|Mews|Rd|Ave";
+/// A postcode. The letters of its second half do not look like others.
+const POSTCODE: &str = "[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9](?P<inward>[ABD-HJLNP-UW-Z]{2})";
+/// Between the parts of an address.
+const JOINT: &str = r",?(?: |[ \t]*\r?\n[ \t]*)";
+/// What ends other things that look like a postcode behind a word: sizes of storage, storeys.
+const OTHERS: [&str; 6] = ["GB", "TB", "EG", "UG", "DG", "HZ"];
+
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let forms = [
+        // "12 High Street"
+        format!(r"\b(?P<place>[0-9]{{1,4}}[a-zA-Z]? {WORD}(?: {WORD})? (?:{STREETS}))\b"),
+        // "London NW1 6XE", "Newcastle upon Tyne, NE1 4ST"
+        format!(r"\b(?P<place>(?P<town>{WORD})(?: (?:(?:upon|on|in|under|le) )?{WORD})?{JOINT}{POSTCODE})\b"),
+        // "12 High Street, NW1 6XE", "postcode: NW1 6XE"
+        format!(r"\b(?:(?:{STREETS}){JOINT}|(?i:post ?code|zip)(?: is|:)? )(?P<place>{POSTCODE})\b"),
+    ];
+    forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
+});
+
+pub(super) fn find(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let places = FORMS.iter().flat_map(|form| form.captures_iter(text));
+    places.filter_map(|captures| {
+        let other = captures.name("town").is_some()
+            && captures.name("inward").is_some_and(|inward| OTHERS.contains(&inward.as_str()));
+        captures.name("place").filter(|_| !other).map(|place| place.range())
+    })
+}
