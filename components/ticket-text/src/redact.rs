@@ -12,6 +12,7 @@ mod emails;
 mod letterhead;
 mod lowercase;
 mod names;
+mod nobility;
 mod numbers;
 mod places;
 mod spans;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Personal;
-use super::names;
+use super::{names, nobility};
 
 /// First words of lines that are no name, in lower case.
 const BEGINNINGS: [&str; 66] = [
@@ -156,9 +156,9 @@ const LONGEST_LINE: usize = 120;
 
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let part = format!(r"(?:{}|[A-ZÀ-ÖØ-Þ]\.)", names::PART);
-    let (degrees, link) = (names::DEGREES, names::LINK);
+    let (degrees, link, rest) = (names::DEGREES, names::LINK, nobility::REST);
     Regex::new(&format!(
-        r"(?:^|: ?)[ \t]*(?:(?:Familie|Eheleute|Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?) )*{degrees}(?P<name>{part}(?: {link}{part}){{1,2}})[ \t]*,?[ \t]*$"
+        r"(?:^|: ?)[ \t]*(?:(?:Familie|Eheleute|Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?) )*{degrees}(?P<name>{part}(?: {link}{part}){{1,2}}{rest})[ \t]*,?[ \t]*$"
     ))
     .ok()
 });

@@ -5,18 +5,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Personal;
+use super::{Personal, nobility};
 use crate::clean;
 
 /// One part of a name.
 pub(super) const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+";
 /// Small words inside names.
-pub(super) const LINK: &str = "(?:(?:von|van|vom|zu|zur|de|der|den|di|al|el|ben|bin) )*";
+pub(super) const LINK: &str =
+    "(?:(?:von|van|vom|zu|zum|zur|de|del|della|der|den|di|dos|le|ter|ten|al|el|ben|bin) )*";
 /// Between a title and its bearer.
 pub(super) const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
 
-/// Between a sign-off and its name: for whom somebody signs, or whose they are.
-const SIGNED: &str = r"(?:(?i:i\. ?[av]\.|p\. ?p\.|ppa\.|gez\.) ?|(?i:ihre?|eure?|deine?) )*";
+/// Whose somebody is who signs.
+const WHOSE: &str = "(?i:ihre?|eure?|euer|deine?)";
+/// Closing words that are something else as well in the middle of a line: courts.
+const COURTS: [&str; 2] = ["LG", "VG"];
+/// Parts of closing words that greet, not thank.
+const GREETINGS: [&str; 6] = ["grüß", "grüss", "gruß", "gruess", "regards", "mfg"];
 
 /// Words that no name has: whom people greet without naming anybody, titles, and what else follows a sign-off.
 const NOBODY: [&str; 27] = [
@@ -54,18 +59,29 @@ const NOBODYS: [&str; 6] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Ever
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let mut closings = clean::closings().to_vec();
     closings.sort_by_key(|words| std::cmp::Reverse(words.len()));
+    let is_greeting = |words: &&&str| {
+        let lower = words.to_lowercase();
+        !COURTS.contains(*words) && GREETINGS.iter().any(|part| lower.contains(part))
+    };
+    let greetings = closings.iter().filter(is_greeting).copied().collect::<Vec<_>>().join("|");
     let closings = closings.join("|");
+    // Between a sign-off and its name: for whom somebody signs, or whose they are.
+    let signed = format!(r"(?:(?i:i\. ?[av]\.|p\. ?p\.|ppa\.|gez\.) ?|{WHOSE} )*");
+    let rest = nobility::REST;
     let first = format!("{LINK}{PART}");
-    let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}");
-    let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,2}}");
+    let called = format!("{first}(?: {PART})?{rest}");
+    let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}{rest}");
+    let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,2}}{rest}");
+    let own = format!("{WHOSE} (?P<name>{full})");
+    let anybody = format!(r"{signed}(?P<signed>{full})(?:[ \t]*(?:[,.;:!?()|–-]|$))");
     let forms = [
         // "Sehr geehrte Frau Dr. von Müller", "Mr Smith"
-        format!(
-            r"\b(?:Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?|Miss) {DEGREES}(?P<name>{first}(?: {PART})?)"
-        ),
+        format!(r"\b(?:Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?|Miss) {DEGREES}(?P<name>{called})"),
+        // "Dr. von Müller"
+        format!(r"\b(?:Prof|Dr)\. ?{DEGREES}(?P<name>{called})"),
         // "Liebe Petra,"
         format!(
-            r"(?m)^[ \t]*(?:Liebe[rs]?|Hallo|Hi|Hey|Guten (?:Tag|Morgen|Abend)|Servus|Moin|Dear|Hello|Good (?:morning|afternoon|evening)),? (?P<name>{first}(?: {PART})?)[ \t]*(?:[,!:]|$)"
+            r"(?m)^[ \t]*(?:Liebe[rs]?|Hallo|Hi|Hey|Guten (?:Tag|Morgen|Abend)|Servus|Moin|Dear|Hello|Good (?:morning|afternoon|evening)),? (?P<name>{called})[ \t]*(?:[,!:]|$)"
         ),
         // "Mein Name ist Petra Vogel", "Name: Vogel", "c/o Vogel"
         format!(
@@ -76,12 +92,14 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
             r"\b(?:(?i:ich bin|i['’]m|i am|hier (?:ist|spricht|schreibt)|heißt|heisst|ich,|i,)|(?:grüß|grüss)(?:t|en)\b[^\n.!?]{{0,40}}? (?:Ihre?|Eure?|[Dd]eine?)) (?P<name>{full})"
         ),
         // "Petra Vogel ist mein Name"
-        format!(r"(?P<name>{PART}(?: {LINK}{PART}){{1,2}}),? (?i:ist mein name|is my name)\b"),
+        format!(r"(?P<name>{PART}(?: {LINK}{PART}){{1,2}}{rest}),? (?i:ist mein name|is my name)\b"),
         // "Mit freundlichen Grüßen, i. A. Petra Vogel"
-        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +{SIGNED}(?P<name>{name})[,.]?[ \t]*$"),
+        format!(r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[,.!]* +{signed}(?P<name>{name})[,.]?[ \t]*$"),
+        // The same in the middle of a line: "und viele Grüße Ihre Petra Vogel aus ..."
+        format!(r"(?m)(?:^|[\s.,!?(–-])(?i:{greetings})[,.!]* +(?:{own}|{anybody})"),
         // The same over two lines.
         format!(
-            r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[^\n?]{{0,40}}\n\s*{SIGNED}(?P<name>{name})[,.]?[ \t]*$"
+            r"(?m)(?:^|[.,!?] ?)[ \t]*(?i:{closings})\b[^\n?]{{0,40}}\n\s*{signed}(?P<name>{name})[,.]?[ \t]*$"
         ),
     ];
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
@@ -89,8 +107,12 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let names = FORMS.iter().flat_map(|form| form.captures_iter(text));
-    let names = names.filter_map(|captures| captures.name("name"));
-    names.filter(|name| !is_nobody(name.as_str())).map(|name| (name.range(), Personal::Name)).collect()
+    let names = names.filter_map(|captures| {
+        let name = captures.name("name").or_else(|| captures.name("signed"))?;
+        let own = nobility::own(name.as_str());
+        (!is_nobody(own)).then(|| (name.start()..name.start() + own.len(), Personal::Name))
+    });
+    names.collect()
 }
 
 /// Whether a word of `name` is none of a person's.

@@ -1,0 +1,113 @@
+//! Particles of names, and what they stand before where they belong to none.
+
+/// What a name goes on with: "Graf von Schönburg", "van der Berg". One word behind each particle: more might be what
+/// the sentence goes on with.
+pub(super) const REST: &str = "(?:\
+    (?: (?:Graf|Gräfin|Freiherr|Freifrau|Freiin|Baron|Baronin|Baronesse|Ritter|Prinz|Prinzessin|\
+    Fürst|Fürstin|Herzog|Herzogin|Edler|Edle))?\
+    \u{20}(?:von und zu|(?:von|van|vom|zum|zur|zu|de|del|della|di|dos|le|ter|ten|al|el|bin|ben)\
+    (?: (?:der|den|dem|de|la))?)\
+    \u{20}[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+\
+    ){0,2}";
+
+/// Particles that begin the rest of a name.
+const PARTICLES: [&str; 5] = ["von", "zu", "zum", "zur", "vom"];
+/// Articles behind them.
+const ARTICLES: [&str; 3] = ["der", "den", "dem"];
+/// Words that such a particle stands before in any sentence, in lower case.
+const WORDS: [&str; 38] = [
+    "ihnen",
+    "ihr",
+    "ihre",
+    "ihrem",
+    "ihren",
+    "ihrer",
+    "sie",
+    "januar",
+    "februar",
+    "märz",
+    "april",
+    "mai",
+    "juni",
+    "juli",
+    "august",
+    "september",
+    "oktober",
+    "november",
+    "dezember",
+    "mittwoch",
+    "thema",
+    "frage",
+    "fragen",
+    "sache",
+    "zeit",
+    "hause",
+    "hand",
+    "beispiel",
+    "kenntnis",
+    "info",
+    "anfrage",
+    "stadt",
+    "gemeinde",
+    "firma",
+    "familie",
+    "rathaus",
+    "kita",
+    "schule",
+];
+/// Endings of such words.
+const ENDINGS: [&str; 22] = [
+    "amt",
+    "büro",
+    "stelle",
+    "behörde",
+    "verwaltung",
+    "abteilung",
+    "antrag",
+    "bescheid",
+    "ausweis",
+    "termin",
+    "geld",
+    "tag",
+    "rechnung",
+    "meldung",
+    "gericht",
+    "schein",
+    "ministerium",
+    "nummer",
+    "schreiben",
+    "service",
+    "zentrum",
+    "pass",
+];
+/// Endings of what is named with an article inside the particle: "zur Klärung".
+const ABSTRACT: [&str; 5] = ["ung", "heit", "keit", "tion", "schaft"];
+
+/// `name` without what only the sentence goes on with: "Petra Vogel" of "Petra Vogel vom Wohnungsamt".
+pub(super) fn own(name: &str) -> &str {
+    let mut end = 0;
+    let mut particle = None;
+    let mut at = 0;
+    for word in name.split_inclusive(char::is_whitespace) {
+        at += word.len();
+        let word = word.trim_end();
+        if PARTICLES.contains(&word) {
+            particle = Some(word);
+        } else if !(particle.is_some() && ARTICLES.contains(&word)) {
+            // A name may begin with a particle, whatever follows.
+            if end > 0 && particle.is_some_and(|particle| is_other(particle, word)) {
+                break;
+            }
+            particle = None;
+            end = at;
+        }
+    }
+    name.get(..end).unwrap_or(name).trim_end()
+}
+
+fn is_other(particle: &str, word: &str) -> bool {
+    let word = word.to_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
+    let with_article = matches!(particle, "zum" | "zur" | "vom");
+    WORDS.contains(&word.as_str()) || ends(&ENDINGS) || (with_article && ends(&ABSTRACT))
+}

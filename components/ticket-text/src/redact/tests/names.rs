@@ -1,0 +1,60 @@
+use super::*;
+
+#[test]
+fn particles_and_what_follows_them_belong_to_names() {
+    for (text, kept) in [
+        ("Frau Prof. Dr. Anna-Lena Graf von Schönburg wartet", "Frau Prof. Dr. [NAME_1] wartet"),
+        ("bei Prof. Dr. Anna-Lena Graf von Schönburg", "bei Prof. Dr. [NAME_1]"),
+        ("Termin bei Dr. Huber am 3.5.", "Termin bei Dr. [NAME_1] am 3.5."),
+        ("Liebe Petra von Schönburg,\ndanke", "Liebe [NAME_1],\ndanke"),
+        ("Herr Jan van der Berg ist da", "Herr [NAME_1] ist da"),
+        ("Herr Otto Freiherr von und zu Stein wartet", "Herr [NAME_1] wartet"),
+        ("Frau Eva zur Mühlen wartet", "Frau [NAME_1] wartet"),
+        ("Herr Karl zum Felde wartet", "Herr [NAME_1] wartet"),
+        ("Mr Miguel de la Cruz waits", "Mr [NAME_1] waits"),
+        ("Ich bin Anna Lena Gräfin von Hohenlohe zu Stein, hallo", "Ich bin [NAME_1], hallo"),
+        ("Anna Lena Graf von Schönburg\nBirkenweg 14\n80331 München", "[NAME_1]\n[ADDRESS_1]\n[ADDRESS_2]"),
+        // What the sentence goes on with stays.
+        ("Herr Meier vom Wohnungsamt sagt", "Herr [NAME_1] vom Wohnungsamt sagt"),
+        ("Frau Petra Vogel von der Wohngeldstelle", "Frau [NAME_1] von der Wohngeldstelle"),
+        ("Frau Vogel zum Termin am 3.5.", "Frau [NAME_1] zum Termin am 3.5."),
+        ("Frau Vogel zur Klärung", "Frau [NAME_1] zur Klärung"),
+        ("Herr Meier von Ihrer Stelle", "Herr [NAME_1] von Ihrer Stelle"),
+        ("Mein Name ist Petra Vogel von der Kita", "Mein Name ist [NAME_1] von der Kita"),
+        ("Frau Vogel und der Antrag", "Frau [NAME_1] und der Antrag"),
+    ] {
+        assert_eq!(redact(text).text(), kept, "{text}");
+    }
+}
+
+#[test]
+fn names_behind_greetings_on_one_line_are_kept_back() {
+    for (text, kept) in [
+        ("Ist sie da? Liebe Grüße, Euer Fritz Walter", "Ist sie da? Liebe Grüße, Euer [NAME_1]"),
+        ("Viele Grüße Ihre Petra Vogel", "Viele Grüße Ihre [NAME_1]"),
+        ("Danke schon mal und viele Grüße Ihre Petra Vogel", "Danke schon mal und viele Grüße Ihre [NAME_1]"),
+        (
+            "Wo ist sie? Viele Grüße Ihre Petra Vogel aus Bonn",
+            "Wo ist sie? Viele Grüße Ihre [NAME_1] aus Bonn",
+        ),
+        ("ich warte mit freundlichen Grüßen Petra Vogel", "ich warte mit freundlichen Grüßen [NAME_1]"),
+        (
+            "Mit freundlichen Grüßen Petra Vogel, Tel. 0171 2345678",
+            "Mit freundlichen Grüßen [NAME_1], Tel. [PHONE_1]",
+        ),
+        ("Where is it? Kind regards, Eva Brandt (tenant)", "Where is it? Kind regards, [NAME_1] (tenant)"),
+        ("Wo ist sie? LG Dein Max Muster", "Wo ist sie? LG Dein [NAME_1]"),
+    ] {
+        assert_eq!(redact(text).text(), kept, "{text}");
+    }
+    for text in [
+        "Viele Grüße aus Bonn",
+        "Mit freundlichen Grüßen Ihr Team Wohngeld",
+        "Bitte richten Sie Grüße an die Kollegin aus.",
+        "Das Urteil des LG München, das des VG Berlin",
+        "Ich sende beste Grüße und warte auf den Bescheid",
+        "Vielen Dank für Ihre Antwort",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}
