@@ -6,10 +6,13 @@ use super::Reading;
 use crate::cursor::{Cursor, scan};
 
 /// Words that announce the number of a file, the longer before those that begin them.
-const FILE_WORDS: [&str; 17] = [
+const FILE_WORDS: [&str; 20] = [
     "aktenzeichen",
+    "akz",
     "az",
     "geschäftszeichen",
+    "geschäftsnummer",
+    "fallnummer",
     "gz",
     "vorgangsnummer",
     "vorgang",

@@ -25,6 +25,8 @@ fn file_numbers_with_blanks_are_whole() {
         ("Az. XII ZB 123/20", "XII ZB 123/20"),
         ("Az.: L 4 AS 123/20 ER", "L 4 AS 123/20 ER"),
         ("Az.: L 4 AS 123/20 Er war da", "L 4 AS 123/20"),
+        ("Akz. 123 Js 456/26", "123 Js 456/26"),
+        ("Geschäftsnummer: 5 C 12/26", "5 C 12/26"),
         ("Aktenzeichen WG 4477812", "WG 4477812"),
         ("Aktenzeichen ist WG 4477812 und weiter", "WG 4477812"),
         ("Vorgang BG 2345678/01", "BG 2345678/01"),
