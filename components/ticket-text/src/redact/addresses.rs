@@ -62,6 +62,9 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Vec::new();
+    }
     let captures = FORMS.iter().flat_map(|form| form.captures_iter(text));
     let addresses = captures.filter_map(|captures| {
         let amount = captures

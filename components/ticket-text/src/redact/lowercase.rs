@@ -1,4 +1,5 @@
-//! Streets with a number whose writers use no capitals: "gartenstraße 7", "in der berliner straße 7".
+//! Streets with a number whose writers use no capitals: "gartenstraße 7", "in der berliner straße 7", "birkenweg 14,
+//! 80331 münchen".
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -130,12 +131,13 @@ const DETERMINERS: [&str; 48] = [
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let word = "[a-zäöüß][a-zäöüß-]";
+    let house = format!("(?P<house>{HOUSE})(?:,? (?:in )?[0-9]{{5}} {word}{{2,}})?");
     let forms = [
         // "gartenstraße 7", "karl-marx-str. 7"
-        format!(r"\b(?P<street>{word}+(?:{SURE}|{SHARED})) ?(?P<house>{HOUSE})"),
+        format!(r"\b(?P<street>{word}+(?:{SURE}|{SHARED})) ?{house}"),
         // "berliner straße 7", "goethe Str. 7", "potsdamer platz 1"
-        format!(r"\b(?P<name>{word}{{2,}}) (?i:{SURE}) ?(?P<house>{HOUSE})"),
-        format!(r"\b(?P<name>{word}+er) (?i:{SHARED}) ?(?P<house>{HOUSE})"),
+        format!(r"\b(?P<name>{word}{{2,}}) (?i:{SURE}) ?{house}"),
+        format!(r"\b(?P<name>{word}+er) (?i:{SHARED}) ?{house}"),
     ];
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
 });

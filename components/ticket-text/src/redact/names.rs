@@ -70,15 +70,17 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let rest = nobility::REST;
     let first = format!("{LINK}{PART}");
     let called = format!("{first}(?: {PART})?{rest}");
-    let name = format!("{DEGREES}{first}(?: {LINK}{PART}){{0,3}}{rest}");
+    let initial = r"(?:[A-ZÀ-ÖØ-Þ]\. ?)";
+    let name = format!("{DEGREES}{initial}*{first}(?: {LINK}{PART}){{0,3}}{rest}");
     let full = format!("{DEGREES}{first}(?: {LINK}{PART}){{1,2}}{rest}");
     let own = format!("{WHOSE} (?P<name>{full})");
-    let anybody = format!(r"{signed}(?P<signed>{full})(?:[ \t]*(?:[,.;:!?()|–-]|$))");
+    let anybody =
+        format!(r"{signed}(?P<signed>{full}|{initial}+{first}{rest})(?:[ \t]*(?:[,.;:!?()|–+0-9-]|$))");
     let forms = [
         // "Sehr geehrte Frau Dr. von Müller", "Mr Smith"
         format!(r"\b(?:Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?|Miss) {DEGREES}(?P<name>{called})"),
         // "Dr. von Müller"
-        format!(r"\b(?:Prof|Dr)\. ?{DEGREES}(?P<name>{called})"),
+        format!(r"\b(?:Prof|Dr)\.(?:-[A-Z][a-z]+\.)? ?{DEGREES}(?P<name>{called})"),
         // "Liebe Petra,"
         format!(
             r"(?m)^[ \t]*(?:Liebe[rs]?|Hallo|Hi|Hey|Guten (?:Tag|Morgen|Abend)|Servus|Moin|Dear|Hello|Good (?:morning|afternoon|evening)),? (?P<name>{called})[ \t]*(?:[,!:]|$)"

@@ -15,7 +15,7 @@ const PARTICLES: [&str; 5] = ["von", "zu", "zum", "zur", "vom"];
 /// Articles behind them.
 const ARTICLES: [&str; 3] = ["der", "den", "dem"];
 /// Words that such a particle stands before in any sentence, in lower case.
-const WORDS: [&str; 38] = [
+const WORDS: [&str; 39] = [
     "ihnen",
     "ihr",
     "ihre",
@@ -41,6 +41,7 @@ const WORDS: [&str; 38] = [
     "fragen",
     "sache",
     "zeit",
+    "haus",
     "hause",
     "hand",
     "beispiel",

@@ -167,6 +167,7 @@ fn streets_in_lower_case_are_kept_back() {
         assert_eq!(redact(&text).text(), "hallo, sperrmüll aus der [ADDRESS_1] bitte", "{street}");
     }
     assert_eq!(redact("Goethestr 7, danke").text(), "[ADDRESS_1], danke");
+    assert_eq!(redact("lindenallee 12, 80331 münchen, danke").text(), "[ADDRESS_1], danke");
     for text in [
         "mein fahrrad ist weg 3 tage schon",
         "das liegt auf dem parkplatz 7 herum",

@@ -5,6 +5,9 @@ fn particles_and_what_follows_them_belong_to_names() {
     for (text, kept) in [
         ("Frau Prof. Dr. Anna-Lena Graf von Schönburg wartet", "Frau Prof. Dr. [NAME_1] wartet"),
         ("bei Prof. Dr. Anna-Lena Graf von Schönburg", "bei Prof. Dr. [NAME_1]"),
+        ("bei Dr.-Ing. Huber und Prof. Dr. med. Lang", "bei Dr.-Ing. [NAME_1] und Prof. Dr. med. [NAME_2]"),
+        ("Name: P. Vogel, danke", "Name: [NAME_1], danke"),
+        ("Herr Meier von Haus 3", "Herr [NAME_1] von Haus 3"),
         ("Termin bei Dr. Huber am 3.5.", "Termin bei Dr. [NAME_1] am 3.5."),
         ("Liebe Petra von Schönburg,\ndanke", "Liebe [NAME_1],\ndanke"),
         ("Herr Jan van der Berg ist da", "Herr [NAME_1] ist da"),
@@ -43,6 +46,8 @@ fn names_behind_greetings_on_one_line_are_kept_back() {
             "Mit freundlichen Grüßen [NAME_1], Tel. [PHONE_1]",
         ),
         ("Where is it? Kind regards, Eva Brandt (tenant)", "Where is it? Kind regards, [NAME_1] (tenant)"),
+        ("Freundliche Grüße F. Walter", "Freundliche Grüße [NAME_1]"),
+        ("Es eilt, beste Grüße Fritz Walter 0171 2345678", "Es eilt, beste Grüße [NAME_1] [PHONE_1]"),
         ("Wo ist sie? LG Dein Max Muster", "Wo ist sie? LG Dein [NAME_1]"),
     ] {
         assert_eq!(redact(text).text(), kept, "{text}");
