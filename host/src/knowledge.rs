@@ -9,7 +9,7 @@ use std::{
 };
 
 use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query};
-use bulkhead_ticket_text::words::quiet;
+use bulkhead_ticket_text::words::usual;
 use tokio::sync::OnceCell;
 
 use self::provenance::QUERY_PROMPT;
@@ -175,7 +175,7 @@ async fn embedded(
         token_vectors: true,
         ..Choice::default()
     };
-    let embedded = gate.embed(&allowed, vec![quiet(&question.text).into_owned()], &choice).await?;
+    let embedded = gate.embed(&allowed, vec![usual(&question.text).into_owned()], &choice).await?;
     Ok(Query { embedding: prompted::embeddings(embedded).pop(), provenance: Some(provenance), ..question })
 }
 

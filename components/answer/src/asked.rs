@@ -3,10 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use bulkhead_ticket_text::words::umlauted;
+
 use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::grounding::is_negated;
 use crate::sentences::{is_question, sentences};
-use crate::terms::{umlauted, words};
+use crate::terms::words;
 
 /// A kind of thing that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

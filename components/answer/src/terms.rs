@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
+use bulkhead_ticket_text::words::umlauted;
 use rust_stemmers::{Algorithm, Stemmer};
 
 pub use stop::is_stop;
@@ -27,37 +28,6 @@ const PART: f32 = 0.6;
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase)
-}
-
-/// `word`, in lower case, with umlauts for the two letters that stand for them: `gebühr` for `gebuehr`, but not `neü` for
-/// `neue`. A word without umlauts, such as `poet`, may get one too.
-pub fn umlauted(word: &str) -> Cow<'_, str> {
-    if !["ae", "oe", "ue"].iter().any(|two| word.contains(two)) {
-        return Cow::Borrowed(word);
-    }
-    let mut written = String::with_capacity(word.len());
-    for letter in word.chars() {
-        match umlaut(&written).filter(|_| letter == 'e') {
-            Some(umlaut) => {
-                written.pop();
-                written.push(umlaut);
-            }
-            None => written.push(letter),
-        }
-    }
-    Cow::Owned(written)
-}
-
-/// The umlaut that the last letter of `written` is with an `e` behind it: not in `bauen`, `neue` and `quer`.
-fn umlaut(written: &str) -> Option<char> {
-    let mut letters = written.chars().rev();
-    let umlaut = match letters.next()? {
-        'a' => 'ä',
-        'o' => 'ö',
-        'u' => 'ü',
-        _ => return None,
-    };
-    letters.next().is_none_or(|before| !"aeiouq".contains(before)).then_some(umlaut)
 }
 
 /// Cuts words to their stems in one language.

@@ -1,9 +1,12 @@
 //! Texts as words.
 
-use std::borrow::Cow;
-
 #[cfg(test)]
 mod tests;
+mod umlauts;
+
+use std::borrow::Cow;
+
+pub use umlauts::umlauted;
 
 /// Letters below which nothing can be said of a text: of digits and signs alone anything can be made up.
 const FEWEST_LETTERS: usize = 2;
@@ -45,10 +48,19 @@ pub fn has_words(text: &str) -> bool {
     text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()
 }
 
-/// `text` with words that are written in capitals in lower case, as models know them: a model knows few words of
-/// capitals, and takes `FÜHRERSCHEIN` for splinters. Abbreviations stay as they are (`KFZ`), but among words of
-/// capitals alone nothing tells them apart.
-pub fn quiet(text: &str) -> Cow<'_, str> {
+/// `text` as models know its words: those in capitals in lower case, for a model knows few words of capitals and takes
+/// `FÜHRERSCHEIN` for splinters; and umlauts where German is written without (`Muelltonne`). Abbreviations stay as they
+/// are (`KFZ`), but among words of capitals alone nothing tells them apart.
+pub fn usual(text: &str) -> Cow<'_, str> {
+    let quiet = quiet(text);
+    if !umlauts::lacks_umlauts(&quiet) {
+        return quiet;
+    }
+    let words = quiet.split_inclusive(|letter: char| !letter.is_alphabetic());
+    Cow::Owned(words.map(umlauted).collect())
+}
+
+fn quiet(text: &str) -> Cow<'_, str> {
     let is_loud = |part: &str| {
         let capitals = part.chars().filter(|letter| letter.is_uppercase()).take(LOUD).count();
         capitals == LOUD && !part.chars().any(char::is_lowercase)

@@ -7,7 +7,7 @@ use std::{
 
 use bulkhead_inference::engine::Embedded;
 use bulkhead_knowledge::{Embedder, Embedding, Provenance, TokenVectors};
-use bulkhead_ticket_text::words::quiet;
+use bulkhead_ticket_text::words::usual;
 use futures_util::future::BoxFuture;
 
 use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};
@@ -44,7 +44,7 @@ impl Prompted {
 
     async fn embeddings(&self, mut texts: Vec<String>) -> Result<Vec<Embedding>, String> {
         if self.questions {
-            texts.iter_mut().for_each(|text| *text = quiet(text).into_owned());
+            texts.iter_mut().for_each(|text| *text = usual(text).into_owned());
         }
         let prompt_name = self.prompt_name.clone();
         let choice = Choice { prompt_name, truncate: Some(true), token_vectors: true, ..Choice::default() };

@@ -1,6 +1,6 @@
 //! Words that say nothing about what a ticket asks for.
 
-use super::umlauted;
+use bulkhead_ticket_text::words::umlauted;
 
 /// Whether `word`, in lower case, is one of them. Negations and numbers are not: they change what is said.
 pub fn is_stop(word: &str) -> bool {

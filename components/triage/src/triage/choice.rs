@@ -5,7 +5,7 @@ use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
-use bulkhead_ticket_text::words::{has_words, quiet};
+use bulkhead_ticket_text::words::{has_words, usual};
 
 use super::{Host, Policy, Strategy, Unadvised, Undecided};
 use crate::configuration::Configuration;
@@ -89,7 +89,7 @@ fn classified(host: &impl Host, configuration: &Configuration, own: &str, text: 
             // A window is what a model takes; words count wherever they stand.
             Some(features) => features.row(own),
         };
-        Ok((head.labels, host.classify(&quiet(text), &row)?))
+        Ok((head.labels, host.classify(&usual(text), &row)?))
     });
     match classified {
         Ok((labels, probabilities)) => decide(configuration, &labels, &probabilities),

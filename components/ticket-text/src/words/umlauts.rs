@@ -1,0 +1,93 @@
+//! Umlauts that are written as two letters, where there is no key for them.
+
+use std::borrow::Cow;
+
+use crate::language;
+
+/// Parts of words that have the two letters and no umlaut.
+const NONE: &[&str] = &[
+    "aero",
+    "aktuell",
+    "aloe",
+    "duell",
+    "duett",
+    "eventuell",
+    "goethe",
+    "individuell",
+    "influe",
+    "israel",
+    "itzehoe",
+    "joel",
+    "koeffizient",
+    "koexist",
+    "manuel",
+    "michael",
+    "noel",
+    "oboe",
+    "poes",
+    "poet",
+    "punktuell",
+    "rafael",
+    "raphael",
+    "rituell",
+    "samuel",
+    "sexuell",
+    "soeben",
+    "soest",
+    "statue",
+    "venezuela",
+    "virtuell",
+    "visuell",
+    "zuende",
+    "zuerkannt",
+    "zuerst",
+];
+
+/// `word` with umlauts for the two letters that stand for them: `gebühr` for `gebuehr`, but not `neü` for `neue`. A word
+/// without umlauts that nobody has listed may get one too.
+pub fn umlauted(word: &str) -> Cow<'_, str> {
+    let has_two = word
+        .char_indices()
+        .any(|(at, letter)| letter == 'e' && umlaut(word.get(..at).unwrap_or_default()).is_some());
+    if !has_two || is_listed(word) {
+        return Cow::Borrowed(word);
+    }
+    let mut written = String::with_capacity(word.len());
+    for letter in word.chars() {
+        match umlaut(&written).filter(|_| letter == 'e') {
+            Some(umlaut) => {
+                written.pop();
+                written.push(umlaut);
+            }
+            None => written.push(letter),
+        }
+    }
+    Cow::Owned(written)
+}
+
+/// The umlaut that the last letter of `written` is with an `e` behind it: not in `bauen`, `neue` and `quer`.
+fn umlaut(written: &str) -> Option<char> {
+    let mut letters = written.chars().rev();
+    let umlaut = match letters.next()? {
+        'a' => 'ä',
+        'o' => 'ö',
+        'u' => 'ü',
+        'A' => 'Ä',
+        'O' => 'Ö',
+        'U' => 'Ü',
+        _ => return None,
+    };
+    letters.next().is_none_or(|before| !"aeiouqAEIOUQ".contains(before)).then_some(umlaut)
+}
+
+fn is_listed(word: &str) -> bool {
+    let word = word.to_lowercase();
+    NONE.iter().any(|part| word.contains(part))
+}
+
+/// Whether `text` is German whose writer has no umlauts.
+pub(super) fn lacks_umlauts(text: &str) -> bool {
+    !text.contains(['ä', 'ö', 'ü', 'ß', 'Ä', 'Ö', 'Ü'])
+        && ["ae", "oe", "ue", "Ae", "Oe", "Ue"].iter().any(|two| text.contains(two))
+        && language::detect(text).is_none_or(|code| code == "de")
+}
