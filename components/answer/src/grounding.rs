@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 
 use bulkhead_ticket_text::language::Language;
 
+use self::context::Other;
 use self::figures::{Figure, figures};
 use self::negation::NEGATIONS;
 use self::source::Known;
@@ -69,10 +70,10 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
         let text = &statement.text;
         let named = statement.passages.iter().filter_map(|index| Some((*index, sources.get(*index)?)));
         let (passage, source) = named.into_iter().find(|(_, source)| check(text, source).is_ok())?;
-        let document = passages.get(passage).map(|one| &one.document);
-        let same = passages.iter().zip(&sources).filter(|(one, _)| Some(&one.document) == document);
-        let same: Vec<&Source<'_>> = same.map(|(_, source)| source).collect();
-        Some(in_context(text, passage, source, &same, language))
+        let own = passages.get(passage)?;
+        let same = passages.iter().zip(&sources).filter(|(other, _)| own.is_of_page_of(other));
+        let same = same.map(|(other, source)| Other { source, is_copy: other.document != own.document });
+        Some(in_context(text, passage, source, &same.collect::<Vec<_>>(), language))
     };
     let (mut grounded, besides): (Vec<Grounded>, Vec<Vec<String>>) =
         statements.iter().filter_map(ground).unzip();
@@ -84,12 +85,12 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
 }
 
 /// `text`, which `source` says, as what it is there, and what beside it takes something from it; `same` are the passages
-/// of its document.
+/// of its page.
 fn in_context(
     text: &str,
     passage: usize,
     source: &Source<'_>,
-    same: &[&Source<'_>],
+    same: &[Other<'_>],
     language: Language,
 ) -> (Grounded, Vec<String>) {
     let places = quote::places(text, source);

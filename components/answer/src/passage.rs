@@ -20,6 +20,13 @@ pub struct Passage {
 }
 
 impl Passage {
+    /// Whether it is of the page that `other` is of: of its document, or of another with its address.
+    pub fn is_of_page_of(&self, other: &Self) -> bool {
+        let has_address = |url: &&String| !url.is_empty();
+        self.document == other.document
+            || self.url.as_ref().filter(has_address).is_some() && self.url == other.url
+    }
+
     /// ISO 639 code of its language: what the knowledge base says, else what its words say.
     pub fn language(&self) -> Option<&str> {
         let known = self.language.as_deref().and_then(|code| code.split(['-', '_']).next());

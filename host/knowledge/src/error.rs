@@ -133,7 +133,7 @@ impl From<sqlx::Error> for Error {
                 Self::Busy
             }
             // What it says is said once.
-            sqlx::Error::Database(said) => Self::Database(said.to_string()),
+            sqlx::Error::Database(said) => Self::Database(said.message().to_owned()),
             error => Self::Database(error.to_string()),
         }
     }

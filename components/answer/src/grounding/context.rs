@@ -189,16 +189,25 @@ fn is_said(heading: &Known, stated: &BTreeSet<String>) -> bool {
     heading.terms.iter().all(|term| said(term, stated) > 0.0)
 }
 
-/// Whether one of the `others`, passages of the same document, says what the sentence at `place` of `source` says, with
-/// other figures and under another heading.
-pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[&Source<'_>]) -> bool {
+/// A passage of the same page.
+pub(super) struct Other<'a> {
+    pub(super) source: &'a Source<'a>,
+    /// Whether it is of another document that stands for the page: the same folder, imported from another path.
+    pub(super) is_copy: bool,
+}
+
+/// Whether one of the `others`, passages of the same page, says what the sentence at `place` of `source` says, with
+/// other figures and under another heading, or in a copy.
+pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[Other<'_>]) -> bool {
     let Some(own) = source.sentences().get(place).filter(|own| !own.figures.is_empty()) else { return false };
     let texts = |headings: &[Known]| headings.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
     let over = texts(source.headings(place));
     others.iter().any(|other| {
-        let sentences = other.sentences().iter().enumerate();
+        let sentences = other.source.sentences().iter().enumerate();
         let mut rivals = sentences.filter(|(_, one)| !one.figures.is_empty() && one.figures != own.figures);
-        rivals.any(|(at, rival)| is_of_the_same(own, rival) && texts(other.headings(at)) != over)
+        rivals.any(|(at, rival)| {
+            is_of_the_same(own, rival) && (other.is_copy || texts(other.source.headings(at)) != over)
+        })
     })
 }
 

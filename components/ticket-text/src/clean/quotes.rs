@@ -58,7 +58,7 @@ const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
 /// Header lines in a row that make a head: one alone may be the writer's own.
 const HEAD: usize = 2;
 /// A head has at most as many lines, with the empty ones between them.
-const LONGEST_HEAD: usize = 40;
+const LONGEST_HEAD: usize = 24;
 /// How mail programmes begin to introduce a quote, and how they say whose it is.
 const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
 /// Words with a capital that stand where the name does when a writer tells of a mail.

@@ -27,9 +27,14 @@ async fn bulkhead(arguments: &[&str]) -> String {
 
 /// Imports `documents` into the base of `folder` with its toy model; what else is said goes into `more`.
 async fn import(folder: &Path, documents: &str, more: &[&str]) -> Value {
+    import_with("toy", folder, documents, more).await
+}
+
+/// The same with the model of this name.
+async fn import_with(model: &str, folder: &Path, documents: &str, more: &[&str]) -> Value {
     let lines = folder.join("documents.jsonl");
     std::fs::write(&lines, documents).unwrap();
-    let (model, data, base) = (folder.join("toy"), folder.join("cli"), base_url(folder));
+    let (model, data, base) = (folder.join(model), folder.join("cli"), base_url(folder));
     let [lines, model, data] = [&lines, &model, &data].map(|path| path.to_str().unwrap());
     let arguments = [
         "kb",

@@ -126,3 +126,12 @@ fn what_others_pay_is_not_left_out_of_what_is_published() {
     let reply = answer(&base, &configuration, request).unwrap();
     assert!(!reply.auto_publish && reply.reason.unwrap().contains("eine andere Angabe"));
 }
+
+#[test]
+fn a_copy_of_the_page_with_another_figure_keeps_an_answer_from_being_published() {
+    let copy = |document: &str, text: &str| Passage { document: document.to_owned(), ..page(text) };
+    let (old, new) = ("Ein Reisepass kostet 70 Euro.", "Ein Reisepass kostet 75 Euro.");
+    let question = "Was kostet ein Reisepass?";
+    assert_withheld(&about(&[copy("old", old), copy("new", new)], question), "eine andere Angabe");
+    assert!(about(&[copy("old", old), copy("new", old)], question).auto_publish);
+}

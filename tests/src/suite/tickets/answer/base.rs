@@ -96,6 +96,27 @@ async fn another_model_is_a_start_up_error_that_says_how_to_mend_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_base_of_a_model_that_the_slot_may_not_use_is_not_searched_until_it_has_another() {
+    let folder = TempDir::new().unwrap();
+    let config = answering(folder.path(), "");
+    let other = ToyModel { scale: 2.0, ..ToyModel::default() }.write(folder.path(), "other");
+    let config = config.replace("\"]\nheads", &format!("\", {other:?}]\nheads"));
+    import(folder.path(), DOCUMENTS, &[]).await;
+    let service = start(folder, &config).await;
+    let answered = async || {
+        service.reply(QUESTION, "harbour", "answer").await["response"].as_str().unwrap().contains("12 EUR")
+    };
+    assert!(answered().await);
+    import_with("other", service._folder.path(), DOCUMENTS, &["--reembed"]).await;
+    assert_no_answer(&service.reply(QUESTION, "harbour", "answer").await);
+    let error = TestHost::builder().config(&config).try_start().await.err().unwrap();
+    assert!(error.contains("slots.answer.models") && error.contains("kb import --reembed"), "{error}");
+    import(service._folder.path(), DOCUMENTS, &["--reembed"]).await;
+    assert!(answered().await);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_base_is_a_start_up_error() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
