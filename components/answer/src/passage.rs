@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn what_is_far_behind_the_best_is_not_read() {
         let found = vec![passage("far", "de", 0.08), passage("near", "de", 0.2), passage("best", "de", 0.9)];
-        assert_eq!(titles(&worth_reading(found.clone(), 0.0, "de").0), ["best", "near"]);
-        assert_eq!(titles(&worth_reading(found[..1].to_vec(), 0.0, "de").0), ["far"]);
+        assert_eq!(titles(&worth_reading(found, 0.0, "de").0), ["best", "near"]);
+        assert_eq!(titles(&worth_reading(vec![passage("far", "de", 0.08)], 0.0, "de").0), ["far"]);
     }
 
     #[test]
