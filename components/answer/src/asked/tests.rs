@@ -25,6 +25,7 @@ fn what_has_nothing_of_the_kind_is_no_answer() {
     for (question, answer) in [
         ("Was kostet ein Reisepass?", "Den Reisepass beantragen Sie im Bürgerbüro."),
         ("How much is a parking permit?", "Apply for a parking permit online."),
+        ("How much is a parking permit?", "Come to room 5 in the city centre."),
         ("Gebühr für den Reisepass", "Den Reisepass beantragen Sie im Bürgerbüro."),
         ("Wann habt ihr auf?", "Wir freuen uns auf Sie."),
         ("Welche Unterlagen brauche ich für Wohngeld?", "Wohngeld beantragen Sie schriftlich oder online."),
