@@ -95,7 +95,8 @@ impl Kind {
         match self {
             Self::Amount => {
                 words.begin(&["kostenlos", "gebührenfrei", "free"])
-                    || number() && (text.contains('€') || words.are(&["euro", "euros", "eur", "cent", "cents"]))
+                    || number()
+                        && (text.contains('€') || words.are(&["euro", "euros", "eur", "cent", "cents"]))
             }
             Self::Time => number() && (words.begin(&["uhr", "clock", "am", "pm"]) || words.begin(&WEEKDAYS)),
             Self::Duration => words.begin(&[
