@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use bulkhead_ticket_text::words::umlauted;
 
 use crate::calendar::{MONTHS, WEEKDAYS};
@@ -145,12 +147,16 @@ fn is_any_time(text: &str, words: &Words) -> bool {
         || Kind::Duration.is_in(text, words)
 }
 
-/// The words of a text in lower case.
+/// The words of a text in lower case, with umlauts.
 struct Words(Vec<String>);
 
 impl Words {
     fn of(text: &str) -> Self {
-        Self(words(text).collect())
+        let umlauts = |word: String| match umlauted(&word) {
+            Cow::Borrowed(_) => word,
+            Cow::Owned(word) => word,
+        };
+        Self(words(text).map(umlauts).collect())
     }
 
     /// Whether one is one of `known`.
@@ -160,8 +166,7 @@ impl Words {
 
     /// Whether one begins with one of `starts`.
     fn begin(&self, starts: &[&str]) -> bool {
-        let begins = |word: &str| starts.iter().any(|start| word.starts_with(start));
-        self.0.iter().any(|word| begins(word) || begins(&umlauted(word)))
+        self.0.iter().any(|word| starts.iter().any(|start| word.starts_with(start)))
     }
 
     /// Whether one has one of `parts`, as compounds do.

@@ -123,10 +123,11 @@ fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
     let of_passage = |(passage, content): (usize, &Passage)| {
         let title = Rc::new(stems.terms(&content.title));
         let all = sentences(&content.text);
+        let terms: Vec<BTreeSet<String>> = all.iter().map(|one| stems.terms_and_verbs(&one.text)).collect();
         let candidate = |(place, sentence): (usize, &Sentence)| {
-            let terms = stems.terms_and_verbs(&sentence.text);
-            let headings = all.get(sentence.under.clone()).unwrap_or_default();
-            let headings = headings.iter().flat_map(|one| stems.terms(&one.text)).collect();
+            let headings = terms.get(sentence.under.clone()).unwrap_or_default();
+            let headings = headings.iter().flatten().cloned().collect();
+            let terms = terms.get(place).cloned().unwrap_or_default();
             Candidate {
                 passage,
                 place,

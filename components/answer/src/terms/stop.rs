@@ -1,13 +1,18 @@
 //! Words that say nothing about what a ticket asks for.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use bulkhead_ticket_text::words::umlauted;
+
+static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GERMAN.iter().chain(ENGLISH).copied().collect());
 
 /// Whether `word`, in lower case, is one of them. Negations and numbers are not: they change what is said.
 pub fn is_stop(word: &str) -> bool {
-    (word.chars().count() == 1 && !word.chars().all(char::is_numeric))
-        || GERMAN.contains(&word)
-        || GERMAN.contains(&&*umlauted(word))
-        || ENGLISH.contains(&word)
+    (word.chars().nth(1).is_none() && !word.chars().all(char::is_numeric))
+        || WORDS.contains(word)
+        || matches!(umlauted(word), Cow::Owned(word) if WORDS.contains(word.as_str()))
 }
 
 /// Function words and courtesies.

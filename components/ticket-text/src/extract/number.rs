@@ -44,6 +44,8 @@ const FILED: [&str; 12] = [
     "bafög",
     "akten",
 ];
+/// What stands behind those.
+const COUNTED: [&str; 2] = ["nummer", "nr"];
 /// What may follow a word of files.
 const FILE_PARTS: [Part; 3] = [points, counter, space];
 /// What joins a word and its counter: "Vorgangs-Nr.".
@@ -86,12 +88,16 @@ pub(super) fn find_files(text: &str) -> Vec<Reading> {
             })
         })
     });
+    let lower = text.to_lowercase();
+    if !COUNTED.iter().any(|word| lower.contains(word)) {
+        return found;
+    }
     let filed = scan(text, |cursor| {
         FILED.iter().find_map(|word| {
             cursor.attempt(|ahead| {
                 ahead.skip_word(word).then_some(())?;
                 ahead.skip_any(&JOINTS);
-                any_word(ahead, &["nummer", "nr"]).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
+                any_word(ahead, &COUNTED).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
             })
         })
     });
@@ -101,19 +107,18 @@ pub(super) fn find_files(text: &str) -> Vec<Reading> {
 
 /// What `form` reads behind whole words, and only with digits enough.
 fn find<'t>(text: &'t str, form: impl Fn(&mut Cursor<'t>) -> Option<Reading>) -> Vec<Reading> {
+    if !has_digits(text) {
+        return Vec::new();
+    }
     let announced = scan(text, |cursor| {
-        let before = cursor.before();
-        form(cursor).map(|read| (before, read))
+        let within = cursor.before().is_some_and(char::is_alphanumeric);
+        if within { None } else { form(cursor) }
     });
-    let numbers = announced.filter_map(|(_, (before, (range, number)))| {
-        let fits = has_digits(&number) && !before.is_some_and(char::is_alphanumeric);
-        fits.then_some((range, number))
-    });
-    numbers.collect()
+    announced.map(|(_, read)| read).filter(|(_, number)| has_digits(number)).collect()
 }
 
 fn has_digits(number: &str) -> bool {
-    number.chars().filter(char::is_ascii_digit).count() >= LEAST_DIGITS
+    number.bytes().filter(u8::is_ascii_digit).nth(LEAST_DIGITS - 1).is_some()
 }
 
 /// What `form` reads behind as many of `parts` as leave it something.

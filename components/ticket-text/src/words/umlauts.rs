@@ -46,10 +46,7 @@ const NONE: &[&str] = &[
 /// `word` with umlauts for the two letters that stand for them: `gebühr` for `gebuehr`, but not `neü` for `neue`. A word
 /// without umlauts that nobody has listed may get one too.
 pub fn umlauted(word: &str) -> Cow<'_, str> {
-    let has_two = word
-        .char_indices()
-        .any(|(at, letter)| letter == 'e' && umlaut(word.get(..at).unwrap_or_default()).is_some());
-    if !has_two || is_listed(word) {
+    if !has_two(word) || is_listed(word) {
         return Cow::Borrowed(word);
     }
     let mut written = String::with_capacity(word.len());
@@ -63,6 +60,12 @@ pub fn umlauted(word: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(written)
+}
+
+/// Whether the two letters stand anywhere in `text`.
+fn has_two(text: &str) -> bool {
+    let is = |pair: &[u8]| matches!(pair, [b'a' | b'o' | b'u' | b'A' | b'O' | b'U', b'e']);
+    text.as_bytes().windows(2).any(is)
 }
 
 /// The umlaut that the last letter of `written` is with an `e` behind it: not in `bauen`, `neue` and `quer`.
@@ -88,6 +91,6 @@ fn is_listed(word: &str) -> bool {
 /// Whether `text` is German whose writer has no umlauts.
 pub(super) fn lacks_umlauts(text: &str) -> bool {
     !text.contains(['ä', 'ö', 'ü', 'ß', 'Ä', 'Ö', 'Ü'])
-        && ["ae", "oe", "ue", "Ae", "Oe", "Ue"].iter().any(|two| text.contains(two))
+        && has_two(text)
         && language::detect(text).is_none_or(|code| code == "de")
 }
