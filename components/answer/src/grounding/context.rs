@@ -202,7 +202,9 @@ pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[Other<'_>
     let Some(own) = source.sentences().get(place).filter(|own| !own.figures.is_empty()) else { return false };
     let texts = |headings: &[Known]| headings.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
     let over = texts(source.headings(place));
-    others.iter().any(|other| {
+    // A copy that has the sentence itself says nothing else of it.
+    let mut others = others.iter().filter(|other| !other.is_copy || !other.source.has(&own.text));
+    others.any(|other| {
         let sentences = other.source.sentences().iter().enumerate();
         let mut rivals = sentences.filter(|(_, one)| !one.figures.is_empty() && one.figures != own.figures);
         rivals.any(|(at, rival)| {
