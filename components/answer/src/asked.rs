@@ -9,7 +9,7 @@ use bulkhead_ticket_text::words::umlauted;
 
 use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::grounding::is_negated;
-use crate::sentences::{is_question, sentences};
+use crate::sentences::{is_list, is_question, sentences};
 use crate::terms::words;
 
 /// A kind of thing that can be asked for.
@@ -132,7 +132,7 @@ impl Kind {
                     "need",
                     "required",
                 ]) || text.contains(":\n")
-                    || text.lines().any(|line| line.starts_with("- "))
+                    || text.lines().any(is_list)
             }
         }
     }

@@ -82,17 +82,6 @@ struct Candidate {
     title: Rc<BTreeSet<String>>,
 }
 
-impl Candidate {
-    fn known(&self) -> question::Sentence<'_> {
-        question::Sentence {
-            text: &self.sentence.text,
-            terms: &self.terms,
-            headings: &self.headings,
-            title: &self.title,
-        }
-    }
-}
-
 /// The answer to `question` from `passages`, best first: statements in the order of their passages, and none when
 /// the passages have no sentences.
 pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
@@ -124,20 +113,19 @@ fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
         let title = Rc::new(stems.terms(&content.title));
         let all = sentences(&content.text);
         let terms: Vec<BTreeSet<String>> = all.iter().map(|one| stems.terms_and_verbs(&one.text)).collect();
-        let candidate = |(place, sentence): (usize, &Sentence)| {
-            let headings = terms.get(sentence.under.clone()).unwrap_or_default();
-            let headings = headings.iter().flatten().cloned().collect();
-            let terms = terms.get(place).cloned().unwrap_or_default();
-            Candidate {
-                passage,
-                place,
-                sentence: sentence.clone(),
-                terms,
-                headings,
-                title: Rc::clone(&title),
-            }
+        let under = |one: &Sentence| terms.get(one.under.clone()).unwrap_or_default();
+        let headings: Vec<BTreeSet<String>> =
+            all.iter().map(|one| under(one).iter().flatten().cloned().collect()).collect();
+        let found = all.into_iter().zip(terms).zip(headings).enumerate();
+        let candidate = |(place, ((sentence, terms), headings))| Candidate {
+            passage,
+            place,
+            sentence,
+            terms,
+            headings,
+            title: Rc::clone(&title),
         };
-        all.iter().enumerate().map(candidate).collect::<Vec<_>>()
+        found.map(candidate).collect::<Vec<_>>()
     };
     passages.iter().enumerate().flat_map(of_passage).collect()
 }
@@ -150,8 +138,7 @@ fn choose(
     stems: &Stems,
     bounds: Bounds,
 ) -> Vec<usize> {
-    let known: Vec<_> = candidates.iter().map(Candidate::known).collect();
-    let question = Question::new(question, stems, &known);
+    let question = Question::new(question, stems, candidates);
     let mut chosen: Vec<usize> = Vec::new();
     let mut too_long: Vec<usize> = Vec::new();
     // How far the chosen ones say each word.

@@ -110,7 +110,7 @@ fn in_context(
         quote: quote::quote(shown.into_iter().chain(places.iter().copied()).collect::<BTreeSet<_>>(), source),
         close: is_close(text, source, language),
     };
-    (grounded, context::besides(&places, source).map(str::to_owned).collect())
+    (grounded, context::besides(&places, source))
 }
 
 /// Whether `source` says `sentence`, which makes sense by itself, clause for clause.

@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::passage::Passage;
-use crate::sentences::is_ended;
+use crate::sentences::{is_ended, is_list};
 use crate::statement::Grounded;
 
 /// Between pieces of a quotation that do not stand next to each other.
@@ -50,8 +50,7 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
         let shown = unmarked(&statement.shown());
         match paragraphs.last_mut().filter(|(open, _)| *open == number) {
             Some((_, text)) => {
-                let is_item = shown.starts_with("- ");
-                let lines = text.contains('\n') || shown.contains('\n') || is_item || !is_ended(text);
+                let lines = text.contains('\n') || shown.contains('\n') || is_list(&shown) || !is_ended(text);
                 text.push(if lines { '\n' } else { ' ' });
                 text.push_str(&shown);
             }

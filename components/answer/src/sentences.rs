@@ -131,6 +131,11 @@ fn cut(text: &str) -> Vec<Sentence> {
     found
 }
 
+/// Whether `text`, a sentence, is a list, as imports write them, without the line that introduces it.
+pub fn is_list(text: &str) -> bool {
+    text.starts_with("- ")
+}
+
 fn is_item(line: &str) -> bool {
     let bullet = ["- ", "* ", "• ", "– "].iter().any(|bullet| line.starts_with(bullet));
     let numbered = line.split_once(['.', ')']).is_some_and(|(number, rest)| {

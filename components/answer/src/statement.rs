@@ -1,5 +1,7 @@
 //! The sentences of an answer, before and after somebody has looked whether they are true.
 
+use crate::sentences::is_list;
+
 /// A sentence as its writer wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -35,7 +37,7 @@ impl Grounded {
     /// Its words as they are shown: below the heading that limits them.
     pub fn shown(&self) -> String {
         match self.heading.as_deref().map(|heading| heading.trim_end_matches(':')) {
-            Some(heading) if self.text.starts_with("- ") => format!("{heading}:\n{}", self.text),
+            Some(heading) if is_list(&self.text) => format!("{heading}:\n{}", self.text),
             Some(heading) if heading.ends_with('?') => format!("{heading} {}", self.text),
             Some(heading) => format!("{heading}: {}", self.text),
             None => self.text.clone(),

@@ -1,7 +1,8 @@
 //! What a ticket asks, as words with weights.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::Candidate;
 use crate::asked::Asked;
 use crate::sentences::sentences;
 use crate::terms::{self, Stems, said};
@@ -12,7 +13,7 @@ const BESIDE: f32 = 0.5;
 const UNDER: f32 = 0.6;
 
 /// The words of a question, what each is worth, and whether its candidates have what it asks for.
-pub struct Question {
+pub(super) struct Question {
     weights: Vec<f32>,
     /// How far each candidate says each of the words.
     said: Vec<Vec<f32>>,
@@ -23,21 +24,9 @@ pub struct Question {
     asked: Asked,
 }
 
-/// A sentence that may answer, with what it stands under.
-pub struct Sentence<'a> {
-    /// Its words.
-    pub text: &'a str,
-    /// Their stems.
-    pub terms: &'a BTreeSet<String>,
-    /// The stems of its headings.
-    pub headings: &'a BTreeSet<String>,
-    /// The stems of its document's title.
-    pub title: &'a BTreeSet<String>,
-}
-
 impl Question {
     /// Reads `text`; the fewer of the `candidates` say a word, the more it weighs.
-    pub fn new(text: &str, stems: &Stems, candidates: &[Sentence<'_>]) -> Self {
+    pub(super) fn new(text: &str, stems: &Stems, candidates: &[Candidate]) -> Self {
         let sentences = sentences(text);
         let asks = |text: &str| text.contains('?');
         let any = sentences.iter().any(|sentence| asks(&sentence.text));
@@ -50,9 +39,9 @@ impl Question {
             }
         }
         let asked = Asked::of(text);
-        let met = candidates.iter().map(|one| asked.is_met_by(one.text)).collect();
-        let said_by = |one: &Sentence<'_>| {
-            let said = |term: &String| said(term, one.terms).max(UNDER * said(term, one.headings));
+        let met = candidates.iter().map(|one| asked.is_met_by(&one.sentence.text)).collect();
+        let said_by = |one: &Candidate| {
+            let said = |term: &String| said(term, &one.terms).max(UNDER * said(term, &one.headings));
             terms.keys().map(said).collect::<Vec<f32>>()
         };
         let said: Vec<Vec<f32>> = candidates.iter().map(said_by).collect();
@@ -61,8 +50,9 @@ impl Question {
             (1.0 + said.len() as f32 / (1.0 + frequency as f32)).ln()
         };
         let weights: Vec<f32> = terms.values().enumerate().map(|(term, share)| share * rare(term)).collect();
-        let titled = |one: &Sentence<'_>| {
-            let said = terms.keys().zip(&weights).map(|(term, weight)| weight * terms::said(term, one.title));
+        let titled = |one: &Candidate| {
+            let said =
+                terms.keys().zip(&weights).map(|(term, weight)| weight * terms::said(term, &one.title));
             said.sum()
         };
         let titled = candidates.iter().map(titled).collect();
@@ -70,32 +60,32 @@ impl Question {
     }
 
     /// Whether it asks what something costs.
-    pub fn asks_for_amount(&self) -> bool {
+    pub(super) fn asks_for_amount(&self) -> bool {
         self.asked.asks_for_amount()
     }
 
     /// How far the candidate at `index` says each word.
-    pub fn said_by(&self, index: usize) -> &[f32] {
+    pub(super) fn said_by(&self, index: usize) -> &[f32] {
         self.said.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// Whether the candidate at `index` says one of the words.
-    pub fn is_said_by(&self, index: usize) -> bool {
+    pub(super) fn is_said_by(&self, index: usize) -> bool {
         self.said_by(index).iter().any(|said| *said > 0.0)
     }
 
     /// What each word is worth.
-    pub fn weights(&self) -> &[f32] {
+    pub(super) fn weights(&self) -> &[f32] {
         &self.weights
     }
 
     /// What the words are worth that the title above the candidate at `index` says.
-    pub fn titled(&self, index: usize) -> f32 {
+    pub(super) fn titled(&self, index: usize) -> f32 {
         self.titled.get(index).copied().unwrap_or_default()
     }
 
     /// Whether the candidate at `index` has the kind of thing that is asked for.
-    pub fn is_met_by(&self, index: usize) -> bool {
+    pub(super) fn is_met_by(&self, index: usize) -> bool {
         self.met.get(index).is_some_and(|met| *met)
     }
 }

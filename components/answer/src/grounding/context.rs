@@ -7,7 +7,7 @@ use super::figures::{Figure, figures};
 use super::negation::is_negated;
 use super::source::{Known, Source};
 use crate::calendar::{MONTHS, WEEKDAYS};
-use crate::sentences::is_question;
+use crate::sentences::{is_list, is_question};
 use crate::terms::{said, words};
 
 /// Share of common words from which on two sentences with other figures speak of the same thing.
@@ -223,7 +223,7 @@ fn is_of_the_same(own: &Known, other: &Known) -> bool {
 
 /// What stands beside the sentences at `places` and takes something from them: the exception behind the last, and what
 /// others pay.
-pub(super) fn besides<'s>(places: &[usize], source: &'s Source<'_>) -> impl Iterator<Item = &'s str> {
+pub(super) fn besides(places: &[usize], source: &Source<'_>) -> Vec<String> {
     let sentences = source.sentences();
     let next = places.last().and_then(|last| sentences.get(last + 1));
     let exception = next.filter(|next| is_exception(&next.text));
@@ -233,16 +233,14 @@ pub(super) fn besides<'s>(places: &[usize], source: &'s Source<'_>) -> impl Iter
         let beside = beside.filter_map(|place| sentences.get(place));
         beside.filter(|other| own.under == other.under && is_variant(&own.text, &other.text))
     });
-    let found: Vec<&Known> = exception.into_iter().chain(variants).collect();
-    found.into_iter().map(|one| one.text.as_str())
+    exception.into_iter().chain(variants).map(|one| one.text.clone()).collect()
 }
 
 /// Whether `other` says what some pay where `own` says what is to be paid.
 pub fn is_variant(own: &str, other: &str) -> bool {
     let first = words(other).next().unwrap_or_default();
     let amounts = |text: &str| figures(text).into_iter().filter(Figure::is_amount).collect::<BTreeSet<_>>();
-    let is_condition = || CONDITIONS.contains(&first.as_str()) || begins(&first, REDUCED);
-    if !is_condition() {
+    if !CONDITIONS.contains(&first.as_str()) && !begins(&first, REDUCED) {
         return false;
     }
     let (own, other) = (amounts(own), amounts(other));
@@ -252,8 +250,5 @@ pub fn is_variant(own: &str, other: &str) -> bool {
 /// Places of the headings over lists among the sentences at `places`: a list says nothing without its name.
 pub(super) fn lists(places: &[usize], source: &Source<'_>) -> Vec<usize> {
     let known = places.iter().filter_map(|place| source.sentences().get(*place));
-    known
-        .filter(|known| known.text.starts_with("- "))
-        .filter_map(|known| known.under.clone().last())
-        .collect()
+    known.filter(|known| is_list(&known.text)).filter_map(|known| known.under.clone().last()).collect()
 }

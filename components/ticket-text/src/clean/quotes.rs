@@ -2,25 +2,18 @@
 
 use super::begins;
 
-/// What stands between dashes above the old mail when a mail programme quotes or forwards it whole.
-const RULED: [&str; 7] = [
+/// What stands between dashes above the old mail when a mail programme quotes it whole.
+const RULED: [&str; 5] = [
     "Ursprüngliche Nachricht",
     "Ursprüngliche E-Mail",
     "Original-Nachricht",
     "Originalnachricht",
     "Original Message",
-    "Weitergeleitete Nachricht",
-    "Forwarded Message",
 ];
-/// What stands there without dashes.
+/// The same where it is forwarded.
+const FORWARDED: [&str; 2] = ["Weitergeleitete Nachricht", "Forwarded Message"];
+/// What stands there without dashes, above forwarded mails alone.
 const SEPARATORS: [&str; 2] = ["Anfang der weitergeleiteten", "Begin forwarded message"];
-/// Those of either kind that forward.
-const FORWARDING: [&str; 4] = [
-    "Weitergeleitete Nachricht",
-    "Forwarded Message",
-    "Anfang der weitergeleiteten",
-    "Begin forwarded message",
-];
 /// Words of the longest note above a forwarded mail that is no request itself.
 const LONGEST_NOTE: usize = 8;
 /// Dashes of the shortest rule.
@@ -90,7 +83,7 @@ fn is_note(text: &str) -> bool {
 
 fn is_forwarding(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    FORWARDING.iter().any(|words| begins(ruled, words))
+    FORWARDED.iter().chain(&SEPARATORS).any(|words| begins(ruled, words))
 }
 
 fn old_mail_begins(lines: &[&str]) -> bool {
@@ -153,7 +146,7 @@ fn has_year(line: &str) -> bool {
 
 fn is_separator(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    (line.starts_with(SHORTEST_RULE) && RULED.iter().any(|words| begins(ruled, words)))
+    (line.starts_with(SHORTEST_RULE) && RULED.iter().chain(&FORWARDED).any(|words| begins(ruled, words)))
         || SEPARATORS.iter().any(|separator| begins(line, separator))
         || (line.len() > 20 && line.chars().all(|c| c == '_'))
 }
