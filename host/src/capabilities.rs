@@ -124,6 +124,8 @@ pub struct Capabilities {
     pub settings: Arc<Slot>,
     /// Whether another call is asked the same.
     pub mirror: Mirror,
+    /// The beginning of what the guest logged as an error last, such as the text of a panic before its trap.
+    pub last_words: Option<String>,
     table: ResourceTable,
     /// Bytes of the tensors in the table.
     tensor_bytes: usize,
@@ -146,6 +148,7 @@ impl Capabilities {
             version,
             settings,
             mirror: Mirror::None,
+            last_words: None,
             deadline: None,
             table: ResourceTable::new(),
             tensor_bytes: 0,

@@ -1,6 +1,7 @@
 //! One call of a guest: a place, a store, two clocks, and an outcome whatever happens.
 
 mod compared;
+mod diagnosis;
 mod mirror;
 mod outcome;
 
@@ -10,6 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::Store;
 
+use self::diagnosis::Diagnosis;
 pub use self::{
     compared::{Compared, form, hidden, json_members},
     mirror::call_mirrored,
@@ -19,15 +21,13 @@ use crate::{
     capabilities::{Capabilities, Guest, Mirror},
     sandbox,
     slots::{Empty, Kept, Run, Slot, Version, World},
-    telemetry::{SlotMetrics, escape_guest},
+    telemetry::{SlotMetrics, guest_lines},
 };
 
 /// When to ask again after a call that found no room or used its CPU budget.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Longest detail of a failed call in the log, bytes.
-const DETAIL_BYTES: usize = 8192;
-/// The same of a call that met a limit.
-const LIMIT_BYTES: usize = 200;
+/// Longest text of a guest that has failed its self-test, bytes.
+const WORD_BYTES: usize = 1024;
 
 /// What a typed export gave: its answer, or the error of its own WIT type.
 pub type Answer<T, E> = Result<T, E>;
@@ -117,8 +117,8 @@ pub async fn trial<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Resul
     record.forget();
     match run(slot, version, &mut record, Mirror::None, self_test).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(word)) => Err(escape_guest(&word, 1024)),
-        Err(failure) => Err(failure.to_string()),
+        Ok(Err(word)) => Err(guest_lines(&word, WORD_BYTES).join("\n  ")),
+        Err(failure) => Err(record.explain(&failure)),
     }
 }
 
@@ -154,8 +154,9 @@ where
         None => fresh(slot, version, record, deadline).await?,
     };
     kept.store.data_mut().capabilities.deadline = Some(deadline);
-    // A kept instance has that of its last call.
+    // A kept instance has those of its last call.
     kept.store.data_mut().capabilities.mirror = mirror;
+    kept.store.data_mut().capabilities.last_words = None;
     let since = Instant::now();
     let called = timeout_at(deadline, export(&kept.instance, &mut kept.store)).await;
     record.metrics.guest.observe(since.elapsed().as_secs_f64());
@@ -169,8 +170,13 @@ where
             }
             Ok(answer)
         }
-        Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, kept.store.data()), &error)),
-        Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
+        Ok(Err(error)) => {
+            let guest = kept.store.data();
+            Err(record.fail(slot, version, Outcome::of(&error, guest), &error, guest))
+        }
+        Err(elapsed) => {
+            Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into(), kept.store.data()))
+        }
     }
 }
 
@@ -188,8 +194,11 @@ async fn fresh<W: World>(
     record.memory(store.data());
     match instantiated {
         Ok(Ok(instance)) => Ok(Kept::new(store, instance)),
-        Ok(Err(error)) => Err(record.fail(slot, version, Outcome::of(&error, store.data()), &error)),
-        Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into())),
+        Ok(Err(error)) => {
+            let guest = store.data();
+            Err(record.fail(slot, version, Outcome::of(&error, guest), &error, guest))
+        }
+        Err(elapsed) => Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into(), store.data())),
     }
 }
 
@@ -222,11 +231,13 @@ struct Record<'a> {
     since: Instant,
     outcome: Outcome,
     counted: bool,
+    /// Why a call that is not counted has failed, and the guest's last error before that: for the author, who sees no log.
+    why: Option<(Diagnosis, Option<String>)>,
 }
 
 impl<'a> Record<'a> {
     fn new(metrics: &'a SlotMetrics) -> Self {
-        Self { metrics, since: Instant::now(), outcome: Outcome::Cancelled, counted: true }
+        Self { metrics, since: Instant::now(), outcome: Outcome::Cancelled, counted: true, why: None }
     }
 
     /// Leaves the call out of the figures by outcome.
@@ -246,35 +257,59 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Ends the call with a failure, which goes to the log within the slot's log budget: a trap with its backtrace,
-    /// for whoever mends the component; a limit that was met in one short line, for the input may be anybody's.
+    /// Ends the call with a failure, which goes to the log within the slot's log budget: a trap with the guest's
+    /// backtrace, for whoever mends the component; a limit that was met in one short line, for the input may be anybody's.
     fn fail<W: World>(
         &mut self,
         slot: &Slot<W>,
         version: &Version<W>,
         outcome: Outcome,
         error: &wasmtime::Error,
+        guest: &Guest,
     ) -> Failure {
         self.end(slot, version, outcome);
         let is_trap = outcome == Outcome::Trap;
-        let detail = if is_trap { format!("{error:?}") } else { error.root_cause().to_string() };
-        let cap = if is_trap { DETAIL_BYTES } else { LIMIT_BYTES };
-        if slot.backing.log.take(detail.len().min(cap)) {
-            // Function names in a backtrace are the guest's text.
-            let detail = escape_guest(&detail, cap);
+        let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
+        if slot.backing.log.take(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
+            let Diagnosis { reason, frames } = &diagnosis;
             if is_trap {
-                tracing::error!(slot = name, version, outcome, detail, "the sandbox ended a call");
+                // One line, as every log line is.
+                let frames = frames.iter().map(|frame| frame.trim_start()).collect::<Vec<_>>().join(" | ");
+                let backtrace = Some(&*frames).filter(|frames| !frames.is_empty());
+                tracing::error!(slot = name, version, outcome, reason, backtrace, "the sandbox ended a call");
             } else {
-                tracing::warn!(slot = name, version, outcome, detail, "the sandbox ended a call");
+                tracing::warn!(slot = name, version, outcome, reason, "the sandbox ended a call");
             }
             let level = if is_trap { "error" } else { "warn" };
-            slot.backing.recent.add(level, version, outcome.to_owned(), detail);
+            for line in [reason].into_iter().chain(frames) {
+                slot.backing.recent.add(level, version, outcome.to_owned(), line.clone());
+            }
+        }
+        if !self.counted {
+            self.why = Some((diagnosis, guest.capabilities.last_words.clone()));
         }
         Failure {
             outcome,
             retry_after: matches!(outcome, Outcome::Overloaded | Outcome::CpuBudget).then_some(RETRY_AFTER),
         }
+    }
+
+    /// A failure with everything that its author needs: why, what the guest logged as an error last, such as the text of
+    /// a panic, and its frames.
+    fn explain(&self, failure: &Failure) -> String {
+        let mut text = failure.to_string();
+        let Some((Diagnosis { reason, frames }, last_words)) = &self.why else { return text };
+        text.push_str(&format!(": {reason}"));
+        if let Some(words) = last_words {
+            text.push_str("\n  the last error that it logged:");
+            guest_lines(words, WORD_BYTES).iter().for_each(|line| text.push_str(&format!("\n    {line}")));
+        }
+        if !frames.is_empty() {
+            text.push_str("\n  its backtrace, the innermost frame first:");
+            frames.iter().for_each(|frame| text.push_str(&format!("\n  {frame}")));
+        }
+        text
     }
 }
 

@@ -14,10 +14,12 @@ use super::{
     Backing, Capabilities, EVERY_SLOT, Interface,
     bindings::wasi::logging::logging::{self, Level},
 };
-use crate::telemetry::{escape_guest, timestamp::rfc3339_millis};
+use crate::telemetry::{escape_guest, guest_lines, timestamp::rfc3339_millis};
 
-/// Longest message of one line, bytes; the rest is cut.
+/// Longest message, bytes; the rest is cut.
 const MESSAGE_BYTES: usize = 4096;
+/// Longest message that is kept for who pushes the component, bytes.
+const LAST_WORDS_BYTES: usize = 1024;
 /// Longest context, bytes.
 const CONTEXT_BYTES: usize = 128;
 /// What one line costs beside its text, bytes: empty lines are not free.
@@ -103,35 +105,45 @@ impl Recent {
     }
 }
 
+/// The first `bytes` of a text, up to a character.
+fn cut(text: &str, bytes: usize) -> &str {
+    text.split_at_checked(text.floor_char_boundary(bytes)).map_or(text, |(text, _)| text)
+}
+
 impl logging::Host for Capabilities {
     fn log(&mut self, level: Level, context: String, message: String) -> wasmtime::Result<()> {
+        if matches!(level, Level::Error | Level::Critical) {
+            self.last_words = Some(cut(&message, LAST_WORDS_BYTES).to_owned());
+        }
         if self.mirror.is_shadow() {
             return Ok(());
         }
         let Backing { slot, log, metrics, .. } = &*self.backing;
         let slot = slot.as_str();
-        let bytes = message.len().min(MESSAGE_BYTES) + context.len().min(CONTEXT_BYTES) + LINE_BYTES;
+        let lines = guest_lines(cut(&message, MESSAGE_BYTES), MESSAGE_BYTES);
+        let context = escape_guest(&context, CONTEXT_BYTES);
+        let bytes = lines.iter().map(|line| line.len() + context.len() + LINE_BYTES).sum();
         if !log.take(bytes) {
             metrics.guest_log_dropped(slot, message.len());
             return Ok(());
         }
         let version = &*self.version;
-        let context = escape_guest(&context, CONTEXT_BYTES);
-        let message = escape_guest(&message, MESSAGE_BYTES);
         macro_rules! line {
-            ($level:ident) => {
-                tracing::$level!(target: "guest", slot, version, context, "{message}")
+            ($level:ident, $line:ident) => {
+                tracing::$level!(target: "guest", slot, version, context, "{}", $line)
             };
         }
-        metrics.guest_log_line(slot, level_name(level));
-        match level {
-            Level::Trace => line!(trace),
-            Level::Debug => line!(debug),
-            Level::Info => line!(info),
-            Level::Warn => line!(warn),
-            Level::Error | Level::Critical => line!(error),
+        for line in lines {
+            metrics.guest_log_line(slot, level_name(level));
+            match level {
+                Level::Trace => line!(trace, line),
+                Level::Debug => line!(debug, line),
+                Level::Info => line!(info, line),
+                Level::Warn => line!(warn, line),
+                Level::Error | Level::Critical => line!(error, line),
+            }
+            self.backing.recent.add(level_name(level), version, context.clone(), line);
         }
-        self.backing.recent.add(level_name(level), version, context, message);
         Ok(())
     }
 }

@@ -20,6 +20,24 @@ pub fn escape_guest(text: &str, cap: usize) -> String {
     escaped
 }
 
+/// The lines of a guest's text, each escaped as [`escape_guest`] does, at most `cap` bytes together. Empty lines are left
+/// out, but for a text that has no other.
+pub fn guest_lines(text: &str, cap: usize) -> Vec<String> {
+    let (mut left, mut lines) = (cap, Vec::new());
+    for line in text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()) {
+        let line = escape_guest(line, left);
+        if line.is_empty() {
+            break;
+        }
+        left -= line.len();
+        lines.push(line);
+    }
+    if lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
 fn push(escaped: &mut String, char: char) {
     match char {
         '\n' => escaped.push_str("\\n"),
@@ -64,6 +82,18 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(escape_guest(text, 1_000), expected);
         }
+    }
+
+    #[test]
+    fn a_text_has_as_many_lines_as_it_is_read_in() {
+        assert_eq!(
+            guest_lines("panicked at src/lib.rs:3:5:\r\nno \u{1b} spoons\n", 100),
+            ["panicked at src/lib.rs:3:5:", "no \\u{1b} spoons"]
+        );
+        assert_eq!(guest_lines("a\n\n \nb", 100), ["a", "b"]);
+        assert_eq!(guest_lines("\n", 100), [""]);
+        assert_eq!(guest_lines("abc\ndef\nghi", 5), ["abc", "de"]);
+        assert_eq!(guest_lines("C:\\new", 100), ["C:\\\\new"], "a backslash is told from an escape");
     }
 
     #[test]

@@ -93,9 +93,12 @@ async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
     assert_eq!(ask(&host, 1).await.status(), 500);
     let (status, logs) = operator(&host).get("/v1/slots/captcha/logs?limit=5").await;
     assert_eq!(status, 200);
-    let [line] = logs["lines"].as_array().unwrap().as_slice() else { panic!("{logs}") };
-    assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("trap")));
-    assert!(line["message"].as_str().unwrap().contains("unreachable"), "{line}");
+    let [reason, frame, ..] = logs["lines"].as_array().unwrap().as_slice() else { panic!("{logs}") };
+    for line in [reason, frame] {
+        assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("trap")));
+    }
+    assert_eq!(reason["message"], "wasm trap: wasm `unreachable` instruction executed");
+    assert!(frame["message"].as_str().unwrap().trim_start().starts_with("0: "), "{frame}");
     let (status, statistics) = operator(&host).get("/v1/slots/captcha/statistics").await;
     assert_eq!((status, &statistics["calls"]), (200, &json!(1)), "{statistics}");
     assert_eq!((&statistics["outcomes"]["trap"], &statistics["outcomes"]["ok"]), (&json!(1), &json!(0)));

@@ -150,6 +150,47 @@ async fn a_component_that_may_not_answer_ends_as_refused() {
     assert!(!folder.path().join("data").exists());
 }
 
+#[tokio::test]
+async fn component_check_shows_why_a_self_test_trapped() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("good.toml"), SITE).unwrap();
+    let log = r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
+    let panicking = Guest::default()
+        .with_imports(log)
+        .with_fields(
+            r#"(data (i32.const 1024) "panicked at src/lib.rs:3:5:\nno spoons")
+               (func $boom (call $log (i32.const 5) (i32.const 0) (i32.const 0) (i32.const 1024) (i32.const 37))
+                   unreachable)"#,
+        )
+        .with_self_test("(call $boom) i32.const 0");
+    let spinning = Guest::default().with_self_test("(loop (br 0)) i32.const 0");
+    let greedy = Guest::default().with_self_test("(memory.grow (i32.const 60000)) drop unreachable");
+    for (guest, said) in [
+        (
+            panicking,
+            &[
+                "self-test failed: the component's call ended with trap: wasm trap: wasm `unreachable` instruction",
+                "\n  the last error that it logged:\n    panicked at src/lib.rs:3:5:\n    no spoons\n",
+                "!boom",
+            ][..],
+        ),
+        (spinning, &["ended with cpu-budget: ", "raise slots.captcha.cpu_ms"]),
+        (greedy, &["ended with memory-limit: ", "bytes of memory; raise slots.captcha.memory_bytes"]),
+    ] {
+        fs::write(folder.path().join("bad.wasm"), guest.component()).unwrap();
+        let check = ["component", "check", "--slot", "captcha", "bad.wasm", "--config", "good.toml"];
+        let launch = Launch::bulkhead(&check).in_folder(folder.path()).env("RUST_BACKTRACE", "1");
+        let finished = launch.env("BULKHEAD_DATA_DIR", "data").finish().await;
+        assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+        for said in said {
+            assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
+        }
+        for foreign in ["bulkhead::", "wasmtime::", "tokio::"] {
+            assert!(!finished.stderr.contains(foreign), "{foreign}: {}", finished.stderr);
+        }
+    }
+}
+
 /// Runs a command whose standard output goes somewhere else than to the test.
 fn run_into(stdout: impl Into<Stdio>, arguments: &[&str]) -> (Output, String) {
     let mut command = Command::new(program());

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_tests::guests::Guest;
+use bulkhead_tests::{guests::Guest, operator};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch, envelope};
+use super::{SITE, child::Launch, envelope, operate::done};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/// Says something, then traps.
+/// Says two lines, then traps.
 fn talkative() -> Guest {
     let call = "(call $log (i32.const 2) (i32.const 1024) (i32.const 3) (i32.const 1024) (i32.const 11)) unreachable";
     let import =
         r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
-    Guest::call(call).with_imports(import).with_fields(r#"(data (i32.const 1024) "so it goes\n")"#)
+    Guest::call(call).with_imports(import).with_fields(r#"(data (i32.const 1024) "so it\ngoes\n")"#)
 }
 
 /// Whatever a request makes anyone log.
@@ -59,7 +59,7 @@ async fn every_line_of_a_request_carries_its_id() {
         let parent = format!("00-{TRACE}-{:016x}-01", number + 1);
         assert!(lines.iter().all(|line| line["traceparent"] == parent.as_str()), "{lines:?}");
         let count = |name: &str, value: &str| lines.iter().filter(|line| line[name] == value).count();
-        assert_eq!(count("target", "guest"), 1, "{lines:?}");
+        assert_eq!(count("target", "guest"), 2, "{lines:?}");
         assert_eq!(count("message", "the sandbox ended a call"), 1, "{lines:?}");
         assert_eq!(count("message", "answered"), 1, "{lines:?}");
     }
@@ -80,13 +80,25 @@ async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
     let component = folder.path().join("guest.wasm");
     std::fs::write(&component, talkative().component()).unwrap();
     let slot = format!("slots.captcha.component = \"{}\"\n", component.display());
-    let host = Launch::serve_with(folder.path(), &format!("{slot}{SITE}")).ready().await;
+    let config = format!("{}{slot}{SITE}", operator::tokens());
+    let host = Launch::serve_with(folder.path(), &config).env("RUST_BACKTRACE", "1").ready().await;
     assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 500);
+    let shown = done(&host, &["component", "logs", "captcha"]).await;
     let log = host.stop().await;
     let lines: Vec<&Value> = log.iter().filter(|line| line["target"] == "guest").collect();
-    let [line] = lines[..] else { panic!("{log:?}") };
-    assert_eq!((&line["slot"], &line["context"]), (&"captcha".into(), &"so ".into()));
-    assert_eq!(line["message"], "so it goes\\n");
+    let [first, second] = lines[..] else { panic!("{log:?}") };
+    assert_eq!((&first["slot"], &first["context"]), (&"captcha".into(), &"so ".into()));
+    assert_eq!((&first["message"], &second["message"]), (&"so it".into(), &"goes".into()));
+    let ended = log.iter().find(|line| line["message"] == "the sandbox ended a call").unwrap();
+    assert_eq!(ended["reason"], "wasm trap: wasm `unreachable` instruction executed");
+    assert!(ended["backtrace"].as_str().unwrap().starts_with("0: "), "{ended}");
+    for text in [&shown, &ended.to_string()] {
+        for foreign in ["\\n", "Stack backtrace", "bulkhead::", "wasmtime::"] {
+            assert!(!text.contains(foreign), "{foreign} in {text}");
+        }
+    }
+    let contexts: Vec<_> = shown.lines().map(|line| line.contains(" trap ")).collect();
+    assert_eq!(contexts[..3], [false, false, true], "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
