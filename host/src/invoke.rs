@@ -15,7 +15,7 @@ use self::diagnosis::Diagnosis;
 pub use self::{
     compared::{Compared, form, hidden, json_members},
     mirror::call_mirrored,
-    outcome::{Failure, Outcome},
+    outcome::{Accept, Failure, Outcome, Unusable, as_it_is},
 };
 use crate::{
     capabilities::{Capabilities, Guest, Mirror},
@@ -29,7 +29,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Longest text of a guest that has failed its self-test, bytes.
 const WORD_BYTES: usize = 1024;
 
-/// What a typed export gave: its answer, or the error of its own WIT type.
+/// What came of a typed export: the service's answer, or the error of its own WIT type.
 pub type Answer<T, E> = Result<T, E>;
 
 /// Why a call has no answer from the guest's own types.
@@ -43,48 +43,37 @@ pub enum CallError {
     Failed(#[from] Failure),
 }
 
-/// Calls a version of `slot` that answers: `export` calls one typed export.
+/// Calls a version of `slot` that answers: `export` calls one typed export, and `accept` makes the service's answer of
+/// what it returned. A candidate in shadow gets no copy, see [`call_mirrored`] for a call that does.
 ///
 /// # Errors
-/// When the slot is empty, overloaded, or the sandbox ends the call. Details of a trap go to the log.
-pub async fn call<W, T, E, F>(slot: &Slot<W>, export: F) -> Result<Answer<T, E>, CallError>
-where
-    W: World,
-    T: Send,
-    E: Send,
-    F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
-{
-    call_for(slot, None, export).await
-}
-
-/// The same on behalf of whatever `key` stands for: its calls are all answered by one version while a candidate is
-/// tried on a share of the calls. A candidate in shadow gets no copy, see [`call_mirrored`] for one that does.
-///
-/// # Errors
-/// See [`call`].
-pub async fn call_for<W, T, E, F>(
+/// When the slot is empty, overloaded, the sandbox ends the call, or `accept` refuses. Details go to the log.
+pub async fn call<W, T, U, E, F>(
     slot: &Slot<W>,
-    key: Option<&[u8]>,
+    accept: Accept<T, U>,
     export: F,
-) -> Result<Answer<T, E>, CallError>
+) -> Result<Answer<U, E>, CallError>
 where
     W: World,
     T: Send,
+    U: Send,
     E: Send,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
-    ask(slot, key, Mirror::None, export).await
+    ask(slot, None, Mirror::None, accept, export).await
 }
 
-async fn ask<W, T, E, F>(
+async fn ask<W, T, U, E, F>(
     slot: &Slot<W>,
     key: Option<&[u8]>,
     mirror: Mirror,
+    accept: impl FnOnce(T) -> Result<U, Unusable> + Send,
     export: F,
-) -> Result<Answer<T, E>, CallError>
+) -> Result<Answer<U, E>, CallError>
 where
     W: World,
     T: Send,
+    U: Send,
     E: Send,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
@@ -105,7 +94,7 @@ where
             return Err(empty.into());
         }
     };
-    run(slot, &version, &mut record, mirror, export).await.map_err(Into::into)
+    run(slot, &version, &mut record, mirror, accept, export).await.map_err(Into::into)
 }
 
 /// Calls `self-test` of a version that is not active, under the slot's limits.
@@ -115,7 +104,7 @@ where
 pub async fn trial<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Result<(), String> {
     let mut record = Record::new(&slot.metrics);
     record.forget();
-    match run(slot, version, &mut record, Mirror::None, self_test).await {
+    match run(slot, version, &mut record, Mirror::None, as_it_is, self_test).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(word)) => Err(guest_lines(&word, WORD_BYTES).join("\n  ")),
         Err(failure) => Err(record.explain(&failure)),
@@ -129,16 +118,18 @@ fn self_test<'a, W: World>(
     Box::pin(instance.self_test(store))
 }
 
-async fn run<W, T, E, F>(
+async fn run<W, T, U, E, F>(
     slot: &Slot<W>,
     version: &Arc<Version<W>>,
     record: &mut Record<'_>,
     mirror: Mirror,
+    accept: impl FnOnce(T) -> Result<U, Unusable> + Send,
     export: F,
-) -> Result<Answer<T, E>, Failure>
+) -> Result<Answer<U, E>, Failure>
 where
     W: World,
     T: Send,
+    U: Send,
     E: Send,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
@@ -161,23 +152,30 @@ where
     let called = timeout_at(deadline, export(&kept.instance, &mut kept.store)).await;
     record.metrics.guest.observe(since.elapsed().as_secs_f64());
     record.memory(kept.store.data());
-    match called {
-        Ok(Ok(answer)) => {
-            record.end(slot, version, if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError });
-            // A trial has no place of its own, so its instance may not stay in one.
-            if record.counted {
-                slot.keep(version, kept);
+    let answer = match called {
+        Ok(Ok(Ok(returned))) => match accept(returned) {
+            Ok(answer) => Ok(answer),
+            Err(unusable) => {
+                let guest = kept.store.data();
+                return Err(record.fail(slot, version, Outcome::BadAnswer, &unusable.into(), guest));
             }
-            Ok(answer)
-        }
+        },
+        Ok(Ok(Err(error))) => Err(error),
         Ok(Err(error)) => {
             let guest = kept.store.data();
-            Err(record.fail(slot, version, Outcome::of(&error, guest), &error, guest))
+            return Err(record.fail(slot, version, Outcome::of(&error, guest), &error, guest));
         }
         Err(elapsed) => {
-            Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into(), kept.store.data()))
+            let guest = kept.store.data();
+            return Err(record.fail(slot, version, Outcome::Deadline, &elapsed.into(), guest));
         }
+    };
+    record.end(slot, version, if answer.is_ok() { Outcome::Ok } else { Outcome::GuestError });
+    // A trial has no place of its own, so its instance may not stay in one.
+    if record.counted {
+        slot.keep(version, kept);
     }
+    Ok(answer)
 }
 
 /// A fresh store with a fresh instance in it, under the limits from its first instruction.
@@ -258,7 +256,7 @@ impl<'a> Record<'a> {
     }
 
     /// Ends the call with a failure, which goes to the log within the slot's log budget: a trap with the guest's
-    /// backtrace, for whoever mends the component; a limit that was met in one short line, for the input may be anybody's.
+    /// backtrace, for the component's author; any other failure in one short line, for a limit may be met by anybody's input.
     fn fail<W: World>(
         &mut self,
         slot: &Slot<W>,
@@ -268,20 +266,24 @@ impl<'a> Record<'a> {
         guest: &Guest,
     ) -> Failure {
         self.end(slot, version, outcome);
-        let is_trap = outcome == Outcome::Trap;
+        let is_broken = matches!(outcome, Outcome::Trap | Outcome::BadAnswer);
+        let text = match outcome {
+            Outcome::BadAnswer => "the component's answer cannot be used",
+            _ => "the sandbox ended a call",
+        };
         let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
         if slot.backing.log.take(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;
-            if is_trap {
+            if is_broken {
                 // One line, as every log line is.
                 let frames = frames.iter().map(|frame| frame.trim_start()).collect::<Vec<_>>().join(" | ");
                 let backtrace = Some(&*frames).filter(|frames| !frames.is_empty());
-                tracing::error!(slot = name, version, outcome, reason, backtrace, "the sandbox ended a call");
+                tracing::error!(slot = name, version, outcome, reason, backtrace, "{text}");
             } else {
-                tracing::warn!(slot = name, version, outcome, reason, "the sandbox ended a call");
+                tracing::warn!(slot = name, version, outcome, reason, "{text}");
             }
-            let level = if is_trap { "error" } else { "warn" };
+            let level = if is_broken { "error" } else { "warn" };
             for line in [reason].into_iter().chain(frames) {
                 slot.backing.recent.add(level, version, outcome.to_owned(), line.clone());
             }

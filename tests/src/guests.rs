@@ -1,7 +1,10 @@
-//! Components made from WebAssembly text for the captcha world.
+//! Components made from WebAssembly text, for the captcha world and for those of other services.
+
+mod status;
 
 use std::path::{Path, PathBuf};
 
+pub use self::status::StatusGuest;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -115,7 +118,18 @@ impl Guest {
 
 /// Wraps a core module for the world of guests.
 pub fn component(module: &[u8]) -> Vec<u8> {
-    wrap(module, Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit").as_path(), WORLD)
+    wrap(module, &wit(), &[&PLATFORM[..], &["captcha"]].concat(), WORLD)
+}
+
+/// A core module's text as a component of a service's world, which is called as its package is.
+pub fn of_service(text: &str, service: &str) -> Vec<u8> {
+    let world = format!("package test:guest; world guest {{ include bulkhead:{service}/{service}@0.1.0; }}");
+    let folders = [&PLATFORM[..], &["deps/nn", service]].concat();
+    wrap(&wat::parse_str(text).unwrap(), &wit(), &folders, &world)
+}
+
+fn wit() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit")
 }
 
 /// A core module's text as a component that was built while `package` (`a:b@1.0.0`) had another version.
@@ -126,8 +140,8 @@ pub fn built_against(text: &str, package: &str, version: &str) -> Vec<u8> {
 /// A core module's text as a component that was built with other WIT.
 pub fn built_with(text: &str, edit: impl Fn(&str) -> String) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
-    for package in FOLDERS {
+    let (wit, folders) = (wit(), [&PLATFORM[..], &["captcha"]].concat());
+    for package in &folders {
         let other = folder.path().join(package);
         std::fs::create_dir_all(&other).unwrap();
         for file in std::fs::read_dir(wit.join(package)).unwrap().map(|file| file.unwrap().path()) {
@@ -135,7 +149,7 @@ pub fn built_with(text: &str, edit: impl Fn(&str) -> String) -> Vec<u8> {
             std::fs::write(other.join(file.file_name().unwrap()), text).unwrap();
         }
     }
-    wrap(&wat::parse_str(edit(text)).unwrap(), folder.path(), &edit(WORLD))
+    wrap(&wat::parse_str(edit(text)).unwrap(), folder.path(), &folders, &edit(WORLD))
 }
 
 /// `text` with another version of `package`, wherever it or an interface of it is named.
@@ -161,13 +175,12 @@ fn renamed(text: &str, package: &str, version: &str) -> String {
     out + rest
 }
 
-/// The packages that the world of guests needs, in an order in which each comes after those that it needs.
-const FOLDERS: [&str; 7] =
-    ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host", "captcha"];
+/// The packages that a service's own builds on, in an order in which each comes after those that it needs.
+const PLATFORM: [&str; 6] = ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host"];
 
-fn wrap(module: &[u8], wit: &Path, world: &str) -> Vec<u8> {
+fn wrap(module: &[u8], wit: &Path, folders: &[&str], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
-    for folder in FOLDERS {
+    for folder in folders {
         resolve.push_dir(wit.join(folder)).unwrap();
     }
     let package = resolve.push_str(PathBuf::from("guest.wit"), world).unwrap();

@@ -25,7 +25,8 @@ pub struct TestHost {
 pub struct Builder {
     config: String,
     environment: Vec<(String, String)>,
-    component: Option<Vec<u8>>,
+    /// By slot.
+    components: BTreeMap<&'static str, Vec<u8>>,
     folder: Option<TempDir>,
 }
 
@@ -42,8 +43,13 @@ impl Builder {
     }
 
     /// The captcha slot's component.
-    pub fn component(mut self, wasm: Vec<u8>) -> Self {
-        self.component = Some(wasm);
+    pub fn component(self, wasm: Vec<u8>) -> Self {
+        self.component_of("captcha", wasm)
+    }
+
+    /// A slot's component.
+    pub fn component_of(mut self, slot: &'static str, wasm: Vec<u8>) -> Self {
+        self.components.insert(slot, wasm);
         self
     }
 
@@ -61,10 +67,10 @@ impl Builder {
             ("server.admin_listen".to_owned(), "127.0.0.1:0".to_owned()),
             ("data_dir".to_owned(), folder.path().join("data").display().to_string()),
         ];
-        if let Some(wasm) = self.component {
-            let path = folder.path().join("guest.wasm");
+        for (slot, wasm) in self.components {
+            let path = folder.path().join(format!("guest-{slot}.wasm"));
             std::fs::write(&path, wasm).unwrap();
-            flags.push(("slots.captcha.component".to_owned(), path.display().to_string()));
+            flags.push((format!("slots.{slot}.component"), path.display().to_string()));
         }
         let file = folder.path().join(CONFIG_FILE);
         std::fs::write(&file, self.config).unwrap();

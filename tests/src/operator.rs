@@ -17,18 +17,30 @@ pub fn tokens() -> String {
     [token("read", READ), token("deploy", DEPLOY), token("admin", ADMIN)].concat()
 }
 
-/// Asks the captcha slot's API.
+/// Asks a slot's API: the captcha slot's, unless another is named.
 #[derive(Clone)]
 pub struct Operator {
     client: reqwest::Client,
     admin: String,
     token: Option<String>,
+    slot: &'static str,
 }
 
 impl Operator {
     /// `admin` is the base of the operators' listener.
     pub fn new(admin: &str, token: &str) -> Self {
-        Self { client: reqwest::Client::new(), admin: admin.to_owned(), token: Some(token.to_owned()) }
+        let (admin, token) = (admin.to_owned(), Some(token.to_owned()));
+        Self { client: reqwest::Client::new(), admin, token, slot: "captcha" }
+    }
+
+    /// The same for another slot.
+    pub fn of(self, slot: &'static str) -> Self {
+        Self { slot, ..self }
+    }
+
+    /// A URL below the slot.
+    fn url(&self, path: &str) -> String {
+        format!("{}/v1/slots/{}{path}", self.admin, self.slot)
     }
 
     /// One without a token.
@@ -52,7 +64,7 @@ impl Operator {
 
     /// A POST below the slot; fails where the host goes away.
     pub async fn try_post(&self, path: &str, body: &Value) -> reqwest::Result<(u16, Value)> {
-        self.send(self.client.post(format!("{}/v1/slots/captcha{path}", self.admin)).json(body)).await
+        self.send(self.client.post(self.url(path)).json(body)).await
     }
 
     /// A POST below the listener.
@@ -66,7 +78,7 @@ impl Operator {
 
     /// Pushes a component; status and answer.
     pub async fn try_push(&self, wasm: Vec<u8>) -> (u16, Value) {
-        let url = format!("{}/v1/slots/captcha/versions?source=test.wasm", self.admin);
+        let url = self.url("/versions?source=test.wasm");
         let request = self.client.post(url).header("content-type", "application/wasm").body(wasm);
         self.send(request).await.unwrap()
     }
@@ -74,7 +86,7 @@ impl Operator {
     /// The same with the text of a `.minisig` file.
     pub async fn try_push_signed(&self, wasm: Vec<u8>, signature: &str) -> (u16, Value) {
         use base64::{Engine as _, prelude::BASE64_STANDARD};
-        let url = format!("{}/v1/slots/captcha/versions", self.admin);
+        let url = self.url("/versions");
         let request = self.client.post(url).header("content-type", "application/wasm").body(wasm);
         self.send(request.header("x-minisign-signature", BASE64_STANDARD.encode(signature))).await.unwrap()
     }
@@ -88,7 +100,7 @@ impl Operator {
 
     /// What the slot does now.
     pub async fn slot(&self) -> Value {
-        let (status, slot) = self.get("/v1/slots/captcha").await;
+        let (status, slot) = self.send(self.client.get(self.url(""))).await.unwrap();
         assert_eq!(status, 200, "{slot}");
         slot
     }
@@ -111,7 +123,7 @@ impl Operator {
 
     /// Where a version stands.
     pub async fn stage(&self, version: &str) -> String {
-        let (_, history) = self.get("/v1/slots/captcha/history").await;
+        let (_, history) = self.send(self.client.get(self.url("/history"))).await.unwrap();
         let versions = history["versions"].as_array().unwrap();
         let version = versions.iter().find(|known| known["id"] == version);
         let moves = version.unwrap_or_else(|| panic!("{history}"))["moves"].as_array().unwrap();

@@ -15,7 +15,7 @@ pub struct Rollout {
     pub margin_percent: u8,
     /// Calls that must have ended before it is judged.
     pub min_calls: u64,
-    /// Traps in a row after which calls are kept from a version; 0 never.
+    /// Traps and unusable answers in a row after which calls are kept from a version; 0 never.
     /// Calls that are ended at a limit do not count.
     pub circuit_failures: u32,
 }
@@ -52,7 +52,10 @@ impl Rollout {
                 .key("min_calls", "Calls that must have ended before it is judged")
                 .integer(1..=1_000_000, default.min_calls),
             circuit_failures: r
-                .key("circuit_failures", "Traps in a row after which calls are kept from it; 0 never")
+                .key(
+                    "circuit_failures",
+                    "Traps and unusable answers in a row after which calls are kept from it; 0 never",
+                )
                 .integer(0..=1_000_000, default.circuit_failures),
         })
     }

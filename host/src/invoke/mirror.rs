@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use wasmtime::Store;
 
 use super::{
-    Answer, CallError, Outcome, ask,
+    Accept, Answer, CallError, Outcome, ask,
     compared::{Compared, Seen, differences},
     store,
 };
@@ -16,9 +16,9 @@ use crate::{
     slots::{Copied, Slot, World},
 };
 
-/// Calls a version of `slot` on behalf of `key`, as [`call_for`](super::call_for) does. While a candidate is in shadow
-/// and has a place, it gets the same call once this one has ended, in the background. `call` names the call for
-/// operators.
+/// Calls a version of `slot` as [`call`](super::call) does, on behalf of `key`: its calls are all answered by one version
+/// while a candidate is tried on a share of the calls. While a candidate is in shadow and has a place, it gets the same
+/// call once this one has ended, in the background. `call` names the call for operators.
 ///
 /// That costs this call one attempt to take a place, a clone of what it asks and of what it is answered, and a note of
 /// what the host told its guest of the ledger and of figures: the copy is told the same, so that neither the time that has
@@ -26,33 +26,40 @@ use crate::{
 ///
 /// # Errors
 /// See [`call`](super::call).
-pub async fn call_mirrored<W, T, E, F>(
+pub async fn call_mirrored<W, T, U, E, F>(
     slot: &Arc<Slot<W>>,
     key: Option<&[u8]>,
     call: &'static str,
+    accept: Accept<T, U>,
     export: F,
-) -> Result<Answer<T, E>, CallError>
+) -> Result<Answer<U, E>, CallError>
 where
     W: World,
     T: Compared,
+    U: Send + 'static,
     E: Clone + Debug + Send + Sync + 'static,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>>
         + Clone
         + Send
         + 'static,
 {
-    let Some(copied) = slot.copy() else { return ask(slot, key, Mirror::None, export).await };
+    let Some(copied) = slot.copy() else { return ask(slot, key, Mirror::None, accept, export).await };
     let (journal, request) = (Arc::<Journal>::default(), export.clone());
-    let live = ask(slot, key, Mirror::Live(Arc::clone(&journal)), export).await;
-    let seen: Seen<T, E> = match &live {
-        Ok(answer) => Ok(answer.clone()),
-        Err(CallError::Failed(failure)) if failure.outcome != Outcome::Overloaded => Err(failure.outcome),
+    let with_copy = move |returned: T| accept(returned.clone()).map(|answer| (answer, returned));
+    let live = ask(slot, key, Mirror::Live(Arc::clone(&journal)), with_copy, export).await;
+    let (live, seen): (_, Seen<T, E>) = match live {
+        Ok(Ok((answer, returned))) => (Ok(Ok(answer)), Ok(Ok(returned))),
+        Ok(Err(error)) => (Ok(Err(error.clone())), Ok(Err(error))),
+        Err(CallError::Failed(failure)) if failure.outcome != Outcome::Overloaded => {
+            let outcome = failure.outcome;
+            (Err(failure.into()), Err(outcome))
+        }
         // Nothing has been called.
-        Err(_) => return live,
+        Err(error) => return Err(error),
     };
     let slot = Arc::clone(slot);
     tokio::spawn(async move {
-        let shadow = repeat(&slot, &copied, journal, request).await;
+        let shadow = repeat(&slot, &copied, journal, accept, request).await;
         let failed = shadow.is_err() && seen.is_ok();
         slot.note_copy(&copied, call, failed, differences(&seen, &shadow));
     });
@@ -61,15 +68,16 @@ where
 
 /// Calls the version in shadow, in a fresh instance under the slot's limits. Of the live side's places, figures, log
 /// and circuit it touches nothing.
-async fn repeat<W, T, E, F>(
+async fn repeat<W, T, U, E, F>(
     slot: &Slot<W>,
     copied: &Copied<W>,
     journal: Arc<Journal>,
+    accept: Accept<T, U>,
     export: F,
 ) -> Seen<T, E>
 where
     W: World,
-    T: Send,
+    T: Compared,
     E: Send,
     F: for<'a> FnOnce(&'a W, &'a mut Store<Guest>) -> BoxFuture<'a, wasmtime::Result<Answer<T, E>>> + Send,
 {
@@ -83,6 +91,7 @@ where
         export(&instance, &mut store).await
     });
     match called.await {
+        Ok(Ok(Ok(returned))) if accept(returned.clone()).is_err() => Err(Outcome::BadAnswer),
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(Outcome::of(&error, store.data())),
         Err(_) => Err(Outcome::Deadline),

@@ -28,6 +28,8 @@ pub enum Outcome {
     MemoryLimit,
     /// It handed over more than `response_bytes`.
     ResponseTooLarge,
+    /// It answered, and the service cannot make its own answer of that.
+    BadAnswer,
     /// There was no place for it.
     Overloaded,
     /// Its caller left.
@@ -45,6 +47,7 @@ impl Outcome {
             Self::Deadline => "deadline",
             Self::MemoryLimit => "memory-limit",
             Self::ResponseTooLarge => "response-too-large",
+            Self::BadAnswer => "bad-answer",
             Self::Overloaded => "overloaded",
             Self::Cancelled => "cancelled",
         }
@@ -55,7 +58,7 @@ impl Outcome {
         match self {
             Self::Ok => Some(Ending::Answer),
             Self::GuestError => Some(Ending::Error),
-            Self::Trap => Some(Ending::Broken),
+            Self::Trap | Self::BadAnswer => Some(Ending::Broken),
             Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Limited),
             Self::Deadline => Some(Ending::Late),
             Self::Overloaded | Self::Cancelled => None,
@@ -78,6 +81,23 @@ impl Outcome {
             Self::Trap
         }
     }
+}
+
+/// Why a service cannot use what a guest returned: a reason for the log, without the guest's own text.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unusable(pub &'static str);
+
+/// Makes a service's answer of what a guest returned. It runs inside the measured call, so that a call counts as ok
+/// only when there is an answer.
+pub type Accept<T, U> = fn(T) -> Result<U, Unusable>;
+
+/// Accepts what a guest returned as it is: for types of which every value can be answered with.
+///
+/// # Errors
+/// Never.
+pub const fn as_it_is<T>(returned: T) -> Result<T, Unusable> {
+    Ok(returned)
 }
 
 /// A call without an answer; says nothing of the guest's inside.

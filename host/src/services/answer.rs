@@ -6,8 +6,6 @@ mod world;
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
 use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
@@ -16,7 +14,7 @@ use crate::{
         slots::{Slot as SlotSettings, SlotName},
         tickets::{self, Tickets},
     },
-    invoke,
+    invoke::{self, Unusable},
     services::triage::{PromptVersion, Rules},
     slots::{Slot, Yard},
     telemetry::escape_guest,
@@ -101,12 +99,17 @@ impl AnswerService {
     /// See [`AnswerError`].
     pub async fn answer(&self, session: &str, request: Request) -> Result<Reply, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
-        let reply =
-            invoke::call_mirrored(&self.slot, Some(session.as_bytes()), "answer", move |answer, store| {
+        let reply = invoke::call_mirrored(
+            &self.slot,
+            Some(session.as_bytes()),
+            "answer",
+            answered,
+            move |answer, store| {
                 Box::pin(async move {
                     answer.bulkhead_answer_answers().call_answer(store, &settings, &request).await
                 })
-            });
+            },
+        );
         reply.await?.map_err(guest_error)
     }
 
@@ -116,19 +119,27 @@ impl AnswerService {
     /// See [`AnswerError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
-        let versions = invoke::call(&self.slot, move |answer, store| {
+        let versions = invoke::call(&self.slot, versions, move |answer, store| {
             Box::pin(
                 async move { answer.bulkhead_answer_answers().call_prompt_versions(store, &settings).await },
             )
         });
-        let versions = versions.await?.map_err(guest_error)?;
-        let version = |found: world::PromptVersion| PromptVersion {
-            name: found.name,
-            version: found.version,
-            sha256: hex::encode(Sha256::digest(found.text)),
-        };
-        Ok(versions.into_iter().map(version).collect())
+        versions.await?.map_err(guest_error)
     }
+}
+
+/// A reply whose numbers JSON can hold.
+fn answered(reply: Reply) -> Result<Reply, Unusable> {
+    let mut scores = reply.documents.iter().map(|document| document.score).chain(reply.score);
+    match scores.all(f32::is_finite) {
+        true => Ok(reply),
+        false => Err(Unusable("a score of the reply is not finite")),
+    }
+}
+
+fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, Unusable> {
+    let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
+    Ok(found.into_iter().map(version).collect())
 }
 
 fn guest_error(error: Error) -> AnswerError {
@@ -138,5 +149,38 @@ fn guest_error(error: Error) -> AnswerError {
         Error::Refused(reason) => AnswerError::Refused(escape(reason)),
         Error::Unavailable(reason) => AnswerError::Unavailable(escape(reason)),
         Error::Configuration(text) | Error::Internal(text) => AnswerError::Guest(escape(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(score: Option<f32>, scores: &[f32]) -> Reply {
+        let document = |score: &f32| Document {
+            title: "Mooring".to_owned(),
+            url: "https://port.example/".to_owned(),
+            score: *score,
+            quote: "12 EUR".to_owned(),
+        };
+        Reply {
+            response: "12 EUR".to_owned(),
+            documents: scores.iter().map(document).collect(),
+            auto_publish: false,
+            outcome: Outcome::Answered,
+            reason: None,
+            score,
+            language: None,
+        }
+    }
+
+    #[test]
+    fn scores_that_are_not_finite_are_refused() {
+        assert!(answered(reply(Some(0.5), &[0.5, 0.1])).is_ok() && answered(reply(None, &[])).is_ok());
+        for (score, scores) in
+            [(Some(f32::NAN), &[0.5][..]), (Some(f32::INFINITY), &[]), (None, &[0.5, f32::NAN])]
+        {
+            assert!(answered(reply(score, scores)).is_err(), "{score:?} {scores:?}");
+        }
     }
 }

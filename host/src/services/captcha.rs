@@ -15,8 +15,6 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use serde_json::value::RawValue;
-
 pub use self::{
     answer::{CallError, Issued, Judged, Reason, RejectedRequest},
     site::ServedSite,
@@ -29,7 +27,7 @@ use crate::{
         captcha::Captcha as Settings,
         slots::{Slot as SlotSettings, SlotName},
     },
-    invoke,
+    invoke::{self, as_it_is},
     keys::{Key, KeyRing, MasterKey},
     slots::{Slot, Yard},
     storage::Ledger,
@@ -136,24 +134,21 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let action = action.map(str::to_owned);
         let key = sticky(site, client.exact.first().map_or("", String::as_str));
-        let answer = invoke::call_mirrored(&self.slot, Some(&key), "issue", move |captcha, store| {
-            Box::pin(async move {
-                captcha
-                    .bulkhead_captcha_challenges()
-                    .call_issue(store, &policy, &client, action.as_deref())
-                    .await
-            })
-        });
+        let answer =
+            invoke::call_mirrored(&self.slot, Some(&key), "issue", answer::issued, move |captcha, store| {
+                Box::pin(async move {
+                    captcha
+                        .bulkhead_captcha_challenges()
+                        .call_issue(store, &policy, &client, action.as_deref())
+                        .await
+                })
+            });
         let issued = answer.await?.map_err(CallError::of_guest)?;
-        let challenge = RawValue::from_string(issued.challenge).map_err(|error| {
-            tracing::error!(%error, "the captcha component answered with something else than JSON");
-            CallError::Internal
-        })?;
         self.ledger.note_issued(&site.key);
         self.metrics.captcha.issued(&site.key, issued.cost);
         let labels = Labels { visits: issued.visits, ..labels(site, Some(issued.cost), allow_listed) };
         self.metrics.captcha.event(&labels, Event::ChallengeRequest);
-        Ok(Issued { challenge, cost: issued.cost, visits: issued.visits })
+        Ok(issued)
     }
 
     /// Judges a payload (JSON text of an object) and spends it once when it is valid. A widget result is a
@@ -218,12 +213,13 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let key = sticky(site, payload);
         let (payload, action) = (payload.to_owned(), action.map(str::to_owned));
-        let answer = invoke::call_mirrored(&self.slot, Some(&key), "verify", move |captcha, store| {
-            Box::pin(async move {
-                let challenges = captcha.bulkhead_captcha_challenges();
-                challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
-            })
-        });
+        let answer =
+            invoke::call_mirrored(&self.slot, Some(&key), "verify", as_it_is, move |captcha, store| {
+                Box::pin(async move {
+                    let challenges = captcha.bulkhead_captcha_challenges();
+                    challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
+                })
+            });
         let verdict = answer.await?.map_err(CallError::of_guest)?;
         let judged = Judged {
             rejected: verdict.rejected.map(Reason::from),
@@ -266,11 +262,12 @@ impl CaptchaService {
         let policy = Arc::clone(&site.policy);
         let key = sticky(site, payload);
         let payload = payload.to_owned();
-        let answer = invoke::call_mirrored(&self.slot, Some(&key), "invalidate", move |captcha, store| {
-            Box::pin(async move {
-                captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
-            })
-        });
+        let answer =
+            invoke::call_mirrored(&self.slot, Some(&key), "invalidate", as_it_is, move |captcha, store| {
+                Box::pin(async move {
+                    captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
+                })
+            });
         let invalidated = answer.await?.map_err(CallError::of_guest)?;
         if invalidated {
             self.metrics.captcha.event(&labels(site, None, false), Event::Invalidate);

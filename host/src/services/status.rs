@@ -7,9 +7,9 @@ mod world;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus::proto::MetricFamily;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
-use self::world::{Error, Options, Wire};
+use self::world::{Error, Options, Report, Wire};
 pub use self::world::{Level, Status, Verdict};
 use crate::{
     appointments::{Collector, Section},
@@ -18,7 +18,7 @@ use crate::{
         slots::{Slot as SlotSettings, SlotName},
         status::{Status as Settings, Wire as Spelling},
     },
-    invoke::{self, Outcome},
+    invoke::{self, Outcome, Unusable},
     slots::{Slot, Yard},
     telemetry::escape_guest,
 };
@@ -43,7 +43,7 @@ pub enum CallError {
     /// The sandbox ended the call, or had no room for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
-    /// The guest gave up, or its answer is not to be used.
+    /// The guest gave up.
     #[error("the component failed")]
     Internal,
 }
@@ -160,18 +160,11 @@ impl StatusService {
 
     async fn make(&self, statistics: bool, modified_at: f64) -> Result<Payload, CallError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
-        let answer = invoke::call_mirrored(&self.slot, None, "status", move |status, store| {
+        let answer = invoke::call_mirrored(&self.slot, None, "status", read, move |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_status(store, &options).await })
         });
-        let report = answer.await??;
-        let data = RawValue::from_string(report.data)
-            .ok()
-            .filter(|data| data.get().starts_with('{') && report.collected_at.is_finite());
-        let Some(data) = data else {
-            tracing::error!("the status component answered with something else than a JSON object");
-            return Err(CallError::Internal);
-        };
-        Ok(Payload { data, collected_at: report.collected_at, modified_at })
+        let (data, collected_at) = answer.await??;
+        Ok(Payload { data, collected_at, modified_at })
     }
 
     /// What is to be said of the system's health, in one line.
@@ -180,11 +173,10 @@ impl StatusService {
     /// See [`CallError`].
     pub async fn health(&self) -> Result<Verdict, CallError> {
         self.collector.refresh(false).await;
-        let answer = invoke::call_mirrored(&self.slot, None, "health", |status, store| {
+        let answer = invoke::call_mirrored(&self.slot, None, "health", shown, |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_health(store).await })
         });
-        let verdict = answer.await??;
-        Ok(Verdict { text: escape_guest(&verdict.text, TEXT_BYTES), ..verdict })
+        Ok(answer.await??)
     }
 
     /// Everything that is known, as metrics.
@@ -194,12 +186,26 @@ impl StatusService {
     pub async fn families(&self) -> Result<Vec<MetricFamily>, CallError> {
         self.collector.refresh(true).await;
         let version = self.version.clone();
-        let answer = invoke::call(&self.slot, move |status, store| {
+        let answer = invoke::call(&self.slot, families::checked, move |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_metrics(store, &version).await })
         });
-        families::checked(answer.await??).ok_or_else(|| {
-            tracing::error!("the status component answered with metrics that are none");
-            CallError::Internal
-        })
+        Ok(answer.await??)
     }
+}
+
+/// The data of a report and when it was collected. Every name and text of it must be readable, for the data is read
+/// once more where a client selects from it.
+fn read(report: Report) -> Result<(Box<RawValue>, f64), Unusable> {
+    if !report.collected_at.is_finite() {
+        return Err(Unusable("the time of collection is not a finite number"));
+    }
+    let unreadable = |_| Unusable("the data of the report is not a JSON object that can be read");
+    serde_json::from_str::<Map<String, Value>>(&report.data).map_err(unreadable)?;
+    let data = RawValue::from_string(report.data).map_err(unreadable)?;
+    Ok((data, report.collected_at))
+}
+
+/// A verdict whose text may be shown to anybody.
+fn shown(verdict: Verdict) -> Result<Verdict, Unusable> {
+    Ok(Verdict { text: escape_guest(&verdict.text, TEXT_BYTES), ..verdict })
 }

@@ -20,7 +20,7 @@ use crate::{
         tickets::{self, Tickets},
     },
     inference::{Inference, NamedHead},
-    invoke,
+    invoke::{self, Unusable},
     slots::{Slot, Yard},
     telemetry::escape_guest,
 };
@@ -57,6 +57,11 @@ pub struct PromptVersion {
 }
 
 impl PromptVersion {
+    /// The version of `text`.
+    pub fn new(name: String, version: Option<u32>, text: &str) -> Self {
+        Self { name, version, sha256: hex::encode(Sha256::digest(text)) }
+    }
+
     /// Whose text it is: the component's own, whose versions the component counts, or the operator's.
     pub const fn source(&self) -> &'static str {
         match self.version {
@@ -137,12 +142,17 @@ impl TriageService {
     /// See [`TriageError`].
     pub async fn triage(&self, session: &str, text: String) -> Result<Decision, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let answer =
-            invoke::call_mirrored(&self.slot, Some(session.as_bytes()), "triage", move |triage, store| {
+        let answer = invoke::call_mirrored(
+            &self.slot,
+            Some(session.as_bytes()),
+            "triage",
+            decided,
+            move |triage, store| {
                 Box::pin(async move {
                     triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await
                 })
-            });
+            },
+        );
         answer.await?.map_err(guest_error)
     }
 
@@ -152,19 +162,30 @@ impl TriageService {
     /// See [`TriageError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let answer = invoke::call(&self.slot, move |triage, store| {
+        let answer = invoke::call(&self.slot, versions, move |triage, store| {
             Box::pin(
                 async move { triage.bulkhead_triage_tickets().call_prompt_versions(store, &settings).await },
             )
         });
-        let versions = answer.await?.map_err(guest_error)?;
-        let version = |found: world::PromptVersion| PromptVersion {
-            name: found.name,
-            version: found.version,
-            sha256: hex::encode(Sha256::digest(found.text)),
-        };
-        Ok(versions.into_iter().map(version).collect())
+        answer.await?.map_err(guest_error)
     }
+}
+
+/// A decision whose numbers JSON can hold.
+fn decided(decision: Decision) -> Result<Decision, Unusable> {
+    let mut confidences = decision.alternatives.iter().map(|candidate| candidate.confidence);
+    let values = decision.extracted_values.iter();
+    let finite = decision.confidence.is_finite()
+        && confidences.all(f32::is_finite)
+        && values
+            .into_iter()
+            .all(|(_, value)| !matches!(value, Value::Number(number) if !number.is_finite()));
+    if finite { Ok(decision) } else { Err(Unusable("a number of the decision is not finite")) }
+}
+
+fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, Unusable> {
+    let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
+    Ok(found.into_iter().map(version).collect())
 }
 
 fn guest_error(error: Error) -> TriageError {
@@ -199,4 +220,37 @@ fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, S
         labels: head.head.labels().map(str::to_owned).collect(),
         features: record.sparse.as_ref().map(ToString::to_string),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decision(confidence: f32, behind: f32, value: Value) -> Decision {
+        let text = || "a".to_owned();
+        Decision {
+            user_text: text(),
+            category: text(),
+            auto_publish: false,
+            action: Action { name: text(), description: text(), kind: ActionKind::NoAction, answer: None },
+            reasoning: text(),
+            confidence,
+            extracted_values: vec![(text(), value)],
+            alternatives: vec![Candidate { name: text(), confidence: behind }],
+            language: None,
+            internal_note: None,
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        assert!(decided(decision(0.5, 0.1, Value::Number(1.5))).is_ok());
+        for (confidence, behind, value) in [
+            (f32::NAN, 0.1, Value::Boolean(true)),
+            (0.5, f32::INFINITY, Value::Boolean(true)),
+            (0.5, 0.1, Value::Number(f64::NAN)),
+        ] {
+            assert!(decided(decision(confidence, behind, value)).is_err(), "{confidence} {behind}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub enum Ending {
     Answer,
     /// It answered with an error of its own, which may be the caller's fault.
     Error,
-    /// It broke: a trap, which is the component's own fault.
+    /// It broke: a trap or an answer that cannot be used, which is the component's own fault.
     Broken,
     /// It was ended at a limit, which a costly input of one client is enough for.
     Limited,

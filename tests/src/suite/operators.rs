@@ -17,6 +17,7 @@ mod reload;
 mod replay;
 mod shadow;
 mod swap;
+mod unusable;
 mod worlds;
 
 use bulkhead_tests::{

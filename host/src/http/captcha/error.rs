@@ -134,7 +134,7 @@ impl From<Outcome> for ApiError {
     fn from(outcome: Outcome) -> Self {
         let code = outcome.as_str();
         match outcome {
-            Outcome::Trap | Outcome::MemoryLimit | Outcome::ResponseTooLarge => {
+            Outcome::Trap | Outcome::MemoryLimit | Outcome::ResponseTooLarge | Outcome::BadAnswer => {
                 Self { code, ..Self::internal() }
             }
             Outcome::CpuBudget => Self::unavailable(code, "the call needed more processor time than it may")
@@ -203,6 +203,7 @@ mod tests {
             (Outcome::Trap, 500, "trap", false),
             (Outcome::MemoryLimit, 500, "memory-limit", false),
             (Outcome::ResponseTooLarge, 500, "response-too-large", false),
+            (Outcome::BadAnswer, 500, "bad-answer", false),
             (Outcome::CpuBudget, 503, "cpu-budget", true),
             (Outcome::Overloaded, 503, "overloaded", true),
             (Outcome::Deadline, 504, "deadline", false),

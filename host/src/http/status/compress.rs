@@ -33,7 +33,7 @@ pub fn compress(payload: &RawValue) -> Option<Box<RawValue>> {
     let sections = sections.into_iter().filter_map(|(name, section)| {
         let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);
         let Some((_, defaults)) = defaults else { return Some((name, section)) };
-        let Members(mut members) = Members::of(&section)?;
+        let Some(Members(mut members)) = Members::of(&section) else { return Some((name, section)) };
         members.retain(|(member, value)| !defaults.contains(&(member.as_str(), value.get())));
         let left = !members.is_empty();
         left.then(|| Members(members).object()).flatten().map(|object| (name, object))
@@ -46,6 +46,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn a_section_that_is_no_object_stays() {
+        let payload = RawValue::from_string(r#"{"mail":null,"database":[0]}"#.into()).unwrap();
+        assert_eq!(compress(&payload).unwrap().get(), payload.get());
+    }
 
     #[test]
     fn defaults_vanish_and_text_stays() {

@@ -150,6 +150,7 @@ impl From<Outcome> for ApiError {
             Outcome::Trap
             | Outcome::MemoryLimit
             | Outcome::ResponseTooLarge
+            | Outcome::BadAnswer
             | Outcome::Ok
             | Outcome::GuestError
             | Outcome::Cancelled => Self { code, ..Self::internal() },

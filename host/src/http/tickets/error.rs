@@ -127,7 +127,9 @@ impl ApiError {
                 Self::lasting(format!("the answer is larger than slots.{slot}.response_bytes allows"))
             }
             // The services tell a guest's own error apart, and nobody hears of a cancelled call.
-            Outcome::Trap | Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => Self::internal(),
+            Outcome::Trap | Outcome::BadAnswer | Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => {
+                Self::internal()
+            }
         }
     }
 
@@ -257,6 +259,7 @@ mod tests {
             (Outcome::MemoryLimit, 500, "InternalServerError", false, None),
             (Outcome::ResponseTooLarge, 500, "InternalServerError", false, None),
             (Outcome::Trap, 500, "InternalServerError", false, None),
+            (Outcome::BadAnswer, 500, "InternalServerError", false, None),
             (Outcome::Ok, 500, "InternalServerError", false, None),
             (Outcome::GuestError, 500, "InternalServerError", false, None),
             (Outcome::Cancelled, 500, "InternalServerError", false, None),

@@ -2,9 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::world::{Error, Reason as GuestReason};
+use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
-    invoke::{self, Outcome},
+    invoke::{self, Outcome, Unusable},
     storage::StorageError,
     telemetry::escape_guest,
 };
@@ -90,7 +90,7 @@ pub enum CallError {
     /// The sandbox ended the call, or had no room for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
-    /// The guest gave up, or its answer is not to be used.
+    /// The guest gave up.
     #[error("the component failed")]
     Internal,
 }
@@ -114,6 +114,13 @@ pub struct Issued {
     pub cost: u32,
     /// Visits of this client inside the window, this one included.
     pub visits: u64,
+}
+
+/// The service's answer of what the guest returned.
+pub(super) fn issued(returned: GuestIssued) -> Result<Issued, Unusable> {
+    let GuestIssued { challenge, cost, visits } = returned;
+    let challenge = RawValue::from_string(challenge).map_err(|_| Unusable("the challenge is not JSON"))?;
+    Ok(Issued { challenge, cost, visits })
 }
 
 /// What was made of a payload.

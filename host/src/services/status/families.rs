@@ -5,13 +5,20 @@ use std::collections::BTreeSet;
 use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 
 use super::world::{Family, Kind, Sample};
+use crate::invoke::Unusable;
 
-/// The families; `None` when a name is none or stands twice, or a family has no series.
-pub(super) fn checked(families: Vec<Family>) -> Option<Vec<MetricFamily>> {
+/// The families as a scraper takes them.
+///
+/// # Errors
+/// When a name is not valid or occurs twice, or a family has no series.
+pub(super) fn checked(families: Vec<Family>) -> Result<Vec<MetricFamily>, Unusable> {
     let names: BTreeSet<&str> = families.iter().map(|family| family.name.as_str()).collect();
     let unique = names.len() == families.len();
     let sound = unique && families.iter().all(is_sound);
-    sound.then(|| families.into_iter().map(converted).collect())
+    match sound {
+        true => Ok(families.into_iter().map(converted).collect()),
+        false => Err(Unusable("a metric has no series, or a name that is not valid or occurs twice")),
+    }
 }
 
 fn is_sound(family: &Family) -> bool {
@@ -90,7 +97,7 @@ mod tests {
     #[test]
     fn what_a_scraper_would_choke_on_is_refused() {
         let twice = vec![family("zms_a", &["x"]), family("zms_a", &["y"])];
-        assert!(checked(twice).is_none());
+        assert!(checked(twice).is_err());
         for (name, labels) in [
             ("", &["x"][..]),
             ("1a", &["x"]),
@@ -101,7 +108,7 @@ mod tests {
             ("a", &[]),
             ("a", &["x", "x"]),
         ] {
-            assert!(checked(vec![family(name, labels)]).is_none(), "{name:?} {labels:?}");
+            assert!(checked(vec![family(name, labels)]).is_err(), "{name:?} {labels:?}");
         }
     }
 }

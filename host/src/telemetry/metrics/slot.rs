@@ -16,7 +16,7 @@ use crate::telemetry::{
 };
 
 /// Outcomes of a call, there at zero from the start so that a rate is right from the first one.
-const OUTCOMES: [&str; 9] = [
+const OUTCOMES: [&str; 10] = [
     "ok",
     "guest-error",
     "trap",
@@ -24,6 +24,7 @@ const OUTCOMES: [&str; 9] = [
     "deadline",
     "memory-limit",
     "response-too-large",
+    "bad-answer",
     "overloaded",
     "cancelled",
 ];

@@ -68,7 +68,7 @@ impl Probe {
         ) -> BoxFuture<'a, wasmtime::Result<Result<T, String>>>
         + Send,
     ) -> Called<T> {
-        invoke::call(&self.slot, export).await
+        invoke::call(&self.slot, invoke::as_it_is, export).await
     }
 
     async fn typed(&self, model: &str, texts: &[String], prompt: Option<&str>) -> Vectors {

@@ -47,7 +47,11 @@ hostile_guests! {
     invalid_error: ends(500, "trap"), Guest::call(&error(7, "0", "0"));
 
     /// Answers with something that is not JSON.
-    no_json: ends(500, "ok"), Guest::default();
+    no_json: ends(500, "bad-answer"), Guest::default();
+
+    /// Answers with what begins as JSON and goes on as something else.
+    half_json: ends(500, "bad-answer"),
+        Guest::call(&challenge_at("1024", "8")).with_fields(r#"(data (i32.const 1024) "{}hostile")"#);
 
     /// Says that the host has failed it, in its own words.
     internal_error: ends(500, "guest-error"),

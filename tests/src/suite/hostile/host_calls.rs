@@ -32,7 +32,7 @@ hostile_guests! {
         with { "slots.captcha.grants": "wasi:io/poll" };
 
     /// Asks for as many random bytes as one host call gives.
-    large_host_call: ends(500, "ok"),
+    large_host_call: ends(500, "bad-answer"),
         Guest::call("(call $random (i64.const 65536) (i32.const 16)) i32.const 0").with_imports(RANDOM);
 
     /// Asks for one more.
@@ -105,7 +105,7 @@ async fn waiting_costs_no_cpu_budget() {
             r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
         ));
     let settings = [("slots.captcha.cpu_ms", "10"), ("slots.captcha.grants", "wasi:io/poll")];
-    assert_contained(guest, &settings, ends(500, "ok")).await;
+    assert_contained(guest, &settings, ends(500, "bad-answer")).await;
 }
 
 /// What an interface is not granted for does not help: it is refused before it runs.

@@ -67,6 +67,18 @@ async fn a_trap_takes_its_instance_with_it() {
     stop(host, 0.0).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_answer_drops_the_kept_instance() {
+    // Zeros stand at 32768: `ok` with an empty challenge.
+    let guest = counting("(if (i32.eq (global.get $count) (i32.const 2)) (then (return (i32.const 32768))))");
+    let host = start(&guest, "true").await;
+    for _ in 0..2 {
+        assert_eq!(next(&host).await, Ok(1));
+        assert_eq!(next(&host).await, Err("bad-answer".into()));
+    }
+    stop(host, 0.0).await;
+}
+
 /// A budget is each call's own: a kept instance does not run out of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spent_budget_takes_its_instance_with_it() {

@@ -57,7 +57,9 @@ async fn a_hundred_swaps_lose_no_call_and_mix_up_no_version() {
     let (captchas, reports) = (captchas.into_inner(), reports.into_inner());
     assert!(captchas >= u64::from(CLIENTS) && reports >= 1, "{captchas} and {reports} calls");
     for slot in ["captcha", "status"] {
-        for outcome in ["trap", "overloaded", "deadline", "cpu-budget", "guest-error", "cancelled"] {
+        for outcome in
+            ["trap", "bad-answer", "overloaded", "deadline", "cpu-budget", "guest-error", "cancelled"]
+        {
             let sample = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"{slot}\"}}");
             assert_eq!(host.metric(&sample).await, 0.0, "{slot} {outcome}");
         }

@@ -42,7 +42,7 @@ async fn swaps_under_load(reuse: &str) {
     join(join_all((0..CLIENTS).map(load)), swapping).await;
     assert!(calls.load(Ordering::Relaxed) > u64::from(CLIENTS));
     eventually("the version before is freed", async || operator.stage(&versions[1]).await == "retired").await;
-    for outcome in ["trap", "overloaded", "deadline", "cancelled"] {
+    for outcome in ["trap", "bad-answer", "overloaded", "deadline", "cancelled"] {
         let sample = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"captcha\"}}");
         assert_eq!(host.metric(&sample).await, 0.0, "{outcome}");
     }
