@@ -5,6 +5,7 @@ mod clocks;
 mod config;
 mod embeddings;
 mod guard;
+mod held;
 mod journal;
 mod keys;
 mod ledger;
@@ -21,10 +22,11 @@ use tokio::time::Instant;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
+pub use self::held::HeldBytesExceeded;
 pub use self::journal::{Journal, Mirror};
 use self::logging::LogBudget;
 pub use self::logging::{LogLine, Recent};
-pub use self::nn::{TensorBytesExceeded, bindings as nn_bindings};
+pub use self::nn::bindings as nn_bindings;
 use crate::{
     appointments::Collector,
     config::slots::{Slot, SlotName},
@@ -34,7 +36,7 @@ use crate::{
     knowledge::Knowledge,
     llm::Llm,
     pow::Pow,
-    sandbox::Compartment,
+    sandbox::{Budget, Compartment},
     storage::Ledger,
     telemetry::Metrics,
 };
@@ -81,8 +83,6 @@ pub struct Backing {
     pub guard: Option<Arc<Guard>>,
     /// What `wasi:nn` and `bulkhead:host/embeddings` embed with.
     pub models: Gate,
-    /// Most bytes that the tensors of one call may take together.
-    pub tensor_bytes: usize,
     /// The slot's log budget.
     pub log: LogBudget,
     /// The last lines of the slot's log.
@@ -104,7 +104,6 @@ impl Backing {
             llm: None,
             guard: None,
             models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
-            tensor_bytes: settings.limits.memory_bytes,
             log: LogBudget::new(settings.limits.log_bytes_per_second),
             recent: Recent::default(),
             metrics,
@@ -127,8 +126,8 @@ pub struct Capabilities {
     /// The beginning of what the guest logged as an error last, such as the text of a panic before its trap.
     pub last_words: Option<String>,
     table: ResourceTable,
-    /// Bytes of the tensors in the table.
-    tensor_bytes: usize,
+    /// What the values in the table are taken from.
+    budget: Arc<Budget>,
     // Made when first asked for: most calls use few of them.
     clocks: Option<WasiClocksCtx>,
     random: Option<WasiRandomCtx>,
@@ -141,8 +140,11 @@ impl std::fmt::Debug for Capabilities {
 }
 
 impl Capabilities {
-    /// Fresh state for one call.
-    pub fn new(backing: Arc<Backing>, version: Arc<str>, settings: Arc<Slot>) -> Self {
+    /// Fresh state for one call, which takes its bytes from `budget`.
+    pub fn new(backing: Arc<Backing>, version: Arc<str>, settings: Arc<Slot>, budget: Arc<Budget>) -> Self {
+        // Values that others put in, such as pollables, are small: they are counted by their number.
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(budget.limit() / held::ENTRY_BYTES);
         Self {
             backing,
             version,
@@ -150,8 +152,8 @@ impl Capabilities {
             mirror: Mirror::None,
             last_words: None,
             deadline: None,
-            table: ResourceTable::new(),
-            tensor_bytes: 0,
+            table,
+            budget,
             clocks: None,
             random: None,
         }

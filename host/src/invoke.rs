@@ -203,7 +203,7 @@ async fn fresh<W: World>(
 /// An empty store for a call of `version`, under the slot's limits.
 fn store<W: World>(slot: &Slot<W>, version: &Version<W>) -> Store<Guest> {
     let (backing, label) = (Arc::clone(&slot.backing), Arc::clone(&version.label));
-    let capabilities = Capabilities::new(backing, label, Arc::clone(&version.settings));
+    let capabilities = |budget| Capabilities::new(backing, label, Arc::clone(&version.settings), budget);
     sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &version.settings.limits, capabilities)
 }
 

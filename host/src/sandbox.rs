@@ -1,10 +1,16 @@
 //! The compartment of one call: a fresh store with its limits.
 
+mod budget;
 mod limiter;
+
+use std::sync::Arc;
 
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
-pub use self::limiter::{Limiter, Refusal};
+pub use self::{
+    budget::Budget,
+    limiter::{Limiter, Refusal},
+};
 use crate::{
     config::{sandbox::Sandbox, slots::Limits},
     engine::Engine,
@@ -35,18 +41,20 @@ impl<C> Compartment<C> {
     }
 }
 
-/// A fresh store under `limits`. Its guest yields to the executor at every epoch.
+/// A fresh store under `limits`, whose budget of bytes its `capabilities` share. Its guest yields to the executor at
+/// every epoch.
 pub fn store<C: 'static>(
     engine: &Engine,
     sandbox: &Sandbox,
     limits: &Limits,
-    capabilities: C,
+    capabilities: impl FnOnce(Arc<Budget>) -> C,
 ) -> Store<Compartment<C>> {
+    let budget = Arc::new(Budget::new(limits.memory_bytes));
     let compartment = Compartment {
-        limiter: Limiter::new(limits, engine.memory_count()),
+        limiter: Limiter::new(limits, Arc::clone(&budget), engine.memory_count()),
         cpu_ticks: 0,
         cpu_budget: limits.cpu_ms,
-        capabilities,
+        capabilities: capabilities(budget),
     };
     let mut store = Store::new(engine.wasmtime(), compartment);
     store.limiter(|compartment| &mut compartment.limiter);

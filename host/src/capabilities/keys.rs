@@ -7,7 +7,10 @@ use super::{
     CAPTCHA, Capabilities, Interface,
     bindings::bulkhead::host::keys::{self, Error, Signature},
 };
-use crate::keys::{Hash, Key};
+use crate::{
+    keys::{Hash, Key},
+    telemetry::quoted,
+};
 
 /// Signing and deriving.
 pub const KEYS: Interface = Interface {
@@ -37,8 +40,8 @@ impl Capabilities {
 }
 
 fn unknown(capabilities: &Capabilities, name: &str) -> Error {
-    let name: String = name.chars().take(64).collect();
-    Error::UnknownKey(format!("slot {} has no key called {name:?}", capabilities.backing.slot.as_str()))
+    let (slot, name) = (capabilities.backing.slot.as_str(), quoted(name));
+    Error::UnknownKey(format!("slot {slot} has no key called \"{name}\""))
 }
 
 impl keys::Host for Capabilities {

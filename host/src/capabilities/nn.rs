@@ -14,8 +14,8 @@ use self::bindings::wasi::nn::{
     errors::{self, ErrorCode},
     graph, inference, tensor as wit,
 };
-pub use self::tensor::{Tensor, TensorBytesExceeded};
-use super::{Access::Read, Capabilities, Interface, TICKETS};
+pub use self::tensor::Tensor;
+use super::{Access::Read, Capabilities, Interface, TICKETS, held::Held};
 use crate::inference::{self as models, Denied, Refusal};
 
 /// Bindings of the standard's interfaces.
@@ -104,6 +104,24 @@ pub struct NnError {
     text: String,
 }
 
+impl Held for Graph {
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+impl Held for Context {
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+impl Held for NnError {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.capacity()
+    }
+}
+
 impl NnError {
     fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
@@ -145,10 +163,10 @@ type Outputs = Vec<(String, Tensor)>;
 type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
 
 impl Capabilities {
-    fn answer<T: Send + 'static>(&mut self, result: Result<T, NnError>) -> Answer<T> {
+    fn answer<T: Held>(&mut self, result: Result<T, NnError>) -> Answer<T> {
         Ok(match result {
-            Ok(value) => Ok(self.table.push(value)?),
-            Err(error) => Err(self.table.push(error)?),
+            Ok(value) => Ok(self.hold(value)?),
+            Err(error) => Err(self.hold(error)?),
         })
     }
 }
@@ -165,7 +183,7 @@ impl errors::HostError for Capabilities {
     }
 
     fn drop(&mut self, error: Resource<NnError>) -> wasmtime::Result<()> {
-        self.table.delete(error)?;
+        self.release(error)?;
         Ok(())
     }
 }
@@ -194,7 +212,7 @@ impl graph::HostGraph for Capabilities {
     }
 
     fn drop(&mut self, graph: Resource<Graph>) -> wasmtime::Result<()> {
-        self.table.delete(graph)?;
+        self.release(graph)?;
         Ok(())
     }
 }
@@ -211,7 +229,7 @@ impl inference::HostGraphExecutionContext for Capabilities {
         let graph = graph.clone();
         let mut named = Vec::with_capacity(inputs.len());
         for (name, tensor) in inputs {
-            named.push((name, self.take_tensor(tensor)?));
+            named.push((name, self.release(tensor)?));
         }
         let backing = Arc::clone(&self.backing);
         let computed = match &graph.0 {
@@ -221,17 +239,17 @@ impl inference::HostGraphExecutionContext for Capabilities {
         };
         let outputs = match computed {
             Ok(outputs) => outputs,
-            Err(error) => return Ok(Err(self.table.push(error)?)),
+            Err(error) => return Ok(Err(self.hold(error)?)),
         };
         let mut given = Vec::with_capacity(outputs.len());
         for (name, tensor) in outputs {
-            given.push((name, self.add_tensor(tensor)?));
+            given.push((name, self.hold(tensor)?));
         }
         Ok(Ok(given))
     }
 
     fn drop(&mut self, context: Resource<Context>) -> wasmtime::Result<()> {
-        self.table.delete(context)?;
+        self.release(context)?;
         Ok(())
     }
 }

@@ -129,7 +129,10 @@ impl Limits {
     fn read(r: &mut Reader, default: &Self) -> Self {
         Self {
             memory_bytes: r
-                .key("memory_bytes", "All linear memories and tables of a call together")
+                .key(
+                    "memory_bytes",
+                    "All linear memories, tables and host resources (tensors, errors) of a call together",
+                )
                 .unit("bytes")
                 .integer(MEMORY_PAGE..=4 << 30, default.memory_bytes),
             table_elements: r

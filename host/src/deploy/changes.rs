@@ -101,8 +101,10 @@ impl<W: World> Deployment<W> {
 
     /// A version that is remembered.
     pub(super) fn known(&self, name: &str) -> Result<Record, DeployError> {
-        let unknown =
-            || DeployError::UnknownVersion { slot: self.slot.name().as_str(), name: name.to_owned() };
+        let unknown = || DeployError::UnknownVersion {
+            slot: self.slot.name().as_str(),
+            name: crate::telemetry::quoted(name),
+        };
         self.book().find(name).cloned().ok_or_else(unknown)
     }
 

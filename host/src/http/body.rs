@@ -132,7 +132,7 @@ fn is_plain_utf8(headers: &HeaderMap) -> bool {
 pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     // A derived reader would take an array for an object's members in order.
     if bytes.trim_ascii_start().starts_with(b"{") {
-        return serde_json::from_slice(bytes).map_err(|error| error.to_string());
+        return serde_json::from_slice(bytes).map_err(|error| crate::telemetry::shortened(error.to_string()));
     }
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Ok(_) => Err("the body must be a JSON object".to_owned()),

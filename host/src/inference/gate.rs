@@ -14,7 +14,10 @@ use self::tokens::TokenBudget;
 use super::{Choice, Inference, NamedHead, NamedOnnx, Refusal, ServedModel};
 use crate::{
     config::slots::{Slot, SlotName},
-    telemetry::metrics::{RefusedInference, SlotInference, Spent},
+    telemetry::{
+        metrics::{RefusedInference, SlotInference, Spent},
+        quoted,
+    },
 };
 
 /// What a name stands for.
@@ -61,7 +64,7 @@ pub enum Denied {
     NotAllowed {
         /// The slot.
         slot: &'static str,
-        /// The model as the guest named it.
+        /// The model as the guest named it, cut.
         name: String,
         /// The list that would allow it.
         line: String,
@@ -69,7 +72,7 @@ pub enum Denied {
     /// It is allowed and not there.
     #[error("`{name}` is not loaded: {remedy}")]
     NotLoaded {
-        /// The model as the guest named it.
+        /// The model as the guest named it, cut.
         name: String,
         /// What an operator can do about it.
         remedy: String,
@@ -127,13 +130,13 @@ impl Gate {
         let Some(inference) = &self.inference else {
             let slot = self.slot.as_str();
             let remedy = format!("no model is; turn services.embedding on or name it in slots.{slot}.models");
-            return Err(Denied::NotLoaded { name: name.to_owned(), remedy });
+            return Err(Denied::NotLoaded { name: quoted(name), remedy });
         };
         let (wanted, revision) = split(name);
         let found = named(inference, wanted);
         let pinned = self.rule(inference, wanted, found.as_ref());
         let pinned = pinned.ok_or_else(|| self.not_allowed(inference, name))?;
-        let not_loaded = |remedy: String| Denied::NotLoaded { name: name.to_owned(), remedy };
+        let not_loaded = |remedy: String| Denied::NotLoaded { name: quoted(name), remedy };
         let Some(graph) = found else {
             let missing = inference.missing().iter().find(|missing| missing.id == wanted);
             let remedy = missing.map_or("name it in embedding.models", |missing| &missing.remedy);
@@ -187,8 +190,9 @@ impl Gate {
             Some(revision) => format!("\"{name}@{revision}\""),
             None => format!("\"{name}\""),
         });
-        let line = names.chain([format!("{name:?}")]).collect::<Vec<_>>().join(", ");
-        Denied::NotAllowed { slot: self.slot.as_str(), name: name.to_owned(), line }
+        let name = quoted(name);
+        let line = names.chain([format!("\"{name}\"")]).collect::<Vec<_>>().join(", ");
+        Denied::NotAllowed { slot: self.slot.as_str(), name, line }
     }
 
     /// Embeds for a guest. Waits for one of the slot's places; dropping the future gives all back.

@@ -8,6 +8,7 @@ use bulkhead_inference::{
 };
 
 use super::wanted::Wanted;
+use crate::telemetry::quoted;
 
 /// Fewest characters of a weights digest that name a revision.
 const REVISION_CHARS: usize = 8;
@@ -103,7 +104,8 @@ impl ServedModel {
                 let known: Vec<&str> = prompts.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 Err(Refusal::Invalid(format!(
-                    "prompt_name `{name}` is not one of this model's prompts: {known}"
+                    "prompt_name `{}` is not one of this model's prompts: {known}",
+                    quoted(name)
                 )))
             }
         }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use wasmtime::PoolConcurrencyLimitError;
 
 use crate::{
-    capabilities::{Guest, TensorBytesExceeded},
+    capabilities::{Guest, HeldBytesExceeded},
     sandbox::CpuBudgetSpent,
     slots::Ending,
 };
@@ -24,7 +24,7 @@ pub enum Outcome {
     CpuBudget,
     /// Its wall time is over.
     Deadline,
-    /// It asked for more memory or table elements than it may have.
+    /// It asked for more memory, table elements or host resources than it may have.
     MemoryLimit,
     /// It handed over more than `response_bytes`.
     ResponseTooLarge,
@@ -70,7 +70,7 @@ impl Outcome {
         if error.is::<CpuBudgetSpent>() {
             Self::CpuBudget
         // Before the trap, which is how a refused growth shows up.
-        } else if guest.limiter.refusal().is_some() || error.is::<TensorBytesExceeded>() {
+        } else if guest.limiter.refusal().is_some() || error.is::<HeldBytesExceeded>() {
             Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded

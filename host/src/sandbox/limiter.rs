@@ -5,6 +5,7 @@ use std::sync::{
 
 use wasmtime::ResourceLimiter;
 
+use super::Budget;
 use crate::{
     config::slots::Limits,
     engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
@@ -25,11 +26,10 @@ pub enum Refusal {
 /// Counts all linear memories and tables of a store against one budget.
 #[derive(Debug)]
 pub struct Limiter {
-    memory_bytes: usize,
+    budget: Arc<Budget>,
     table_elements: usize,
     used_bytes: usize,
     used_elements: usize,
-    high_water: usize,
     refusal: Option<Refusal>,
     /// Bytes of all stores of the engine.
     total: Arc<AtomicUsize>,
@@ -42,17 +42,10 @@ impl Drop for Limiter {
 }
 
 impl Limiter {
-    /// An empty count under `limits`, counted in `total` too.
-    pub const fn new(limits: &Limits, total: Arc<AtomicUsize>) -> Self {
-        Self {
-            memory_bytes: limits.memory_bytes,
-            table_elements: limits.table_elements,
-            used_bytes: 0,
-            used_elements: 0,
-            high_water: 0,
-            refusal: None,
-            total,
-        }
+    /// An empty count under `limits`, whose bytes are taken from `budget` and counted in `total` too.
+    pub const fn new(limits: &Limits, budget: Arc<Budget>, total: Arc<AtomicUsize>) -> Self {
+        let table_elements = limits.table_elements;
+        Self { budget, table_elements, used_bytes: 0, used_elements: 0, refusal: None, total }
     }
 
     /// The first refusal since the call began. A refused `memory.grow` shows up as a trap of the
@@ -66,8 +59,8 @@ impl Limiter {
     }
 
     /// The most that was in use, bytes.
-    pub const fn high_water(&self) -> usize {
-        self.high_water
+    pub fn high_water(&self) -> usize {
+        self.budget.high_water()
     }
 
     fn refuse(&mut self, refusal: Refusal) -> bool {
@@ -77,15 +70,12 @@ impl Limiter {
 
     /// Takes `bytes` from the budget.
     fn take(&mut self, bytes: usize) -> bool {
-        match self.used_bytes.checked_add(bytes) {
-            Some(used) if used <= self.memory_bytes => {
-                self.used_bytes = used;
-                self.total.fetch_add(bytes, Ordering::Relaxed);
-                self.high_water = self.high_water.max(used);
-                true
-            }
-            _ => self.refuse(Refusal::Memory),
+        if !self.budget.take(bytes) {
+            return self.refuse(Refusal::Memory);
         }
+        self.used_bytes = self.used_bytes.saturating_add(bytes);
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+        true
     }
 }
 
@@ -102,7 +92,7 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(!beyond(desired, maximum, self.memory_bytes) && self.take(desired.saturating_sub(current)))
+        Ok(!beyond(desired, maximum, self.budget.limit()) && self.take(desired.saturating_sub(current)))
     }
 
     fn table_growing(
@@ -148,9 +138,13 @@ mod tests {
     const MIB: usize = 1 << 20;
     const LIMITS: Limits = Limits { memory_bytes: 2 * MIB, table_elements: 100, ..Limits::DEFAULT };
 
+    fn limited(limits: &Limits, total: &Arc<AtomicUsize>) -> Limiter {
+        Limiter::new(limits, Arc::new(Budget::new(limits.memory_bytes)), Arc::clone(total))
+    }
+
     fn limiter() -> (Limiter, Arc<AtomicUsize>) {
-        let total = Arc::new(AtomicUsize::new(0));
-        (Limiter::new(&LIMITS, Arc::clone(&total)), total)
+        let total = Arc::default();
+        (limited(&LIMITS, &total), total)
     }
 
     #[test]
@@ -174,7 +168,7 @@ mod tests {
         assert_eq!(limiter.refusal(), Some(Refusal::TableElements));
 
         let tiny = Limits { memory_bytes: 10 * ELEMENT_BYTES, ..LIMITS };
-        let mut limiter = Limiter::new(&tiny, total);
+        let mut limiter = limited(&tiny, &total);
         assert!(!limiter.table_growing(0, 11, None).unwrap());
         assert_eq!(limiter.refusal(), Some(Refusal::Memory));
         assert!(limiter.table_growing(0, 10, None).unwrap(), "a refused growth costs nothing");
@@ -212,7 +206,7 @@ mod tests {
     fn a_dropped_store_gives_its_bytes_back() {
         let (mut limiter, total) = limiter();
         assert!(limiter.memory_growing(0, MIB, None).unwrap());
-        let mut other = Limiter::new(&LIMITS, Arc::clone(&total));
+        let mut other = limited(&LIMITS, &total);
         assert!(other.memory_growing(0, MIB, None).unwrap());
         drop(limiter);
         assert_eq!(total.load(Ordering::Relaxed), MIB);

@@ -17,7 +17,7 @@ use crate::{
     invoke::{self, Unusable},
     services::triage::{PromptVersion, Rules},
     slots::{Slot, Yard},
-    telemetry::escape_guest,
+    telemetry::{escape_guest, quoted},
 };
 
 /// Longest text of a guest's error that is passed on, bytes.
@@ -145,7 +145,7 @@ fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, Unus
 fn guest_error(error: Error) -> AnswerError {
     let escape = |text: String| escape_guest(&text, ERROR_BYTES);
     match error {
-        Error::UnknownAction(name) => AnswerError::UnknownAction(escape(name)),
+        Error::UnknownAction(name) => AnswerError::UnknownAction(quoted(&name)),
         Error::Refused(reason) => AnswerError::Refused(escape(reason)),
         Error::Unavailable(reason) => AnswerError::Unavailable(escape(reason)),
         Error::Configuration(text) | Error::Internal(text) => AnswerError::Guest(escape(text)),

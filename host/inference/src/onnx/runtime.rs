@@ -75,6 +75,8 @@ impl Runtime {
         let found = self.inputs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
         found.ok_or_else(|| {
             let known = self.inputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            // Anybody may make it up, and the error is kept.
+            let name: String = name.chars().take(100).collect();
             OnnxError::Input(format!("input {name:?} is not one of {known}"))
         })
     }

@@ -9,10 +9,7 @@ use serde::{
 use serde_json::Value;
 
 use super::ApiError;
-use crate::telemetry::escape_guest;
-
-/// Longest name that an error quotes, bytes.
-const NAME_BYTES: usize = 60;
+use crate::telemetry::quoted;
 
 /// What each member is, for whoever left it out or wrote something else.
 const MEANINGS: [(&str, &str); 4] = [
@@ -39,7 +36,7 @@ impl Members {
         let Pairs(members) = serde_json::from_slice(body).map_err(fault)?;
         for (at, (name, _)) in members.iter().enumerate() {
             if !names.contains(&name.as_str()) {
-                let (name, all) = (escape_guest(name, NAME_BYTES), names.join(", "));
+                let (name, all) = (quoted(name), names.join(", "));
                 let known =
                     if names.is_empty() { "there are none".to_owned() } else { format!("there are {all}") };
                 return Err(ApiError::invalid(format!("the body has no member `{name}`; {known}")));

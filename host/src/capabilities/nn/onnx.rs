@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bulkhead_inference::onnx::OnnxError;
 
 use super::{NnError, Outputs, bindings::wasi::nn::errors::ErrorCode, tensor::Tensor};
-use crate::inference::{Gate, NamedOnnx};
+use crate::{
+    inference::{Gate, NamedOnnx},
+    telemetry::quoted,
+};
 
 /// Everything that the graph gives for what is in `named`.
 pub(super) async fn compute(
@@ -15,7 +18,7 @@ pub(super) async fn compute(
 ) -> Result<Outputs, NnError> {
     let inputs = named.into_iter().map(|(name, tensor)| match tensor.value() {
         Ok(value) => Ok((name, value)),
-        Err(fault) => Err(NnError::invalid(format!("input {name:?} {fault}"))),
+        Err(fault) => Err(NnError::invalid(format!("input \"{}\" {fault}", quoted(&name)))),
     });
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let running = Arc::clone(graph);

@@ -10,7 +10,10 @@ use super::{
     NnError,
     wit::{self, TensorType},
 };
-use crate::capabilities::Capabilities;
+use crate::{
+    capabilities::{Capabilities, held::Held},
+    telemetry::quoted,
+};
 
 /// Numbers of some shape, little-endian, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +22,6 @@ pub struct Tensor {
     kind: TensorType,
     data: Vec<u8>,
 }
-
-/// Trap of a guest whose tensors take more than it may use.
-#[derive(Debug, thiserror::Error)]
-#[error("the tensors of the call take more than {0} bytes together; drop them, or raise memory_bytes")]
-pub struct TensorBytesExceeded(usize);
 
 /// The standard's name of a type.
 const fn type_name(kind: TensorType) -> &'static str {
@@ -48,6 +46,12 @@ const fn element_bytes(kind: TensorType) -> usize {
     }
 }
 
+impl Held for Tensor {
+    fn bytes(&self) -> usize {
+        self.data.capacity() + self.dimensions.capacity() * size_of::<u32>() + size_of::<Self>()
+    }
+}
+
 impl Tensor {
     /// f32 numbers as `[rows, columns]`.
     pub(super) fn matrix(rows: usize, columns: usize, values: &[f32]) -> Self {
@@ -63,11 +67,6 @@ impl Tensor {
     pub(super) fn utf8(text: String) -> Self {
         let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
         Self { dimensions: vec![bytes], kind: TensorType::U8, data: text.into_bytes() }
-    }
-
-    /// Bytes that it takes in the host.
-    fn bytes(&self) -> usize {
-        self.data.len() + self.dimensions.len() * size_of::<u32>() + size_of::<Self>()
     }
 
     /// The sizes, once type, number of dimensions and length of the data fit one another.
@@ -175,11 +174,11 @@ impl Inputs {
     pub(super) fn new(named: Vec<(String, Tensor)>, known: &[&str]) -> Result<Self, NnError> {
         for (index, (name, _)) in named.iter().enumerate() {
             if !known.contains(&name.as_str()) {
-                let known = known.join(", ");
-                return Err(NnError::invalid(format!("input {name:?} is not one of {known}")));
+                let (name, known) = (quoted(name), known.join(", "));
+                return Err(NnError::invalid(format!("input \"{name}\" is not one of {known}")));
             }
             if named.iter().take(index).any(|(other, _)| other == name) {
-                return Err(NnError::invalid(format!("input {name:?} is given twice")));
+                return Err(NnError::invalid(format!("input \"{}\" is given twice", quoted(name))));
             }
         }
         Ok(Self(named))
@@ -189,7 +188,9 @@ impl Inputs {
     pub(super) fn nothing_else(&self, these: &str) -> Result<(), NnError> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => Err(NnError::invalid(format!("input {name:?} does not go with {these}"))),
+            Some((name, _)) => {
+                Err(NnError::invalid(format!("input \"{}\" does not go with {these}", quoted(name))))
+            }
         }
     }
 
@@ -205,25 +206,6 @@ impl Inputs {
     }
 }
 
-impl Capabilities {
-    /// Puts a tensor into the table, within the call's budget.
-    pub(super) fn add_tensor(&mut self, tensor: Tensor) -> wasmtime::Result<Resource<Tensor>> {
-        let bytes = self.tensor_bytes.saturating_add(tensor.bytes());
-        if bytes > self.backing.tensor_bytes {
-            return Err(TensorBytesExceeded(self.backing.tensor_bytes).into());
-        }
-        self.tensor_bytes = bytes;
-        Ok(self.table.push(tensor)?)
-    }
-
-    /// Takes a tensor out of the table.
-    pub(super) fn take_tensor(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Tensor> {
-        let tensor = self.table.delete(tensor)?;
-        self.tensor_bytes = self.tensor_bytes.saturating_sub(tensor.bytes());
-        Ok(tensor)
-    }
-}
-
 impl wit::Host for Capabilities {}
 
 impl wit::HostTensor for Capabilities {
@@ -233,7 +215,7 @@ impl wit::HostTensor for Capabilities {
         kind: TensorType,
         data: Vec<u8>,
     ) -> wasmtime::Result<Resource<Tensor>> {
-        self.add_tensor(Tensor { dimensions, kind, data })
+        self.hold(Tensor { dimensions, kind, data })
     }
 
     fn dimensions(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u32>> {
@@ -249,7 +231,7 @@ impl wit::HostTensor for Capabilities {
     }
 
     fn drop(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<()> {
-        self.take_tensor(tensor)?;
+        self.release(tensor)?;
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::{
     http::{access_log::Served, body::BodyError},
     inference::Refusal,
+    telemetry::quoted,
 };
 
 /// The service's name in logs and metrics.
@@ -41,8 +42,10 @@ impl ApiError {
 
     /// 400: a body names a model that is not loaded.
     pub fn unknown_model(id: &str) -> Self {
-        let message =
-            format!("model not found: no model with id `{id}` is loaded; GET /v1/models lists them");
+        let message = format!(
+            "model not found: no model with id `{}` is loaded; GET /v1/models lists them",
+            quoted(id)
+        );
         Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
     }
 
@@ -53,13 +56,14 @@ impl ApiError {
 
     /// 404: a path names a model that is not loaded.
     pub fn no_such_path(segment: &str) -> Self {
+        let segment = quoted(segment);
         let message = format!("no model is served at /tei/{segment}; GET /v1/models lists the models");
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// 404: no model has this id.
     pub fn no_such_model(id: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{id}` is loaded"))
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
     }
 
     /// 503: what is needed is not there; another try will not help soon.

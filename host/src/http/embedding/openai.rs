@@ -16,7 +16,10 @@ use super::{
     request::{JsonObject, OpenAiBody},
     tei::with_headers,
 };
-use crate::inference::{Choice, ServedModel};
+use crate::{
+    inference::{Choice, ServedModel},
+    telemetry::quoted,
+};
 
 /// `created` of every model, as the replaced server has it: files say nothing of when a model was made.
 const CREATED: u64 = 1_686_935_002;
@@ -34,6 +37,7 @@ impl Encoding {
             None | Some("float") => Ok(Self::Float),
             Some("base64") => Ok(Self::Base64),
             Some(other) => {
+                let other = quoted(other);
                 Err(ApiError::invalid(format_args!("encoding_format must be float or base64, not `{other}`")))
             }
         }

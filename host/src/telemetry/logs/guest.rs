@@ -1,4 +1,4 @@
-//! Text that a guest wrote: data, never a command to a terminal or a second log line.
+//! Text that a guest or a caller wrote: data, never a command to a terminal or a second log line.
 
 use std::fmt::Write as _;
 
@@ -36,6 +36,30 @@ pub fn guest_lines(text: &str, cap: usize) -> Vec<String> {
         lines.push(String::new());
     }
     lines
+}
+
+/// Most characters of a name that a message quotes.
+const QUOTED_CHARS: usize = 100;
+/// Longest reason that is given whole, characters; of a longer one the ends are given.
+const REASON_CHARS: usize = 300;
+
+/// A name that a guest or a caller made up, as a message quotes it: escaped, and cut at 100 characters.
+pub fn quoted(name: &str) -> String {
+    let mut cut = escape_guest(&name.chars().take(QUOTED_CHARS).collect::<String>(), usize::MAX);
+    if name.chars().nth(QUOTED_CHARS).is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+/// A reason that may quote what a caller sent, such as a parser's: its beginning and its end, where it is long.
+pub fn shortened(reason: String) -> String {
+    let length = reason.chars().count();
+    if length <= REASON_CHARS {
+        return reason;
+    }
+    let end: String = reason.chars().skip(length.saturating_sub(QUOTED_CHARS)).collect();
+    format!("{} {end}", quoted(&reason))
 }
 
 fn push(escaped: &mut String, char: char) {
@@ -94,6 +118,21 @@ mod tests {
         assert_eq!(guest_lines("\n", 100), [""]);
         assert_eq!(guest_lines("abc\ndef\nghi", 5), ["abc", "de"]);
         assert_eq!(guest_lines("C:\\new", 100), ["C:\\\\new"], "a backslash is told from an escape");
+    }
+
+    #[test]
+    fn name_is_cut_at_a_hundred_characters() {
+        assert_eq!(quoted("bge\u{1b}"), "bge\\u{1b}");
+        assert_eq!(quoted(&"ü".repeat(100)), "ü".repeat(100));
+        assert_eq!(quoted(&"ü".repeat(1 << 20)), format!("{}…", "ü".repeat(100)));
+    }
+
+    #[test]
+    fn a_long_reason_keeps_its_ends() {
+        assert_eq!(shortened("short".into()), "short");
+        let text = shortened(format!("invalid type: string \"{}\", expected a boolean", "a".repeat(1 << 20)));
+        assert!(text.starts_with("invalid type: string") && text.ends_with(", expected a boolean"), "{text}");
+        assert!(text.chars().count() <= 202, "{text}");
     }
 
     #[test]

@@ -49,6 +49,35 @@ async fn bodies_of_a_wrong_shape_are_400() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn long_names_are_not_sent_back_whole() {
+    let service = Service::start("body_bytes = 4194304\n").await;
+    let long = "x".repeat(1 << 20);
+    for (path, body) in [
+        ("/v1/embeddings", json!({ "input": "a", "model": long })),
+        ("/v1/embeddings", json!({ "input": "a", "encoding_format": long })),
+        ("/v1/embeddings", json!({ "input": "a", "prompt_name": long })),
+        ("/v1/embeddings", json!({ "input": "a", "dimensions": long })),
+        ("/embed", json!({ "inputs": "a", "prompt_name": long })),
+        ("/embed", json!({ "inputs": "a", "truncate": long })),
+        ("/embed", json!({ "inputs": "a", "normalize": long })),
+        ("/tokenize", json!({ "inputs": "a", "prompt_name": long })),
+        ("/tokenize", json!({ "inputs": "a", "add_special_tokens": long })),
+    ] {
+        let answer = service.post(path, &body).await;
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(answer.text.len() < 1000, "{path}: {} bytes", answer.text.len());
+        assert!(answer.text.contains(&long[..40]) && !answer.text.contains(&long[..101]), "{path}");
+    }
+    let segment = &long[..2000];
+    for path in [format!("/v1/models/{segment}"), format!("/tei/{segment}/info")] {
+        let answer = service.get(&path).await;
+        assert_eq!(answer.status, 404);
+        assert!(answer.text.len() < 1000, "{path}: {} bytes", answer.text.len());
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn token_arrays_and_empty_strings_are_named() {
     let service = Service::start("").await;
     let message = service.post("/v1/embeddings", &json!({ "input": [[1, 2]] })).await;

@@ -273,9 +273,19 @@ impl Bulkhead {
         sample.map_or(0.0, |value| value.parse().unwrap())
     }
 
+    fn id(&self) -> u32 {
+        self.child.id().expect("the process has not ended")
+    }
+
     pub fn signal(&self, signal: Signal) {
-        let id = self.child.id().expect("the process has not ended");
-        kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal).unwrap();
+        kill_process(Pid::from_raw(self.id().cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// The most memory that it has had resident, bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Waits for its end and for its last words.
