@@ -210,10 +210,19 @@ impl<W: World> Slot<W> {
         };
         let copied = self.shadow.place(candidate);
         if copied.is_none() {
-            self.shadow.note(candidate.serial, Comparison::Skipped, "", Vec::new());
-            self.metrics.shadow(Comparison::Skipped.as_str());
+            self.note_skipped(candidate);
         }
         copied
+    }
+
+    /// Counts the copy of a call as skipped: there can be none.
+    pub fn skip_copy(&self, copied: &Copied<W>) {
+        self.note_skipped(&copied.version);
+    }
+
+    fn note_skipped(&self, candidate: &Version<W>) {
+        self.shadow.note(candidate.serial, Comparison::Skipped, "", Vec::new());
+        self.metrics.shadow(Comparison::Skipped.as_str());
     }
 
     /// Hears what came of the copy of a `call`: in what its answer differs, and whether the sandbox ended only it.

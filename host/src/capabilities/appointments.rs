@@ -25,7 +25,8 @@ impl wit::Host for Capabilities {
         let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
         let collector = self.backing.appointments.as_ref();
         let read = || collector.map(|collector| figures(collector, statistics)).ok_or_else(unavailable);
-        Ok(self.mirror.look(if statistics { "all figures" } else { "figures" }, read))
+        let question = self.mirror.question(if statistics { "all figures" } else { "figures" });
+        Ok(self.mirror.look(question, read))
     }
 }
 

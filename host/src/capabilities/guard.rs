@@ -29,7 +29,7 @@ impl Capabilities {
         response: Option<String>,
     ) -> impl Future<Output = Result<Verdict, Error>> + Send + use<> {
         let (backing, mirror, deadline) = (Arc::clone(&self.backing), self.mirror.clone(), self.deadline);
-        let question = format!("check {text:?} {response:?}");
+        let question = mirror.question(format_args!("check {text:?} {response:?}"));
         let ask = async move {
             let Some(guard) = &backing.guard else { return Err(Error::NotConfigured) };
             let metrics = backing.metrics.slot_guard(backing.slot);
@@ -38,7 +38,7 @@ impl Capabilities {
                 .map(|judgement| Verdict { safe: judgement.safe, labels: judgement.labels })
                 .map_err(Error::Unavailable)
         };
-        async move { mirror.read(|| question, ask).await }
+        async move { mirror.read(question, ask).await }
     }
 }
 

@@ -71,7 +71,7 @@ impl ledger::Host for Capabilities {
         client: Vec<String>,
         allow_listed: bool,
     ) -> wasmtime::Result<Result<Visits, Error>> {
-        let question = || format!("visit {site} {client:?} {allow_listed}");
+        let question = self.mirror.question(format_args!("visit {site} {client:?} {allow_listed}"));
         let recorded =
             answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await);
         let record =
@@ -89,12 +89,14 @@ impl ledger::Host for Capabilities {
                 solve_cost: load.solve_cost,
             }
         };
-        Ok(self.mirror.look(&format!("load {site}"), || self.ledger().map(load)))
+        let question = self.mirror.question(format_args!("load {site}"));
+        Ok(self.mirror.look(question, || self.ledger().map(load)))
     }
 
     async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
         let spent = answer(self.ledger(), async |ledger| ledger.spent(&id).await);
-        Ok(self.mirror.read(|| format!("spent {id}"), spent).await)
+        let question = self.mirror.question(format_args!("spent {id}"));
+        Ok(self.mirror.read(question, spent).await)
     }
 
     async fn claim(
@@ -106,11 +108,13 @@ impl ledger::Host for Capabilities {
     ) -> wasmtime::Result<Result<bool, Error>> {
         let claim = answer(self.ledger(), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
         // Without the expiry, which a clock that goes on may move.
-        Ok(self.mirror.write(|| format!("claim {id} {limit} {all}"), suppressed, claim).await)
+        let question = self.mirror.question(format_args!("claim {id} {limit} {all}"));
+        Ok(self.mirror.write(question, suppressed, claim).await)
     }
 
     async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
         let record = answer(self.ledger(), async |ledger| ledger.record_failure(&id, expires_at).await);
-        Ok(self.mirror.write(|| format!("failure {id}"), suppressed, record).await)
+        let question = self.mirror.question(format_args!("failure {id}"));
+        Ok(self.mirror.write(question, suppressed, record).await)
     }
 }

@@ -67,13 +67,13 @@ fn suppressed<T>() -> Result<T, Error> {
 impl llm::Host for Capabilities {
     async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
         let (backing, deadline) = (Arc::clone(&self.backing), self.deadline);
-        let question = format!("complete {request:?}");
+        let question = self.mirror.question(format_args!("complete {request:?}"));
         let ask = async move {
             let Some(llm) = &backing.llm else { return Err(Error::NotConfigured) };
             let metrics = backing.metrics.slot_llm(backing.slot);
             let completed = llm.complete(&request.into(), deadline, &metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };
-        Ok(self.mirror.write(|| question, suppressed, ask).await)
+        Ok(self.mirror.write(question, suppressed, ask).await)
     }
 }

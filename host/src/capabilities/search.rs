@@ -56,8 +56,8 @@ impl wit::Host for Capabilities {
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Passage>, Error>> {
         let backing = Arc::clone(&self.backing);
-        let question = format!("search {text:?} {options:?}");
+        let question = self.mirror.question(format_args!("search {text:?} {options:?}"));
         let search = async move { search(&backing, text, options).await };
-        Ok(self.mirror.read(|| question, search).await)
+        Ok(self.mirror.read(question, search).await)
     }
 }

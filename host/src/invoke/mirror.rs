@@ -22,7 +22,8 @@ use crate::{
 ///
 /// That costs this call one attempt to take a place, a clone of what it asks and of what it is answered, and a note of
 /// what the host told its guest of the ledger and of figures: the copy is told the same, so that neither the time that has
-/// passed nor what this call wrote makes a difference, and writes nothing itself.
+/// passed nor what this call wrote makes a difference, and writes nothing itself. Where the note would take more than
+/// the candidate's `memory_bytes`, there is no copy, and it counts as skipped.
 ///
 /// # Errors
 /// See [`call`](super::call).
@@ -44,7 +45,9 @@ where
         + 'static,
 {
     let Some(copied) = slot.copy() else { return ask(slot, key, Mirror::None, accept, export).await };
-    let (journal, request) = (Arc::<Journal>::default(), export.clone());
+    // As much as a call may take itself.
+    let journal = Arc::new(Journal::new(copied.version.settings.limits.memory_bytes));
+    let request = export.clone();
     let with_copy = move |returned: T| accept(returned.clone()).map(|answer| (answer, returned));
     let live = ask(slot, key, Mirror::Live(Arc::clone(&journal)), with_copy, export).await;
     let (live, seen): (_, Seen<T, E>) = match live {
@@ -57,6 +60,10 @@ where
         // Nothing has been called.
         Err(error) => return Err(error),
     };
+    if journal.is_full() {
+        slot.skip_copy(&copied);
+        return live;
+    }
     let slot = Arc::clone(slot);
     tokio::spawn(async move {
         let shadow = repeat(&slot, &copied, journal, accept, request).await;

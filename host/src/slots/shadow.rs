@@ -46,7 +46,7 @@ pub struct Findings {
     pub different: u64,
     /// Ended by the sandbox where the live call was answered.
     pub failed: u64,
-    /// Not made, for all places were taken.
+    /// Not made: all places were taken, or the host's answers to the live call were more than is kept for a copy.
     pub skipped: u64,
     /// The last calls that were answered in another way or failed, the oldest first.
     pub differences: VecDeque<Difference>,

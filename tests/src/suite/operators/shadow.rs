@@ -120,6 +120,33 @@ async fn calls_that_find_no_place_are_skipped_and_not_held_up() {
     host.stop().await;
 }
 
+/// The host's answers to a live call are kept for its copy, within a number of bytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn journal_over_its_limit_skips_the_copy() {
+    // Each question takes a quarter of a KiB at least.
+    let asking = "(local $left i32)
+        (local.set $left (i32.const 6000))
+        (loop $again
+            (call $load (i32.const 1024) (i32.const 3) (i32.const 2048))
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $again (local.get $left)))";
+    let import = r#"(import "bulkhead:host/ledger@0.1.0" "load" (func $load (param i32 i32 i32)))"#;
+    let host = hosting_a()
+        .component(answering('A', asking).with_imports(import).component())
+        .env("BULKHEAD_SLOTS__CAPTCHA__MEMORY_BYTES", "1048576")
+        .env("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "60000")
+        .env("BULKHEAD_SLOTS__CAPTCHA__DEADLINE_MS", "60000")
+        .start()
+        .await;
+    let operator = operator(&host);
+    in_shadow(&operator, answering('B', "").component()).await;
+    assert_eq!(letter(&host, 1).await, 'A');
+    eventually("the copy is skipped", async || findings(&operator).await["skipped"] == 1).await;
+    let found = findings(&operator).await;
+    assert_eq!((&found["same"], &found["different"], &found["failed"]), (&json!(0), &json!(0), &json!(0)));
+    host.stop().await;
+}
+
 /// The component that is built in, with another digest.
 fn built_in() -> Vec<u8> {
     let wasm = embedded::component(SlotName::Captcha).unwrap();
