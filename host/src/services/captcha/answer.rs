@@ -15,6 +15,9 @@ const ERROR_BYTES: usize = 200;
 /// When to ask again while storage does not answer, seconds.
 const STORAGE_RETRY_SECONDS: u32 = 5;
 
+/// Longest time after which a guest may have clients ask again, seconds.
+const GUEST_RETRY_SECONDS: u32 = 3600;
+
 /// Why a payload is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -158,7 +161,7 @@ impl CallError {
     pub(super) fn of_guest(error: Error) -> Self {
         match error {
             Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),
-            Error::Busy(retry_after_seconds) => Self::Busy { retry_after_seconds },
+            Error::Busy(seconds) => Self::Busy { retry_after_seconds: seconds.min(GUEST_RETRY_SECONDS) },
             Error::Internal(text) => {
                 tracing::error!(text = escape_guest(&text, ERROR_BYTES), "the captcha component failed");
                 Self::Internal
