@@ -33,7 +33,7 @@ const WORD_BYTES: usize = 1024;
 pub type Answer<T, E> = Result<T, E>;
 
 /// Why a call has no answer from the guest's own types.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
     /// No version is active.
     #[error(transparent)]

@@ -3,5 +3,6 @@
 pub mod answer;
 pub mod captcha;
 pub mod embedding;
+mod shared_answer;
 pub mod status;
 pub mod triage;

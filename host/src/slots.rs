@@ -99,7 +99,7 @@ pub struct Slot<W: World> {
 }
 
 /// A slot that no version answers for now, and why.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("slot {slot} is {}: {reason}", if retry_after.is_some() { "resting" } else { "empty" })]
 pub struct Empty {
     /// Which slot.

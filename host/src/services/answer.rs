@@ -15,7 +15,10 @@ use crate::{
         tickets::{self, Tickets},
     },
     invoke::{self, Unusable},
-    services::triage::{PromptVersion, Rules},
+    services::{
+        shared_answer::{self, SharedAnswer, Versions},
+        triage::{PromptVersion, Rules},
+    },
     slots::{Slot, Yard},
     telemetry::{escape_guest, quoted},
 };
@@ -24,7 +27,7 @@ use crate::{
 const ERROR_BYTES: usize = 1000;
 
 /// Why there is no reply.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum AnswerError {
     /// The slot is empty, overloaded, or the sandbox ended the call.
     #[error(transparent)]
@@ -52,6 +55,8 @@ pub struct AnswerService {
     slot: Arc<Slot<AnswerWorld>>,
     /// Shared by all calls: it holds the whole configuration.
     settings: Option<Arc<Settings>>,
+    /// By the versions that it comes from.
+    prompts: SharedAnswer<Versions, Result<Vec<PromptVersion>, AnswerError>>,
 }
 
 impl AnswerService {
@@ -85,7 +90,7 @@ impl AnswerService {
                 Some(_) => Guarding::Withhold,
             },
         });
-        Ok(Self { slot, settings: settings.map(Arc::new) })
+        Ok(Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() })
     }
 
     /// The compartment, for loading.
@@ -113,12 +118,18 @@ impl AnswerService {
         reply.await?.map_err(guest_error)
     }
 
-    /// What the running component's answers hang on.
+    /// What the running component's answers hang on. Anybody may ask, so one answer is given to all who ask within five
+    /// seconds, unless versions change.
     ///
     /// # Errors
     /// See [`AnswerError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
+        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        self.prompts.get(versions, self.ask_prompt_versions(settings)).await
+    }
+
+    async fn ask_prompt_versions(&self, settings: Arc<Settings>) -> Result<Vec<PromptVersion>, AnswerError> {
         let versions = invoke::call(&self.slot, versions, move |answer, store| {
             Box::pin(
                 async move { answer.bulkhead_answer_answers().call_prompt_versions(store, &settings).await },

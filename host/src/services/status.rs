@@ -19,6 +19,7 @@ use crate::{
         status::{Status as Settings, Wire as Spelling},
     },
     invoke::{self, Outcome, Unusable},
+    services::shared_answer::{self, SharedAnswer, Versions},
     slots::{Slot, Yard},
     telemetry::escape_guest,
 };
@@ -27,7 +28,7 @@ use crate::{
 const TEXT_BYTES: usize = 2000;
 
 /// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
     /// The appointment system's figures are not known, or are too old.
     #[error("the appointment system's figures are not known; the log says why")]
@@ -82,10 +83,13 @@ pub struct Payload {
     pub modified_at: f64,
 }
 
+/// What is known at one time, by its serials.
+type Figures = Vec<(Section, u64)>;
+
 /// What a payload was made of: the figures, and who made it.
 #[derive(Debug, PartialEq)]
 struct Made {
-    figures: Vec<(Section, u64)>,
+    figures: Figures,
     version: u64,
 }
 
@@ -101,6 +105,8 @@ pub struct StatusService {
     version: String,
     /// With and without statistics: the same figures make the same payload, so it is made once.
     kept: [Kept; 2],
+    /// By the figures and the versions that it is made of.
+    verdict: SharedAnswer<(Figures, Versions), Result<Verdict, CallError>>,
 }
 
 impl StatusService {
@@ -124,6 +130,7 @@ impl StatusService {
             wire,
             version: settings.version.clone(),
             kept: Default::default(),
+            verdict: SharedAnswer::default(),
         }
     }
 
@@ -167,12 +174,19 @@ impl StatusService {
         Ok(Payload { data, collected_at, modified_at })
     }
 
-    /// What is to be said of the system's health, in one line.
+    /// What is to be said of the system's health, in one line. Anybody may ask, so one answer is given to all who ask
+    /// within five seconds, unless figures or versions change.
     ///
     /// # Errors
     /// See [`CallError`].
     pub async fn health(&self) -> Result<Verdict, CallError> {
         self.collector.refresh(false).await;
+        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        let made_of = (self.collector.snapshot(false).serials(), versions);
+        self.verdict.get(made_of, self.judge()).await
+    }
+
+    async fn judge(&self) -> Result<Verdict, CallError> {
         let answer = invoke::call_mirrored(&self.slot, None, "health", shown, |status, store| {
             Box::pin(async move { status.bulkhead_status_reports().call_health(store).await })
         });

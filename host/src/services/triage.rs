@@ -21,6 +21,7 @@ use crate::{
     },
     inference::{Inference, NamedHead},
     invoke::{self, Unusable},
+    services::shared_answer::{self, SharedAnswer, Versions},
     slots::{Slot, Yard},
     telemetry::escape_guest,
 };
@@ -29,7 +30,7 @@ use crate::{
 const ERROR_BYTES: usize = 1000;
 
 /// Why there is no decision.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum TriageError {
     /// The slot is empty, overloaded, or the sandbox ended the call.
     #[error(transparent)]
@@ -77,6 +78,8 @@ pub struct TriageService {
     slot: Arc<Slot<TriageWorld>>,
     /// Shared by all calls: it holds the whole configuration.
     settings: Option<Arc<Settings>>,
+    /// By the versions that it comes from.
+    prompts: SharedAnswer<Versions, Result<Vec<PromptVersion>, TriageError>>,
 }
 
 impl TriageService {
@@ -104,7 +107,7 @@ impl TriageService {
                 Some(_) => Guarding::Withhold,
             },
         });
-        Self { slot, settings: settings.map(Arc::new) }
+        Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() }
     }
 
     /// The compartment, for loading.
@@ -156,12 +159,18 @@ impl TriageService {
         answer.await?.map_err(guest_error)
     }
 
-    /// What the running component's decisions hang on.
+    /// What the running component's decisions hang on. Anybody may ask, so one answer is given to all who ask within
+    /// five seconds, unless versions change.
     ///
     /// # Errors
     /// See [`TriageError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
+        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        self.prompts.get(versions, self.ask_prompt_versions(settings)).await
+    }
+
+    async fn ask_prompt_versions(&self, settings: Arc<Settings>) -> Result<Vec<PromptVersion>, TriageError> {
         let answer = invoke::call(&self.slot, versions, move |triage, store| {
             Box::pin(
                 async move { triage.bulkhead_triage_tickets().call_prompt_versions(store, &settings).await },

@@ -2,6 +2,7 @@
 
 mod access;
 mod alerts;
+mod anonymous;
 mod audit;
 mod canary;
 mod circuit;

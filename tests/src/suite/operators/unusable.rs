@@ -35,7 +35,7 @@ async fn failures(mut ask: impl AsyncFnMut() -> reqwest::Response) -> u32 {
     panic!("{CALLS} calls and no good answer");
 }
 
-async fn outcomes(host: &TestHost, slot: &str, outcome: &str) -> f64 {
+pub async fn outcomes(host: &TestHost, slot: &str, outcome: &str) -> f64 {
     host.metric(&format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"{slot}\"}}")).await
 }
 
@@ -92,7 +92,7 @@ async fn bad_answers_in_shadow_are_failed_copies() {
 }
 
 /// A host whose status slot has the component.
-async fn status_host(folder: &TempDir, component: Vec<u8>) -> TestHost {
+pub async fn status_host(folder: &TempDir, component: Vec<u8>) -> TestHost {
     let database = status::known_figures(folder.path()).await;
     let config = format!(
         "[services.embedding]\nenabled = false\n[services.captcha]\nenabled = false\n\

@@ -80,6 +80,24 @@ async fn a_session_is_echoed_or_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn prompt_versions_of_many_cost_few_calls() {
+    let service = Service::start("").await;
+    let began = std::time::Instant::now();
+    for _ in 0..20 {
+        let asked = futures_util::future::join_all((0..10).map(|_| service.get("/api/v1/prompt_versions")));
+        assert!(asked.await.iter().all(|answer| answer.status == 200));
+    }
+    for slot in ["triage", "answer"] {
+        let ok = format!("bulkhead_calls_total{{outcome=\"ok\",slot=\"{slot}\"}}");
+        let calls = service.host.metric(&ok).await;
+        // One in five seconds.
+        assert!(calls <= 1.0 + began.elapsed().as_secs_f64() / 5.0, "{slot}: {calls} calls");
+        assert!(calls >= 1.0);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn health_and_versions_are_told() {
     let service = Service::start("").await;
     let health = service.get("/api/v1/health").await;
