@@ -39,7 +39,7 @@ impl Rollout {
         let default = Self::DEFAULT;
         reader.table("rollout", |r| Self {
             history: r
-                .key("history", "Versions remembered beside those that answer")
+                .key("history", "Components remembered beside those that answer; refused pushes and reloads of settings take no place of them")
                 .integer(1..=1000, default.history),
             watch: r
                 .key("watch_seconds", "A fresh version is compared with the one before for so long; 0 never")

@@ -1,3 +1,5 @@
+mod trim;
+
 use serde::{Deserialize, Serialize};
 
 use super::{HOST, Move, Record, Stage, VersionId, audit::Entry};
@@ -127,27 +129,6 @@ impl Book {
             || self.candidate.as_ref().is_some_and(|candidate| candidate.version == *id)
     }
 
-    /// Forgets all but the last `history` versions that do not answer, and the newest of all, which has just come.
-    pub fn trim(&mut self, history: usize) {
-        let surplus = self.before.len().saturating_sub(history);
-        self.before.drain(..surplus);
-        let newest = self.versions.last().map(|record| record.id.clone());
-        let stays = |book: &Self, id: &VersionId| book.answers(id) || newest.as_ref() == Some(id);
-        let mut spare = self.versions.iter().filter(|record| !stays(self, &record.id)).count();
-        // Those that a rollback may want go last.
-        for needed in [false, true] {
-            let book = self.clone();
-            self.versions.retain(|record| {
-                let id = &record.id;
-                let goes = spare > history && !stays(&book, id) && book.before.contains(id) == needed;
-                spare = spare.saturating_sub(usize::from(goes));
-                !goes
-            });
-        }
-        let known = &self.versions;
-        self.before.retain(|id| known.iter().any(|record| record.id == *id));
-    }
-
     /// The audit log's lines of every step that this book has and `before` has not.
     pub(super) fn entries(&self, slot: SlotName, before: &Self) -> Vec<Entry> {
         let steps = self.versions.iter().flat_map(|record| {
@@ -170,19 +151,19 @@ mod tests {
     use super::*;
     use crate::{compile::ComponentDigest, deploy::tests::settings};
 
-    fn record(name: &str) -> Record {
+    pub(super) fn record(name: &str) -> Record {
         let mut record = Record::new(ComponentDigest::of(name.as_bytes()), 1, name, &settings());
         record.step(Move::now(Stage::Trialled, "ops", ""));
         record
     }
 
-    fn book(names: &[&str]) -> Book {
+    pub(super) fn book(names: &[&str]) -> Book {
         let mut book = Book::default();
         names.iter().for_each(|name| book.receive(record(name)));
         book
     }
 
-    fn sources(book: &Book) -> Vec<&str> {
+    pub(super) fn sources(book: &Book) -> Vec<&str> {
         book.versions.iter().map(|record| record.source.as_str()).collect()
     }
 
@@ -198,22 +179,6 @@ mod tests {
         for name in ["", "sha256:", &record.id.as_str()[..7], "ffffffffffffffff"] {
             assert_eq!(book.find(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn what_answers_is_never_forgotten_and_what_a_rollback_wants_last() {
-        let mut book = book(&["active", "candidate", "before", "x", "y"]);
-        let id = |book: &Book, at: usize| book.versions[at].id.clone();
-        book.active = Some(id(&book, 0));
-        book.candidate = Some(Candidate { version: id(&book, 1), weight: 5, shadow: false });
-        book.before = vec![id(&book, 2)];
-        book.trim(2);
-        assert_eq!(sources(&book), ["active", "candidate", "before", "x", "y"]);
-        book.trim(1);
-        assert_eq!(sources(&book), ["active", "candidate", "before", "y"]);
-        book.trim(0);
-        assert_eq!(sources(&book), ["active", "candidate", "y"], "the newest has just come");
-        assert!(book.before.is_empty());
     }
 
     #[test]

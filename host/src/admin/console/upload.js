@@ -24,7 +24,7 @@ function passed(place, version) {
   const element = h(
     "div",
     { class: "verdict good" },
-    h("h3", { tabindex: "-1" }, `${short(version.id)} may answer`),
+    h("h3", { tabindex: "-1" }, `${short(version.id)} ${version.answering ? "answers already" : "may answer"}`),
     moves(latest(version.moves)),
     facts(made(version)),
     compared.element,
