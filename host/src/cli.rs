@@ -34,6 +34,10 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve until SIGTERM or SIGINT.
+    #[command(
+        after_help = "Exit codes: 0 stopped, and every request in flight has ended; 1 failed, or a second signal ended it; \
+                      2 wrong arguments; 8 requests in flight were lost, for server.drain_seconds were over."
+    )]
     Serve(Box<serve::Serve>),
     /// Look at the configuration, and have a running host read it anew.
     #[command(

@@ -37,7 +37,7 @@ use crate::{
     http::{
         accept, actuator,
         layers::{self, Layers},
-        lifecycle::Lifecycle,
+        lifecycle::{Drain, Lifecycle},
         listen,
         tls::Certificates,
     },
@@ -265,8 +265,9 @@ impl Host {
         self.addresses
     }
 
-    /// Flips readiness, lets requests in flight end within `server.drain_seconds`, and closes storage.
-    pub async fn stop(mut self) {
+    /// Flips readiness, lets requests in flight end within `server.drain_seconds`, and closes storage. Returns how the
+    /// requests have ended.
+    pub async fn stop(mut self) -> Drain {
         self.lifecycle.shut_down(NOTICE).await;
         while self.servers.join_next().await.is_some() {}
         self.health.stop();
@@ -285,6 +286,7 @@ impl Host {
         // Joins the admin thread, which a worker must not wait for.
         let admin = self.admin;
         let _ = tokio::task::spawn_blocking(move || admin.stop()).await;
+        self.lifecycle.drain()
     }
 }
 

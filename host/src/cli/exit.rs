@@ -13,6 +13,13 @@ use crate::{
 #[error("{0}")]
 pub(super) struct Misuse(pub(super) String);
 
+/// A drain whose time was over before the last request had its answer.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "server.drain_seconds were over before every request in flight had ended; those that had not are lost"
+)]
+pub(super) struct CutOff;
+
 /// How a command has failed; README.md has the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -31,6 +38,8 @@ pub(super) enum Exit {
     NoAnswer = 6,
     /// The host answers, and the state that it shares with others is away.
     StateUnreachable = 7,
+    /// A host has stopped and has lost requests that were in flight.
+    CutOff = 8,
 }
 
 impl Exit {
@@ -41,6 +50,9 @@ impl Exit {
         }
         if error.is::<MayNotAnswer>() {
             return Self::Refused;
+        }
+        if error.is::<CutOff>() {
+            return Self::CutOff;
         }
         match error.downcast_ref::<PullError>() {
             Some(error) => Self::of_pull(&error.fault),
@@ -91,6 +103,7 @@ mod tests {
         assert_eq!(pulled(Fault::MediaType(String::new())), refused(StatusCode::UNPROCESSABLE_ENTITY, ""));
         assert_eq!(pulled(Fault::NotFound), refused(StatusCode::NOT_FOUND, ""));
         assert_eq!(Exit::of(&Misuse(String::new()).into()), Exit::Misused);
+        assert_eq!(Exit::of(&CutOff.into()), Exit::CutOff);
         assert_eq!(Exit::of(&anyhow::anyhow!("the rest")), Exit::Failed);
     }
 }

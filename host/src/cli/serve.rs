@@ -4,12 +4,12 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
-use super::Configuration;
+use super::{Configuration, exit::CutOff};
 use crate::{
     config::{Flag, Loaded, Problems},
     deploy::Source,
     host::Host,
-    http::lifecycle::{HangUps, Signals},
+    http::lifecycle::{Drain, HangUps, Signals},
     telemetry,
 };
 
@@ -104,7 +104,10 @@ impl Serve {
             };
             tracing::info!(signal, "draining; a second signal ends at once");
             tokio::select! {
-                () = host.stop() => Ok(()),
+                drain = host.stop() => match drain {
+                    Drain::Complete => Ok(()),
+                    Drain::CutOff => Err(CutOff.into()),
+                },
                 signal = signals.next() => anyhow::bail!("{signal} while draining, requests in flight are lost"),
             }
         })

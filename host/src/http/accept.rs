@@ -131,7 +131,7 @@ pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stoppin
         open.spawn(connection::run(connection.clone(), stream, peer, permit));
     }
     drop(bound);
-    drain(open, settings.drain, address).await;
+    drain(open, settings.drain, address, &stopping).await;
 }
 
 /// The next connection. Faults of a single connection, and a want of resources, never end the loop.
@@ -157,10 +157,11 @@ fn concerns_one_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-async fn drain(mut open: JoinSet<()>, limit: Duration, address: SocketAddr) {
+async fn drain(mut open: JoinSet<()>, limit: Duration, address: SocketAddr, stopping: &Stopping) {
     let all_ended = async { while open.join_next().await.is_some() {} };
     if tokio::time::timeout(limit, all_ended).await.is_err() {
-        tracing::warn!(%address, connections = open.len(), "drain time is over, closing connections");
+        let (connections, requests) = (open.len(), stopping.cut_off());
+        tracing::warn!(%address, connections, requests, "drain time is over, closing connections");
         open.shutdown().await;
     }
 }

@@ -157,7 +157,7 @@ fn answer(
     peer: SocketAddr,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
-    let turn = pulse.turn();
+    let (turn, in_flight) = (pulse.turn(), shared.stopping.request());
     let pulse = Arc::clone(pulse);
     let version = request.version();
     let mut request = request.map(|body| match version {
@@ -174,7 +174,7 @@ fn answer(
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         drop(turn);
-        Ok(response.map(|body| ResponseBody::new(body, pulse)))
+        Ok(response.map(|body| ResponseBody::new(body, pulse, in_flight)))
     }
 }
 

@@ -1,6 +1,13 @@
 //! Starting, ready, draining, stopped: a latch that only moves forward, and the signals that move it.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -22,17 +29,44 @@ pub enum Phase {
 
 /// The latch. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Lifecycle(Arc<watch::Sender<Phase>>);
+pub struct Lifecycle {
+    phase: Arc<watch::Sender<Phase>>,
+    requests: Arc<Requests>,
+}
+
+/// Requests of all listeners.
+#[derive(Debug, Default)]
+struct Requests {
+    in_flight: AtomicUsize,
+    cut_off: AtomicBool,
+}
+
+/// How a drain has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// Every request has had its answer.
+    Complete,
+    /// Requests that were in flight when the time was over have had none.
+    CutOff,
+}
 
 impl Lifecycle {
     /// A process that starts.
     pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Phase::Starting)))
+        Self { phase: Arc::new(watch::Sender::new(Phase::Starting)), requests: Arc::default() }
     }
 
     /// The present phase.
     pub fn phase(&self) -> Phase {
-        *self.0.borrow()
+        *self.phase.borrow()
+    }
+
+    /// How the drain has ended, once it has.
+    pub fn drain(&self) -> Drain {
+        match self.requests.cut_off.load(Ordering::Acquire) {
+            true => Drain::CutOff,
+            false => Drain::Complete,
+        }
     }
 
     /// Everything is loaded and listens. Without effect once draining.
@@ -55,11 +89,11 @@ impl Lifecycle {
 
     /// A handle that tells when listeners must close.
     pub fn stopping(&self) -> Stopping {
-        Stopping(self.0.subscribe())
+        Stopping { phase: self.phase.subscribe(), requests: Arc::clone(&self.requests) }
     }
 
     fn advance(&self, to: Phase) {
-        self.0.send_if_modified(|phase| {
+        self.phase.send_if_modified(|phase| {
             let forward = to > *phase;
             if forward {
                 *phase = to;
@@ -77,13 +111,39 @@ impl Default for Lifecycle {
 
 /// Resolves when the process has stopped taking connections.
 #[derive(Clone, Debug)]
-pub struct Stopping(watch::Receiver<Phase>);
+pub struct Stopping {
+    phase: watch::Receiver<Phase>,
+    requests: Arc<Requests>,
+}
+
+/// A request that is in flight until this is dropped, with its answer.
+#[derive(Debug)]
+pub struct InFlight(Arc<Requests>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 impl Stopping {
     /// Waits for [`Phase::Stopped`], or for the last [`Lifecycle`] to be gone. Safe to cancel.
     pub async fn wait(&mut self) {
         // An error means that nobody is left who could say so.
-        let _ = self.0.wait_for(|phase| *phase == Phase::Stopped).await;
+        let _ = self.phase.wait_for(|phase| *phase == Phase::Stopped).await;
+    }
+
+    /// Counts a request as in flight.
+    pub fn request(&self) -> InFlight {
+        self.requests.in_flight.fetch_add(1, Ordering::AcqRel);
+        InFlight(Arc::clone(&self.requests))
+    }
+
+    /// Notes that connections are closed now, whatever is in flight on them; the number of requests that are.
+    pub fn cut_off(&self) -> usize {
+        let requests = self.requests.in_flight.load(Ordering::Acquire);
+        self.requests.cut_off.fetch_or(requests > 0, Ordering::AcqRel);
+        requests
     }
 }
 
@@ -169,6 +229,16 @@ mod tests {
     async fn a_latch_that_is_gone_counts_as_stopped() {
         let mut stopping = Lifecycle::new().stopping();
         stopping.wait().await;
+    }
+
+    #[test]
+    fn a_drain_is_cut_off_only_with_requests_in_flight() {
+        let lifecycle = Lifecycle::new();
+        let stopping = lifecycle.stopping();
+        drop(stopping.request());
+        assert_eq!((stopping.cut_off(), lifecycle.drain()), (0, Drain::Complete));
+        let _request = stopping.clone().request();
+        assert_eq!((stopping.cut_off(), lifecycle.drain()), (1, Drain::CutOff));
     }
 
     #[tokio::test]

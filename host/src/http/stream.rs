@@ -13,7 +13,10 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pulse::{Pulse, Turn};
+use super::{
+    lifecycle::InFlight,
+    pulse::{Pulse, Turn},
+};
 
 /// Bytes thrown away in one go while a client still sends what nobody will read.
 const DISCARD_BYTES: usize = 16 * 1024;
@@ -140,11 +143,12 @@ pub(super) struct ResponseBody {
     inner: Body,
     pulse: Arc<Pulse>,
     waiting: Option<Turn>,
+    _in_flight: InFlight,
 }
 
 impl ResponseBody {
-    pub(super) fn new(inner: Body, pulse: Arc<Pulse>) -> Self {
-        Self { inner, pulse, waiting: None }
+    pub(super) fn new(inner: Body, pulse: Arc<Pulse>, in_flight: InFlight) -> Self {
+        Self { inner, pulse, waiting: None, _in_flight: in_flight }
     }
 }
 

@@ -108,7 +108,24 @@ async fn the_drain_is_bounded() {
     let mut host = Launch::serve_with(folder.path(), &config).ready().await;
     let mut held = Held::begin(&host).await;
     host.signal(Signal::TERM);
-    assert_eq!(host.ended().await.code(), Some(0), "{}", host.text());
+    assert_eq!(host.ended().await.code(), Some(8), "{}", host.text());
+    assert!(host.text().contains("server.drain_seconds were over"), "{}", host.text());
     assert_eq!(host.said("drain time is over, closing connections").len(), 1, "{}", host.text());
     assert_eq!(held.rest().await, "");
+}
+
+/// A connection without a request has nothing to lose.
+#[tokio::test]
+async fn idle_connections_are_no_loss() {
+    let folder = TempDir::new().unwrap();
+    let config = format!("server.drain_seconds = 0\n{SITE}");
+    let mut host = Launch::serve_with(folder.path(), &config).ready().await;
+    let mut idle = TcpStream::connect(host.address()).await.unwrap();
+    idle.write_all(b"GET /actuator/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = [0; 12];
+    idle.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    let _silent = TcpStream::connect(host.address()).await.unwrap();
+    host.signal(Signal::TERM);
+    assert_eq!(host.ended().await.code(), Some(0), "{}", host.text());
 }
