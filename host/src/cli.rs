@@ -151,6 +151,11 @@ fn told(error: &anyhow::Error) -> String {
     })
 }
 
+/// How many lines a host may be asked for.
+fn lines() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=10_000)
+}
+
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "bulkhead", &mut script);

@@ -6,12 +6,14 @@
 
 mod audit;
 mod book;
+mod built_in;
 mod changes;
 mod commit;
 mod deployment;
 mod diff;
 mod error;
 mod folder;
+mod push;
 mod record;
 mod rehearsal;
 mod reload;
@@ -30,6 +32,7 @@ mod tests;
 pub use self::{
     audit::{CONFIGURATION, Entry},
     book::{Book, Candidate},
+    built_in::{EMBEDDED, Exported},
     changes::{Change, Expected},
     deployment::Deployment,
     diff::VersionDiff,
@@ -37,11 +40,11 @@ pub use self::{
     record::{Move, Record, Stage, VersionId},
     rehearsal::Rehearsed,
     reload::{ConfigurationView, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
-    roster::{Deploy, Roster},
+    roster::{Deploy, Report, Roster},
     shared::{DepotError, Shared, SharedView},
     signature::Proof,
     vault::{Vault, VaultError},
-    view::{ShadowView, SlotView, VersionView},
+    view::{Pushed, ShadowView, SlotView, VersionView},
 };
 
 /// Who makes automatic moves.

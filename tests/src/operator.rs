@@ -91,6 +91,16 @@ impl Operator {
         self.send(request.header("x-minisign-signature", BASE64_STANDARD.encode(signature))).await.unwrap()
     }
 
+    /// Starts a push that goes on after its request; status, the job's path, the answer.
+    pub async fn start_push(&self, wasm: Vec<u8>) -> (u16, String, Value) {
+        let url = format!("{}/v1/slots/captcha/versions?source=test.wasm", self.admin);
+        let request = self.client.post(url).header("content-type", "application/wasm").body(wasm);
+        let request = request.header("prefer", "respond-async").bearer_auth(self.token.as_ref().unwrap());
+        let answer = request.send().await.unwrap();
+        let path = answer.headers().get("location").map_or("", |path| path.to_str().unwrap()).to_owned();
+        (answer.status().as_u16(), path, answer.json().await.unwrap())
+    }
+
     /// Pushes a component that may answer; the version's id.
     pub async fn push(&self, wasm: Vec<u8>) -> String {
         let (status, version) = self.try_push(wasm).await;

@@ -5,6 +5,8 @@ mod access;
 mod changes;
 mod configuration;
 mod error;
+mod export;
+mod jobs;
 mod members;
 mod openapi;
 mod slots;
@@ -23,7 +25,7 @@ use axum::{
 };
 use tokio::{runtime::Handle, sync::Semaphore};
 
-use self::{access::Access, error::ApiError, statistics::Recorder};
+use self::{access::Access, error::ApiError, jobs::Jobs, statistics::Recorder};
 use crate::{
     config::{slots::SlotName, tokens::Scope},
     deploy::{Deploy, Reloader, Roster},
@@ -36,6 +38,8 @@ use crate::{
 const UPLOADS: usize = 2;
 /// Components pulled at once, beside those: a registry that hangs keeps nobody from sending a file.
 const PULLS: usize = 2;
+/// Components given out at once, each held in memory.
+const EXPORTS: usize = 2;
 /// Time that a component may take to arrive.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// A change's body: a version, a number and a sentence.
@@ -63,8 +67,10 @@ struct Api {
     operators: Operators,
     access: Access,
     recorder: Arc<Recorder>,
-    uploads: Semaphore,
-    pulls: Semaphore,
+    uploads: Arc<Semaphore>,
+    pulls: Arc<Semaphore>,
+    exports: Arc<Semaphore>,
+    jobs: Jobs,
 }
 
 impl Api {
@@ -86,8 +92,9 @@ pub(super) fn router(operators: Operators) -> Router {
     let access = Access::new(operators.reloader.tokens());
     let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
     operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
-    let (uploads, pulls) = (Semaphore::new(UPLOADS), Semaphore::new(PULLS));
-    let api = Arc::new(Api { operators, access, recorder, uploads, pulls });
+    let [uploads, pulls, exports] =
+        [UPLOADS, PULLS, EXPORTS].map(|permits| Arc::new(Semaphore::new(permits)));
+    let api = Arc::new(Api { operators, access, recorder, uploads, pulls, exports, jobs: Jobs::default() });
     let guarded = |scope: Scope, router: Router<Arc<Api>>| {
         router.route_layer(from_fn_with_state((Arc::clone(&api), scope), access::admit))
     };
@@ -102,7 +109,9 @@ pub(super) fn router(operators: Operators) -> Router {
         .route("/v1/slots/{slot}/logs", get(slots::logs))
         .route("/v1/slots/{slot}/statistics", get(statistics::show));
     let deploy = Router::new()
+        .route("/v1/jobs/{job}", get(jobs::show))
         .route("/v1/slots/{slot}/versions", post(upload::push))
+        .route("/v1/slots/{slot}/versions/{version}/component", get(export::component))
         .route("/v1/slots/{slot}/swap", post(changes::swap))
         .route("/v1/slots/{slot}/canary", post(changes::canary))
         .route("/v1/slots/{slot}/shadow", post(changes::shadow))

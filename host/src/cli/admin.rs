@@ -1,6 +1,6 @@
 use clap::{Subcommand, ValueEnum};
 
-use super::{client::Remote, component, exit::Misuse, output};
+use super::{client::Remote, component, exit::Misuse, lines, output};
 use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
@@ -14,12 +14,12 @@ const TOKEN_PREFIX: &str = "bulkhead_";
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Make a token for operators: the token itself goes to standard error, once, and what the configuration needs
-    /// of it to standard output.
+    /// of it to standard output, which can be added to its file with `>> bulkhead.toml`.
     Token {
         /// Its name in the audit log.
         name: String,
         /// What it may do; each scope includes those before it.
-        #[arg(long, default_value = "deploy")]
+        #[arg(long, default_value = "read")]
         scope: Scope,
     },
     /// Show who moved which version, and why. Takes a token of scope admin.
@@ -31,8 +31,8 @@ pub(super) enum Command {
         #[arg(long, conflicts_with = "slot")]
         configuration: bool,
         /// How many of the last moves.
-        #[arg(long, default_value_t = 100)]
-        lines: usize,
+        #[arg(long, default_value_t = 100, value_parser = lines())]
+        lines: u16,
         #[command(flatten)]
         remote: Remote,
     },
@@ -78,12 +78,13 @@ fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
     getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     let token = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
     let (hash, scope) = (hex::encode(Sha256::digest(&token)), scope.as_str());
-    output::text(format_args!("[admin.tokens.{name}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n"))?;
+    // The line break ends a last line that has none, so that all this can be added to a file.
+    output::text(format_args!("\n[admin.tokens.{name}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n"))?;
     logs::end(&format!("the token, which is not shown again: {token}\n"));
     Ok(())
 }
 
-fn audit(of: Option<&str>, lines: usize, remote: &Remote) -> anyhow::Result<()> {
+fn audit(of: Option<&str>, lines: u16, remote: &Remote) -> anyhow::Result<()> {
     let slot = of.map_or_else(String::new, |slot| format!("&slot={slot}"));
     let answer = remote.get(&format!("/v1/audit?limit={lines}{slot}"))?;
     if remote.json {

@@ -4,7 +4,11 @@ use std::{env, fs, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use reqwest::{Method, RequestBuilder, StatusCode, header::HeaderValue};
+use bytes::Bytes;
+use reqwest::{
+    Method, RequestBuilder, StatusCode,
+    header::{HeaderMap, HeaderValue},
+};
 use serde_json::Value;
 use url::Url;
 
@@ -21,7 +25,7 @@ pub(super) const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
 const STATE_UNREACHABLE: &str = "state-unreachable";
 
 /// Longer than the largest component takes to arrive and compile.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 /// Longer than any network takes to say that nobody is there.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -66,6 +70,24 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// An error by its JSON, which has its status where it is a job's.
+    pub(super) fn described(error: &Value) -> Self {
+        let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
+        let status =
+            error.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+        let message = text("message").unwrap_or_else(|| "the host gives no reason".to_owned());
+        let code = text("error").unwrap_or_default();
+        Self::Refused { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message }
+    }
+
+    fn of_status(self, status: StatusCode) -> Self {
+        match self {
+            Self::Refused { code, message, .. } => Self::Refused { status, code, message },
+            unreachable @ Self::Unreachable { .. } => unreachable,
+        }
+    }
+
     /// How the command ends.
     pub(super) fn exit(&self) -> Exit {
         match self {
@@ -92,23 +114,41 @@ impl Remote {
         self.ask(Method::POST, path, |request| request.json(body))
     }
 
-    /// The answer to a POST with a component, where it comes from, and the text of its `.minisig` file.
+    /// The answer to a POST that may be a job, and its status.
+    pub(super) fn start(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        with: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> anyhow::Result<(StatusCode, Value)> {
+        let query: String = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+        let answer =
+            self.send(Method::POST, &path, |request| with(request.header("prefer", "respond-async")))?;
+        Ok((answer.status, self.value(&answer)?))
+    }
+
+    /// The same with a component, where it comes from, and the text of its `.minisig` file.
     pub(super) fn upload(
         &self,
         path: &str,
         source: &str,
         wasm: Vec<u8>,
         signature: Option<&str>,
-    ) -> anyhow::Result<Value> {
-        let query: String =
-            form_urlencoded::Serializer::new(String::new()).append_pair("source", source).finish();
-        self.ask(Method::POST, &format!("{path}?{query}"), |request| {
+    ) -> anyhow::Result<(StatusCode, Value)> {
+        self.start(path, &[("source", source)], |request| {
             let request = match signature {
                 Some(text) => request.header("x-minisign-signature", BASE64_STANDARD.encode(text)),
                 None => request,
             };
             request.header("content-type", "application/wasm").body(wasm)
         })
+    }
+
+    /// The fields and the bytes of a GET's answer.
+    pub(super) fn download(&self, path: &str) -> anyhow::Result<(HeaderMap, Bytes)> {
+        let answer = self.send(Method::GET, path, |request| request)?;
+        Ok((answer.headers, answer.body))
     }
 
     fn token(&self) -> anyhow::Result<String> {
@@ -157,6 +197,16 @@ impl Remote {
         path: &str,
         with: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> anyhow::Result<Value> {
+        self.value(&self.send(method, path, with)?)
+    }
+
+    /// An answer that is no error.
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        with: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> anyhow::Result<Answer> {
         let url = format!("{}{path}", self.base()?);
         let token = self.token()?;
         let mut client = reqwest::Client::builder().timeout(PATIENCE).connect_timeout(CONNECT).no_proxy();
@@ -168,22 +218,37 @@ impl Remote {
         let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
         let request = with(client.request(method, url)).bearer_auth(token);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(runtime.block_on(self.answer(request))?)
+        let answer = runtime.block_on(self.answer(request))?;
+        if answer.status.is_success() {
+            return Ok(answer);
+        }
+        let failure = Failure::described(&self.value(&answer)?);
+        Err(failure.of_status(answer.status).into())
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<Value, Failure> {
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, Failure> {
         let unreachable = |error: reqwest::Error| {
             let cause = anyhow::Error::from(error.without_url()).root_cause().to_string();
-            Failure::Unreachable { url: self.url.clone(), cause }
+            self.unreachable(cause)
         };
         let answer = request.send().await.map_err(unreachable)?;
-        let status = answer.status();
-        let body: Value = answer.json().await.map_err(unreachable)?;
-        if status.is_success() {
-            return Ok(body);
-        }
-        let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let message = text("message").unwrap_or_else(|| "the host gives no reason".to_owned());
-        Err(Failure::Refused { status, code: text("error").unwrap_or_default(), message })
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        Ok(Answer { status, headers, body: answer.bytes().await.map_err(unreachable)? })
     }
+
+    /// An answer's JSON. What gives other text is no host.
+    fn value(&self, answer: &Answer) -> anyhow::Result<Value> {
+        Ok(serde_json::from_slice(&answer.body).map_err(|error| self.unreachable(error.to_string()))?)
+    }
+
+    fn unreachable(&self, cause: String) -> Failure {
+        Failure::Unreachable { url: self.url.clone(), cause }
+    }
+}
+
+/// What a host answers.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
 }

@@ -1,4 +1,6 @@
+mod export;
 mod operate;
+mod push;
 mod show;
 
 use std::{

@@ -31,6 +31,13 @@ pub(super) fn text(text: impl Display) -> Result<(), OutputError> {
     Ok(out.flush()?)
 }
 
+/// Writes `bytes` as they are.
+pub(super) fn bytes(bytes: &[u8]) -> Result<(), OutputError> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
+}
+
 /// Writes a line.
 pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
@@ -53,20 +60,28 @@ pub(super) fn json(value: &Value) -> Result<(), OutputError> {
     line(format_args!("{value:#}"))
 }
 
-/// A value for people: text as it is, nothing for nothing.
+/// A value for people: text without what a terminal would take for commands, nothing for nothing.
 pub(super) fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => {
+            text.chars().map(|char| if char.is_control() && char != '\n' { ' ' } else { char }).collect()
+        }
         Some(other) => other.to_string(),
     }
 }
 
-/// Writes a list of objects as a table of these members.
+/// Text of several lines as one, so that programs can tell where the next one begins.
+pub(super) fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a list of objects as a table of these members, a line each.
 pub(super) fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), OutputError> {
     let rows = rows.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let cells =
-        |row: &Value| -> Vec<String> { columns.iter().map(|column| cell(row.get(*column))).collect() };
+    let cells = |row: &Value| -> Vec<String> {
+        columns.iter().map(|column| one_line(&cell(row.get(*column)))).collect()
+    };
     let head: Vec<String> = columns.iter().map(|column| column.to_uppercase()).collect();
     let lines: Vec<Vec<String>> = [head].into_iter().chain(rows.iter().map(cells)).collect();
     let width = |at: usize| {

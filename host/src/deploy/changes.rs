@@ -70,12 +70,17 @@ impl<W: World> Deployment<W> {
             self.refresh().await?;
         }
         self.compare(expected)?;
-        match change {
-            Change::Swap(name) => self.swap(name, expected).await,
-            Change::Canary(name, weight) => {
-                self.try_on(name.as_deref(), Trial::Canary(*weight), expected).await
+        let name = match change {
+            Change::Swap(name) | Change::Canary(Some(name), _) | Change::Shadow(Some(name)) => {
+                Some(self.named(name, &expected.actor).await?)
             }
-            Change::Shadow(name) => self.try_on(name.as_deref(), Trial::Shadow, expected).await,
+            Change::Canary(None, _) | Change::Shadow(None) | Change::Promote | Change::Rollback => None,
+        };
+        let name = name.as_deref();
+        match change {
+            Change::Swap(_) => self.swap(name.unwrap_or_default(), expected).await,
+            Change::Canary(_, weight) => self.try_on(name, Trial::Canary(*weight), expected).await,
+            Change::Shadow(_) => self.try_on(name, Trial::Shadow, expected).await,
             Change::Promote => self.promote(expected).await,
             Change::Rollback => self.roll_back(expected).await,
         }
@@ -118,7 +123,8 @@ impl<W: World> Deployment<W> {
         let record = self.tried(name)?;
         let book = self.book();
         if book.active.as_ref() == Some(&record.id) && book.candidate.is_none() {
-            return Err(DeployError::Answering(record.id));
+            // It answers every call already.
+            return Ok(());
         }
         if book.candidate.as_ref().is_some_and(|candidate| candidate.version == record.id) {
             return self.promote(expected).await;

@@ -10,18 +10,15 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, HOST, Move, Proof, Record, Rehearsed, ShadowView, Shared,
-    SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach, record::revision,
-    shared::Standing, signature, vault::Blob, watch::Watched,
+    Book, Change, Deploy, DeployError, Expected, Exported, HOST, Proof, Pushed, Record, Rehearsed, Report,
+    ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
+    record::revision, shared::Standing, signature, vault::Blob, watch::Watched,
 };
 use crate::{
     background,
     capabilities::LogLine,
     compile::ComponentDigest,
-    config::{
-        registries::Reference,
-        slots::{Slot as Settings, SlotName},
-    },
+    config::slots::{Slot as Settings, SlotName},
     invoke,
     slots::{Slot, Version, World},
 };
@@ -206,76 +203,6 @@ impl<W: World> Deployment<W> {
         }
         Ok((record, signer.map(drop)))
     }
-
-    /// A component, up to its trial. One whose signature is older than one that the slot has taken is refused.
-    pub(super) async fn take_up(
-        &self,
-        wasm: Arc<[u8]>,
-        source: &str,
-        proof: Proof,
-        actor: &str,
-    ) -> Result<Record, DeployError> {
-        self.refresh().await?;
-        let signature = match &proof {
-            Proof::Signature(text) => Some(text.clone()),
-            Proof::BuiltIn | Proof::None => None,
-        };
-        let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
-        let (id, signed_at) = (record.id.clone(), record.signed_at);
-        let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
-        if self.book().answers(&id) {
-            return Err(DeployError::Answering(id));
-        }
-        if let Err(reason) = &signer
-            && self.book().get(&id).is_some_and(Record::is_tried)
-        {
-            // Else whoever pushes an old version with a bad signature takes it from those that can be gone back to.
-            let slot = self.slot.name().as_str();
-            tracing::warn!(
-                slot,
-                version = id.as_str(),
-                actor,
-                reason,
-                "a version that is known was refused anew"
-            );
-            return Err(DeployError::Refused { version: id, reason: reason.clone() });
-        }
-        let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
-        record.step(Move::now(Stage::Received, actor, &reason));
-        let blob = Blob { component: record.component.clone(), wasm: Arc::clone(&wasm), signature };
-        self.record(Some(blob), |book| book.receive(record.clone())).await?;
-
-        let mut steps = Vec::new();
-        let tried = match signer {
-            Ok(()) => {
-                self.prepare(wasm, source, self.slot.settings(), |stage| {
-                    steps.push(Move::now(stage, actor, ""))
-                })
-                .await
-            }
-            Err(reason) => Err(reason),
-        };
-        if let Err(reason) = &tried {
-            steps.push(Move::now(Stage::Refused, actor, reason));
-        }
-        let step = |book: &mut Book| {
-            if tried.is_ok() {
-                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
-            }
-            if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
-                steps.iter().cloned().for_each(|step| record.step(step));
-            }
-        };
-        self.record(None, step).await?;
-        match tried {
-            Ok(_) => {
-                let unknown =
-                    || DeployError::UnknownVersion { slot: self.slot.name().as_str(), name: id.to_string() };
-                self.book().get(&id).cloned().ok_or_else(unknown)
-            }
-            Err(reason) => Err(DeployError::Refused { version: id, reason }),
-        }
-    }
 }
 
 impl<W: World> Deploy for Deployment<W> {
@@ -328,8 +255,13 @@ impl<W: World> Deploy for Deployment<W> {
         source: String,
         proof: Proof,
         actor: String,
-    ) -> BoxFuture<'static, Result<Record, DeployError>> {
-        Box::pin(async move { self.take_up(wasm, &source, proof, &actor).await })
+        report: Report,
+    ) -> BoxFuture<'static, Result<Pushed, DeployError>> {
+        Box::pin(async move { self.take_up(wasm, &source, proof, &actor, &*report).await })
+    }
+
+    fn export(self: Arc<Self>, name: String) -> BoxFuture<'static, Result<Exported, DeployError>> {
+        Box::pin(async move { self.bytes_of(&name).await })
     }
 
     fn change(
@@ -339,7 +271,10 @@ impl<W: World> Deploy for Deployment<W> {
     ) -> BoxFuture<'static, Result<SlotView, DeployError>> {
         Box::pin(async move {
             self.apply(&change, &expected).await?;
-            self.slot.metrics.rollout(change.as_str());
+            // A swap to what answers every call already is none.
+            if self.book().generation != expected.generation {
+                self.slot.metrics.rollout(change.as_str());
+            }
             Ok(self.view())
         })
     }

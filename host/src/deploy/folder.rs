@@ -249,7 +249,8 @@ impl<W: World> Deployment<W> {
             return Ok(None);
         }
         let source = path.display().to_string();
-        let taken = self.take_up(wasm, &source, proof, HOST).await.map_err(|error| error.to_string())?;
+        let taken = self.take_up(wasm, &source, proof, HOST, &|_| {}).await;
+        let taken = taken.map_err(|error| error.to_string())?.record;
         let weight = Weight::new(watch(&self.slot.settings()).weight).unwrap_or_default();
         let change = Change::Canary(Some(taken.id.to_string()), weight);
         let expected = Expected {

@@ -9,13 +9,16 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use super::{
-    Change, DeployError, Entry, Expected, Proof, Record, Rehearsed, ShadowView, Shared, SharedView, SlotView,
-    Vault, VaultError, VersionDiff,
+    Change, DeployError, Entry, Expected, Exported, Proof, Pushed, Record, Rehearsed, ShadowView, Shared,
+    SharedView, SlotView, Stage, Vault, VaultError, VersionDiff,
 };
 use crate::{
     capabilities::LogLine,
     config::slots::{Slot as Settings, SlotName},
 };
+
+/// Is called with each stage of a push.
+pub type Report = Arc<dyn Fn(Stage) + Send + Sync>;
 
 /// A slot as operators see it, whatever its world.
 pub trait Deploy: Send + Sync + 'static {
@@ -52,14 +55,18 @@ pub trait Deploy: Send + Sync + 'static {
     /// The last `limit` lines of its log, the oldest first.
     fn logs(&self, limit: usize) -> Vec<LogLine>;
 
-    /// Takes a component up to its trial.
+    /// Takes a component up to its trial and reports each stage that it has passed, or that it was refused.
     fn push(
         self: Arc<Self>,
         wasm: Arc<[u8]>,
         source: String,
         proof: Proof,
         actor: String,
-    ) -> BoxFuture<'static, Result<Record, DeployError>>;
+        report: Report,
+    ) -> BoxFuture<'static, Result<Pushed, DeployError>>;
+
+    /// The bytes of a version that is remembered, or of the component that is part of the binary.
+    fn export(self: Arc<Self>, name: String) -> BoxFuture<'static, Result<Exported, DeployError>>;
 
     /// Changes what answers.
     fn change(

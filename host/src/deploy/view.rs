@@ -29,6 +29,16 @@ pub struct SlotView {
     pub revision: String,
 }
 
+/// A component that was pushed and may answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pushed {
+    /// What became of it.
+    #[serde(flatten)]
+    pub record: Record,
+    /// It answers already, so that nothing has changed.
+    pub answering: bool,
+}
+
 /// What came of the copies of calls.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowView {

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::Parts;
 use crate::{
     config::slots::{ComponentSource, SlotName},
-    deploy::{Deployment, Proof},
+    deploy::{Deployment, EMBEDDED, Proof},
     embedded, invoke,
     registry::Pulled,
     slots::{self, LoadError, Slot, Version, World},
@@ -53,7 +53,7 @@ async fn configured<W: World>(
     slot: &Slot<W>,
 ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings().component {
-        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), "embedded".into(), Proof::BuiltIn)),
+        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), EMBEDDED.into(), Proof::BuiltIn)),
         ComponentSource::File(path) => {
             let wasm = slots::read_component(path, slot.yard.sandbox.component_bytes)?;
             Ok((wasm, path.display().to_string(), signature(path)?))

@@ -9,9 +9,9 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::CHANGE;
+use super::{CHANGE, jobs::JOBS};
 use crate::{
     config::tokens::Scope,
     deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
@@ -96,9 +96,24 @@ impl ApiError {
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", text) }
     }
 
-    pub(super) fn busy() -> Self {
-        let text = "other components are being received";
+    pub(super) fn receiving() -> Self {
+        Self::busy("other components are being received")
+    }
+
+    pub(super) fn sending() -> Self {
+        Self::busy("other components are being sent")
+    }
+
+    fn busy(text: &str) -> Self {
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", text) }
+    }
+
+    pub(super) fn unknown_job() -> Self {
+        let text = format!(
+            "this host knows no such job; it keeps the last {JOBS}, and none over a restart; the slot's history says what \
+             became of the component"
+        );
+        Self::new(StatusCode::NOT_FOUND, "unknown-job", text)
     }
 
     /// A component that did not arrive.
@@ -115,6 +130,24 @@ impl ApiError {
 
     pub(super) fn stopping() -> Self {
         DeployError::Stopping.into()
+    }
+
+    fn body(&self) -> Value {
+        let mut body = json!({ "error": self.code, "message": self.message });
+        if let Some(members) = body.as_object_mut() {
+            members.extend(self.slot.as_ref().map(|slot| ("slot".to_owned(), json!(slot))));
+            members.extend(self.version.as_ref().map(|version| ("version".to_owned(), json!(version))));
+        }
+        body
+    }
+
+    /// The answer's body with its status, for one that comes later.
+    pub(super) fn described(&self) -> Value {
+        let mut body = self.body();
+        if let Some(members) = body.as_object_mut() {
+            members.insert("status".to_owned(), self.status.as_u16().into());
+        }
+        body
     }
 }
 
@@ -214,12 +247,7 @@ impl From<BodyError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut body = json!({ "error": self.code, "message": self.message });
-        if let Some(members) = body.as_object_mut() {
-            members.extend(self.slot.map(|slot| ("slot".to_owned(), json!(slot))));
-            members.extend(self.version.map(|version| ("version".to_owned(), json!(version))));
-        }
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

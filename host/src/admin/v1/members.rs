@@ -15,7 +15,7 @@ use crate::telemetry::quoted;
 const MEANINGS: [(&str, &str); 4] = [
     (
         "version",
-        "text: the id of a version, or the first 8 or more digits of it or of its component's digest",
+        "text: the id of a version, the first 8 or more digits of it or of its component's digest, or `embedded`",
     ),
     ("generation", "a whole number: the slot's `generation` as it was last seen"),
     ("weight", "a whole number from 0 to 100: the share of the calls in percent"),

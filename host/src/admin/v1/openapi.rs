@@ -31,6 +31,22 @@ const OPERATIONS: &[Operation] = &[
         Some("Component"),
         "Version",
     ),
+    (
+        "/v1/slots/{slot}/versions/{version}/component",
+        "get",
+        "deploy",
+        "The bytes of a version's component, or of the one that is built in (`embedded`)",
+        None,
+        "Bytes",
+    ),
+    (
+        "/v1/jobs/{job}",
+        "get",
+        "deploy",
+        "How far a push has come that goes on after its request",
+        None,
+        "Job",
+    ),
     ("/v1/slots/{slot}/swap", "post", "deploy", "Have a version answer every call", Some("Swap"), "Slot"),
     (
         "/v1/slots/{slot}/canary",
@@ -90,7 +106,7 @@ const ERRORS: [(&str, &str); 12] = [
     ("400", "Not understood, or a token in the URL"),
     ("401", "No token, or a wrong one"),
     ("403", "The token's scope does not include this, or the registry is not allowed"),
-    ("404", "No such slot or version, or the registry has no such component"),
+    ("404", "No such slot, version or job, or the registry has no such component"),
     ("409", "The slot has another generation, which is in `slot`, or is in no state for this"),
     ("413", "The component is larger than sandbox.component_bytes"),
     (
@@ -130,19 +146,37 @@ fn describe() -> Value {
 fn describe_operation((path, method, scope, summary, body, answer): Operation) -> Value {
     let reference = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
     let json_of = |name: &str| json!({ "application/json": { "schema": reference(name) } });
-    let status = if answer == "Version" { "201" } else { "200" };
-    let mut responses =
-        Map::from_iter([(status.to_owned(), json!({ "description": summary, "content": json_of(answer) }))]);
+    let mut responses = Map::new();
+    responses.insert("200".to_owned(), json!({ "description": summary, "content": json_of(answer) }));
+    match answer {
+        "Version" => {
+            let already = json!({ "description": "The version answers already, so that nothing has changed", "content": json_of(answer) });
+            let started = json!({
+                "description": "With `Prefer: respond-async`: the push goes on, and the job says how far it has come",
+                "headers": { "Location": { "schema": { "type": "string" } } }, "content": json_of("Job") });
+            let new = json!({ "description": summary, "content": json_of(answer) });
+            responses.extend(
+                [("200", already), ("201", new), ("202", started)]
+                    .map(|(status, one)| (status.to_owned(), one)),
+            );
+        }
+        "Bytes" => {
+            let found = json!({
+                "description": summary, "headers": { "Content-Digest": { "schema": { "type": "string" } } },
+                "content": { "application/wasm": { "schema": binary() } } });
+            responses.insert("200".to_owned(), found);
+        }
+        _ => {}
+    }
     for (status, meaning) in ERRORS {
         responses.insert(status.to_owned(), json!({ "description": meaning, "content": json_of("Error") }));
     }
     let parameter = |name: &str, place: &str| json!({ "name": name, "in": place, "required": place == "path", "schema": { "type": "string" } });
     let mut parameters = Vec::new();
-    if path.contains("{slot}") {
-        parameters.push(parameter("slot", "path"));
-    }
+    let named = ["slot", "version", "job"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
+    parameters.extend(named.map(|name| parameter(name, "path")));
     if path.ends_with("/versions") {
-        parameters.push(parameter("x-minisign-signature", "header"));
+        parameters.extend(["x-minisign-signature", "prefer"].map(|name| parameter(name, "header")));
     }
     let query: &[&str] = match path {
         "/v1/audit" => &["slot", "limit"],
@@ -163,14 +197,17 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     if let (Some(body), Some(members)) = (body, operation.as_object_mut()) {
         let content = match body {
             "Component" => {
-                let binary = json!({ "type": "string", "format": "binary" });
-                json!({ "application/wasm": { "schema": binary }, "application/json": { "schema": reference("Reference") } })
+                json!({ "application/wasm": { "schema": binary() }, "application/json": { "schema": reference("Reference") } })
             }
             name => json_of(name),
         };
         members.insert("requestBody".to_owned(), json!({ "required": true, "content": content }));
     }
     operation
+}
+
+fn binary() -> Value {
+    json!({ "type": "string", "format": "binary" })
 }
 
 fn schemas() -> Value {
@@ -236,7 +273,16 @@ fn schemas() -> Value {
             "grants": { "type": "array", "items": text() }, "memory_bytes": whole(), "cpu_ms": whole(),
             "configured": { "type": "boolean" }, "signed_by": maybe_text(), "signed_at": { "type": ["integer", "null"] },
             "settings": { "type": "object", "additionalProperties": text() }, "moves": list("Move"), "weight": whole(), "shadow": { "type": "boolean" }, "calls": whole(),
-            "failures": whole(), "errors": whole(), "in_flight": whole(), "circuit_open": { "type": "boolean" } })),
+            "failures": whole(), "errors": whole(), "in_flight": whole(), "circuit_open": { "type": "boolean" },
+            "answering": { "type": "boolean" } })),
+        "Job": object(&["id", "slot", "state", "stages", "version", "error"], json!({
+            "id": text(), "slot": text(), "state": { "enum": ["running", "succeeded", "failed"] },
+            "stages": { "type": "array", "items": object(&["stage", "at"], json!({
+                "stage": { "enum": ["received", "checked", "compiled", "trialled", "refused"] }, "at": text() })) },
+            "version": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
+            "error": { "anyOf": [{ "$ref": "#/components/schemas/Failure" }, { "type": "null" }] } })),
+        "Failure": json!({ "allOf": [{ "$ref": "#/components/schemas/Error" },
+            object(&["status"], json!({ "status": whole() }))] }),
         "Move": object(&["stage", "at", "actor", "reason"], json!({
             "stage": { "enum": ["received", "checked", "compiled", "trialled", "candidate", "active", "draining",
                 "retired", "refused"] },

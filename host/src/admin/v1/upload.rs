@@ -6,16 +6,24 @@ use axum::{
     Extension, Json,
     body::Body,
     extract::{Path, Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderName, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, HeaderName, StatusCode,
+        header::{CONTENT_TYPE, LOCATION},
+    },
+    response::{IntoResponse, Response},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use serde_json::json;
+use tokio::{sync::OwnedSemaphorePermit, task::JoinSet};
 
-use super::{Api, ApiError, CHANGE, access::Actor, slots::known};
+use super::{Api, ApiError, CHANGE, Operators, access::Actor, jobs, slots::known};
 use crate::{
-    config::registries::Reference, deploy::Proof, http::body, registry::Pulled, telemetry::escape_guest,
+    config::registries::Reference,
+    deploy::{Deploy, Proof, Pushed, Report},
+    http::body,
+    registry::{Pulled, Registries},
+    telemetry::escape_guest,
 };
 
 /// Media types of components.
@@ -36,8 +44,14 @@ struct Wanted {
 /// A component, where it came from, and what speaks for it.
 type Received = (Arc<[u8]>, String, Proof);
 
-/// Takes a component, or pulls the one that is named, up to its trial: 201 with the version, or 422 with everything
-/// that is wrong.
+/// A component that is here, or the reference of one, and what speaks for it.
+enum Incoming {
+    Here(Received),
+    There(Reference, Proof),
+}
+
+/// Takes a component, or pulls the one that is named, up to its trial: 201 with the version, 200 where it answers
+/// already, or 422 with everything that is wrong. With `Prefer: respond-async` 202 and a job that goes on.
 pub(super) async fn push(
     State(api): State<Arc<Api>>,
     Path(slot): Path<String>,
@@ -45,20 +59,64 @@ pub(super) async fn push(
     parameters: Result<Query<HashMap<String, String>>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Response, ApiError> {
     let slot = api.slot(&slot)?;
     let source = known(parameters, &["source"])?.remove("source");
     let is_named = body::is_json(&headers);
-    // Each holds a component in memory until it has passed its trial.
-    let places = if is_named { &api.pulls } else { &api.uploads };
-    let _place = places.try_acquire().map_err(|_| ApiError::busy())?;
-    let (wasm, source, proof) = match is_named {
-        true => pulled(&api, source, &headers, body).await?,
-        false => uploaded(&api, source, &headers, body).await?,
+    // Each holds a component in memory until it has passed its trial, whether or not anybody waits for that.
+    let permits = if is_named { &api.pulls } else { &api.uploads };
+    let permit = Arc::clone(permits).try_acquire_owned().map_err(|_| ApiError::receiving())?;
+    let incoming = match is_named {
+        true => named(source, &headers, body).await?,
+        false => Incoming::Here(uploaded(&api, source, &headers, body).await?),
     };
-    let pushed = api.operators.runtime.spawn(slot.push(wasm, source, proof, actor.0)).await;
-    let record = pushed.map_err(|_| ApiError::stopping())??;
-    Ok((StatusCode::CREATED, Json(json!(record))))
+    let Operators { runtime, registries, .. } = &api.operators;
+    let receive = incoming.receive(Arc::clone(registries));
+    if jobs::is_preferred(&headers) {
+        let job = api.jobs.start(slot.slot().as_str())?;
+        let (started, report) = (Arc::clone(&job), job.report());
+        runtime.spawn(async move {
+            let push = async { take(slot, receive.await?, actor, report, permit).await };
+            job.end(tokio::spawn(push).await.unwrap_or_else(|_| Err(ApiError::stopping())));
+        });
+        let fields = [(LOCATION, started.path()), (jobs::PREFERENCE_APPLIED, jobs::RESPOND_ASYNC.to_owned())];
+        return Ok((StatusCode::ACCEPTED, fields, Json(started.view())).into_response());
+    }
+    // Dropped with the request: nobody pulls what nobody waits for.
+    let mut pull = JoinSet::new();
+    pull.spawn_on(receive, runtime);
+    let received = pull.join_next().await.and_then(Result::ok).ok_or_else(ApiError::stopping)??;
+    let pushed = runtime.spawn(take(slot, received, actor, Arc::new(|_| {}), permit)).await;
+    let pushed = pushed.map_err(|_| ApiError::stopping())??;
+    let status = if pushed.answering { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(json!(pushed))).into_response())
+}
+
+/// Has the slot take a component. The permit goes back once that has ended.
+async fn take(
+    slot: Arc<dyn Deploy>,
+    (wasm, source, proof): Received,
+    actor: Actor,
+    report: Report,
+    _permit: OwnedSemaphorePermit,
+) -> Result<Pushed, ApiError> {
+    Ok(slot.push(wasm, source, proof, actor.0, report).await?)
+}
+
+impl Incoming {
+    /// The component itself. A signature in the request comes before the manifest's.
+    async fn receive(self, registries: Arc<Registries>) -> Result<Received, ApiError> {
+        let (reference, proof) = match self {
+            Self::Here(received) => return Ok(received),
+            Self::There(reference, proof) => (reference, proof),
+        };
+        let Pulled { wasm, reference, signature } = registries.pull(&reference).await?;
+        let proof = match (proof, signature) {
+            (Proof::None, Some(signature)) => Proof::Signature(signature),
+            (given, _) => given,
+        };
+        Ok((wasm, reference.to_string(), proof))
+    }
 }
 
 async fn uploaded(
@@ -83,13 +141,7 @@ async fn uploaded(
     Ok((wasm.as_ref().into(), source, proof))
 }
 
-/// A signature in the request comes before the manifest's.
-async fn pulled(
-    api: &Api,
-    source: Option<String>,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Received, ApiError> {
+async fn named(source: Option<String>, headers: &HeaderMap, body: Body) -> Result<Incoming, ApiError> {
     let proof = proof(headers)?;
     if source.is_some() {
         return Err(ApiError::invalid("source goes with a component and not with a reference"));
@@ -99,16 +151,7 @@ async fn pulled(
         .map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))?;
     let reference =
         Reference::parse(&reference).map_err(|text| ApiError::invalid(format!("the reference {text}")))?;
-    // Dropped with the request: nobody pulls what nobody waits for.
-    let (mut pull, registries) = (JoinSet::new(), Arc::clone(&api.operators.registries));
-    pull.spawn_on(async move { registries.pull(&reference).await }, &api.operators.runtime);
-    let pulled = pull.join_next().await.and_then(Result::ok).ok_or_else(ApiError::stopping)?;
-    let Pulled { wasm, reference, signature } = pulled?;
-    let proof = match (proof, signature) {
-        (Proof::None, Some(signature)) => Proof::Signature(signature),
-        (given, _) => given,
-    };
-    Ok((wasm, reference.to_string(), proof))
+    Ok(Incoming::There(reference, proof))
 }
 
 fn proof(headers: &HeaderMap) -> Result<Proof, ApiError> {

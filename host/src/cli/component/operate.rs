@@ -1,18 +1,13 @@
 //! Commands to a running host.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Slot, named, reference, show};
-use crate::{
-    cli::{client::Remote, output},
-    config::sandbox::LARGEST_COMPONENT_BYTES,
-    slots::read_component,
-    telemetry::logs,
-};
+use super::{Slot, export::export, named, push::push, show};
+use crate::cli::{client::Remote, lines, output};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
@@ -33,6 +28,18 @@ pub(in crate::cli) enum Command {
         /// The component: a file, or an oci:// reference that the host pulls.
         #[arg(value_parser = named())]
         file: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Write a version's component to a file.
+    Export {
+        slot: Slot,
+        /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
+        /// is part of the host's binary [default: the version that answers].
+        version: Option<String>,
+        /// The file, or - for standard output.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
         #[command(flatten)]
         remote: Remote,
     },
@@ -95,8 +102,8 @@ pub(in crate::cli) enum Command {
     Logs {
         slot: Slot,
         /// How many.
-        #[arg(long, default_value_t = 100)]
-        lines: usize,
+        #[arg(long, default_value_t = 100, value_parser = lines())]
+        lines: u16,
         #[command(flatten)]
         remote: Remote,
     },
@@ -106,7 +113,8 @@ pub(in crate::cli) enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(in crate::cli) struct Which {
-    /// The first 8 or more digits of a version's id or of its component's digest.
+    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
+    /// is part of the host's binary.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
     #[arg(long, value_parser = named())]
@@ -117,7 +125,8 @@ pub(in crate::cli) struct Which {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(in crate::cli) struct MaybeWhich {
-    /// The first 8 or more digits of a version's id or of its component's digest.
+    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
+    /// is part of the host's binary.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
     #[arg(long, value_parser = named())]
@@ -156,6 +165,9 @@ impl Command {
                 shown(&remote, &remote.get(&path(slot, &lines))?, show::lines)
             }
             Self::Push { slot, file, remote } => shown(&remote, &push(&remote, slot, &file)?, show::version),
+            Self::Export { slot, version, output, remote } => {
+                export(&remote, slot, version.as_deref(), &output)
+            }
             Self::Swap { slot, which: Which { version, file }, change } => {
                 change.make(slot, "swap", json!({}), version, file)
             }
@@ -199,6 +211,9 @@ impl Change {
             members.extend(version.map(|version| ("version".to_owned(), version.into())));
         }
         let answer = self.remote.post(&path(slot, &format!("/{what}")), &body)?;
+        if answer.get("generation") == Some(&generation.into()) {
+            output::aside("it answers every call already, so that nothing has changed");
+        }
         shown(&self.remote, &answer, show::slot)
     }
 }
@@ -208,27 +223,8 @@ fn seen(remote: &Remote, slot: Slot) -> anyhow::Result<u64> {
     answer.get("generation").and_then(Value::as_u64).context("the host's answer has no generation")
 }
 
-fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
-    let name = file.display().to_string();
-    if reference(file).is_some() {
-        logs::end(&format!("the host pulls {name}: check, compile, trial\n"));
-        let version = remote.post(&path(slot, "/versions"), &json!({ "reference": name }))?;
-        return Ok(passed(version));
-    }
-    // The host has a cap of its own; this one is for what has no end.
-    let wasm = read_component(file, LARGEST_COMPONENT_BYTES)?.to_vec();
-    logs::end(&format!("pushing {name}, {} bytes: check, compile, trial\n", wasm.len()));
-    let signature = std::fs::read_to_string(format!("{name}.minisig")).ok();
-    Ok(passed(remote.upload(&path(slot, "/versions"), &name, wasm, signature.as_deref())?))
-}
-
-fn passed(version: Value) -> Value {
-    let id = version.get("id").and_then(Value::as_str).unwrap_or_default();
-    logs::end(&format!("version {id} has passed its trial\n"));
-    version
-}
-
-fn path(slot: Slot, rest: &str) -> String {
+/// The path of something of a slot.
+pub(super) fn path(slot: Slot, rest: &str) -> String {
     format!("/v1/slots/{}{rest}", slot.as_str())
 }
 

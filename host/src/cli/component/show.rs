@@ -171,7 +171,7 @@ fn summary(version: &Value) -> String {
 
 fn step(step: Option<&Value>) -> String {
     let text = |name: &str| cell(step.and_then(|step| step.get(name)));
-    let reason = text("reason");
+    let reason = output::one_line(&text("reason"));
     let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
     format!("{} {} by {}{reason}", text("at"), text("stage"), text("actor"))
 }

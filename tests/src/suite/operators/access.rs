@@ -13,6 +13,8 @@ const OPERATIONS: &[(&str, &str, u8)] = &[
     ("GET", "/v1/slots/captcha/logs", 1),
     ("GET", "/v1/slots/captcha/statistics", 1),
     ("POST", "/v1/slots/captcha/versions", 2),
+    ("GET", "/v1/slots/captcha/versions/{version}/component", 2),
+    ("GET", "/v1/jobs/{job}", 2),
     ("POST", "/v1/slots/captcha/swap", 2),
     ("POST", "/v1/slots/captcha/canary", 2),
     ("POST", "/v1/slots/captcha/shadow", 2),

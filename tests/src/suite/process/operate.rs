@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use bulkhead_tests::{guests::Guest, operator};
+use bulkhead_tests::{guests::Guest, host::load, operator};
 use serde_json::Value;
+use sha2::Digest as _;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{
     SITE,
@@ -49,6 +51,7 @@ async fn a_component_is_pushed_tried_promoted_and_rolled_back() {
     let pushed = done(&host, &["component", "push", "captcha", &b, "--json"]).await;
     let pushed: Value = serde_json::from_str(&pushed).unwrap();
     let id = pushed["id"].as_str().unwrap();
+    assert_eq!(pushed["answering"], false);
     let shown = done(&host, &["component", "canary", "captcha", "10", &id[..8], "--reason", "slowly"]).await;
     assert!(shown.contains("10 % of the calls") && shown.contains("90 % of the calls"), "{shown}");
     let shown = done(&host, &["component", "promote", "captcha"]).await;
@@ -78,6 +81,107 @@ async fn a_component_is_pushed_tried_promoted_and_rolled_back() {
     .await;
     fails(&host, admin, &["component", "swap", "captcha"], 2, "--file").await;
     host.stop().await;
+}
+
+#[tokio::test]
+async fn a_push_shows_its_stages_and_succeeds_twice() {
+    let folder = TempDir::new().unwrap();
+    let [a, b] = ['A', 'B'].map(|letter| {
+        let path = folder.path().join(format!("{letter}.wasm"));
+        fs::write(&path, answering(letter, "").component()).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let config = format!("{}[slots.captcha]\ncomponent = {a:?}\n{SITE}", operator::tokens());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    let pushed = bulkhead(&host, operator::DEPLOY, &["component", "push", "captcha", &b]).await;
+    let lines: Vec<&str> = pushed.stderr.lines().collect();
+    assert!(lines[0].starts_with("pushing ") && lines[0].ends_with(" bytes"), "{lines:?}");
+    assert_eq!(lines[1..5], ["received", "checked", "compiled", "trialled"], "{lines:?}");
+    assert!(lines[5].ends_with("has passed its trial"), "{lines:?}");
+    for arguments in
+        [["component", "push", "captcha", &a].as_slice(), &["component", "swap", "captcha", "--file", &a]]
+    {
+        let again = bulkhead(&host, operator::DEPLOY, arguments).await;
+        assert_eq!(again.status.code(), Some(0), "{}", again.stderr);
+        assert!(again.stderr.contains("answers already"), "{}", again.stderr);
+    }
+    let swapped = done(&host, &["component", "swap", "captcha", "embedded"]).await;
+    assert!(swapped.contains("generation   1") && swapped.contains("from embedded"), "{swapped}");
+    fails(&host, operator::ADMIN, &["component", "logs", "captcha", "--lines", "0"], 2, "1..=10000").await;
+    fails(&host, operator::ADMIN, &["admin", "audit", "--lines", "10001"], 2, "1..=10000").await;
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_component_is_exported_to_a_file() {
+    let folder = TempDir::new().unwrap();
+    let (a, file) = (folder.path().join("a.wasm"), folder.path().join("out.wasm"));
+    let wasm = answering('A', "").component();
+    fs::write(&a, &wasm).unwrap();
+    let config = format!("{}[slots.captcha]\ncomponent = {a:?}\n{SITE}", operator::tokens());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    let out = file.to_str().unwrap();
+    assert_eq!(done(&host, &["component", "export", "captcha", "-o", out]).await, "");
+    assert_eq!(fs::read(&file).unwrap(), wasm);
+    let arguments = ["component", "export", "captcha", "embedded", "--output", out];
+    let exported = bulkhead(&host, operator::DEPLOY, &arguments).await;
+    let digest = sha2::Sha256::digest(fs::read(&file).unwrap());
+    assert!(exported.stderr.contains(&hex::encode(digest)), "{}", exported.stderr);
+    done(&host, &["component", "check", "--slot", "captcha", out]).await;
+    let unknown = ["component", "export", "captcha", "ffffffffffffffff", "-o", "-"];
+    fails(&host, operator::DEPLOY, &unknown, 1, "knows no version").await;
+    fails(&host, operator::READ, &arguments, 5, "the token's scope is read").await;
+    let missing = folder.path().join("none/out.wasm");
+    let arguments = ["component", "export", "captcha", "-o", missing.to_str().unwrap()];
+    fails(&host, operator::DEPLOY, &arguments, 1, "cannot write").await;
+    host.stop().await;
+}
+
+/// Answers every request with a component whose digest is said to be another.
+async fn lying() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let _ = socket.read(&mut head).await;
+            let digest = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:";
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-digest: {digest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n\0asm"
+            );
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_export_with_another_digest_writes_nothing() {
+    let (folder, url) = (TempDir::new().unwrap(), lying().await);
+    let file = folder.path().join("out.wasm");
+    for out in [file.to_str().unwrap(), "-"] {
+        let arguments = ["component", "export", "captcha", "0123456789abcdef", "-o", out];
+        let launch = Launch::bulkhead(&arguments).env("BULKHEAD_ADMIN_URL", &url);
+        let finished = launch.env("BULKHEAD_ADMIN_TOKEN", "token").finish().await;
+        assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(1), ""), "{}", finished.stderr);
+        assert!(finished.stderr.contains("not what it should be"), "{}", finished.stderr);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A file without a line break at its end takes what the command prints.
+#[tokio::test]
+async fn a_token_is_added_to_a_file_and_may_read() {
+    let folder = TempDir::new().unwrap();
+    let made = Launch::bulkhead(&["admin", "token", "dashboard"]).finish().await;
+    assert!(made.stdout.starts_with("\n[admin.tokens.dashboard]\nscope = \"read\"\n"), "{}", made.stdout);
+    let file = folder.path().join("bulkhead.toml");
+    fs::write(&file, format!("# the last line ends here{}", made.stdout)).unwrap();
+    let check = ["config", "check", "--config", file.to_str().unwrap()];
+    let checked = Launch::bulkhead(&check).env("HOME", "/").finish().await;
+    assert!(checked.succeeded(), "{}", checked.stderr);
+    let config = load(&fs::read_to_string(&file).unwrap(), Vec::new(), vec![("data_dir".into(), "/data".into())]).unwrap();
+    assert_eq!(config.admin.tokens.len(), 1, "the table is no part of the comment");
 }
 
 #[tokio::test]
@@ -143,8 +247,8 @@ async fn shells_complete_the_commands() {
         let script = Launch::bulkhead(&["completions", shell]).finish().await;
         assert!(script.succeeded(), "{shell}: {}", script.stderr);
         for word in [
-            "list", "show", "check", "push", "swap", "canary", "shadow", "promote", "rollback", "history",
-            "diff",
+            "list", "show", "check", "push", "export", "swap", "canary", "shadow", "promote", "rollback",
+            "history", "diff",
         ] {
             assert!(script.stdout.contains(word), "{shell} does not know {word}");
         }

@@ -1,0 +1,58 @@
+//! Writing a version's component to a file.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use super::{Slot, operate::path};
+use crate::{
+    cli::{client::Remote, output},
+    compile::ComponentDigest,
+    files,
+};
+
+/// Carries the SHA-256 of what is sent (RFC 9530).
+const CONTENT_DIGEST: &str = "content-digest";
+/// Stands for standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Writes the component of a version, or of the one that answers, to `file`, once its digest has been compared.
+pub(super) fn export(remote: &Remote, slot: Slot, version: Option<&str>, file: &Path) -> anyhow::Result<()> {
+    let version = match version {
+        Some(version) => version.to_owned(),
+        None => answering(remote, slot)?,
+    };
+    let name: String = form_urlencoded::byte_serialize(version.as_bytes()).collect();
+    let (headers, wasm) = remote.download(&path(slot, &format!("/versions/{name}/component")))?;
+    let digest = ComponentDigest::of(&wasm);
+    let sent = headers.get(CONTENT_DIGEST).and_then(|value| value.to_str().ok());
+    let expected = format!("sha-256=:{}:", BASE64_STANDARD.encode(digest.as_bytes()));
+    let named = version
+        .strip_prefix("sha256:")
+        .is_none_or(|digits| hex::encode(digest.as_bytes()).starts_with(digits));
+    anyhow::ensure!(
+        sent == Some(expected.as_str()) && named,
+        "what the host has sent is {digest} and not what it should be; nothing is written, export it again"
+    );
+    if file == Path::new(STANDARD_OUTPUT) {
+        return Ok(output::bytes(&wasm)?);
+    }
+    // A name without a folder is one in the present folder.
+    let whole = if file.parent().is_some_and(|folder| folder.as_os_str().is_empty()) {
+        Path::new(".").join(file)
+    } else {
+        file.to_owned()
+    };
+    files::replace(&whole, &[&wasm]).with_context(|| format!("cannot write {}", file.display()))?;
+    output::aside(format_args!("{}: {} bytes, {digest}", file.display(), wasm.len()));
+    Ok(())
+}
+
+/// The version that answers.
+fn answering(remote: &Remote, slot: Slot) -> anyhow::Result<String> {
+    let answer = remote.get(&path(slot, ""))?;
+    let id = answer.pointer("/active/id").and_then(Value::as_str).map(str::to_owned);
+    id.context("nothing answers; name a version of the slot's history, or `embedded`")
+}

@@ -1,0 +1,110 @@
+//! Taking a component up to its trial.
+
+use std::sync::Arc;
+
+use super::{Book, DeployError, Deployment, Move, Proof, Pushed, Record, Stage, signature, vault::Blob};
+use crate::{
+    config::{registries::Reference, slots::ComponentSource},
+    slots::World,
+};
+
+impl<W: World> Deployment<W> {
+    /// Takes a component up to its trial and reports each stage. One that answers is not taken again; one whose signature
+    /// is older than one that the slot has taken is refused.
+    pub(super) async fn take_up(
+        &self,
+        wasm: Arc<[u8]>,
+        source: &str,
+        proof: Proof,
+        actor: &str,
+        report: &(dyn Fn(Stage) + Send + Sync),
+    ) -> Result<Pushed, DeployError> {
+        self.refresh().await?;
+        let signature = match &proof {
+            Proof::Signature(text) => Some(text.clone()),
+            Proof::BuiltIn | Proof::None => None,
+        };
+        let is_built_in = proof == Proof::BuiltIn;
+        let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
+        record.configured = is_built_in && self.slot.settings().component == ComponentSource::Embedded;
+        let (id, signed_at) = (record.id.clone(), record.signed_at);
+        let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
+        if self.book().answers(&id) {
+            return self.answers_already(record, wasm, signature, signer).await;
+        }
+        if let Err(reason) = &signer
+            && self.book().get(&id).is_some_and(Record::is_tried)
+        {
+            // Else whoever pushes an old version with a bad signature takes it from those that can be gone back to.
+            let slot = self.slot.name().as_str();
+            tracing::warn!(
+                slot,
+                version = id.as_str(),
+                actor,
+                reason,
+                "a version that is known was refused anew"
+            );
+            return Err(DeployError::Refused { version: id, reason: reason.clone() });
+        }
+        let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
+        record.step(Move::now(Stage::Received, actor, &reason));
+        let blob = Blob { component: record.component.clone(), wasm: Arc::clone(&wasm), signature };
+        self.record(Some(blob), |book| book.receive(record.clone())).await?;
+        report(Stage::Received);
+
+        let mut steps = Vec::new();
+        let tried = match signer {
+            Ok(()) => {
+                self.prepare(wasm, source, self.slot.settings(), |stage| {
+                    report(stage);
+                    steps.push(Move::now(stage, actor, ""));
+                })
+                .await
+            }
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = &tried {
+            report(Stage::Refused);
+            steps.push(Move::now(Stage::Refused, actor, reason));
+        }
+        let step = |book: &mut Book| {
+            if tried.is_ok() {
+                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
+            }
+            if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
+                steps.iter().cloned().for_each(|step| record.step(step));
+            }
+        };
+        self.record(None, step).await?;
+        match tried {
+            Ok(_) => Ok(Pushed { record: self.known(id.as_str())?, answering: false }),
+            Err(reason) => Err(DeployError::Refused { version: id, reason }),
+        }
+    }
+
+    /// What comes of a push of a version that answers: a good signature is kept, and nothing else changes.
+    async fn answers_already(
+        &self,
+        record: Record,
+        wasm: Arc<[u8]>,
+        signature: Option<String>,
+        signer: Result<(), String>,
+    ) -> Result<Pushed, DeployError> {
+        let Record { id, component, signed_by, signed_at, .. } = record;
+        match (signature, signer) {
+            (Some(_), Err(reason)) => return Err(DeployError::Refused { version: id, reason }),
+            (Some(text), Ok(())) if signed_by.is_some() => {
+                let sign = |book: &mut Book| {
+                    book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
+                    if let Some(known) = book.versions.iter_mut().find(|known| known.id == id) {
+                        known.signed_by.clone_from(&signed_by);
+                        known.signed_at = signed_at;
+                    }
+                };
+                self.record(Some(Blob { component, wasm, signature: Some(text) }), sign).await?;
+            }
+            _ => {}
+        }
+        Ok(Pushed { record: self.known(id.as_str())?, answering: true })
+    }
+}
