@@ -115,7 +115,7 @@ impl Backing {
 pub struct Capabilities {
     /// What the slot's calls share.
     pub backing: Arc<Backing>,
-    /// First characters of the component's digest, for attribution.
+    /// The version's id, for attribution.
     pub version: Arc<str>,
     /// When the present call must have ended; what waits for others ends in time for the guest to go on without.
     pub deadline: Option<Instant>,

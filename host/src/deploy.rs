@@ -37,7 +37,7 @@ pub use self::{
     deployment::Deployment,
     diff::VersionDiff,
     error::DeployError,
-    record::{Move, Record, Stage, VersionId},
+    record::{Move, Record, Stage},
     rehearsal::Rehearsed,
     reload::{ConfigurationView, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
     roster::{Deploy, Report, Roster},
@@ -46,6 +46,8 @@ pub use self::{
     vault::{Vault, VaultError},
     view::{Pushed, ShadowView, SlotView, VersionView},
 };
+
+pub use crate::slots::VersionId;
 
 /// Who makes automatic moves.
 const HOST: &str = "host";

@@ -202,8 +202,8 @@ async fn fresh<W: World>(
 
 /// An empty store for a call of `version`, under the slot's limits.
 fn store<W: World>(slot: &Slot<W>, version: &Version<W>) -> Store<Guest> {
-    let (backing, label) = (Arc::clone(&slot.backing), Arc::clone(&version.label));
-    let capabilities = |budget| Capabilities::new(backing, label, Arc::clone(&version.settings), budget);
+    let (backing, id) = (Arc::clone(&slot.backing), Arc::clone(&version.id));
+    let capabilities = |budget| Capabilities::new(backing, id, Arc::clone(&version.settings), budget);
     sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &version.settings.limits, capabilities)
 }
 
@@ -273,7 +273,7 @@ impl<'a> Record<'a> {
         };
         let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
         if slot.backing.log.take(diagnosis.bytes()) {
-            let (name, version, outcome) = (slot.name().as_str(), &*version.label, outcome.as_str());
+            let (name, version, outcome) = (slot.name().as_str(), &*version.id, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;
             if is_broken {
                 // One line, as every log line is.

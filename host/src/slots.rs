@@ -4,6 +4,7 @@ mod admission;
 mod answering;
 mod circuit;
 mod file;
+mod identity;
 mod kept;
 mod preflight;
 mod shadow;
@@ -31,6 +32,7 @@ pub use self::{
     answering::{Trial, Weight},
     circuit::Circuit,
     file::{FileError, read_component},
+    identity::{VersionId, given, revision},
     kept::Kept,
     preflight::{Contract, Finding, Outline, Refused, outline},
     shadow::{Copied, Difference, Findings, Member},
@@ -271,7 +273,7 @@ impl<W: World> Slot<W> {
     pub fn note(&self, version: &Version<W>, ending: Ending) {
         version.tally.note(ending);
         if version.circuit.note(ending, Instant::now()) {
-            let (slot, version) = (self.name().as_str(), &*version.label);
+            let (slot, version) = (self.name().as_str(), &*version.id);
             tracing::error!(
                 slot,
                 version,
@@ -291,7 +293,8 @@ impl<W: World> Slot<W> {
     /// Divides every call that begins from now on between `active` and a candidate. Versions that answered before
     /// and are neither keep no instances, and are freed with their last call.
     pub fn serve(&self, active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Trial)>) {
-        self.metrics.version(&active.digest.to_string(), &active.source);
+        self.metrics
+            .versions(Some(active.labels()), candidate.as_ref().map(|(candidate, _)| candidate.labels()));
         self.metrics.weight(candidate.as_ref().map_or(0, |(_, trial)| trial.percent()));
         let now = [Some(active.serial), candidate.as_ref().map(|(candidate, _)| candidate.serial)];
         let before = self.answering.swap(Arc::new(Answering::Versions { active, candidate }));
@@ -308,6 +311,7 @@ impl<W: World> Slot<W> {
 
     /// Leaves the slot without a version, for a `reason` fit for clients.
     pub fn empty(&self, reason: &'static str) {
+        self.metrics.versions(None, None);
         self.answering.store(Arc::new(Answering::Nobody(reason)));
     }
 

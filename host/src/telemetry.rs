@@ -14,4 +14,4 @@ pub mod timestamp;
 
 pub use catalog::reference;
 pub use logs::{escape_guest, guest_lines, quoted, shortened};
-pub use metrics::{Metrics, SlotMetrics};
+pub use metrics::{Metrics, SlotMetrics, VersionLabels};

@@ -74,7 +74,7 @@ pub struct LogLine {
     pub at: String,
     /// `trace` to `critical`.
     pub level: &'static str,
-    /// First characters of the component's digest.
+    /// The version's id.
     pub version: String,
     /// Where in the guest, by its own word.
     pub context: String,

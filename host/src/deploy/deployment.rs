@@ -12,7 +12,7 @@ use tokio::{
 use super::{
     Book, Change, Deploy, DeployError, Expected, Exported, HOST, Proof, Pushed, Record, Rehearsed, Report,
     ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
-    record::revision, shared::Standing, signature, vault::Blob, watch::Watched,
+    shared::Standing, signature, vault::Blob, watch::Watched,
 };
 use crate::{
     background,
@@ -20,7 +20,7 @@ use crate::{
     compile::ComponentDigest,
     config::slots::{Slot as Settings, SlotName},
     invoke,
-    slots::{Slot, Version, World},
+    slots::{Slot, Version, World, revision},
 };
 
 /// One slot and what its operators may do with it.

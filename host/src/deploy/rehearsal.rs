@@ -7,11 +7,10 @@ use futures_util::future::BoxFuture;
 use super::{
     Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
     changes::{Next, Reach, push_down},
-    record::revision,
 };
 use crate::{
     config::slots::Slot as Settings,
-    slots::{Version, World},
+    slots::{Version, World, revision},
 };
 
 /// What other settings mean for a slot, ready to be performed; dropped, nothing has happened.

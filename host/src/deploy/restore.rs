@@ -175,8 +175,8 @@ impl<W: World> Deployment<W> {
             *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
         }
         let is_pulled = Reference::is_one(&record.source);
-        let (slot, digest, source) = (self.slot.name().as_str(), version.digest, record.source);
-        tracing::info!(slot, %digest, source, "component active");
+        let (slot, component, source) = (self.slot.name().as_str(), version.digest, record.source);
+        tracing::info!(slot, version = record.id.as_str(), %component, source, "component active");
         self.slot.serve(version, candidate);
         // What came from a registry must be here when that is not.
         let keeps = kept.active.is_some() || is_pulled;

@@ -22,8 +22,8 @@ pub(super) fn settings() -> Slot {
 
 #[test]
 fn what_a_component_is_given_makes_another_version_of_it() {
-    use super::{VersionId, record::revision};
-    use crate::compile::ComponentDigest;
+    use super::VersionId;
+    use crate::{compile::ComponentDigest, slots::revision};
 
     let (plain, component) = (settings(), ComponentDigest::of(b"a"));
     let id = |settings: &Slot| VersionId::new(component, &revision(settings));

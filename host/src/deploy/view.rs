@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Book, Record, SharedView, VersionId};
-use crate::slots::{Findings, Slot, Trial, Version, World};
+use crate::slots::{Findings, Slot, Trial, Version, World, revision};
 
 /// What a slot does now.
 #[derive(Clone, Debug, Serialize)]
@@ -121,7 +121,7 @@ impl SlotView {
             predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
             empty,
             shared,
-            revision: super::record::revision(&slot.settings()),
+            revision: revision(&slot.settings()),
         }
     }
 }

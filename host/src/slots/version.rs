@@ -5,18 +5,18 @@ use std::sync::{
 
 use tokio::sync::oneshot;
 
-use super::{Circuit, Tally, World};
-use crate::{compile::ComponentDigest, config::slots::Slot as Settings};
+use super::{Circuit, Tally, VersionId, World, revision};
+use crate::{compile::ComponentDigest, config::slots::Slot as Settings, telemetry::VersionLabels};
 
 /// Tells versions of one component apart.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// A component that has passed every check of its slot.
 pub struct Version<W: World> {
-    /// Its name.
+    /// Its component.
     pub digest: ComponentDigest,
-    /// The digest's first characters, for log lines.
-    pub label: Arc<str>,
+    /// Its identity as text, for log lines.
+    pub id: Arc<str>,
     /// Where it came from.
     pub source: String,
     /// What it is given: the slot's settings when it was made.
@@ -41,11 +41,11 @@ impl<W: World> Version<W> {
         linked: W::Linked,
         settings: Arc<Settings>,
     ) -> Self {
-        let label = digest.to_string().chars().skip("sha256:".len()).take(12).collect::<String>().into();
+        let id = VersionId::new(digest, &revision(&settings)).as_str().into();
         let (alive, freed) = oneshot::channel();
         Self {
             digest,
-            label,
+            id,
             source: source.to_owned(),
             linked,
             tally: Tally::default(),
@@ -61,6 +61,11 @@ impl<W: World> Version<W> {
     /// Tells it from every other version of this host, the same component under other settings among them.
     pub const fn serial(&self) -> u64 {
         self.serial
+    }
+
+    pub(super) fn labels(&self) -> VersionLabels {
+        let component = self.digest.to_string();
+        VersionLabels { version: self.id.to_string(), component, source: self.source.clone() }
     }
 
     pub(super) fn retire(&self) {

@@ -106,8 +106,8 @@ families! {
         "Time of a check by the guardrail service.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
         "Places of the pooling allocator in use.";
-    VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "digest", "source"] "",
-        "The component version that answers.";
+    VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "role", "version", "component", "source"] "",
+        "The versions that are loaded: the active one, and the candidate.";
     CANDIDATE_WEIGHT: Kind::Gauge, "bulkhead_candidate_weight_percent" ["slot"] "",
         "Share of the calls that a candidate answers.";
     CIRCUIT_REFUSED: Kind::Counter, "bulkhead_circuit_refused_total" ["slot"] "",

@@ -37,7 +37,7 @@ pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use pulls::{Pull, Pulls};
 pub use sharing::Sharing;
-pub use slot::{SlotMetrics, SlotReading};
+pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
 
 use self::{

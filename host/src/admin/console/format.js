@@ -47,5 +47,5 @@ export const lasting = (at) =>
 export const moment = (at) =>
   h("time", { datetime: at, title: at }, new Date(at).toLocaleString("sv", { dateStyle: "short", timeStyle: "medium" }));
 
-/** The first digits of a digest. */
+/** The first digits of an id or a digest. */
 export const short = (digest) => digest.replace(/^sha256:/, "").slice(0, 12);

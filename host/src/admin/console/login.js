@@ -26,7 +26,6 @@ export function login(enter, left) {
       const token = field.value.trim();
       enter(token, await tokenOf(token));
     } catch (error) {
-      if (error.code === "unauthorized") answer.append(h("p", {}, "The host does not know this token."));
       answer.append(problem(error));
       field.select();
       field.focus();

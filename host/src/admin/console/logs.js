@@ -2,7 +2,7 @@
 
 import { logs } from "./api.js";
 import { h, setText, whenChanged } from "./dom.js";
-import { moment } from "./format.js";
+import { moment, short } from "./format.js";
 import { poll } from "./poll.js";
 
 const LINES = 200;
@@ -14,7 +14,7 @@ const line = ({ at, level, version, context, message }) =>
     { class: `log-line ${level}` },
     h("span", { class: "quiet" }, moment(at)),
     h("span", { class: "level" }, level),
-    h("code", { class: "quiet" }, version),
+    h("code", { class: "quiet", title: version }, short(version)),
     h("span", { class: "context" }, context),
     h("span", { class: "message" }, message),
   );

@@ -56,7 +56,7 @@ impl Access {
                     .as_ref()
                     .map(|limiter| limiter.take("v1", client, WRONG_TOKENS, Instant::now()));
                 match spared {
-                    Some(Ok(())) => Err(ApiError::unauthorized()),
+                    Some(Ok(())) => Err(ApiError::unknown_token()),
                     Some(Err(seconds)) => Err(ApiError::too_many(seconds)),
                     None => Err(ApiError::too_many(1)),
                 }

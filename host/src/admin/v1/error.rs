@@ -65,6 +65,12 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
     }
 
+    pub(super) fn unknown_token() -> Self {
+        let text = "this host does not know the token: it has been mistyped, is another host's, or its hash is no longer in \
+                    admin.tokens";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+    }
+
     pub(super) fn forbidden(name: &str, has: Scope, wants: Scope) -> Self {
         let text = format!("the token's scope is {}, this takes {}", has.as_str(), wants.as_str());
         Self { actor: Some(name.to_owned()), ..Self::new(StatusCode::FORBIDDEN, "forbidden", text) }

@@ -3,7 +3,7 @@
 mod reading;
 
 use std::{
-    fmt,
+    fmt, mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -33,6 +33,20 @@ const OUTCOMES: [&str; 10] = [
 const CHANGES: [&str; 7] =
     ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback", "reload"];
 
+/// What a version that is loaded is for.
+const ROLES: [&str; 2] = ["active", "candidate"];
+
+/// What tells a version apart in metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionLabels {
+    /// Its id.
+    pub version: String,
+    /// `sha256:` and the hex digits of its component.
+    pub component: String,
+    /// Where its component came from.
+    pub source: String,
+}
+
 /// What comes of copies of calls, there at zero from the start.
 const COMPARISONS: [&str; 4] = ["same", "different", "failed", "skipped"];
 
@@ -46,7 +60,7 @@ pub(super) struct Families {
     memory: Series<HighWater, 1>,
     in_flight: Series<Gauge, 1>,
     queue_depth: Series<Gauge, 1>,
-    versions: Series<Gauge, 3>,
+    versions: Series<Gauge, 5>,
     weight: Series<Gauge, 1>,
     circuit_refused: Series<IntCounter, 1>,
     rollouts: Series<IntCounter, 2>,
@@ -113,9 +127,9 @@ pub struct SlotMetrics {
     outcomes: [(&'static str, IntCounter); OUTCOMES.len()],
     call: Histogram,
     memory: HighWater,
-    versions: Series<Gauge, 3>,
-    /// Digest and source of the version that answers.
-    answering: Arc<Mutex<Option<(String, String)>>>,
+    versions: Series<Gauge, 5>,
+    /// The active version and the candidate.
+    answering: Arc<Mutex<[Option<VersionLabels>; ROLES.len()]>>,
     weight: Gauge,
     circuit_refused: IntCounter,
     rollouts: [(&'static str, IntCounter); CHANGES.len()],
@@ -189,13 +203,20 @@ impl SlotMetrics {
         }
     }
 
-    /// The version that answers from now on, in place of the one before.
-    pub fn version(&self, digest: &str, source: &str) {
+    /// The versions that answer from now on, in place of those before.
+    pub fn versions(&self, active: Option<VersionLabels>, candidate: Option<VersionLabels>) {
         let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((digest, source)) = answering.replace((digest.to_owned(), source.to_owned())) {
-            self.versions.remove([self.slot, &digest, &source]);
+        let before = mem::replace(&mut *answering, [active, candidate]);
+        for (role, version) in ROLES.iter().zip(&before) {
+            if let Some(VersionLabels { version, component, source }) = version {
+                self.versions.remove([self.slot, role, version, component, source]);
+            }
         }
-        self.versions.get([self.slot, digest, source]).set(1.0);
+        for (role, version) in ROLES.iter().zip(&*answering) {
+            if let Some(VersionLabels { version, component, source }) = version {
+                self.versions.get([self.slot, role, version, component, source]).set(1.0);
+            }
+        }
     }
 }
 
@@ -241,15 +262,38 @@ mod tests {
     }
 
     #[test]
-    fn one_version_answers() {
-        let text = text(|families| {
-            let slot = families.slot("captcha");
-            slot.version("old", "embedded");
-            slot.version("new", "/a.wasm");
+    fn versions_have_a_role_each() {
+        let labels = |version: &str| VersionLabels {
+            version: version.to_owned(),
+            component: format!("sha256:{version}"),
+            source: "/a.wasm".to_owned(),
+        };
+        let lines = |act: fn(&SlotMetrics, [VersionLabels; 3])| -> Vec<String> {
+            let text = text(|families| act(&families.slot("captcha"), ["a", "b", "c"].map(labels)));
+            text.lines()
+                .filter_map(|line| line.strip_prefix("bulkhead_version_info{"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let line = |role: &str, version: &str| {
+            format!(
+                "component=\"sha256:{version}\",role=\"{role}\",slot=\"captcha\",source=\"/a.wasm\",version=\"{version}\"}} 1"
+            )
+        };
+        let tried = lines(|slot, [a, b, c]| {
+            slot.versions(Some(a), Some(b.clone()));
+            slot.versions(Some(b), Some(c));
         });
-        let lines: Vec<&str> =
-            text.lines().filter(|line| line.starts_with("bulkhead_version_info{")).collect();
-        let expected = r#"bulkhead_version_info{digest="new",slot="captcha",source="/a.wasm"} 1"#;
-        assert_eq!(lines, [expected]);
+        assert_eq!(tried, [line("active", "b"), line("candidate", "c")]);
+        let alone = lines(|slot, [a, b, _]| {
+            slot.versions(Some(a.clone()), Some(b));
+            slot.versions(Some(a), None);
+        });
+        assert_eq!(alone, [line("active", "a")]);
+        let empty = lines(|slot, [a, ..]| {
+            slot.versions(Some(a), None);
+            slot.versions(None, None);
+        });
+        assert_eq!(empty, [""; 0]);
     }
 }

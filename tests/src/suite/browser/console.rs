@@ -98,7 +98,7 @@ async fn a_wrong_token_is_told_and_a_right_one_lasts_until_the_log_out() {
         json!(["go", page]),
         json!(["fill", "#token", "bulkhead_a-guess"]),
         button("Log in"),
-        see(".problem", "unauthorized"),
+        see(".problem", "does not know the token"),
         note("refused", "[document.activeElement.id, sessionStorage.length]"),
         json!(["fill", "#token", operator::DEPLOY]),
         json!(["press", "Enter"]),

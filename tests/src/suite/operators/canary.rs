@@ -24,6 +24,20 @@ async fn a_candidate_answers_its_share_and_keeps_its_clients_as_it_grows() {
     let version = operator.push(answering('B', "").component()).await;
     let slot = operator.change("canary", json!({ "version": version, "weight": 30 })).await;
     assert_eq!((&slot["candidate"]["weight"], &slot["active"]["weight"]), (&json!(30), &json!(70)));
+    let info = |role: &str, version: &Value| {
+        let text = |name: &str| version[name].as_str().unwrap().to_owned();
+        let (component, source, id) = (text("component"), text("source"), text("id"));
+        format!(
+            "bulkhead_version_info{{component=\"{component}\",role=\"{role}\",slot=\"captcha\",source=\"{source}\",\
+             version=\"{id}\"}}"
+        )
+    };
+    let samples = host.metrics().await;
+    let named: Vec<&String> = samples
+        .keys()
+        .filter(|name| name.contains("version=") && name.contains("slot=\"captcha\""))
+        .collect();
+    assert_eq!(named, [&info("active", &slot["active"]), &info("candidate", &slot["candidate"])]);
     let some = on_candidate(&host).await;
     // Of 300 clients 90, give or take eight standard deviations.
     assert!((25..=155).contains(&some.len()), "{}", some.len());

@@ -98,6 +98,8 @@ async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
     }
     assert_eq!(reason["message"], "wasm trap: wasm `unreachable` instruction executed");
     assert!(frame["message"].as_str().unwrap().trim_start().starts_with("0: "), "{frame}");
+    let active = operator(&host).slot().await["active"].clone();
+    assert_eq!(reason["version"], active["id"], "by the version's id");
     let (status, statistics) = operator(&host).get("/v1/slots/captcha/statistics").await;
     assert_eq!((status, &statistics["calls"]), (200, &json!(1)), "{statistics}");
     assert_eq!((&statistics["outcomes"]["trap"], &statistics["outcomes"]["ok"]), (&json!(1), &json!(0)));
