@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Slot, operate::path};
 use crate::{
@@ -46,6 +46,10 @@ pub(super) fn export(remote: &Remote, slot: Slot, version: Option<&str>, file: &
         file.to_owned()
     };
     files::replace(&whole, &[&wasm]).with_context(|| format!("cannot write {}", file.display()))?;
+    if remote.json {
+        let (file, bytes) = (file.display().to_string(), wasm.len());
+        return Ok(output::json(&json!({ "file": file, "component": digest.to_string(), "bytes": bytes }))?);
+    }
     output::aside(format_args!("{}: {} bytes, {digest}", file.display(), wasm.len()));
     Ok(())
 }

@@ -128,6 +128,8 @@ async fn a_component_is_exported_to_a_file() {
     let digest = sha2::Sha256::digest(fs::read(&file).unwrap());
     assert!(exported.stderr.contains(&hex::encode(digest)), "{}", exported.stderr);
     done(&host, &["component", "check", "--slot", "captcha", out]).await;
+    let told = done(&host, &["component", "export", "captcha", "-o", out, "--json"]).await;
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["bytes"], wasm.len());
     let unknown = ["component", "export", "captcha", "ffffffffffffffff", "-o", "-"];
     fails(&host, operator::DEPLOY, &unknown, 1, "knows no version").await;
     fails(&host, operator::READ, &arguments, 5, "the token's scope is read").await;
