@@ -161,3 +161,6 @@ fn proof(headers: &HeaderMap) -> Result<Proof, ApiError> {
         text.ok_or_else(|| ApiError::invalid(format!("{SIGNATURE} must be a .minisig file in base64")))?;
     Ok(Proof::Signature(text))
 }
+
+#[cfg(test)]
+mod tests;
