@@ -125,7 +125,7 @@ fn send(api: &Arc<Api>, body: Body) -> JoinHandle<Result<(StatusCode, Json<Value
 
 async fn all_permits(api: &Api) {
     let all = api.uploads.acquire_many(u32::try_from(UPLOADS).unwrap());
-    drop(timeout(PATIENCE, all).await.expect("every permit comes back").unwrap());
+    drop(timeout(PATIENCE, all).await.unwrap().unwrap());
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn permit_of_a_left_upload_stays_with_its_push() {
     let api = api(slot.clone());
     for _ in 0..UPLOADS {
         let client = send(&api, Body::from("component"));
-        timeout(PATIENCE, slot.entered.notified()).await.expect("the push begins");
+        timeout(PATIENCE, slot.entered.notified()).await.unwrap();
         client.abort();
         assert!(client.await.unwrap_err().is_cancelled());
     }
@@ -156,7 +156,7 @@ async fn permit_of_an_unfinished_upload_ends_with_its_client() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, begun).await.expect("the upload takes a permit");
+    timeout(PATIENCE, begun).await.unwrap();
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
     all_permits(&api).await;
