@@ -24,7 +24,7 @@ use axum::{
     routing::get,
 };
 use serde_json::json;
-use tokio::{runtime, sync::Semaphore};
+use tokio::runtime;
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub use self::{
@@ -35,6 +35,7 @@ use crate::{
     config,
     http::{
         accept::{self, ConnectionObserver, Settings},
+        connection_limit::ConnectionLimit,
         error, host_field, layers,
         lifecycle::Lifecycle,
         listen::{self, Bound, ListenError},
@@ -47,11 +48,12 @@ use crate::{
 const SETTING: &str = "server.admin_listen";
 /// Open connections: probes and scrapers, a few of each.
 const CONNECTIONS: usize = 64;
+/// Open connections from one address that is not loopback.
+const CONNECTIONS_PER_ADDRESS: usize = 32;
+/// Time for a request head: probes ask at once.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between requests: longer than the usual scrape interval.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
-/// Time for the first request head, and between requests while all connections are taken: probes ask at once, and
-/// must not wait for those who do not.
-const GIVE_WAY: Duration = Duration::from_secs(5);
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// A scrape in flight has this long once the host is told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -195,9 +197,9 @@ async fn run(
 ) {
     let settings = Settings {
         header_timeout: HEADER_TIMEOUT,
-        give_way: GIVE_WAY,
+        keep_alive: KEEP_ALIVE,
         drain: DRAIN,
-        connections: Arc::new(Semaphore::new(CONNECTIONS)),
+        connections: Arc::new(ConnectionLimit::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS, [].into())),
         observer,
     };
     if let Some(certificates) = tls {

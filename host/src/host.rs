@@ -198,11 +198,7 @@ impl Host {
         let opened = services(&parts, &mut listeners).await?;
         parts.roster.complete();
 
-        let layers = Layers {
-            compression: config.server.compression,
-            trusted_proxies: config.server.trusted_proxies.clone().into(),
-            observer: parts.metrics.clone(),
-        };
+        let layers = Layers::new(&config.server, parts.metrics.clone());
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
         let certificates =
             certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;

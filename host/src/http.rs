@@ -8,6 +8,7 @@ pub mod body;
 pub mod captcha;
 pub mod compression;
 mod connection;
+pub mod connection_limit;
 mod docs;
 pub mod embedding;
 pub mod error;

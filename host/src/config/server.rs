@@ -22,6 +22,8 @@ pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALH
 pub const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
 /// Plenty behind a proxy; each takes a file handle and some memory.
 pub const MAX_CONNECTIONS: usize = 1024;
+/// Above the 60 s for which nginx keeps connections to what it stands before, so that nginx closes first.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// Long enough for a slow network, short enough to shed clients that dribble headers.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// As for headers, with room for the largest body over a slow network.
@@ -49,6 +51,22 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
+/// Which headers of trusted proxies say who the client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardedBy {
+    /// Whichever there is; two that name different clients are refused.
+    Either,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+    /// `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host`.
+    XForwarded,
+}
+
+impl ForwardedBy {
+    const WORDS: [(&'static str, Self); 3] =
+        [("either", Self::Either), ("forwarded", Self::Forwarded), ("x-forwarded", Self::XForwarded)];
+}
+
 /// `[server]`: what HTTP clients meet.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -60,8 +78,15 @@ pub struct Server {
     pub tls: Option<Tls>,
     /// Peers whose `Forwarded` and `X-Forwarded-*` headers are believed.
     pub trusted_proxies: Vec<IpNet>,
-    /// Connections open at once over all public listeners; further ones wait to be accepted.
+    /// Which of these headers count.
+    pub forwarded: ForwardedBy,
+    /// Connections open at once over all public listeners; idle ones give way to further ones.
     pub max_connections: usize,
+    /// Connections of one address, of IPv6 one /64, that is neither loopback nor a trusted proxy.
+    /// None: half of all.
+    pub connections_per_address: Option<usize>,
+    /// A connection without a request is kept open for so long.
+    pub keep_alive: Duration,
     /// A connection must have sent a whole request head within this time.
     pub header_timeout: Duration,
     /// A request body must have arrived within this time.
@@ -92,9 +117,25 @@ impl Server {
                 .key("trusted_proxies", "Peers whose `Forwarded` and `X-Forwarded-*` are believed")
                 .list("addresses or networks", forms::network)
                 .unwrap_or_default(),
+            forwarded: r
+                .key("forwarded", "Which of these headers count; either: where both do, they must agree")
+                .choice(&ForwardedBy::WORDS, ForwardedBy::Either),
             max_connections: r
-                .key("max_connections", "Connections open at once; further ones wait")
+                .key(
+                    "max_connections",
+                    "Connections open at once; for further ones the longest idle one is closed",
+                )
                 .integer(1..=1_000_000, MAX_CONNECTIONS),
+            connections_per_address: r
+                .key(
+                    "connections_per_address",
+                    "Those of one address (IPv6: one /64); loopback and trusted_proxies have no such limit",
+                )
+                .default_text("half of max_connections")
+                .optional_integer(1..=1_000_000),
+            keep_alive: r
+                .key("keep_alive_seconds", "A connection without a request stays open for so long")
+                .seconds(1..=3600, KEEP_ALIVE),
             header_timeout: r
                 .key("header_timeout_seconds", "A request head must have arrived within this time")
                 .seconds(1..=3600, HEADER_TIMEOUT),

@@ -6,12 +6,12 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
 };
 
 use super::{
     connection::{self, Connection},
+    connection_limit::ConnectionLimit,
     lifecycle::Stopping,
     listen::Bound,
 };
@@ -45,12 +45,24 @@ pub enum Fault {
     TooLarge,
     /// The client went away, or broke the protocol, in the middle.
     Broken,
+    /// Closed without an answer: the client's address had its share of the connections.
+    Share,
+    /// Closed while idle, to make room for another.
+    GaveWay,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 6] =
-        [Self::Accept, Self::Handshake, Self::Timeout, Self::Malformed, Self::TooLarge, Self::Broken];
+    pub const ALL: [Self; 8] = [
+        Self::Accept,
+        Self::Handshake,
+        Self::Timeout,
+        Self::Malformed,
+        Self::TooLarge,
+        Self::Broken,
+        Self::Share,
+        Self::GaveWay,
+    ];
 
     /// The label in metrics.
     pub const fn as_str(self) -> &'static str {
@@ -61,6 +73,8 @@ impl Fault {
             Self::Malformed => "malformed",
             Self::TooLarge => "too-large",
             Self::Broken => "broken",
+            Self::Share => "share",
+            Self::GaveWay => "gave-way",
         }
     }
 }
@@ -77,18 +91,17 @@ pub trait ConnectionObserver: Send + Sync + 'static {
 
 impl ConnectionObserver for () {}
 
-/// What listeners share. Clones share the connection cap.
+/// What listeners share. Clones share the limit of connections.
 #[derive(Clone)]
 pub struct Settings {
-    /// Time for a request head, and between requests.
+    /// Time for a TLS handshake and the first request head together, and for each later head.
     pub header_timeout: Duration,
-    /// Time for a TLS handshake and the first request head, and between requests while all permits are taken:
-    /// `header_timeout` or less.
-    pub give_way: Duration,
+    /// Time between an answer and the next request.
+    pub keep_alive: Duration,
     /// Time that requests in flight have once the listener closes.
     pub drain: Duration,
-    /// One permit an open connection.
-    pub connections: Arc<Semaphore>,
+    /// How many connections may be open.
+    pub connections: Arc<ConnectionLimit>,
     /// Counts connections.
     pub observer: Arc<dyn ConnectionObserver>,
 }
@@ -98,9 +111,13 @@ impl Settings {
     pub fn new(server: &config::server::Server, observer: Arc<dyn ConnectionObserver>) -> Self {
         Self {
             header_timeout: server.header_timeout,
-            give_way: server.header_timeout,
+            keep_alive: server.keep_alive,
             drain: server.drain,
-            connections: Arc::new(Semaphore::new(server.max_connections.min(Semaphore::MAX_PERMITS))),
+            connections: Arc::new(ConnectionLimit::new(
+                server.max_connections,
+                server.connections_per_address.unwrap_or(server.max_connections.div_ceil(2)),
+                server.trusted_proxies.clone().into(),
+            )),
             observer,
         }
     }
@@ -109,7 +126,7 @@ impl Settings {
 /// Serves `router` until `stopping` resolves, then lets requests in flight end, for at most
 /// `settings.drain`. New connections are refused from the first moment of draining.
 ///
-/// While all permits are taken, one connection a listener is accepted and waits.
+/// While there is no room, one connection a listener is accepted and waits until an idle one has given way.
 pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stopping: Stopping) {
     let address = bound.local_addr();
     let connection = Connection::new(&bound, router, settings.clone(), stopping.clone());
@@ -124,10 +141,13 @@ pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stoppin
         let permit = tokio::select! {
             biased;
             () = stopping.wait() => break,
-            permit = Arc::clone(&settings.connections).acquire_owned() => permit,
+            permit = settings.connections.admit(peer.ip()) => permit,
         };
-        // A closed semaphore never happens; it would mean that nothing may be served.
-        let Ok(permit) = permit else { break };
+        let Some(permit) = permit else {
+            tracing::debug!("an address has its share of connections (server.connections_per_address)");
+            settings.observer.fault(Fault::Share);
+            continue;
+        };
         open.spawn(connection::run(connection.clone(), stream, peer, permit));
     }
     drop(bound);

@@ -16,20 +16,25 @@ use std::{fmt, pin::Pin, sync::Arc};
 use axum::{
     Router,
     handler::Handler,
-    http::{HeaderMap, HeaderValue, header::CACHE_CONTROL},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header::CACHE_CONTROL},
     middleware::map_response,
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::{MethodRouter, any, get},
 };
 
 use crate::{
     config::management::{Endpoint, Management},
-    http::access_log::Served,
+    http::{
+        access_log::Served,
+        forwarded::{self, Contradicting},
+    },
     telemetry::Metrics,
 };
 
 pub use health::{Component, Health, Status};
 pub use info::Application;
+
+use self::problem::Problem;
 
 /// Answers are never kept, as the replaced service's filter has it.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-cache, no-store, must-revalidate");
@@ -99,7 +104,13 @@ pub fn router(state: ActuatorState) -> Router {
             router = router.route(&format!("{base}/{path}"), reads(metrics::scrape));
         }
     }
-    router.layer(map_response(no_store)).with_state(Arc::new(state))
+    forwarded::refuse_contradictions(router, contradiction)
+        .layer(map_response(no_store))
+        .with_state(Arc::new(state))
+}
+
+fn contradiction(uri: &Uri) -> Response {
+    Problem::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE, uri).into_response()
 }
 
 /// GET and HEAD; 405 for other methods.

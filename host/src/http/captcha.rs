@@ -21,9 +21,9 @@ use std::{sync::Arc, time::SystemTime};
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::any,
 };
 use thiserror::Error;
@@ -32,7 +32,12 @@ pub use self::auth::{AuthError, Guard};
 use self::error::ApiError;
 use crate::{
     config::{captcha::Captcha, server::Server},
-    http::{access_log::Served, body::BodyLimits, rate_limit::RateLimiter},
+    http::{
+        access_log::Served,
+        body::BodyLimits,
+        forwarded::{self, Contradicting},
+        rate_limit::RateLimiter,
+    },
     services::captcha::{CaptchaService, RejectedRequest},
 };
 
@@ -100,9 +105,8 @@ pub fn router(state: CaptchaState) -> Router {
         .route("/", any(unknown))
         .route("/{*rest}", any(unknown))
         .method_not_allowed_fallback(wrong_method);
-    Router::new()
-        .nest(BASE, routes)
-        .route(&format!("{BASE}/"), any(unknown))
+    let routes = Router::new().nest(BASE, routes).route(&format!("{BASE}/"), any(unknown));
+    forwarded::refuse_contradictions(routes, contradiction)
         .layer(middleware::from_fn_with_state(state.clone(), finish))
         .with_state(state)
 }
@@ -115,6 +119,10 @@ async fn wrong_method() -> ApiError {
     let message = "the path does not take this method; see the header allow";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
 }
+fn contradiction(_: &Uri) -> Response {
+    ApiError::bad_request(Contradicting::CODE, Contradicting::MESSAGE).into_response()
+}
+
 
 /// Writes errors out, counts the client's faults, and forbids caching.
 async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, http::StatusCode};
+use futures_util::FutureExt as _;
 use hyper::{
     Request, Response, Version,
     body::Incoming,
@@ -16,17 +17,17 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::OwnedSemaphorePermit,
-    time::{sleep, timeout},
+    time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{
     accept::{Fault, OverTls, PeerAddr, Settings},
+    connection_limit::ConnectionPermit,
     lifecycle::Stopping,
     listen::Bound,
-    pulse::Pulse,
+    pulse::{IdleLimits, Pulse},
     stream::{RequestBody, ResponseBody, Stream},
     tls::Certificates,
 };
@@ -37,8 +38,6 @@ const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;
 /// Requests at once on one HTTP/2 connection: the least that RFC 9113 recommends.
 const HTTP2_STREAMS: u32 = 100;
-/// An idle connection looks this often whether others wait for its place.
-const LOOK_ROUND: Duration = Duration::from_millis(500);
 /// After being told to end, an idle connection has this long to do so politely.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -63,12 +62,7 @@ impl Connection {
 }
 
 /// Serves one accepted connection to its end and counts it.
-pub(super) async fn run(
-    shared: Connection,
-    socket: TcpStream,
-    peer: SocketAddr,
-    _permit: OwnedSemaphorePermit,
-) {
+pub(super) async fn run(shared: Connection, socket: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
     let observer = Arc::clone(&shared.settings.observer);
     observer.opened();
     // Also when the task is aborted at the end of the drain.
@@ -76,12 +70,16 @@ pub(super) async fn run(
     // Answers are written whole; waiting for more to send only delays them.
     let _ = socket.set_nodelay(true);
     let served = match &shared.tls {
-        None => serve(&shared, socket, peer).await,
+        None => serve(&shared, socket, peer, &permit).await,
         Some(certificates) => {
             let handshake = TlsAcceptor::from(certificates.current()).accept(socket);
-            match timeout(shared.settings.give_way, handshake).await {
-                Ok(Ok(stream)) => serve(&shared, stream, peer).await,
-                Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
+            tokio::select! {
+                biased;
+                shaken = timeout(shared.settings.header_timeout, handshake) => match shaken {
+                    Ok(Ok(stream)) => serve(&shared, stream, peer, &permit).await,
+                    Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
+                },
+                () = permit.must_leave() => Err(Fault::GaveWay),
             }
         }
     };
@@ -99,14 +97,20 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-async fn serve<S>(shared: &Connection, stream: S, peer: SocketAddr) -> Result<(), Fault>
+async fn serve<S>(
+    shared: &Connection,
+    stream: S,
+    peer: SocketAddr,
+    permit: &ConnectionPermit,
+) -> Result<(), Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let pulse = Arc::new(Pulse::new());
+    let Settings { header_timeout: head, keep_alive, .. } = shared.settings;
+    let (limits, pulse) = (IdleLimits { head, keep_alive }, permit.pulse());
     let mut stopping = shared.stopping.clone();
-    let io = TokioIo::new(Stream::new(stream, Arc::clone(&pulse)));
-    let service = service_fn(|request| answer(shared, &pulse, peer, request));
+    let io = TokioIo::new(Stream::new(stream, Arc::clone(pulse)));
+    let service = service_fn(|request| answer(shared, pulse, peer, request));
     let mut connection = std::pin::pin!(shared.builder.serve_connection(io, service));
     let mut farewell = Duration::ZERO;
     let (mut ending, mut idled) = (false, false);
@@ -119,7 +123,13 @@ where
                 Ok(()) => Ok(()),
             },
             () = stopping.wait(), if !ending => {},
-            () = overdue(&shared.settings, &pulse, farewell) => {
+            () = permit.must_leave() => {
+                connection.as_mut().graceful_shutdown();
+                // Says goodbye as far as that needs no waiting, for another waits for the place.
+                let _ = connection.as_mut().now_or_never();
+                return Err(Fault::GaveWay);
+            }
+            () = pulse.overdue(limits.later(farewell)) => {
                 if idled {
                     return Err(Fault::Timeout);
                 }
@@ -134,22 +144,6 @@ where
     }
 }
 
-/// Resolves once the connection has been idle for `more` than it may.
-async fn overdue(settings: &Settings, pulse: &Pulse, more: Duration) {
-    let (limit, give_way) = (settings.header_timeout + more, settings.give_way + more);
-    loop {
-        tokio::select! {
-            biased;
-            () = pulse.idle(limit) => return,
-            () = pulse.idle(give_way) => {}
-        }
-        if !pulse.begun() || settings.connections.available_permits() == 0 {
-            return;
-        }
-        sleep(LOOK_ROUND).await;
-    }
-}
-
 /// Passes a request to the router.
 fn answer(
     shared: &Connection,
@@ -160,6 +154,9 @@ fn answer(
     let (turn, in_flight) = (pulse.turn(), shared.stopping.request());
     let pulse = Arc::clone(pulse);
     let version = request.version();
+    if version == Version::HTTP_2 {
+        pulse.multiplexes();
+    }
     let mut request = request.map(|body| match version {
         // In HTTP/2 an unread body concerns its own stream only.
         Version::HTTP_2 => Body::new(body),

@@ -17,14 +17,15 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    http::HeaderValue,
+    http::{HeaderValue, Uri},
     middleware,
+    response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
 
 use crate::{
     config::{embedding::Embedding, server::Server},
-    http::{body::BodyLimits, error::HostError, path},
+    http::{body::BodyLimits, error::HostError, forwarded, path},
     inference::ServedModel,
     keys::ApiKeys,
     services::embedding::EmbeddingService,
@@ -90,6 +91,10 @@ impl EmbeddingState {
     }
 }
 
+fn contradiction(_: &Uri) -> Response {
+    ApiError::contradicting_forwarded().into_response()
+}
+
 /// All routes; other paths are left to whoever merges or nests this router.
 pub fn router(state: Arc<EmbeddingState>) -> Router {
     let guarded = Router::new()
@@ -118,7 +123,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
-    cors::around(routes, &state.cors_origins)
+    cors::around(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }

@@ -1,10 +1,10 @@
 //! Who the client is, behind proxies that are trusted to say so.
 //!
-//! `Forwarded` (RFC 7239) goes before `X-Forwarded-For`. The chain is read from the right, since only what
-//! trusted proxies appended can be believed: the first hop that is not one of them is the client, and
-//! nothing left of it matters. Where that hop names no address (`unknown`, `_hidden`, garbage), or where
-//! the two headers contradict each other, one of them went unchecked through the proxy, and the client is
-//! the peer.
+//! The chain is read from the right, since only what trusted proxies appended can be believed: the first hop that is
+//! not one of them is the client, and nothing left of it matters. Where that hop names no address (`unknown`,
+//! `_hidden`, garbage), the client is the peer. Where `Forwarded` (RFC 7239) and `X-Forwarded-For` name different
+//! clients, one of them went unchecked through the proxy, and the request is refused, unless the configuration says
+//! which of the two counts. Scheme and host come from the header that names the client.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -12,18 +12,20 @@ use std::{
 };
 
 use axum::{
+    Router,
     extract::{Request, State},
     http::{
-        HeaderMap, HeaderName,
+        HeaderMap, HeaderName, Uri,
         header::{FORWARDED, HOST},
         uri::Authority,
     },
-    middleware::Next,
+    middleware::{Next, from_fn_with_state},
     response::Response,
 };
 use ipnet::IpNet;
 
 use super::accept::{OverTls, PeerAddr};
+use crate::config::server::{ForwardedBy, Server};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -40,15 +42,76 @@ pub struct Client {
     pub host: Option<String>,
 }
 
-/// Middleware: puts the [`Client`] into the request's extensions. Without a connection (in tests) the peer
-/// is `0.0.0.0`.
-pub async fn identify(State(trusted): State<Arc<[IpNet]>>, mut request: Request, next: Next) -> Response {
+/// Whose word on the client is believed.
+#[derive(Clone, Debug)]
+pub struct Proxies {
+    /// The peers.
+    pub trusted: Arc<[IpNet]>,
+    /// Which of their headers count.
+    pub by: ForwardedBy,
+}
+
+impl Proxies {
+    /// Those that are configured.
+    pub fn new(server: &Server) -> Self {
+        Self { trusted: server.trusted_proxies.clone().into(), by: server.forwarded }
+    }
+
+    /// Nobody's.
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Self { trusted: Arc::new([]), by: ForwardedBy::Either }
+    }
+
+    fn are(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|net| net.contains(&address))
+    }
+}
+
+/// `Forwarded` and `X-Forwarded-For` of a trusted proxy name different clients. In such a request's extensions, in the
+/// place of the [`Client`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradicting;
+
+impl Contradicting {
+    /// The name for programs.
+    pub const CODE: &'static str = "contradicting-forwarded";
+    /// The text for people.
+    pub const MESSAGE: &'static str = "Forwarded and X-Forwarded-For name different clients; let the proxy set or \
+                                       remove both, or name the one that counts in server.forwarded";
+    /// The text where an error's shape has no place for the name.
+    pub const NAMED_MESSAGE: &'static str = "contradicting-forwarded: Forwarded and X-Forwarded-For name different \
+                                             clients; let the proxy set or remove both, or name the one that counts \
+                                             in server.forwarded";
+}
+
+/// Middleware: puts the [`Client`] into the request's extensions, or [`Contradicting`]. Without a connection (in tests)
+/// the peer is `0.0.0.0`.
+pub async fn identify(State(proxies): State<Proxies>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
     let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
     let authority = request.uri().authority().map(Authority::as_str);
-    let client = client(peer.ip(), over_tls, authority, request.headers(), &trusted);
-    request.extensions_mut().insert(client);
+    match client(peer.ip(), over_tls, authority, request.headers(), &proxies) {
+        Ok(client) => drop(request.extensions_mut().insert(client)),
+        Err(contradicting) => drop(request.extensions_mut().insert(contradicting)),
+    }
     next.run(request).await
+}
+
+/// Answers requests of [`Contradicting`] proxies to any of a service's routes in the service's own shape. Every service
+/// does so; else its handlers would find no [`Client`].
+pub fn refuse_contradictions<S>(router: Router<S>, answer: fn(&Uri) -> Response) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    router.layer(from_fn_with_state(answer, refuse))
+}
+
+async fn refuse(State(answer): State<fn(&Uri) -> Response>, request: Request, next: Next) -> Response {
+    match request.extensions().get::<Contradicting>() {
+        Some(Contradicting) => answer(request.uri()),
+        None => next.run(request).await,
+    }
 }
 
 const fn unspecified() -> SocketAddr {
@@ -57,13 +120,16 @@ const fn unspecified() -> SocketAddr {
 
 /// The client of a request that came from `peer`. `target` is the authority in the request's target, if there is
 /// one: HTTP/2 has no Host header, and in HTTP/1.1 it goes before that (RFC 9112, 3.2.2).
+///
+/// # Errors
+/// Where both headers count and name different clients.
 pub fn client(
     peer: IpAddr,
     over_tls: bool,
     target: Option<&str>,
     headers: &HeaderMap,
-    trusted: &[IpNet],
-) -> Client {
+    proxies: &Proxies,
+) -> Result<Client, Contradicting> {
     let peer = peer.to_canonical();
     let asked = target.or_else(|| headers.get(HOST)?.to_str().ok());
     let direct = Client {
@@ -71,22 +137,27 @@ pub fn client(
         scheme: if over_tls { "https" } else { "http" },
         host: asked.and_then(authority),
     };
-    if !is_trusted(peer, trusted) {
-        return direct;
+    if !proxies.are(peer) {
+        return Ok(direct);
     }
-    let standard = rightmost_untrusted(&forwarded_hops(headers), trusted);
-    let customary = rightmost_untrusted(&x_forwarded_hops(headers), trusted);
-    let hop = match (standard, customary) {
-        (Some(standard), Some(customary)) if standard.address != customary.address => None,
-        (Some(hop), _) | (None, Some(hop)) => Some(hop),
-        (None, None) => None,
+    let standard = || rightmost_untrusted(&forwarded_hops(headers), proxies);
+    let customary = || rightmost_untrusted(&x_forwarded_hops(headers), proxies);
+    let hop = match proxies.by {
+        ForwardedBy::Forwarded => standard(),
+        ForwardedBy::XForwarded => customary(),
+        ForwardedBy::Either => match (standard(), customary()) {
+            (Some(standard), Some(customary)) if standard.address != customary.address => {
+                return Err(Contradicting);
+            }
+            (standard, customary) => standard.or(customary),
+        },
     };
-    let Some(hop) = hop else { return direct };
-    Client {
+    let Some(hop) = hop else { return Ok(direct) };
+    Ok(Client {
         address: hop.address.unwrap_or(peer),
         scheme: hop.scheme.unwrap_or(direct.scheme),
         host: hop.host.or(direct.host),
-    }
+    })
 }
 
 /// What a proxy said of the side that it was asked from.
@@ -99,13 +170,9 @@ struct Hop {
 }
 
 /// The hop that counts: from the right the first that is not a trusted proxy, else the leftmost.
-fn rightmost_untrusted(from_the_right: &[Hop], trusted: &[IpNet]) -> Option<Hop> {
-    let is_proxy = |hop: &&Hop| hop.address.is_some_and(|address| is_trusted(address, trusted));
+fn rightmost_untrusted(from_the_right: &[Hop], proxies: &Proxies) -> Option<Hop> {
+    let is_proxy = |hop: &&Hop| hop.address.is_some_and(|address| proxies.are(address));
     from_the_right.iter().find(|hop| !is_proxy(hop)).or(from_the_right.last()).cloned()
-}
-
-fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
-    trusted.iter().any(|net| net.contains(&address))
 }
 
 fn forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {

@@ -9,23 +9,32 @@ use axum::{
     middleware::{from_fn, from_fn_with_state, map_request, map_response},
     response::Response,
 };
-use ipnet::IpNet;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::{
     access_log::{self, RequestObserver},
-    compression, error, forwarded, host_field, request_id,
+    compression, error,
+    forwarded::{self, Proxies},
+    host_field, request_id,
 };
+use crate::config::server::Server;
 
 /// What the layers need to know.
 #[derive(Clone)]
 pub struct Layers {
     /// Compress answers for clients that accept gzip.
     pub compression: bool,
-    /// Peers whose word on the client's address is believed.
-    pub trusted_proxies: Arc<[IpNet]>,
+    /// Whose word on the client's address is believed.
+    pub proxies: Proxies,
     /// Counts requests.
     pub observer: Arc<dyn RequestObserver>,
+}
+
+impl Layers {
+    /// The layers of public listeners.
+    pub fn new(server: &Server, observer: Arc<dyn RequestObserver>) -> Self {
+        Self { compression: server.compression, proxies: Proxies::new(server), observer }
+    }
 }
 
 /// Puts the layers around all of `router`'s routes. Call it last.
@@ -42,7 +51,7 @@ pub fn around(router: Router, layers: Layers) -> Router {
         map_response(forbid_sniffing),
         from_fn_with_state(layers.observer, access_log::record),
         from_fn(host_field::check),
-        from_fn_with_state(layers.trusted_proxies, forwarded::identify),
+        from_fn_with_state(layers.proxies, forwarded::identify),
         CatchPanicLayer::custom(error::answer_panic),
     ))
 }

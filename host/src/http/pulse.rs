@@ -5,10 +5,12 @@
 //! connection is timed here, in one way for both protocols.
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    task::{Poll, ready},
     time::Duration,
 };
 
@@ -17,18 +19,46 @@ use tokio::time::{Instant, sleep_until};
 /// An answer that the client takes in slowly but steadily has at least this long. Bounded because
 /// HTTP/2 pings also make us write.
 const FLUSH_LIMIT: Duration = Duration::from_secs(300);
+/// Stands for a time that has not come.
+const NEVER: u64 = u64::MAX;
 
-/// The state of one connection, shared by its stream, its requests and its timer.
+/// How long a connection may be without work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleLimits {
+    /// Until its first request head is whole, from the first byte of a later one, and while an answer is not taken.
+    pub(super) head: Duration,
+    /// Between an answer and the first byte of the next request.
+    pub(super) keep_alive: Duration,
+}
+
+impl IdleLimits {
+    /// The same with `more` time.
+    pub(super) fn later(self, more: Duration) -> Self {
+        Self { head: self.head + more, keep_alive: self.keep_alive + more }
+    }
+}
+
+/// The state of one connection, shared by its stream, its requests, its timer and the limit of connections.
 #[derive(Debug)]
 pub(super) struct Pulse {
     start: Instant,
     /// Handlers that run, and answers that wait for their source.
     busy: AtomicUsize,
     begun: AtomicBool,
+    /// Its requests come by HTTP/2, whose frames also arrive without a request.
+    multiplexed: AtomicBool,
     /// When the last of them ended, milliseconds after `start`.
     ended: AtomicU64,
     /// When the client last took bytes, milliseconds after `start`.
     wrote: AtomicU64,
+    /// Answers of which the client has not taken enough yet for their last byte to be written.
+    unfinished: AtomicUsize,
+    /// The client has yet to take bytes before more can be written.
+    blocked: AtomicBool,
+    /// When an answer was last written to its end, milliseconds after `start`.
+    flushed: AtomicU64,
+    /// When the first byte came after the last work, milliseconds after `start`; else [`NEVER`].
+    read: AtomicU64,
     /// The present request's body was not read to its end.
     unread: AtomicBool,
 }
@@ -39,27 +69,58 @@ impl Pulse {
             start: Instant::now(),
             busy: AtomicUsize::new(0),
             begun: AtomicBool::new(false),
+            multiplexed: AtomicBool::new(false),
             ended: AtomicU64::new(0),
             wrote: AtomicU64::new(0),
+            unfinished: AtomicUsize::new(0),
+            blocked: AtomicBool::new(false),
+            flushed: AtomicU64::new(0),
+            read: AtomicU64::new(NEVER),
             unread: AtomicBool::new(false),
         }
-    }
-
-    /// Whether it has ever been at work.
-    pub(super) fn begun(&self) -> bool {
-        self.begun.load(Ordering::Acquire)
     }
 
     /// The connection is at work until the answer is dropped.
     pub(super) fn turn(self: &Arc<Self>) -> Turn {
         self.busy.fetch_add(1, Ordering::AcqRel);
         self.begun.store(true, Ordering::Release);
+        self.read.store(NEVER, Ordering::Release);
         Turn(Arc::clone(self))
+    }
+
+    /// Its requests share the connection.
+    pub(super) fn multiplexes(&self) {
+        self.multiplexed.store(true, Ordering::Release);
     }
 
     /// The client took bytes.
     pub(super) fn wrote(&self) {
         self.wrote.store(self.elapsed(), Ordering::Release);
+    }
+
+    /// Notes whether the client has yet to take bytes before more can be written.
+    pub(super) fn set_blocked(&self, blocked: bool) {
+        if self.blocked.swap(blocked, Ordering::AcqRel) && !blocked {
+            self.flushed.store(self.elapsed(), Ordering::Release);
+        }
+    }
+
+    /// An answer's body begins.
+    pub(super) fn begin_answer(&self) {
+        self.unfinished.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// An answer's body has been handed over, or given up.
+    pub(super) fn end_answer(&self) {
+        self.flushed.store(self.elapsed(), Ordering::Release);
+        self.unfinished.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// The client sent bytes.
+    pub(super) fn read(&self) {
+        if !self.is_busy() && self.read.load(Ordering::Acquire) == NEVER {
+            self.read.store(self.elapsed(), Ordering::Release);
+        }
     }
 
     /// Notes whether the client may still be sending a body that nobody reads.
@@ -71,25 +132,69 @@ impl Pulse {
         self.unread.load(Ordering::Acquire)
     }
 
-    /// Resolves once the connection has been without work for `limit`.
-    pub(super) async fn idle(&self, limit: Duration) {
-        loop {
-            let now = Instant::now();
-            let due = self.due(now, limit);
-            if due <= now {
-                return;
+    /// How long the connection has been without a request and without an answer that is being taken in; none while
+    /// it is at work.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        if self.is_busy() || self.is_read_slowly() {
+            return None;
+        }
+        Some(Instant::now().saturating_duration_since(self.rests_since()))
+    }
+
+    /// Resolves once the connection has been without work for longer than it may.
+    pub(super) async fn overdue(&self, limits: IdleLimits) {
+        let mut timer = std::pin::pin!(sleep_until(self.due(Instant::now(), limits)));
+        // Asked again whenever the connection has done something, since that can bring the end nearer.
+        poll_fn(|context| {
+            loop {
+                let now = Instant::now();
+                let due = self.due(now, limits);
+                if due <= now {
+                    return Poll::Ready(());
+                }
+                if due < timer.deadline() || timer.is_elapsed() {
+                    timer.as_mut().reset(due);
+                }
+                ready!(timer.as_mut().poll(context));
             }
-            sleep_until(due).await;
+        })
+        .await;
+    }
+
+    fn due(&self, now: Instant, limits: IdleLimits) -> Instant {
+        if self.is_busy() {
+            return now + limits.head.max(Duration::from_millis(1));
+        }
+        let ended = self.after(&self.ended);
+        if self.is_read_slowly() {
+            let progress = ended.max(self.after(&self.wrote));
+            return (progress + limits.head).min(ended + limits.head.max(FLUSH_LIMIT));
+        }
+        let begun = self.begun.load(Ordering::Acquire);
+        let reads = self.read.load(Ordering::Acquire) != NEVER && !self.multiplexed.load(Ordering::Acquire);
+        match (begun, reads) {
+            (true, true) => self.after(&self.read) + limits.head,
+            (true, false) if !self.unread() => self.rests_since() + limits.keep_alive,
+            _ => ended + limits.head,
         }
     }
 
-    fn due(&self, now: Instant, limit: Duration) -> Instant {
-        if self.busy.load(Ordering::Acquire) > 0 {
-            return now + limit.max(Duration::from_millis(1));
-        }
-        let ended = self.start + Duration::from_millis(self.ended.load(Ordering::Acquire));
-        let wrote = self.start + Duration::from_millis(self.wrote.load(Ordering::Acquire));
-        (ended.max(wrote) + limit).min(ended + limit.max(FLUSH_LIMIT))
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether an answer waits for its client.
+    fn is_read_slowly(&self) -> bool {
+        self.blocked.load(Ordering::Acquire) || self.unfinished.load(Ordering::Acquire) > 0
+    }
+
+    /// When the last answer was written, else when the connection began.
+    fn rests_since(&self) -> Instant {
+        self.after(&self.ended).max(self.after(&self.flushed))
+    }
+
+    fn after(&self, millis: &AtomicU64) -> Instant {
+        self.start + Duration::from_millis(millis.load(Ordering::Acquire))
     }
 
     fn elapsed(&self) -> u64 {
@@ -114,26 +219,57 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Duration = Duration::from_secs(10);
+    const LIMITS: IdleLimits =
+        IdleLimits { head: Duration::from_secs(10), keep_alive: Duration::from_secs(75) };
 
-    /// When an idle connection is due, seconds after its start, its last work and progress being at these.
-    fn due(ended: u64, wrote: u64) -> u64 {
+    fn pulse(begun: bool, ended: u64) -> Pulse {
         let pulse = Pulse::new();
+        pulse.begun.store(begun, Ordering::Release);
         pulse.ended.store(ended * 1000, Ordering::Release);
-        pulse.wrote.store(wrote * 1000, Ordering::Release);
-        (pulse.due(pulse.start, LIMIT) - pulse.start).as_secs()
+        pulse
+    }
+
+    /// When it is due, seconds after its start.
+    fn due(pulse: &Pulse) -> u64 {
+        (pulse.due(pulse.start, LIMITS) - pulse.start).as_secs()
     }
 
     #[test]
-    fn idleness_counts_from_the_start_the_last_work_or_the_last_progress() {
-        assert_eq!(due(0, 0), 10);
-        assert_eq!(due(57, 3), 67);
-        assert_eq!(due(57, 60), 70);
+    fn first_head_has_the_header_timeout() {
+        let silent = pulse(false, 0);
+        assert_eq!(due(&silent), 10);
+        silent.read.store(9000, Ordering::Release);
+        assert_eq!(due(&silent), 10, "from the start of the connection");
     }
 
     #[test]
-    fn progress_alone_does_not_keep_a_connection_for_ever() {
-        assert_eq!(due(57, 5000), 357);
+    fn later_heads_have_it_from_their_first_byte() {
+        let kept = pulse(true, 57);
+        assert_eq!(due(&kept), 57 + 75);
+        kept.read.store(60_000, Ordering::Release);
+        assert_eq!(due(&kept), 60 + 10);
+        kept.multiplexes();
+        assert_eq!(due(&kept), 57 + 75, "a frame of HTTP/2 is no head");
+        let unread = pulse(true, 57);
+        unread.set_unread(true);
+        assert_eq!(due(&unread), 57 + 10, "nothing but the end comes after an unread body");
+    }
+
+    #[test]
+    fn slow_readers_have_time_while_they_read() {
+        let slow = pulse(true, 57);
+        slow.set_blocked(true);
+        assert_eq!(due(&slow), 67);
+        for (wrote, wanted) in [(60, 70), (5000, 357)] {
+            slow.wrote.store(wrote * 1000, Ordering::Release);
+            assert_eq!(due(&slow), wanted, "progress alone does not keep it for ever");
+        }
+        assert_eq!(slow.idle(), None);
+        slow.set_blocked(false);
+        slow.flushed.store(90_000, Ordering::Release);
+        assert_eq!(due(&slow), 90 + 75, "from the end of the answer");
+        slow.begin_answer();
+        assert_eq!((due(&slow), slow.idle()), (357, None));
     }
 
     #[test]
@@ -142,8 +278,23 @@ mod tests {
         let (first, second) = (pulse.turn(), pulse.turn());
         let later = pulse.start + Duration::from_secs(1000);
         drop(first);
-        assert!(pulse.due(later, LIMIT) > later);
+        assert!(pulse.due(later, LIMITS) > later);
+        assert_eq!(pulse.idle(), None);
         drop(second);
-        assert!(pulse.due(later, LIMIT) < later);
+        assert!(pulse.due(later, LIMITS) < later);
+        assert!(pulse.idle().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_timer_follows_what_happens_meanwhile() {
+        let day = Duration::from_secs(86_400);
+        let limits = IdleLimits { head: Duration::from_millis(10), keep_alive: day };
+        let pulse = Arc::new(Pulse::new());
+        drop(pulse.turn());
+        let mut overdue = std::pin::pin!(pulse.overdue(limits));
+        let waited = tokio::time::timeout(Duration::from_millis(50), overdue.as_mut()).await;
+        waited.unwrap_err();
+        pulse.read();
+        tokio::time::timeout(Duration::from_secs(10), overdue).await.unwrap();
     }
 }

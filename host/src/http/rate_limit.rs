@@ -81,10 +81,7 @@ impl RateLimiter {
     }
 
     fn fingerprint(&self, site: &str, client: IpAddr) -> u128 {
-        let network = match client {
-            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
-            IpAddr::V6(address) => address.to_bits() >> (128 - IPV6_CLIENT_BITS),
-        };
+        let network = client_network(client);
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
             return network;
         };
@@ -111,6 +108,14 @@ impl Tables {
     fn spent_until(&self, client: u128) -> Option<Duration> {
         self.current.get(&client).or_else(|| self.previous.get(&client)).copied()
     }
+/// What stands for one client: an IPv4 address, or the network of an IPv6 address.
+pub(super) const fn client_network(client: IpAddr) -> u128 {
+    match client.to_canonical() {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits() >> (128 - IPV6_CLIENT_BITS),
+    }
+}
+
 }
 
 /// Whole seconds, rounded up, at least one.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{any, get},
@@ -27,7 +27,10 @@ use axum::{
 use self::{auth::Guard, envelope::Server, error::ApiError};
 use crate::{
     config::status::Status,
-    http::{access_log::Served, forwarded::Client},
+    http::{
+        access_log::Served,
+        forwarded::{self, Client},
+    },
     pow::Pow,
     services::status::StatusService,
 };
@@ -93,7 +96,13 @@ pub fn router(state: StatusState) -> Router {
             .nest(base, routes.route("/", any(unknown)).route("/{*rest}", any(unknown)))
             .route(&format!("{base}/"), any(unknown)),
     };
-    routes.layer(middleware::from_fn_with_state(Arc::clone(&state), finish)).with_state(state)
+    forwarded::refuse_contradictions(routes, contradiction)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), finish))
+        .with_state(state)
+}
+
+fn contradiction(_: &Uri) -> Response {
+    ApiError::contradicting_forwarded().into_response()
 }
 
 async fn unknown() -> ApiError {

@@ -34,6 +34,7 @@ impl<S> Stream<S> {
     }
 
     fn note(&self, written: &Poll<io::Result<usize>>) {
+        self.pulse.set_blocked(written.is_pending());
         if matches!(written, Poll::Ready(Ok(bytes)) if *bytes > 0) {
             self.pulse.wrote();
         }
@@ -46,7 +47,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.pulse.read();
+        }
+        read
     }
 }
 
@@ -72,7 +78,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+        self.pulse.set_blocked(flushed.is_pending());
+        flushed
     }
 
     /// Closes the sending half; then, if the client is still sending a body, reads on until it stops:
@@ -148,7 +156,14 @@ pub(super) struct ResponseBody {
 
 impl ResponseBody {
     pub(super) fn new(inner: Body, pulse: Arc<Pulse>, in_flight: InFlight) -> Self {
+        pulse.begin_answer();
         Self { inner, pulse, waiting: None, _in_flight: in_flight }
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        self.pulse.end_answer();
     }
 }
 

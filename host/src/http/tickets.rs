@@ -14,14 +14,16 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     extract::State,
+    http::Uri,
     middleware,
+    response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
 use serde_json::{Value, json};
 
 use crate::{
     config::{server::Server, tickets::Tickets},
-    http::body::BodyLimits,
+    http::{body::BodyLimits, forwarded},
     keys::ApiKeys,
     services::{answer::AnswerService, triage::TriageService},
     telemetry::Metrics,
@@ -89,11 +91,14 @@ pub fn router(state: Arc<TicketState>) -> Router {
         .route("/api/openapi.json", get(openapi::document))
         .route("/api/docs", get(openapi::page))
         .route(REST, any(async || ApiError::NOT_FOUND));
-    guarded
-        .merge(public)
-        .method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED)
+    let routes = guarded.merge(public).method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED);
+    forwarded::refuse_contradictions(routes, contradiction)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
+}
+
+fn contradiction(_: &Uri) -> Response {
+    ApiError::contradicting_forwarded().into_response()
 }
 
 /// `GET /api/v1/health`: for as long as the service runs.

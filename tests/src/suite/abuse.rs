@@ -6,6 +6,7 @@ mod framing;
 mod heads;
 mod http2;
 mod patience;
+mod proxies;
 mod raw;
 mod targets;
 
@@ -24,7 +25,7 @@ const CONFIG: &str = r#"
 "#;
 
 /// Every template that the listener serves.
-const ROUTES: [&str; 18] = [
+const ROUTES: [&str; 22] = [
     "/",
     "UNKNOWN",
     "/actuator",
@@ -32,6 +33,8 @@ const ROUTES: [&str; 18] = [
     "/actuator/health",
     "/actuator/health/{component}",
     "/actuator/{*path}",
+    "/api/v1/answer",
+    "/api/v1/triage",
     "/api/v1/{*rest}",
     "/api/v1/captcha",
     "/api/v1/captcha/",
@@ -43,6 +46,8 @@ const ROUTES: [&str; 18] = [
     "/api/v1/captcha/widget/verify",
     "/api/v1/captcha/{*rest}",
     "/actuator/metrics/{name}",
+    "/embed",
+    "/terminvereinbarung/api/2/status/",
 ];
 
 /// A host that is to be abused.

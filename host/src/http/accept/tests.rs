@@ -21,15 +21,21 @@ use tokio::{
 };
 
 use super::*;
-use crate::http::{
-    body::{self, BodyLimits},
-    layers::{self, Layers},
-    lifecycle::Lifecycle,
-    listen,
+use crate::{
+    config::server::Tls,
+    http::{
+        body::{self, BodyLimits},
+        forwarded::Proxies,
+        layers::{self, Layers},
+        lifecycle::Lifecycle,
+        listen,
+        tls::Certificates,
+    },
 };
 
 const PATIENT: Duration = Duration::from_secs(60);
 const IMPATIENT: Duration = Duration::from_millis(100);
+const FOR_EVER: Duration = Duration::from_secs(86_400);
 const BODY: BodyLimits = BodyLimits { bytes: 64, time: IMPATIENT };
 
 #[derive(Default)]
@@ -72,18 +78,23 @@ struct Host {
 
 impl Host {
     fn start(header_timeout: Duration, drain: Duration, connections: usize) -> Self {
-        Self::giving_way(header_timeout, header_timeout, drain, connections)
+        Self::keeping(header_timeout, header_timeout, drain, connections)
     }
 
-    fn giving_way(give_way: Duration, header_timeout: Duration, drain: Duration, connections: usize) -> Self {
-        let bound = listen::bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
+    fn keeping(header_timeout: Duration, keep_alive: Duration, drain: Duration, connections: usize) -> Self {
+        Self::serving(None, [header_timeout, keep_alive, drain], connections)
+    }
+
+    fn serving(tls: Option<Arc<Certificates>>, times: [Duration; 3], connections: usize) -> Self {
+        let [header_timeout, keep_alive, drain] = times;
+        let bound = listen::bind("server.listen", "127.0.0.1:0".parse().unwrap(), tls).unwrap();
         let (counts, gate) = (Arc::new(Counts::default()), Arc::new(Gate::default()));
         let address = bound.local_addr();
         let settings = Settings {
             header_timeout,
-            give_way,
+            keep_alive,
             drain,
-            connections: Arc::new(Semaphore::new(connections)),
+            connections: Arc::new(ConnectionLimit::new(connections, connections, [].into())),
             observer: counts.clone(),
         };
         let lifecycle = Lifecycle::new();
@@ -137,7 +148,7 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/echo", post(echo))
         .route("/peer", get(peer))
         .with_state(gate);
-    let layers = Layers { compression: true, trusted_proxies: Arc::new([]), observer: Arc::new(()) };
+    let layers = Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()) };
     layers::around(router, layers)
 }
 
@@ -253,9 +264,8 @@ async fn the_connection_cap_makes_others_wait() {
 }
 
 #[tokio::test]
-async fn who_asks_nothing_gives_way_at_any_time() {
-    const FOR_EVER: Duration = Duration::from_secs(86_400);
-    let host = Host::giving_way(IMPATIENT, FOR_EVER, PATIENT, 3);
+async fn silence_ends_sooner_than_keep_alive() {
+    let host = Host::keeping(IMPATIENT, FOR_EVER, PATIENT, 3);
     let mut kept = host.connect().await;
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     until(&mut kept, "hello").await;
@@ -268,16 +278,52 @@ async fn who_asks_nothing_gives_way_at_any_time() {
 }
 
 #[tokio::test]
-async fn idle_connections_give_way_when_all_places_are_taken() {
-    const FOR_EVER: Duration = Duration::from_secs(86_400);
-    let host = Host::giving_way(IMPATIENT, FOR_EVER, PATIENT, 1);
+async fn idle_and_headless_connections_give_way_when_full() {
+    let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
     let mut kept = host.connect().await;
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     until(&mut kept, "hello").await;
+    let mut silent = host.connect().await;
+    assert_eq!(rest(&mut kept).await, "", "closed for the silent one");
+    let mut half = host.connect().await;
+    half.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nx-half: ").await.unwrap();
+    assert_eq!(rest(&mut silent).await, "");
     let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
     assert!(asked.unwrap().ends_with("hello"));
-    assert_eq!(rest(&mut kept).await, "");
-    assert_eq!(host.stop().await, []);
+    // Closed with half a head unread, which may be a reset.
+    let _ = half.read_to_end(&mut Vec::new()).await;
+    assert_eq!(host.stop().await, [Fault::GaveWay; 3]);
+}
+
+#[tokio::test]
+async fn a_handshake_that_hangs_gives_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let files = Tls { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
+    std::fs::write(&files.cert, issued.cert.pem()).unwrap();
+    std::fs::write(&files.key, issued.signing_key.serialize_pem()).unwrap();
+    let certificates = Certificates::load(&files).unwrap();
+    let host = Host::serving(Some(certificates), [FOR_EVER, FOR_EVER, PATIENT], 1);
+    let mut silent = host.connect().await;
+    let _next = host.connect().await;
+    assert_eq!(tokio::time::timeout(PATIENT, rest(&mut silent)).await.unwrap(), "");
+    assert_eq!(host.stop().await, [Fault::GaveWay]);
+}
+
+#[tokio::test]
+async fn an_http2_connection_is_told_why_it_ends() {
+    let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
+    let io = TokioIo::new(host.connect().await);
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = hyper::Request::get("http://x/").body(String::new()).unwrap();
+    let response = client.send_request(request).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
+    assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
+    // GOAWAY without an error, so that a client asks again elsewhere.
+    connection.await.unwrap().unwrap();
+    assert_eq!(host.stop().await, [Fault::GaveWay]);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use axum::{
 use serde_json::json;
 
 use crate::{
-    http::{access_log::Served, body::BodyError},
+    http::{access_log::Served, body::BodyError, forwarded::Contradicting},
     inference::Refusal,
     telemetry::quoted,
 };
@@ -38,6 +38,11 @@ impl ApiError {
     /// 400: the request is not what it should be.
     pub fn invalid(reason: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"))
+    }
+
+    /// 400: the proxies' headers name different clients.
+    pub fn contradicting_forwarded() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE)
     }
 
     /// 400: a body names a model that is not loaded.

@@ -17,9 +17,14 @@ fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     headers
 }
 
-fn ask(peer: &str, lines: &[(&str, &str)]) -> Client {
+fn judge(by: ForwardedBy, peer: &str, lines: &[(&str, &str)]) -> Result<Client, Contradicting> {
     let trusted = ["10.0.0.0/8", "2001:db8:aaaa::/48"].map(|net| net.parse().unwrap());
-    client(peer.parse().unwrap(), false, None, &headers(lines), &trusted)
+    let proxies = Proxies { trusted: trusted.into(), by };
+    client(peer.parse().unwrap(), false, None, &headers(lines), &proxies)
+}
+
+fn ask(peer: &str, lines: &[(&str, &str)]) -> Client {
+    judge(ForwardedBy::Either, peer, lines).unwrap()
 }
 
 fn address(peer: &str, lines: &[(&str, &str)]) -> String {
@@ -101,12 +106,39 @@ fn a_hop_without_an_address_leaves_the_peer() {
 }
 
 #[test]
-fn forwarded_goes_first_and_a_contradiction_is_believed_on_neither_side() {
+fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
     let agreeing = [("forwarded", "for=192.0.2.1;proto=https"), ("x-forwarded-for", "192.0.2.1")];
     let client = ask(PROXY, &agreeing);
     assert_eq!((client.address.to_string().as_str(), client.scheme), ("192.0.2.1", "https"));
-    let smuggled = [("forwarded", "for=203.0.113.5"), ("x-forwarded-for", "192.0.2.1")];
-    assert_eq!(address(PROXY, &smuggled), PROXY);
+    for forwarded in
+        ["for=203.0.113.5", "for=unknown", "for=_hidden", "garbage", "for=192.0.2.1, for=10.2.3.4, for=x"]
+    {
+        let smuggled = [("forwarded", forwarded), ("x-forwarded-for", "192.0.2.1")];
+        assert_eq!(judge(ForwardedBy::Either, PROXY, &smuggled), Err(Contradicting), "{forwarded}");
+        // Whoever is not trusted is not heard at all.
+        assert_eq!(address("198.51.100.7", &smuggled), "198.51.100.7");
+    }
+}
+
+#[test]
+fn the_named_header_counts_alone() {
+    let both = [
+        ("forwarded", "for=203.0.113.5;proto=https;host=standard.example"),
+        ("x-forwarded-for", "192.0.2.1"),
+        ("x-forwarded-proto", "http"),
+        ("x-forwarded-host", "customary.example"),
+        ("host", "direct.example"),
+    ];
+    let seen = |by, lines: &[(&str, &str)]| {
+        let client = judge(by, PROXY, lines).unwrap();
+        (client.address.to_string(), client.scheme, client.host.unwrap())
+    };
+    let expected = |address: &str, scheme, host: &str| (address.to_owned(), scheme, host.to_owned());
+    assert_eq!(seen(ForwardedBy::Forwarded, &both), expected("203.0.113.5", "https", "standard.example"));
+    assert_eq!(seen(ForwardedBy::XForwarded, &both), expected("192.0.2.1", "http", "customary.example"));
+    let direct = expected(PROXY, "http", "direct.example");
+    assert_eq!(seen(ForwardedBy::Forwarded, &both[1..]), direct, "the other one is not heard");
+    assert_eq!(seen(ForwardedBy::XForwarded, &[both[0], both[4]]), direct);
 }
 
 #[test]

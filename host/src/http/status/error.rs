@@ -8,7 +8,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use crate::{appointments::CollectError, invoke::Outcome, pow::PowError, services::status::CallError};
+use crate::{
+    appointments::CollectError, http::forwarded::Contradicting, invoke::Outcome, pow::PowError,
+    services::status::CallError,
+};
 
 /// A client may ask again after this many seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -74,6 +77,12 @@ impl ApiError {
     pub fn bad_selection(message: &'static str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-selection", message)
             .class(r"BO\Zmsclient\GraphQL\GraphQLException")
+    }
+
+    /// 400: the proxies' headers name different clients.
+    pub fn contradicting_forwarded() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::NAMED_MESSAGE)
+            .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
     /// 401: neither a token nor a session.

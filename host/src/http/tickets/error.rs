@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{SERVICE, session};
 use crate::{
-    http::{access_log::Served, body::BodyError},
+    http::{access_log::Served, body::BodyError, forwarded::Contradicting},
     invoke::{CallError, Failure, Outcome},
     services::{answer::AnswerError, triage::TriageError},
 };
@@ -59,6 +59,11 @@ impl ApiError {
     /// 405.
     pub const METHOD_NOT_ALLOWED: Self =
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Detail::Text("Method Not Allowed"));
+
+    /// 400: the proxies' headers name different clients.
+    pub fn contradicting_forwarded() -> Self {
+        Self::typed(StatusCode::BAD_REQUEST, "InvalidRequestError", Contradicting::NAMED_MESSAGE, false)
+    }
 
     const fn new(status: StatusCode, detail: Detail) -> Self {
         Self { status, detail, retry_after: None, session: None }

@@ -8,12 +8,11 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::Semaphore,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::*;
-use crate::http::{accept, lifecycle::Lifecycle, listen};
+use crate::http::{accept, connection_limit::ConnectionLimit, lifecycle::Lifecycle, listen};
 
 fn files(folder: &TempDir) -> Tls {
     let path = folder.path();
@@ -94,9 +93,9 @@ async fn a_certificate_is_replaced_while_serving_and_a_bad_one_is_not_taken() {
     let lifecycle = Lifecycle::new();
     let settings = accept::Settings {
         header_timeout: Duration::from_secs(30),
-        give_way: Duration::from_secs(30),
+        keep_alive: Duration::from_secs(30),
         drain: Duration::from_secs(30),
-        connections: Arc::new(Semaphore::new(10)),
+        connections: Arc::new(ConnectionLimit::new(10, 10, [].into())),
         observer: Arc::new(()),
     };
     let router = Router::new().route("/", get(async || "over TLS"));

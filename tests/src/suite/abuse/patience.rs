@@ -132,3 +132,35 @@ async fn a_crowd_is_served_in_turn() {
     assert!(answers.iter().all(|answer| answer.status == 404));
     victim.finish().await;
 }
+
+/// More idle connections than there may be, all from one address, keep no other request waiting: on loopback, where an
+/// address has no share of its own, the longest idle ones give way.
+#[tokio::test(flavor = "multi_thread")]
+async fn liveness_answers_behind_1200_idle_connections() {
+    let patient = "[server]\nheader_timeout_seconds = 3600\nkeep_alive_seconds = 3600\n";
+    let victim = Victim::with(patient).await;
+    let mut idle = Vec::new();
+    for number in 0..1200 {
+        let mut socket = victim.connect().await;
+        if number % 2 == 0 {
+            socket.write_all(b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        }
+        idle.push(socket);
+    }
+    let answer = victim.ask(head("GET /actuator/health/liveness", "")).await;
+    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("UP")));
+    assert!(victim.faults("gave-way").await >= 177.0, "those beyond 1024, and one for the probe");
+    drop(idle);
+    victim.finish().await;
+}
+
+/// A later head is timed like the first one, however long a connection may be idle.
+#[tokio::test]
+async fn slow_later_heads_are_shed() {
+    let victim = Victim::with("[server]\nheader_timeout_seconds = 1\nkeep_alive_seconds = 3600\n").await;
+    let socket = victim.connect().await;
+    let first = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\nhost: x\r\nx-slow: ";
+    let answer = dribble(socket, first, b"x").await;
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    victim.finish().await;
+}
