@@ -18,6 +18,8 @@ pub const DATABASE_CONNECTIONS: u32 = 10;
 pub const BODY_BYTES: usize = 16 << 10;
 /// Out of reach of guessing.
 pub const API_KEY_CHARS: usize = 32;
+/// A site's secret that is shorter can be guessed.
+pub const SECRET_CHARS: usize = 16;
 /// Longest site key, bytes in Unicode NFC: every database can index it.
 pub const SITE_KEY_BYTES: usize = 255;
 /// PBKDF2 iterations: a blink in a browser, 0.1 s of a core for whoever attacks.

@@ -13,6 +13,7 @@ pub mod error;
 mod members;
 mod payload;
 mod request;
+mod secret_guesses;
 mod siteverify;
 mod widget;
 
@@ -29,7 +30,7 @@ use axum::{
 use thiserror::Error;
 
 pub use self::auth::{AuthError, Guard};
-use self::error::ApiError;
+use self::{error::ApiError, secret_guesses::SecretGuesses};
 use crate::{
     config::{captcha::Captcha, server::Server},
     http::{
@@ -68,6 +69,8 @@ pub struct CaptchaState {
     pub body_limits: BodyLimits,
     /// Allowances of the widget endpoints' clients.
     pub limiter: RateLimiter,
+    /// Wrong secrets that came to `siteverify`.
+    pub guesses: SecretGuesses,
     /// Stands before every path in error bodies: empty or `/something`.
     pub path_prefix: String,
 }
@@ -88,6 +91,7 @@ impl CaptchaState {
                 time: server.body_timeout,
             },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
+            guesses: SecretGuesses::new().map_err(SetupError::Random)?,
             path_prefix: path_prefix.to_owned(),
         })
     }
@@ -115,14 +119,14 @@ async fn unknown() -> ApiError {
     ApiError::not_found()
 }
 
-async fn wrong_method() -> ApiError {
-    let message = "the path does not take this method; see the header allow";
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
-}
 fn contradiction(_: &Uri) -> Response {
     ApiError::bad_request(Contradicting::CODE, Contradicting::MESSAGE).into_response()
 }
 
+async fn wrong_method() -> ApiError {
+    let message = "the path does not take this method; see the header allow";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
+}
 
 /// Writes errors out, counts the client's faults, and forbids caching.
 async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {

@@ -15,8 +15,8 @@ use std::{
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The allowance is counted over this time.
-const WINDOW: Duration = Duration::from_secs(60);
+/// The allowance is counted over this time where nothing else is said.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Clients in one generation. Beyond it generations swap early: memory stays bounded (about 3 MB for
 /// both), and some clients get their allowance back too soon.
@@ -28,6 +28,8 @@ const IPV6_CLIENT_BITS: u32 = 64;
 /// Counts calls by client and what they are for, such as a site. Clients are kept under a MAC whose key dies with the process.
 pub struct RateLimiter {
     key: [u8; 32],
+    /// An allowance is spent in, and comes back over, this time.
+    window: Duration,
     started: Instant,
     tables: Mutex<Tables>,
 }
@@ -41,25 +43,39 @@ struct Tables {
 }
 
 impl RateLimiter {
-    /// A limiter that has seen nobody. Fails when the operating system gives no random bytes.
+    /// A limiter that has seen nobody, with allowances a minute. Fails when the operating system gives no random bytes.
     pub fn new() -> Result<Self, getrandom::Error> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)?;
-        Ok(Self { key, started: Instant::now(), tables: Mutex::default() })
+        Self::over(MINUTE)
     }
 
-    /// Takes one call out of a client's allowance of `per_minute`, all of which may come at once.
-    /// Refused: the seconds after which one more call fits.
-    pub fn take(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) -> Result<(), u32> {
+    /// The same with allowances in another time.
+    pub fn over(window: Duration) -> Result<Self, getrandom::Error> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key)?;
+        Ok(Self { key, window, started: Instant::now(), tables: Mutex::default() })
+    }
+
+    /// Whether a client has taken a call within the window; it may be remembered for as long again.
+    pub fn remembers(&self, site: &str, client: IpAddr, now: Instant) -> bool {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.turn(now);
-        let Some(step) = WINDOW.checked_div(per_minute) else {
-            return Err(seconds(WINDOW));
+        tables.turn(now, self.window);
+        tables.spent_until(client).is_some()
+    }
+
+    /// Takes one call out of a client's `allowance` in the window, all of which may come at once.
+    /// Refused: the seconds after which one more call fits.
+    pub fn take(&self, site: &str, client: IpAddr, allowance: u32, now: Instant) -> Result<(), u32> {
+        let now = now.saturating_duration_since(self.started);
+        let client = self.fingerprint(site, client);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.turn(now, self.window);
+        let Some(step) = self.window.checked_div(allowance) else {
+            return Err(seconds(self.window));
         };
         let spent_until = tables.spent_until(client).unwrap_or(now).max(now) + step;
-        match spent_until.checked_sub(now + WINDOW) {
+        match spent_until.checked_sub(now + self.window) {
             Some(wait) if !wait.is_zero() => Err(seconds(wait)),
             _ => {
                 tables.current.insert(client, spent_until);
@@ -69,13 +85,13 @@ impl RateLimiter {
     }
 
     /// Gives a call back that was taken and is not to count.
-    pub fn give_back(&self, site: &str, client: IpAddr, per_minute: u32, now: Instant) {
+    pub fn give_back(&self, site: &str, client: IpAddr, allowance: u32, now: Instant) {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.turn(now);
-        if let (Some(step), Some(spent_until)) = (WINDOW.checked_div(per_minute), tables.spent_until(client))
-        {
+        tables.turn(now, self.window);
+        let step = self.window.checked_div(allowance);
+        if let (Some(step), Some(spent_until)) = (step, tables.spent_until(client)) {
             tables.current.insert(client, spent_until.saturating_sub(step));
         }
     }
@@ -92,22 +108,6 @@ impl RateLimiter {
     }
 }
 
-impl Tables {
-    fn turn(&mut self, now: Duration) {
-        let age = now.saturating_sub(self.since);
-        if age < WINDOW && self.current.len() < GENERATION_CLIENTS {
-            return;
-        }
-        self.previous = mem::take(&mut self.current);
-        if age >= WINDOW * 2 {
-            self.previous.clear();
-        }
-        self.since = now;
-    }
-
-    fn spent_until(&self, client: u128) -> Option<Duration> {
-        self.current.get(&client).or_else(|| self.previous.get(&client)).copied()
-    }
 /// What stands for one client: an IPv4 address, or the network of an IPv6 address.
 pub(super) const fn client_network(client: IpAddr) -> u128 {
     match client.to_canonical() {
@@ -116,6 +116,22 @@ pub(super) const fn client_network(client: IpAddr) -> u128 {
     }
 }
 
+impl Tables {
+    fn turn(&mut self, now: Duration, window: Duration) {
+        let age = now.saturating_sub(self.since);
+        if age < window && self.current.len() < GENERATION_CLIENTS {
+            return;
+        }
+        self.previous = mem::take(&mut self.current);
+        if age >= window * 2 {
+            self.previous.clear();
+        }
+        self.since = now;
+    }
+
+    fn spent_until(&self, client: u128) -> Option<Duration> {
+        self.current.get(&client).or_else(|| self.previous.get(&client)).copied()
+    }
 }
 
 /// Whole seconds, rounded up, at least one.
@@ -181,6 +197,18 @@ mod tests {
             assert_eq!(limiter.take("s", A, 6, at(59)), Ok(()));
         }
         assert!(limiter.take("s", A, 6, at(61)).is_err());
+    }
+
+    #[test]
+    fn another_window_has_its_own_pace() {
+        let limiter = RateLimiter::over(Duration::from_secs(3600)).unwrap();
+        let at = |seconds| limiter.started + Duration::from_secs(seconds);
+        assert!(!limiter.remembers("s", A, at(0)));
+        assert_eq!(limiter.take("s", A, 2, at(0)), Ok(()));
+        assert_eq!(limiter.take("s", A, 2, at(0)), Ok(()));
+        assert_eq!(limiter.take("s", A, 2, at(0)), Err(1800));
+        assert!(limiter.remembers("s", A, at(3600)) && !limiter.remembers("t", A, at(3600)));
+        assert!(!limiter.remembers("s", A, at(3600 * 4)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Algorithm, Auto, Binding, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SOURCE_ADDRESS_IPV4_NET_SIZE,
+    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS, SOURCE_ADDRESS_IPV4_NET_SIZE,
     SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site, WIDGET_CALLS_PER_MINUTE,
     work::{MOST_LANES, Work},
 };
@@ -76,6 +76,16 @@ fn read_secrets(r: &mut Reader) -> Vec<Secret> {
         .secret_or_list();
     if secrets.as_ref().is_some_and(|secrets| !matches!(secrets.len(), 1 | 2)) {
         r.problem("secret", "must be one secret or two");
+    }
+    // As people count them; a secret is never quoted.
+    let is_short = |secret: &String| secret.chars().count() < SECRET_CHARS;
+    if secrets.iter().flatten().any(is_short) {
+        r.warn(
+            "secret",
+            format!(
+                "has fewer than {SECRET_CHARS} characters and can be guessed; make a longer one at random"
+            ),
+        );
     }
     let composed = |secret: &String| Secret::new(secret.nfc().collect::<String>());
     secrets.iter().flatten().map(composed).collect()

@@ -229,8 +229,21 @@ fn a_secured_java_service_makes_the_mode_a_decision() {
 }
 
 #[test]
+fn short_site_secrets_are_warned_about() {
+    let of = |secret: &str| loaded(&format!("[captcha.sites.a]\nsecret = {secret}"), &[]).warnings;
+    for short in ["'fifteen letters'", "['sixteen letters!', 'x']", "'ääääääää'"] {
+        let warnings = of(short);
+        assert_eq!(warnings.len(), 1, "{short}");
+        let text = warnings[0].to_string();
+        assert!(text.starts_with("config.toml line 2: captcha.sites.a.secret: has fewer than 16"), "{text}");
+        assert!(!text.contains("letters"), "{text}");
+    }
+    assert!(of("'sixteen letters!'").is_empty());
+}
+
+#[test]
 fn compat_without_a_key_is_warned_about() {
-    let toml = format!("[captcha.sites.a]\nsecret = 's'\n{COMPAT}");
+    let toml = format!("[captcha.sites.a]\nsecret = 'as long as it should be'\n{COMPAT}");
     let warnings = loaded(&toml, &[]).warnings;
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].to_string().starts_with("config.toml line 3: captcha.sites.a.compat: signs with"));

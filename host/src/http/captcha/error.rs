@@ -49,6 +49,12 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "wrong-credentials", "wrong credentials")
     }
 
+    /// 429: too many calls, or too many wrong secrets.
+    pub fn too_many(what: &'static str, seconds: u32) -> Self {
+        let message = format!("too many {what}; try again in {seconds} s");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message).retry_after(seconds)
+    }
+
     /// 404: nothing is served here.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "nothing is served at this path")

@@ -1,7 +1,8 @@
 //! `POST /siteverify`: the form in which reCAPTCHA's clients ask for a verdict, so that a back end
-//! changes a URL and a secret and nothing else.
+//! changes a URL and a secret and nothing else. The secret is all that it shows: `captcha.auth` is not asked, and
+//! wrong secrets are limited instead.
 
-use std::{collections::BTreeSet, net::IpAddr, sync::Arc};
+use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
 
 use axum::{
     Json, Router,
@@ -150,6 +151,11 @@ async fn siteverify(
     };
     let sites: Vec<&ServedSite> =
         state.service.sites_by_secret(&question.secret).into_iter().map(Arc::as_ref).collect();
+    let counted = state.guesses.count(&question.secret, address, !sites.is_empty(), Instant::now());
+    counted.map_err(|seconds| {
+        state.service.count_rejected_request(RejectedRequest::Unauthorized);
+        ApiError::too_many("wrong secrets from this address, or in all", seconds)
+    })?;
     if sites.is_empty() {
         state.service.count_rejected_request(RejectedRequest::Unauthorized);
         let errors = BTreeSet::from([ErrorCode::InvalidInputSecret]);

@@ -127,10 +127,7 @@ impl<'a> Visit<'a> {
         self.origin.check()?;
         let allowance = self.site.config.widget_calls_per_minute;
         let taken = state.limiter.take(&self.site.key, address, allowance, Instant::now());
-        taken.map_err(|seconds| {
-            let message = format!("too many calls; try again in {seconds} s");
-            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message).retry_after(seconds)
-        })
+        taken.map_err(|seconds| ApiError::too_many("calls", seconds))
     }
 
     fn answer(&self, answer: Result<Response, ApiError>) -> Response {

@@ -125,3 +125,44 @@ async fn each_fault_has_its_code() {
     assert_eq!((status, answer), (200, errors("bad-request")));
     captcha.stop().await;
 }
+
+/// Whatever guards the back ends' own endpoints, a secret is all that a reCAPTCHA client has to show.
+#[tokio::test]
+async fn the_auth_mode_does_not_guard_it() {
+    let key = "k".repeat(32);
+    let guarded = format!("[captcha]\nauth = \"api-key\"\napi_keys = [\"{key}\"]\n");
+    let config = CONFIG.replacen("[captcha]\n", &guarded, 1);
+    let captcha = Captcha(TestHost::builder().config(&config).start().await);
+    let (status, _) = read(captcha.post("/challenge").json(&json!({}))).await;
+    assert_eq!(status, 401);
+    let answer = ask(&captcha, &[("secret", "web-secret-old"), ("response", "x")]).await;
+    assert_eq!(answer, errors("invalid-input-response"));
+    captcha.stop().await;
+}
+
+/// An address that guesses is soon refused, with the right secret among its guesses as without; a back end that is known
+/// goes on.
+#[tokio::test]
+async fn wrong_secrets_are_limited() {
+    let captcha = Captcha::start().await;
+    let post = async |secret: &str| {
+        read(captcha.post("/siteverify").json(&json!({ "secret": secret, "response": "x" }))).await
+    };
+    assert_eq!(post("web-secret-old").await, (200, errors("invalid-input-response")));
+    for guess in 0..10 {
+        assert_eq!(post(&format!("guess {guess}")).await, (200, errors("invalid-input-secret")));
+    }
+    let mut limited = 0;
+    for guess in 10..30 {
+        let (status, body) = post(&format!("guess {guess}")).await;
+        limited += u32::from(status == 429);
+        assert!(status == 200 || body["code"] == "rate-limited", "{body}");
+    }
+    // Every six seconds another one is looked at.
+    assert!(limited > 0, "guesses have no end");
+    let answer = captcha.post("/siteverify").json(&json!({ "secret": "one more guess", "response": "x" }));
+    let answer = answer.send().await.unwrap();
+    assert_eq!(answer.status() == 429, answer.headers().contains_key(header::RETRY_AFTER));
+    assert_eq!(post("web-secret-old").await, (200, errors("invalid-input-response")));
+    captcha.stop().await;
+}
