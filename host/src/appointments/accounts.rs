@@ -15,6 +15,9 @@ use super::{
 /// A session's row holds the SHA-256 of its key, in lower-case hexadecimal.
 const SESSION: &str = "SELECT COUNT(*) FROM nutzer WHERE SessionID = ? AND sessionExpiry > {local}";
 const PASSWORD: &str = "SELECT Passworthash FROM nutzer WHERE Name = ?";
+/// What hashes cost stands in their first characters: `$2y$12$`, `$argon2id$v=19$m=65536,t=4,p=1$`.
+const HASH_COSTS: &str = "SELECT DISTINCT CASE WHEN Passworthash LIKE '$argon2%' THEN SUBSTR(Passworthash, 1, 48) \
+                          WHEN Passworthash LIKE '$2%' THEN SUBSTR(Passworthash, 1, 7) ELSE '' END FROM nutzer";
 
 /// Looks accounts up.
 #[derive(Clone, Debug)]
@@ -54,5 +57,14 @@ impl Accounts {
             1 => Ok(rows.pop().and_then(|mut row| row.text())),
             _ => Ok(None),
         }
+    }
+
+    /// The beginnings of all users' hashes that say what checking one costs, each once.
+    ///
+    /// # Errors
+    /// When the database gives no answer.
+    pub async fn hash_costs(&self) -> Result<Vec<String>, CollectError> {
+        let rows = self.connections.rows(HASH_COSTS, &[], &[Text]).await?;
+        Ok(rows.into_iter().filter_map(|mut row| row.text()).collect())
     }
 }

@@ -10,6 +10,7 @@ use std::{net::IpAddr, sync::Arc, time::Instant};
 use axum::http::{HeaderMap, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
+use self::password::Level;
 use super::error::ApiError;
 use crate::{
     appointments::Accounts,
@@ -77,8 +78,19 @@ impl Guard {
 
     async fn fits(&self, name: &str, password: String) -> Result<bool, ApiError> {
         let hash = self.accounts.password_hash(name).await?;
-        // A user who does not exist costs what one costs who does.
-        Ok(self.pow.run(move || password::fits(&password, hash.as_deref())).await?)
+        // Of all users, so that one who does not exist costs what each one costs who does.
+        let costs = self.accounts.hash_costs().await?;
+        let check = move || {
+            let level = Level::of(costs.iter().map(String::as_str));
+            password::check(&password, hash.as_deref(), level)
+        };
+        let (fits, work) = self.pow.run(check).await?;
+        tracing::debug!(
+            bcrypt_rounds = work.bcrypt_rounds,
+            argon2_blocks = work.argon2_blocks,
+            "password checked"
+        );
+        Ok(fits)
     }
 }
 
