@@ -5,7 +5,9 @@
 
 mod console;
 mod health;
+mod hosts;
 mod metrics;
+mod refusals;
 mod v1;
 
 use std::{
@@ -19,7 +21,7 @@ use std::{
 use axum::{
     Json, Router,
     http::header::CONTENT_LENGTH,
-    middleware::{from_fn, map_response},
+    middleware::{from_fn, from_fn_with_state, map_response},
     response::{IntoResponse as _, Response},
     routing::get,
 };
@@ -31,6 +33,7 @@ pub use self::{
     health::{Failing, Generations, ReadyReport},
     v1::Operators,
 };
+use self::{hosts::Hosts, refusals::Refusals};
 use crate::{
     config,
     http::{
@@ -124,7 +127,10 @@ impl Admin {
         let (report, reported) = mpsc::channel();
         let thread = thread::Builder::new().name("admin".to_owned());
         let connections = Arc::clone(&sources.connections);
-        let router = router(sources);
+        let refusals = sources.operators.as_ref().map(|operators| Arc::clone(&operators.roster));
+        let refusals = refusals.map(|roster| Arc::new(Refusals::new(roster)));
+        let hosts = Hosts::new(address.ip(), settings, refusals.clone());
+        let router = router(sources, Arc::new(hosts), refusals);
         let serve = move || serve(address, tls, router, connections, until, &report);
         let thread = thread.spawn(serve);
         let thread = thread.map_err(AdminError::Thread)?;
@@ -208,8 +214,10 @@ async fn run(
     accept::serve(bound, router, settings, lifecycle.stopping()).await;
 }
 
-fn router(mut sources: Sources) -> Router {
-    let operators = sources.operators.take().map(|operators| v1::router(operators).merge(console::router()));
+fn router(mut sources: Sources, hosts: Arc<Hosts>, refusals: Option<Arc<Refusals>>) -> Router {
+    let operators = sources.operators.take().zip(refusals);
+    let operators =
+        operators.map(|(operators, refusals)| v1::router(operators, refusals).merge(console::router()));
     let router = Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
@@ -218,6 +226,7 @@ fn router(mut sources: Sources) -> Router {
         .merge(operators.unwrap_or_default())
         .layer(from_fn(path::readable));
     error::with_fallbacks(router)
+        .layer(from_fn_with_state(hosts, hosts::check))
         .layer(from_fn(host_field::check))
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(hyphenated))

@@ -30,7 +30,7 @@ mod watch;
 mod tests;
 
 pub use self::{
-    audit::{CONFIGURATION, Entry},
+    audit::{ACCESS, CONFIGURATION, Entry},
     book::{Book, Candidate},
     built_in::{EMBEDDED, Exported},
     changes::{Change, Expected},

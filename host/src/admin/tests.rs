@@ -8,8 +8,12 @@ use std::{
 
 use super::*;
 
-const LOCAL: config::server::Admin =
-    config::server::Admin { tls: None, allow_remote: false, tokens: std::collections::BTreeMap::new() };
+const LOCAL: config::server::Admin = config::server::Admin {
+    tls: None,
+    allow_remote: false,
+    hosts: Vec::new(),
+    tokens: std::collections::BTreeMap::new(),
+};
 
 fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
     let ready = move || {
@@ -41,7 +45,7 @@ async fn a_taken_address_is_an_error_on_a_runtime_too() {
 /// Blocking on purpose: no runtime of ours takes part.
 fn ask(address: SocketAddr, head: &str) -> String {
     let mut socket = TcpStream::connect(address).unwrap();
-    write!(socket, "{head}\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    write!(socket, "{head}\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
     answer

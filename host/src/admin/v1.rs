@@ -25,6 +25,8 @@ use axum::{
 };
 use tokio::{runtime::Handle, sync::Semaphore};
 
+use super::refusals::Refusals;
+
 use self::{access::Access, error::ApiError, jobs::Jobs, statistics::Recorder};
 use crate::{
     config::{slots::SlotName, tokens::Scope},
@@ -88,8 +90,8 @@ impl Api {
 }
 
 /// The routes, each behind the scope that it asks for.
-pub(super) fn router(operators: Operators) -> Router {
-    let access = Access::new(operators.reloader.tokens());
+pub(super) fn router(operators: Operators, refusals: Arc<Refusals>) -> Router {
+    let access = Access::new(operators.reloader.tokens(), refusals);
     let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
     operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
     let [uploads, pulls, exports] =

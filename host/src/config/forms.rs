@@ -12,6 +12,18 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// A name in DNS, in lower case and without the dot at its end.
+pub(super) fn host_name(text: &str) -> Result<String, String> {
+    let name = text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    if name.len() <= 253 && name.split('.').all(label) && name.parse::<IpAddr>().is_err() {
+        return Ok(name);
+    }
+    Err(format!("must be a host name without scheme and port, such as bulkhead.example, not `{text}`"))
+}
+
 /// A CIDR, or one address, which is a network of its own.
 pub(super) fn network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
@@ -109,6 +121,17 @@ mod tests {
             assert!(!is_below(&allowed, &url(text)), "{text}");
         }
         assert!(!is_below(&[], &url("https://llm.example.org/v1")));
+    }
+
+    #[test]
+    fn a_host_name_has_neither_scheme_nor_port() {
+        assert_eq!(host_name("Ops.Example."), Ok("ops.example".to_owned()));
+        assert_eq!(host_name("bulkhead_admin"), Ok("bulkhead_admin".to_owned()));
+        for text in
+            ["", ".", "a..b", "ops.example:9901", "https://ops.example", "*.example", "192.0.2.1", "[::1]"]
+        {
+            assert!(host_name(text).is_err(), "{text}");
+        }
     }
 
     #[test]

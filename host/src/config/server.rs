@@ -172,6 +172,13 @@ impl Admin {
             allow_remote: r
                 .key("allow_remote", "Allow an admin address beyond loopback without TLS")
                 .flag(false),
+            hosts: r
+                .key(
+                    "hosts",
+                    "Names that it answers to beside localhost and IP addresses; none: no others on loopback, elsewhere all",
+                )
+                .list("host names", forms::host_name)
+                .unwrap_or_default(),
             tokens: tokens::read(r),
         })
     }
@@ -196,6 +203,9 @@ pub struct Admin {
     pub tls: Option<Tls>,
     /// Allow an address that is not loopback without TLS.
     pub allow_remote: bool,
+    /// Names that requests may have in `Host`, in lower case, beside `localhost` and IP addresses. Beyond loopback all may
+    /// be there where none is listed.
+    pub hosts: Vec<String>,
     /// Who may operate the slots, by a name for the audit log; nobody without one.
     pub tokens: BTreeMap<String, Token>,
 }

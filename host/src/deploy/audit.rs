@@ -16,7 +16,10 @@ const TAIL_BYTES: u64 = 4 << 20;
 /// What stands for the slot in lines about the host's configuration.
 pub const CONFIGURATION: &str = "config";
 
-/// One line of the audit log: a move of a version.
+/// What stands for the slot in lines about attempts that were refused.
+pub const ACCESS: &str = "access";
+
+/// One line of the audit log: a move of a version, or an attempt that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// When, RFC 3339.
@@ -56,6 +59,15 @@ impl Entry {
         let Move { stage, at, actor, reason } = step;
         let (slot, component) = (CONFIGURATION.to_owned(), String::new());
         Self { at, slot, generation, version: revision, component, stage, actor, reason }
+    }
+}
+
+impl Entry {
+    /// A line about an attempt that was refused: by whom, and what and why.
+    pub fn of_refusal(actor: &str, reason: &str) -> Self {
+        let Move { stage, at, actor, reason } = Move::now(Stage::Refused, actor, reason);
+        let (slot, component) = (ACCESS.to_owned(), String::new());
+        Self { at, slot, generation: 0, version: VersionId::none(), component, stage, actor, reason }
     }
 }
 

@@ -131,7 +131,16 @@ impl Roster {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The last `limit` moves, of one slot, of the configuration ([`super::CONFIGURATION`]) or of all.
+    /// Adds a line about an attempt that was refused to the audit log.
+    ///
+    /// # Errors
+    /// When it is not safely on disk.
+    pub fn note_refusal(&self, entry: Entry) -> Result<(), VaultError> {
+        self.vault.note_configuration(entry)
+    }
+
+    /// The last `limit` lines: of one slot, of the configuration ([`super::CONFIGURATION`]), of refused attempts
+    /// ([`super::ACCESS`]) or all.
     ///
     /// # Errors
     /// When the log cannot be read.

@@ -187,7 +187,7 @@ impl Vault {
         self.append(&[entry])
     }
 
-    /// Adds a line about the host's configuration to the audit log.
+    /// Adds a line to the audit log that is about no slot.
     ///
     /// # Errors
     /// When it is not safely on disk.

@@ -33,6 +33,11 @@ impl VersionId {
         Self(hex::encode(digest.finalize()).chars().take(ID_DIGITS).collect())
     }
 
+    /// Of lines that are about no version.
+    pub const fn none() -> Self {
+        Self(String::new())
+    }
+
     /// As text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -29,7 +29,7 @@ export function audit(signal) {
     setText(none, found.length === 0 ? "Nothing yet." : "");
   });
   const again = poll(async (signal) => {
-    showChoice([...(await slots(signal)).map(({ slot }) => slot), "config"]);
+    showChoice([...(await slots(signal)).map(({ slot }) => slot), "config", "access"]);
     show(await entries(choice.value, ENTRIES, signal));
   }, signal);
   const element = h(

@@ -15,12 +15,15 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{Api, ApiError, pattern};
 use crate::{
+    admin::refusals::{Refusal, Refusals},
     config::tokens::Scope,
     deploy::Tokens,
     http::{accept::PeerAddr, bearer, rate_limit::RateLimiter},
 };
 
-/// Wrong tokens that one client may come with, a minute; right ones are never held up by them.
+/// Wrong tokens a minute of one client that are answered with 401; further ones are answered with 429. This limits the
+/// answers, not the guesses: every token is compared, so that a right one is never held up, and a token is too long to
+/// be guessed.
 const WRONG_TOKENS: u32 = 10;
 /// Names of query parameters that hold tokens elsewhere.
 const TOKEN_PARAMETERS: [&str; 5] = ["token", "access_token", "api_key", "apikey", "authorization"];
@@ -34,12 +37,13 @@ pub(super) struct Actor(pub(super) String, pub(super) Scope);
 pub(super) struct Access {
     tokens: Arc<Tokens>,
     limiter: Option<RateLimiter>,
+    refusals: Arc<Refusals>,
 }
 
 impl Access {
-    pub(super) fn new(tokens: Arc<Tokens>) -> Self {
-        // Without random bytes there is no telling clients apart: then nobody has wrong tokens to spare.
-        Self { tokens, limiter: RateLimiter::new().ok() }
+    pub(super) fn new(tokens: Arc<Tokens>, refusals: Arc<Refusals>) -> Self {
+        // Without random bytes clients cannot be told apart: then every wrong token is one too many.
+        Self { tokens, limiter: RateLimiter::new().ok(), refusals }
     }
 
     fn authorize(&self, headers: &HeaderMap, client: IpAddr, scope: Scope) -> Result<Actor, ApiError> {
@@ -98,6 +102,8 @@ pub(super) async fn admit(
         Err(error) => {
             let (route, code, actor) = (pattern(&request), error.code(), error.actor());
             tracing::warn!(%client, route, code, actor, "an operator's call was refused");
+            let method = request.method();
+            api.access.refusals.note(&Refusal { client, actor, method, route: &route, code });
             error.into_response()
         }
     }
@@ -118,14 +124,19 @@ mod tests {
     use axum::http::header::AUTHORIZATION;
 
     use super::*;
-    use crate::config::tokens::Token;
+    use crate::{
+        config::tokens::Token,
+        deploy::{Roster, Vault},
+    };
 
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn access(tokens: &[(&str, Scope, &str)]) -> Access {
         let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
         let tokens = tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text)));
-        Access::new(Arc::new(Tokens::from_pointee(tokens.collect())))
+        let roster = Roster::new(Arc::new(Vault::new("unused".into())), None);
+        let refusals = Arc::new(Refusals::new(Arc::new(roster)));
+        Access::new(Arc::new(Tokens::from_pointee(tokens.collect())), refusals)
     }
 
     fn ask(access: &Access, given: Option<&str>, scope: Scope) -> Result<String, &'static str> {
@@ -157,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tokens_are_soon_not_even_refused_and_hold_up_no_right_one() {
+    fn answers_to_wrong_tokens_are_limited() {
         let access = access(&[("a", Scope::Read, "one")]);
         let wrong: Vec<_> =
             (0..15).map(|guess| ask(&access, Some(&format!("guess-{guess}")), Scope::Read)).collect();
-        let (refused, unheard) = wrong.split_at(10);
+        let (refused, limited) = wrong.split_at(10);
         assert!(refused.iter().all(|answer| *answer == Err("unauthorized")), "{refused:?}");
-        assert!(unheard.iter().all(|answer| *answer == Err("rate-limited")), "{unheard:?}");
+        assert!(limited.iter().all(|answer| *answer == Err("rate-limited")), "{limited:?}");
         assert_eq!(ask(&access, Some("one"), Scope::Read), Ok("a".to_owned()));
     }
 

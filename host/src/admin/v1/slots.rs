@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Api, ApiError};
 use crate::{
     background,
-    deploy::{CONFIGURATION, DeployError},
+    deploy::{ACCESS, CONFIGURATION, DeployError},
 };
 
 /// Lines and moves that are shown where nobody says how many.
@@ -81,6 +81,7 @@ pub(super) async fn audit(
     let of = match parameters.get("slot").map(String::as_str) {
         None => None,
         Some(CONFIGURATION) => Some(CONFIGURATION),
+        Some(ACCESS) => Some(ACCESS),
         Some(name) => Some(api.slot(name)?.slot().as_str()),
     };
     let (limit, roster) = (limit(&parameters)?, Arc::clone(&api.operators.roster));

@@ -60,7 +60,7 @@ async fn every_operation_takes_a_token_of_its_scope() {
     host.stop().await;
 }
 
-/// A wrong token is no better than none, in whatever form it comes; guesses beyond the tenth are not even heard.
+/// A wrong token is no better than none, in whatever form it comes; the answers to wrong ones are limited.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_operation_takes_a_token_that_is_not_known() {
     let host = hosting_a().start().await;
@@ -68,7 +68,7 @@ async fn no_operation_takes_a_token_that_is_not_known() {
     let (right, wrong) = (format!("Bearer {}", operator::ADMIN), format!("Bearer {}x", operator::ADMIN));
     let forms: [&[&str]; 5] =
         [&["Basic ZGVwbG95OnNlY3JldA=="], &[operator::ADMIN], &["Bearer"], &[&right, &right], &[&wrong]];
-    let mut unheard = 0;
+    let mut limited = 0;
     for (at, (method, path, _)) in OPERATIONS.iter().enumerate() {
         for fields in forms {
             let request = host.client().request(method.parse().unwrap(), host.admin_url(path));
@@ -80,10 +80,10 @@ async fn no_operation_takes_a_token_that_is_not_known() {
             assert!(!held_up || (fields == [&wrong] && at >= 10), "{method} {path} with {fields:?}");
             assert_eq!(answer.headers().contains_key("retry-after"), held_up);
             assert_eq!(answer.headers().contains_key("www-authenticate"), !held_up);
-            unheard += u32::from(held_up);
+            limited += u32::from(held_up);
         }
     }
-    assert!(unheard > 0, "guesses have no end");
+    assert!(limited > 0, "answers have no limit");
     assert_eq!(operator(&host).slot().await["generation"], before["generation"]);
     host.stop().await;
 }
@@ -103,7 +103,7 @@ async fn no_operation_takes_a_token_in_its_url() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_guesses_holds_up_nobody_at_another_address() {
+async fn answers_to_wrong_tokens_are_limited_by_address() {
     let host = hosting_a().start().await;
     let from = |last: u8| {
         reqwest::Client::builder().local_address(std::net::IpAddr::from([127, 0, 0, last])).build().unwrap()
@@ -118,7 +118,7 @@ async fn who_guesses_holds_up_nobody_at_another_address() {
         answers.push(guess(&guesser).await);
     }
     assert_eq!(answers[..10], [401; 10]);
-    // Every six seconds another one is heard.
+    // Every six seconds another one is answered with 401.
     assert!(answers[10..].contains(&429), "{answers:?}");
     assert_eq!(guess(&other).await, 401);
     let right = guesser.get(host.admin_url("/v1/slots")).bearer_auth(operator::READ).send().await.unwrap();
@@ -136,7 +136,7 @@ async fn without_tokens_nobody_may_operate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guesses_are_soon_cut_short_and_tokens_in_urls_are_refused() {
+async fn answers_to_wrong_tokens_are_limited() {
     let host = hosting_a().start().await;
     for guess in 0..14 {
         let guesser = Operator::new(&host.admin_url(""), &format!("guess-{guess}"));
@@ -144,10 +144,65 @@ async fn guesses_are_soon_cut_short_and_tokens_in_urls_are_refused() {
         assert_eq!(code, if guess < 10 { 401 } else { 429 }, "{error}");
     }
     assert_eq!(operator(&host).get("/v1/slots").await.0, 200, "who has a token is not held up");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_in_a_url_is_refused() {
+    let host = hosting_a().start().await;
     let nobody = Operator::nobody(&host.admin_url(""));
     for name in ["token", "access_token", "Token"] {
         let (code, error) = nobody.get(&format!("/v1/slots?{name}={}", operator::ADMIN)).await;
         assert_eq!((code, error["error"].as_str()), (400, Some("token-in-url")), "{error}");
+    }
+    host.stop().await;
+}
+
+/// Asks by HTTP/2, whose requests have an authority and no `Host`.
+async fn ask_http2(address: &str, authority: &str, path: &str) -> (u16, String) {
+    use http_body_util::{BodyExt as _, Empty};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    let io = TokioIo::new(tokio::net::TcpStream::connect(address).await.unwrap());
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    tokio::spawn(connection);
+    let request = hyper::Request::get(format!("http://{authority}{path}"));
+    let request = request.header("authorization", format!("Bearer {}", operator::ADMIN));
+    let answer =
+        client.send_request(request.body(Empty::<hyper::body::Bytes>::new()).unwrap()).await.unwrap();
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// The same by HTTP/1.
+async fn ask_http1(host: &TestHost, authority: &str, path: &str) -> (u16, String) {
+    let request = host.client().get(host.admin_url(path)).bearer_auth(operator::ADMIN);
+    let answer = request.header("host", authority).send().await.unwrap();
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+/// A page whose name leads to this machine is not answered, whatever it asks for and by either protocol.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_host_names_are_refused_on_loopback() {
+    let host = hosting_a().config("[admin]\nhosts = [\"ops.example\"]\n").start().await;
+    let address = host.admin_url("").trim_start_matches("http://").to_owned();
+    for path in ["/metrics", "/health/live", "/v1/slots", "/console", "/nowhere"] {
+        for authority in ["evil.example", "evil.example:9901", "127.0.0.1.evil.example"] {
+            let answers =
+                [ask_http1(&host, authority, path).await, ask_http2(&address, authority, path).await];
+            for (status, body) in answers {
+                assert_eq!(status, 421, "{authority}{path}");
+                let error: Value = serde_json::from_str(&body).unwrap();
+                assert_eq!(error["error"], "wrong-host", "{path}");
+                assert!(error["message"].as_str().unwrap().contains("admin.hosts"), "{error}");
+            }
+        }
+        for authority in ["localhost", "ops.example:9901", &address] {
+            let wanted = if path == "/nowhere" { 404 } else { 200 };
+            assert_eq!(ask_http1(&host, authority, path).await.0, wanted, "{authority}{path}");
+            assert_eq!(ask_http2(&address, authority, path).await.0, wanted, "{authority}{path}");
+        }
     }
     host.stop().await;
 }

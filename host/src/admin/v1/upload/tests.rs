@@ -13,7 +13,10 @@ use tokio::{
 
 use super::*;
 use crate::{
-    admin::v1::{Operators, PULLS, UPLOADS, access::Access, statistics::Recorder},
+    admin::{
+        refusals::Refusals,
+        v1::{Operators, PULLS, UPLOADS, access::Access, statistics::Recorder},
+    },
     capabilities::LogLine,
     config::{
         self, Sources,
@@ -99,7 +102,7 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
     let reloader = Arc::new(Reloader::new(&loaded, None, Arc::clone(&roster)));
     let metrics = Arc::new(Metrics::new("unused".into()).unwrap());
     let operators = Operators {
-        roster,
+        roster: Arc::clone(&roster),
         reloader: Arc::clone(&reloader),
         runtime: Handle::current(),
         registries: Arc::new(Registries::new(Vec::new(), 1024, "unused".into())),
@@ -107,7 +110,7 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
         metrics: Arc::clone(&metrics),
     };
     Arc::new(Api {
-        access: Access::new(reloader.tokens()),
+        access: Access::new(reloader.tokens(), Arc::new(Refusals::new(Arc::clone(&roster)))),
         recorder: Arc::new(Recorder::new(metrics)),
         operators,
         uploads: Arc::new(Semaphore::new(UPLOADS)),

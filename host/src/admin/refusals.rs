@@ -1,0 +1,135 @@
+//! Refused attempts to operate, in the audit log: few enough that nobody fills it, or hides moves of versions in it.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::http::Method;
+
+use crate::{
+    background,
+    deploy::{Entry, Roster},
+    http::rate_limit::RateLimiter,
+    telemetry::metrics::method_label,
+};
+
+/// Lines are counted over this time.
+const WINDOW: Duration = Duration::from_secs(3600);
+/// Lines about one address, or about one token.
+const BY_CLIENT: u32 = 10;
+/// Lines about all that come without a known token.
+const IN_ALL: u32 = 60;
+/// Stands for those.
+const EVERYBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// An attempt that was refused.
+#[derive(Debug)]
+pub(super) struct Refusal<'a> {
+    /// Where it came from.
+    pub(super) client: IpAddr,
+    /// The name of its token, where that is known.
+    pub(super) actor: Option<&'a str>,
+    /// What was asked.
+    pub(super) method: &'a Method,
+    /// The route's pattern.
+    pub(super) route: &'a str,
+    /// Why not.
+    pub(super) code: &'a str,
+}
+
+/// Writes refusals into the audit log.
+pub(super) struct Refusals {
+    roster: Arc<Roster>,
+    /// Without random bytes there is none, and no line.
+    limiter: Option<RateLimiter>,
+    /// Refusals since the last line that got none.
+    left_out: AtomicU64,
+}
+
+impl Refusals {
+    pub(super) fn new(roster: Arc<Roster>) -> Self {
+        Self { roster, limiter: RateLimiter::over(WINDOW).ok(), left_out: AtomicU64::new(0) }
+    }
+
+    /// Adds a line in the background, unless there have been too many.
+    pub(super) fn note(&self, refusal: &Refusal<'_>) {
+        let Some(entry) = self.entry(refusal, Instant::now()) else { return };
+        let roster = Arc::clone(&self.roster);
+        tokio::spawn(async move {
+            match background::run(move || roster.note_refusal(entry)).await {
+                Ok(Ok(())) | Err(_) => {}
+                Ok(Err(error)) => tracing::error!(%error, "cannot write a refusal into the audit log"),
+            }
+        });
+    }
+
+    fn entry(&self, refusal: &Refusal<'_>, now: Instant) -> Option<Entry> {
+        if !self.has_room(refusal, now) {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let Refusal { client, actor, method, route, code } = refusal;
+        let method = method_label(method.as_str());
+        let mut reason = format!("{method} {route} from {client}: {code}");
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            reason.push_str(&format!("; {left_out} more were refused before and are not listed"));
+        }
+        Some(Entry::of_refusal(actor.unwrap_or("unknown"), &reason))
+    }
+
+    fn has_room(&self, refusal: &Refusal<'_>, now: Instant) -> bool {
+        let Some(limiter) = &self.limiter else { return false };
+        match refusal.actor {
+            Some(actor) => limiter.take(&format!("token {actor}"), EVERYBODY, BY_CLIENT, now).is_ok(),
+            None => {
+                limiter.take("", refusal.client, BY_CLIENT, now).is_ok()
+                    && limiter.take("", EVERYBODY, IN_ALL, now).is_ok()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::deploy::Vault;
+
+    fn refusals() -> Refusals {
+        Refusals::new(Arc::new(Roster::new(Arc::new(Vault::new("unused".into())), None)))
+    }
+
+    fn refusal<'a>(client: u32, actor: Option<&'a str>) -> Refusal<'a> {
+        let client = Ipv4Addr::from_bits(0xC000_0200 + client).into();
+        Refusal { client, actor, method: &Method::POST, route: "/v1/slots/{slot}/swap", code: "forbidden" }
+    }
+
+    #[test]
+    fn a_line_names_client_route_and_reason() {
+        let entry = refusals().entry(&refusal(1, Some("ops")), Instant::now()).unwrap();
+        assert_eq!((entry.slot.as_str(), entry.actor.as_str()), ("access", "ops"));
+        assert_eq!(entry.reason, "POST /v1/slots/{slot}/swap from 192.0.2.1: forbidden");
+    }
+
+    #[test]
+    fn lines_are_limited_by_client_token_and_in_all() {
+        let (refusals, now) = (refusals(), Instant::now());
+        let lines = |client: u32, actor: Option<&str>| {
+            (0..100).filter(|_| refusals.entry(&refusal(client, actor), now).is_some()).count()
+        };
+        assert_eq!(lines(1, None), BY_CLIENT as usize);
+        let all: usize = (2..100).map(|client| lines(client, None)).sum();
+        assert_eq!(all, (IN_ALL - BY_CLIENT) as usize);
+        assert_eq!(lines(1, Some("ops")), BY_CLIENT as usize, "strangers do not hide a token's");
+        assert_eq!(lines(2, Some("ops")), 0);
+        let later = refusals.entry(&refusal(1, Some("ci")), now).unwrap();
+        assert!(later.reason.contains("more were refused before"), "{}", later.reason);
+    }
+}
