@@ -6,6 +6,8 @@ use super::*;
 
 const MOST: usize = 6;
 const SHARE: usize = 3;
+/// Only a failing test waits for so long.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One whose connections give way as soon as they are idle.
 fn limit() -> Arc<ConnectionLimit> {
@@ -93,6 +95,8 @@ async fn longest_idle_connection_gives_way_when_full() {
     let limit = limit();
     let mut kept = open(&limit, &["127.0.0.1"; 2]).await;
     kept.extend(open(&limit, &["127.0.0.1"; MOST - 2]).await);
+    // Work is timed in milliseconds.
+    tokio::time::sleep(Duration::from_millis(5)).await;
     drop(kept[0].pulse().turn());
     let newcomer = limit.admit(address("192.0.2.1"));
     let mut newcomer = std::pin::pin!(newcomer);
@@ -100,10 +104,11 @@ async fn longest_idle_connection_gives_way_when_full() {
         biased;
         _ = &mut newcomer => panic!("there is no room"),
         () = kept[1].must_leave() => {}
+        () = tokio::time::sleep(PATIENCE) => panic!("nobody gives way"),
     }
     assert_eq!(kept.iter().filter(|permit| is_asked(permit)).count(), 1);
     kept.remove(1);
-    assert!(newcomer.await.is_some());
+    assert!(timeout(PATIENCE, newcomer).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -138,5 +143,5 @@ async fn busy_connections_keep_others_waiting() {
     assert!(!newcomer.is_finished() && !kept.iter().any(is_asked));
     drop(work);
     kept.pop();
-    assert!(newcomer.await.unwrap());
+    assert!(timeout(PATIENCE, newcomer).await.unwrap().unwrap());
 }

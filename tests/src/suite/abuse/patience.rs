@@ -148,7 +148,7 @@ async fn liveness_answers_behind_1200_idle_connections() {
         idle.push(socket);
     }
     let answer = victim.ask(head("GET /actuator/health/liveness", "")).await;
-    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("UP")));
+    assert!(answer.status == 200 && answer.body.contains("\"UP\""), "{answer:?}");
     assert!(victim.faults("gave-way").await >= 177.0, "those beyond 1024, and one for the probe");
     drop(idle);
     victim.finish().await;
