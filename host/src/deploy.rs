@@ -2,7 +2,8 @@
 //!
 //! A version is a component under the settings of its slot. What answers, what answered before and why is a slot's
 //! [`Book`]; it is kept in the data folder and replaced whole, before the calls are switched, so that a host that is
-//! killed comes back with the old versions or the new ones. Every move stands in an append-only audit log first.
+//! killed comes back with the old versions or the new ones. Every move stands in an append-only audit log first. A
+//! rollback alone counts before it is on disk: its calls fail, and the code that it goes back to is loaded.
 
 mod audit;
 mod book;
@@ -14,6 +15,7 @@ mod diff;
 mod error;
 mod folder;
 mod push;
+mod predecessor;
 mod record;
 mod rehearsal;
 mod reload;
@@ -21,9 +23,11 @@ mod restore;
 mod roster;
 mod shared;
 mod signature;
+mod unwritten;
 mod vault;
 mod verdict;
 mod view;
+mod vouch;
 mod watch;
 
 #[cfg(test)]

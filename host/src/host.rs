@@ -53,6 +53,8 @@ use crate::{
 
 /// Folder of generated secrets, in the data folder.
 const SECRETS: &str = "secrets";
+/// The generated secret that authenticates what the host writes for itself, in that folder.
+const HOST_KEY: &str = "host.key";
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
 /// Folder of pushed components and of what answers, in the data folder.
@@ -103,7 +105,9 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
-        let vault = Arc::new(Vault::new(config.data_dir.join(SLOTS)));
+        let vault =
+            Vault::new(config.data_dir.join(SLOTS)).keyed(config.data_dir.join(SECRETS).join(HOST_KEY));
+        let vault = Arc::new(vault);
         let roster = Arc::new(Roster::new(vault, sharing::shared(config, &metrics)?));
         let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let rules = tickets::rules(config)?;
@@ -197,6 +201,8 @@ impl Host {
         sharing::start(&parts).await;
         let opened = services(&parts, &mut listeners).await?;
         parts.roster.complete();
+        // Every active version has been compiled by now.
+        parts.roster.each().iter().for_each(|slot| slot.hold_predecessor());
 
         let layers = Layers::new(&config.server, parts.metrics.clone());
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
@@ -299,7 +305,7 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     let used = SlotName::ALL.into_iter().filter(|slot| config.services.uses(*slot));
     let limits = used.map(|slot| &config.slots.get(slot).limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
-    let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join("host.key"));
+    let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
     let cache = cache.map(|key| CacheSettings { folder: config.data_dir.join(COMPILED), key });
     let workers = config.sandbox.compile_workers;

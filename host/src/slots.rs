@@ -23,7 +23,7 @@ use wasmtime::component::{Component, Linker};
 
 use self::{
     admission::Admission,
-    answering::{Answering, Division},
+    answering::{Answering, Division, Versions},
     kept::KeptPool,
     shadow::{Comparison, Shadow},
 };
@@ -164,7 +164,7 @@ impl<W: World> Slot<W> {
     /// When there is none.
     pub fn active(&self) -> Result<Arc<Version<W>>, Empty> {
         match &**self.answering.load() {
-            Answering::Versions { active, .. } => Ok(Arc::clone(active)),
+            Answering::Versions(versions) => Ok(Arc::clone(&versions.active)),
             Answering::Nobody(reason) => Err(self.nobody(reason, None)),
         }
     }
@@ -172,7 +172,7 @@ impl<W: World> Slot<W> {
     /// The candidate, and how it is tried.
     pub fn candidate(&self) -> Option<(Arc<Version<W>>, Trial)> {
         match &**self.answering.load() {
-            Answering::Versions { candidate, .. } => candidate.clone(),
+            Answering::Versions(versions) => versions.candidate.clone(),
             Answering::Nobody(_) => None,
         }
     }
@@ -180,34 +180,32 @@ impl<W: World> Slot<W> {
     /// The version that answers a call: calls with one `key` are answered by one version as long as weights stand.
     ///
     /// # Errors
-    /// When there is none, or the one there is has only failed of late.
+    /// When there is none, or the one there is has only failed of late and its predecessor is not loaded.
     pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, Empty> {
         let answering = self.answering.load();
-        let (active, candidate) = match &**answering {
-            Answering::Versions { active, candidate } => (active, candidate),
+        let versions = match &**answering {
+            Answering::Versions(versions) => versions,
             Answering::Nobody(reason) => return Err(self.nobody(reason, None)),
         };
         let now = Instant::now();
-        if let Some((candidate, Trial::Canary(weight))) = candidate
-            && self.division.candidate_takes(*weight, self.name(), key)
+        if let Some((candidate, weight)) = versions.canary()
+            && self.division.candidate_takes(weight, self.name(), key)
             && candidate.circuit.admit(now).is_ok()
         {
             return Ok(Arc::clone(candidate));
         }
-        match active.circuit.admit(now) {
-            Ok(()) => Ok(Arc::clone(active)),
-            Err(wait) => {
-                self.metrics.circuit_refused();
-                Err(self.nobody("its component fails call after call and is tried again soon", Some(wait)))
-            }
-        }
+        versions.stable(now).map(Arc::clone).map_err(|wait| {
+            self.metrics.circuit_refused();
+            self.nobody("its component fails call after call and is tried again soon", Some(wait))
+        })
     }
 
     /// A place for the copy of a call, while a candidate is in shadow and a place is free this moment. Costs one atomic
     /// load while none is.
     pub fn copy(&self) -> Option<Copied<W>> {
         let answering = self.answering.load();
-        let Answering::Versions { candidate: Some((candidate, Trial::Shadow)), .. } = &**answering else {
+        let Answering::Versions(Versions { candidate: Some((candidate, Trial::Shadow)), .. }) = &**answering
+        else {
             return None;
         };
         let copied = self.shadow.place(candidate);
@@ -273,39 +271,15 @@ impl<W: World> Slot<W> {
     pub fn note(&self, version: &Version<W>, ending: Ending) {
         version.tally.note(ending);
         if version.circuit.note(ending, Instant::now()) {
+            let then = match self.fall_back(version.serial) {
+                true => "the version before it takes its calls",
+                false => "few are let through until one does not",
+            };
             let (slot, version) = (self.name().as_str(), &*version.id);
-            tracing::error!(
-                slot,
-                version,
-                "calls trap one after the other; few are let through until one does not"
-            );
+            tracing::error!(slot, version, "calls trap one after the other; {then}");
         }
         if ending != Ending::Answer {
             self.alarm.notify_one();
-        }
-    }
-
-    /// Puts `version` in charge of every call that begins from now on.
-    pub fn activate(&self, version: Arc<Version<W>>) {
-        self.serve(version, None);
-    }
-
-    /// Divides every call that begins from now on between `active` and a candidate. Versions that answered before
-    /// and are neither keep no instances, and are freed with their last call.
-    pub fn serve(&self, active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Trial)>) {
-        self.metrics
-            .versions(Some(active.labels()), candidate.as_ref().map(|(candidate, _)| candidate.labels()));
-        self.metrics.weight(candidate.as_ref().map_or(0, |(_, trial)| trial.percent()));
-        let now = [Some(active.serial), candidate.as_ref().map(|(candidate, _)| candidate.serial)];
-        let before = self.answering.swap(Arc::new(Answering::Versions { active, candidate }));
-        if let Answering::Versions { active, candidate } = &*before {
-            for version in
-                [Some(active), candidate.as_ref().map(|(candidate, _)| candidate)].into_iter().flatten()
-            {
-                if !now.contains(&Some(version.serial)) {
-                    self.kept.retire(version);
-                }
-            }
         }
     }
 

@@ -58,10 +58,25 @@ pub(super) enum Reach {
 /// Tries to change what other hosts are changing too.
 pub(super) const ATTEMPTS: usize = 5;
 
+/// What the host takes back by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worse {
+    /// The candidate.
+    Candidate,
+    /// The active version.
+    Active,
+}
+
 /// The versions that answer after a change.
 pub(super) struct Next<W: World> {
     pub(super) active: (VersionId, Arc<Version<W>>),
     pub(super) candidate: Option<(VersionId, Arc<Version<W>>, Trial)>,
+}
+
+impl<W: World> Clone for Next<W> {
+    fn clone(&self) -> Self {
+        Self { active: self.active.clone(), candidate: self.candidate.clone() }
+    }
 }
 
 impl<W: World> Deployment<W> {
@@ -167,14 +182,28 @@ impl<W: World> Deployment<W> {
             && book.candidate.is_some()
         {
             let next = Next { active, candidate: None };
-            return self.switch(next, expected, self.reach(expected), |_, _| {}).await;
+            return self.switch_in_memory(next, expected, |_, _| {}).await;
         }
+        self.go_back(expected).await
+    }
+
+    /// Has the version answer that answered before; a candidate is given up.
+    async fn go_back(&self, expected: &Expected) -> Result<(), DeployError> {
+        let book = self.book();
         let before = book.before.last().and_then(|id| book.get(id));
         let before = before.ok_or(DeployError::NoPredecessor(self.slot.name().as_str()))?;
-        let version = self.revive(before).await?;
+        let version = self.loaded(before).await?;
         let next = Next { active: (before.id.clone(), version), candidate: None };
-        let pop = |book: &mut Book, _| drop(book.before.pop());
-        self.switch(next, expected, self.reach(expected), pop).await
+        self.switch_in_memory(next, expected, |book, _| drop(book.before.pop())).await
+    }
+
+    /// Takes back what the host has found to be worse: the candidate, or else the active version.
+    pub(super) async fn take_back(&self, what: Worse, expected: &Expected) -> Result<(), DeployError> {
+        self.compare(expected)?;
+        match what {
+            Worse::Candidate => self.roll_back(expected).await,
+            Worse::Active => self.go_back(expected).await,
+        }
     }
 
     /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
@@ -191,20 +220,13 @@ impl<W: World> Deployment<W> {
             self.compare(expected)?;
             let before = self.book();
             let old = self.answering(&before);
-            let change = |book: &mut Book| {
-                line(book, before.active.clone());
-                note(book, &next, expected);
-                if reach == Reach::Alone && self.shared.is_some() {
-                    book.generation = before.generation;
-                }
-            };
+            let change = self.change_to(&before, &next, expected, reach, &line);
             match self.commit(&turn, None, reach, change).await {
                 Err(DeployError::Overtaken) => drop(turn),
                 committed => {
                     committed?;
                     self.install(next, old);
-                    self.say(expected);
-                    self.has_switched(reach);
+                    self.has_changed(expected, reach);
                     return Ok(());
                 }
             }
@@ -214,11 +236,67 @@ impl<W: World> Deployment<W> {
         Err(DeployError::Overtaken)
     }
 
+    /// The same for a rollback, whose versions are loaded: it counts before it is on disk, and though the disk may take
+    /// nothing.
+    async fn switch_in_memory(
+        &self,
+        next: Next<W>,
+        expected: &Expected,
+        line: impl Fn(&mut Book, Option<VersionId>),
+    ) -> Result<(), DeployError> {
+        let reach = self.reach(expected);
+        for _ in 0..ATTEMPTS {
+            let turn = self.turn().await;
+            self.compare(expected)?;
+            if expected.actor != HOST {
+                self.is_not_overtaken(&turn).await?;
+            }
+            let before = self.book();
+            let old = self.answering(&before);
+            let change = self.change_to(&before, &next, expected, reach, &line);
+            let install = || self.install(next.clone(), old);
+            match self.commit_in_memory(&turn, reach, change, install).await {
+                Err(DeployError::Overtaken) => drop(turn),
+                committed => {
+                    committed?;
+                    self.has_changed(expected, reach);
+                    return Ok(());
+                }
+            }
+            self.refresh().await?;
+        }
+        Err(DeployError::Overtaken)
+    }
+
+    /// What a change makes of the book `before`.
+    fn change_to<'a>(
+        &'a self,
+        before: &'a Book,
+        next: &'a Next<W>,
+        expected: &'a Expected,
+        reach: Reach,
+        line: &'a impl Fn(&mut Book, Option<VersionId>),
+    ) -> impl FnOnce(&mut Book) + 'a {
+        move |book| {
+            line(book, before.active.clone());
+            note(book, next, expected);
+            if reach == Reach::Alone && self.shared.is_some() {
+                book.generation = before.generation;
+            }
+        }
+    }
+
+    fn has_changed(&self, expected: &Expected, reach: Reach) {
+        self.say(expected);
+        self.has_switched(reach);
+    }
+
     /// Has the versions answer that the book names, and lets the others go. Whoever calls has the turn.
     pub(super) fn install(&self, next: Next<W>, old: Vec<(VersionId, Arc<Version<W>>)>) {
         self.watch_over(&next, &old);
         let Next { active: (_, active), candidate } = next;
-        self.slot.serve(active, candidate.map(|(_, version, trial)| (version, trial)));
+        let predecessor = self.hold(&active, &old);
+        self.slot.serve(active, candidate.map(|(_, version, trial)| (version, trial)), predecessor);
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let book = self.book();
         for (id, version) in old {

@@ -13,30 +13,66 @@ impl<W: World> Deployment<W> {
     /// Changes the book, on disk first, and before that where all hosts see it if that is how far it reaches.
     pub(super) async fn commit(
         &self,
-        _turn: &MutexGuard<'_, ()>,
+        turn: &MutexGuard<'_, ()>,
         component: Option<Blob>,
         reach: Reach,
         change: impl FnOnce(&mut Book),
     ) -> Result<(), DeployError> {
-        let before = self.book();
-        let mut after = (*before).clone();
+        let mut after = self.changed(change);
+        let components: Vec<Blob> = component.into_iter().chain(self.at_hand(&after)).collect();
+        self.reach_out(&mut after, &components, reach).await?;
+        let (vault, slot, kept, edition) =
+            (Arc::clone(&self.vault), self.slot.name(), after.clone(), self.edition_on_disk());
+        let write = move || vault.keep(slot, edition, &kept, &components);
+        background::run(write).await.map_err(|_| DeployError::Stopping)??;
+        self.set_book(after);
+        self.is_written(turn);
+        Ok(())
+    }
+
+    /// Changes the book in memory, has `then` follow, and writes it afterwards: at once if the disk takes it, else as soon
+    /// as it does. Before all that it is put where all hosts see it, if that is how far it reaches.
+    pub(super) async fn commit_in_memory(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        reach: Reach,
+        change: impl FnOnce(&mut Book),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
+        let mut after = self.changed(change);
+        let components = self.at_hand(&after);
+        self.reach_out(&mut after, &components, reach).await?;
+        self.is_unwritten(turn);
+        self.set_book(after);
+        then();
+        if !self.write_out(turn).await {
+            self.write_later();
+        }
+        Ok(())
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut Book)) -> Book {
+        let mut after = Book::clone(&self.book());
         change(&mut after);
         after.edition += 1;
         after.trim(self.slot.settings().rollout.history);
-        let components: Vec<Blob> = component.into_iter().chain(self.at_hand(&after)).collect();
+        after
+    }
+
+    async fn reach_out(
+        &self,
+        after: &mut Book,
+        components: &[Blob],
+        reach: Reach,
+    ) -> Result<(), DeployError> {
         if let (Some(shared), Reach::Everywhere) = (&self.shared, reach) {
-            after.stamp = Some(self.publish(shared, &after, &components).await?);
+            after.stamp = Some(self.publish(shared, after, components).await?);
         }
-        let (vault, slot, kept) = (Arc::clone(&self.vault), self.slot.name(), after.clone());
-        let write = move || vault.keep(slot, &before, &kept, &components);
-        background::run(write).await.map_err(|_| DeployError::Stopping)??;
-        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.set_book(after);
         Ok(())
     }
 
     /// Components that the vault does not have yet; of those from other hosts the ones that `book` names.
-    fn at_hand(&self, book: &Book) -> Vec<Blob> {
+    pub(super) fn at_hand(&self, book: &Book) -> Vec<Blob> {
         let named = |blob: &&Blob| book.versions.iter().any(|record| record.component == blob.component);
         let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);

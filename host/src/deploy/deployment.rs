@@ -1,18 +1,18 @@
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
 };
 
 use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{Mutex as Turns, MutexGuard},
-    task::JoinSet,
+    sync::{Mutex as Turns, MutexGuard, Notify},
+    task::{AbortHandle, JoinSet},
 };
 
 use super::{
     Book, Change, Deploy, DeployError, Expected, Exported, HOST, Proof, Pushed, Record, Rehearsed, Report,
     ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
-    shared::Standing, signature, vault::Blob, watch::Watched,
+    predecessor::Held, shared::Standing, signature, unwritten::Unwritten, vault::Blob, watch::Watched,
 };
 use crate::{
     background,
@@ -32,6 +32,14 @@ pub struct Deployment<W: World> {
     book: Mutex<Arc<Book>>,
     pub(super) why_empty: Mutex<Option<String>>,
     pub(super) watched: Mutex<Option<Watched<W>>>,
+    /// The loaded code of the version that a rollback goes back to.
+    pub(super) held: Mutex<Option<Held<W>>>,
+    /// What the book has and the one on disk has not.
+    pub(super) unwritten: Mutex<Option<Unwritten>>,
+    /// A task tries to write it.
+    pub(super) is_retrying: AtomicBool,
+    /// Has that task try soon.
+    pub(super) retry: Arc<Notify>,
     /// Settings of this host's versions by their revision: what goes back goes back to its own.
     pub(super) revisions: Mutex<BTreeMap<String, Arc<Settings>>>,
     /// The configured component, which the vault gets with the first change.
@@ -67,6 +75,10 @@ impl<W: World> Deployment<W> {
             book: Mutex::default(),
             why_empty: Mutex::default(),
             watched: Mutex::default(),
+            held: Mutex::default(),
+            unwritten: Mutex::default(),
+            is_retrying: AtomicBool::new(false),
+            retry: Arc::default(),
             unkept: Mutex::default(),
             shared,
             standing: Mutex::default(),
@@ -90,10 +102,10 @@ impl<W: World> Deployment<W> {
     }
 
     /// Runs `task` until it ends or the deployment is gone.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        tasks.spawn(task)
     }
 
     pub(super) fn weak(&self) -> Weak<Self> {
@@ -158,7 +170,8 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Waits in the background for the last call of a version that answers no more, and notes it as retired.
+    /// Waits in the background for the last call of a version that answers no more, and notes it as retired. A twin of it
+    /// that is held for a rollback has answered none.
     pub(super) fn drain(&self, version: Arc<Version<W>>, id: VersionId) {
         let freed = version.freed();
         drop(version);
@@ -176,11 +189,16 @@ impl<W: World> Deployment<W> {
         if self.book().get(id).is_none_or(|record| record.stage() != Stage::Draining) {
             return;
         }
-        let retire = |book: &mut Book| {
-            book.step(id, Stage::Retired, HOST, "its last call has ended, its code is freed")
+        let reason = match self.held(id) {
+            Some(_) => "its last call has ended; its code stays loaded for a rollback",
+            None => "its last call has ended, its code is freed",
         };
+        let retire = |book: &mut Book| book.step(id, Stage::Retired, HOST, reason);
+        let (slot, version) = (self.slot.name().as_str(), id.as_str());
         if let Err(error) = self.commit(&turn, None, Reach::Here, retire).await {
-            tracing::warn!(slot = self.slot.name().as_str(), version = id.as_str(), %error, "not noted as retired");
+            tracing::warn!(slot, version, %error, "not noted as retired on disk; it is tried again");
+            // It is so, whatever the disk takes.
+            let _ = self.commit_in_memory(&turn, Reach::Here, retire, || {}).await;
         }
     }
 
@@ -211,7 +229,15 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn view(&self) -> SlotView {
-        SlotView::new(&self.slot, &self.book(), self.why_empty(), self.shared_view())
+        SlotView::new(&self.slot, &self.book(), self.why_empty(), self.unwritten(), self.shared_view())
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.unwritten()
+    }
+
+    fn hold_predecessor(&self) {
+        self.hold_after_start();
     }
 
     fn shared(&self) -> Option<SharedView> {

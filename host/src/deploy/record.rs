@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::signature::BUILT_IN;
 use crate::{
     compile::ComponentDigest,
     config::slots::Slot as Settings,
@@ -29,7 +30,7 @@ pub enum Stage {
     Active,
     /// It answers no new calls and ends those it has.
     Draining,
-    /// It answered once; its code is freed.
+    /// It answered once; its last call has ended.
     Retired,
     /// It may not answer.
     Refused,
@@ -139,6 +140,11 @@ impl Record {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,
             Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => true,
         }
+    }
+
+    /// Whether it says that it was a binary's own component.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.signed_by.as_deref() == Some(BUILT_IN)
     }
 
     /// Adds a step.

@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::{
-    Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
+    Book, Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
     changes::{Next, Reach, push_down},
 };
 use crate::{
-    config::slots::Slot as Settings,
+    config::{signatures::Signatures, slots::Slot as Settings},
     slots::{Version, World, revision},
 };
 
@@ -37,12 +37,33 @@ impl<W: World> Deployment<W> {
     /// Tries what answers under other settings, where these give it anything else than it has.
     pub(super) async fn rehearsal(self: Arc<Self>, settings: Settings) -> Result<Rehearsal<W>, DeployError> {
         let (settings, book) = (Arc::new(settings), self.book());
+        self.may_answer_under(&settings.signatures, &book).await?;
         let other = book.active().filter(|active| active.revision != revision(&settings)).cloned();
         let next = match other {
             Some(record) => Some(self.under(record, &settings).await?),
             None => None,
         };
         Ok(Rehearsal { deployment: self, settings, generation: book.generation, next })
+    }
+
+    /// Refuses signature rules under which a version that answers could not have come to.
+    async fn may_answer_under(&self, signatures: &Signatures, book: &Book) -> Result<(), DeployError> {
+        if *signatures == self.slot.settings().signatures {
+            return Ok(());
+        }
+        for record in book.versions.iter().filter(|record| book.answers(&record.id)) {
+            self.vouched_by(signatures, record).await.map_err(|error| match error {
+                DeployError::Refused { version, reason } => {
+                    let reason = format!(
+                        "version {version} answers, and under these slots.{}.signatures it may not: {reason}",
+                        self.slot.name().as_str()
+                    );
+                    DeployError::Refused { version, reason }
+                }
+                error => error,
+            })?;
+        }
+        Ok(())
     }
 
     async fn under(
@@ -84,7 +105,7 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                 let candidate =
                     candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
                 let next = Next { active: (record.id.clone(), version), candidate };
-                let line = |book: &mut super::Book, active| {
+                let line = |book: &mut Book, active| {
                     book.receive(record.clone());
                     push_down(book, active);
                 };
@@ -96,7 +117,12 @@ impl<W: World> Rehearsed for Rehearsal<W> {
             }
             let known = (revision(&settings), Arc::clone(&settings));
             deployment.revisions.lock().unwrap_or_else(PoisonError::into_inner).extend([known]);
+            let is_other = settings.signatures != deployment.slot.settings().signatures;
             deployment.slot.set_settings(settings);
+            if is_other {
+                // Whether it may still answer is another question now.
+                deployment.hold_again().await;
+            }
             Ok(())
         })
     }

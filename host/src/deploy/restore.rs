@@ -2,7 +2,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::{
     Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, changes::Reach,
-    signature, vault::Blob, watch::Watched,
+    vault::Blob, watch::Watched,
 };
 use crate::{
     config::{registries::Reference, slots::ComponentSource},
@@ -38,6 +38,7 @@ impl<W: World> Deployment<W> {
             None
         });
         let mut book = book.unwrap_or_default();
+        self.set_book(book.clone());
         self.reconcile(&book);
         book.end_drains();
         let line: Vec<VersionId> = book.active.iter().chain(book.before.iter().rev()).cloned().collect();
@@ -132,13 +133,17 @@ impl<W: World> Deployment<W> {
     async fn pinned(&self, book: &Book) -> Option<Record> {
         let settings = self.slot.settings();
         let ComponentSource::Registry(wanted) = &settings.component else { return None };
-        let is_it = |record: &&Record| {
-            Reference::parse(&record.source).is_ok_and(|known| wanted.is_met_by(&known))
-                && signature::still(&settings.signatures, record.signed_by.as_deref()).is_ok()
-        };
+        let is_it =
+            |record: &&Record| Reference::parse(&record.source).is_ok_and(|known| wanted.is_met_by(&known));
+        let mut known: Vec<Record> = book.versions.iter().filter(is_it).cloned().collect();
         // What the configuration has led to before what somebody pushed by the same tag since.
-        let record = book.versions.iter().filter(is_it).max_by_key(|record| record.configured)?.clone();
-        self.component(&record).await.ok().map(|_| record)
+        known.sort_by_key(|record| record.configured);
+        for record in known.into_iter().rev() {
+            if self.vouched(&record).await.is_ok() {
+                return self.component(&record).await.ok().map(|_| record);
+            }
+        }
+        None
     }
 
     /// Has `record` answer, and the candidate that there was. The book changes on disk only if something else answers
@@ -177,7 +182,7 @@ impl<W: World> Deployment<W> {
         let is_pulled = Reference::is_one(&record.source);
         let (slot, component, source) = (self.slot.name().as_str(), version.digest, record.source);
         tracing::info!(slot, version = record.id.as_str(), %component, source, "component active");
-        self.slot.serve(version, candidate);
+        self.slot.serve(version, candidate, None);
         // What came from a registry must be here when that is not.
         let keeps = kept.active.is_some() || is_pulled;
         let changed = keeps && kept != book;
@@ -192,9 +197,8 @@ impl<W: World> Deployment<W> {
             book.generation += 1;
         }
         let after = book.clone();
-        if let Err(error) = self.commit(&turn, None, Reach::Here, |kept| *kept = after).await {
+        if let Err(error) = self.commit_in_memory(&turn, Reach::Here, |kept| *kept = after, || {}).await {
             tracing::warn!(slot, %error, "what answers now is not kept");
-            self.set_book(book);
         }
     }
 
@@ -227,6 +231,11 @@ impl<W: World> Deployment<W> {
         let reason = format!(
             "generation {} was logged and not reached, for the host ended; generation {} stands",
             last.generation, book.generation
+        );
+        tracing::error!(
+            slot = slot.as_str(),
+            reason,
+            "a change was not written before the host ended; it is undone"
         );
         let stands = book.active();
         let Move { stage, at, actor, reason } =

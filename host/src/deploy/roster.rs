@@ -52,6 +52,12 @@ pub trait Deploy: Send + Sync + 'static {
     /// Why nothing answers.
     fn why_empty(&self) -> Option<String>;
 
+    /// Why what it does now is not on disk, while it is not.
+    fn unwritten(&self) -> Option<String>;
+
+    /// After the start of the host: loads the version that a rollback goes back to, where the active one is watched still.
+    fn hold_predecessor(&self);
+
     /// The last `limit` lines of its log, the oldest first.
     fn logs(&self, limit: usize) -> Vec<LogLine>;
 

@@ -2,10 +2,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use minisign_verify::{PublicKey, Signature};
 
-use crate::config::signatures::{Policy, Signatures};
+use crate::{
+    compile::ComponentDigest,
+    config::{
+        signatures::{Policy, Signatures},
+        slots::SlotName,
+    },
+    embedded,
+};
 
 /// Stands for a signer where the component is the binary's own.
-const BUILT_IN: &str = "built in";
+pub(super) const BUILT_IN: &str = "built in";
 
 /// What speaks for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +92,11 @@ pub(super) fn fresh(at: Option<u64>, newest: u64) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Whether this binary carries the component.
+pub(super) fn is_built_in(slot: SlotName, component: &str) -> bool {
+    embedded::component(slot).is_some_and(|wasm| ComponentDigest::of(wasm).to_string() == component)
 }
 
 /// Whether a version that was taken then may still answer.

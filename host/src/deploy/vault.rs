@@ -1,23 +1,34 @@
+mod reserve;
+#[cfg(test)]
+mod tests;
+
 use std::{
     fs::{self, File},
     io,
     os::unix::fs::DirBuilderExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 use rustix::fs::{FlockOperation, flock};
+use subtle::ConstantTimeEq as _;
 
-use super::{Book, Entry, audit};
+use super::{Book, Entry, audit, signature};
 use crate::{
     compile::ComponentDigest,
     config::slots::SlotName,
     files,
+    keys::MasterKey,
     slots::{FileError, read_component},
 };
 
 /// Extension of a signature beside its component.
 const SIGNATURE: &str = "minisig";
+/// Extension of the note, beside a component, that a binary of this host carried it.
+const BUILT_IN: &str = "built-in";
+
+/// Latest lines of a slot's moves beyond as many as are new, in which those that an earlier try has logged are found.
+const LOGGED: usize = 100;
 
 /// Why the data folder does not give or take.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +61,39 @@ pub(super) struct Blob {
 #[derive(Debug)]
 pub struct Vault {
     folder: PathBuf,
+    /// File of the key that authenticates notes of this host; made when first needed.
+    key: Option<PathBuf>,
+    /// Lets a test refuse writes.
+    #[cfg(test)]
+    fault: tests::Fault,
 }
 
 impl Vault {
     /// The vault in `folder`, which is made with the first write.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            key: None,
+            #[cfg(test)]
+            fault: tests::Fault::default(),
+        }
+    }
+
+    /// The same with the file of the host's key.
+    pub fn keyed(self, key: PathBuf) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// Whether a test lets this file be written.
+    #[cfg(test)]
+    fn allowed(&self, path: &Path) -> io::Result<()> {
+        self.fault.look(path)
+    }
+
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self)]
+    const fn allowed(&self, _: &Path) -> io::Result<()> {
+        Ok(())
     }
 
     fn slot(&self, slot: SlotName) -> PathBuf {
@@ -73,6 +111,25 @@ impl Vault {
 
     fn signature_path(&self, slot: SlotName, component: &str) -> PathBuf {
         self.component_path(slot, component).with_extension(SIGNATURE)
+    }
+
+    fn built_in_path(&self, slot: SlotName, component: &str) -> PathBuf {
+        self.component_path(slot, component).with_extension(BUILT_IN)
+    }
+
+    /// What a note says that only this host can write: that a binary of it carried the component.
+    fn built_in_note(&self, slot: SlotName, component: &str) -> Option<String> {
+        let key = MasterKey::in_file(self.key.as_ref()?);
+        let key = key.inspect_err(|error| tracing::warn!(%error, "what was built in is not noted")).ok()?;
+        let context = format!("{} {component}", slot.as_str());
+        Some(hex::encode(key.derive(b"built-in component", context.as_bytes())))
+    }
+
+    /// Whether a binary of this host carried the component, by its own authenticated note.
+    pub(super) fn was_built_in(&self, slot: SlotName, component: &str) -> bool {
+        let note = fs::read(self.built_in_path(slot, component)).ok();
+        let expected = note.as_ref().and_then(|_| self.built_in_note(slot, component));
+        note.zip(expected).is_some_and(|(note, expected)| bool::from(expected.as_bytes().ct_eq(&note)))
     }
 
     fn audit_path(&self) -> PathBuf {
@@ -107,39 +164,97 @@ impl Vault {
         serde_json::from_slice(&text).map(Some).map_err(|error| VaultError::Damaged(path, error.to_string()))
     }
 
-    /// Keeps `components`, writes the moves that lead from the book `before` to `after` into the audit log, and then
-    /// the book. The old one stands until the new one does; components that it no longer names are removed.
+    /// Keeps `components`, writes the moves that lead from the book of this `edition` to `after` into the audit log, and
+    /// then the book. The old one stands until the new one does; components that it no longer names are removed.
     ///
     /// # Errors
-    /// When what answers has not changed.
+    /// When the book on disk has not changed.
     pub(super) fn keep(
         &self,
         slot: SlotName,
-        before: &Book,
+        edition: u64,
         after: &Book,
         components: &[Blob],
+    ) -> Result<(), VaultError> {
+        self.keep_lines(slot, edition, after, components, Ok)
+    }
+
+    /// The same for what counts already: on a full disk the reserve is given up for it. Moves that an earlier try has
+    /// logged are not logged again.
+    ///
+    /// # Errors
+    /// See [`Vault::keep`].
+    pub(super) fn keep_urgently(
+        &self,
+        slot: SlotName,
+        edition: u64,
+        after: &Book,
+        components: &[Blob],
+    ) -> Result<(), VaultError> {
+        let unlogged = |entries: Vec<Entry>| {
+            let known = self.audit(Some(slot), entries.len().saturating_add(LOGGED))?;
+            Ok(entries.into_iter().filter(|entry| !known.contains(entry)).collect())
+        };
+        let keep = || self.keep_lines(slot, edition, after, components, unlogged);
+        match keep() {
+            Err(VaultError::Io(_, error))
+                if reserve::is_full(&error) && reserve::give_up(&self.reserve_path()) =>
+            {
+                tracing::warn!(slot = slot.as_str(), "the data disk is full; its reserve is given up");
+                keep()
+            }
+            kept => kept,
+        }
+    }
+
+    fn keep_lines(
+        &self,
+        slot: SlotName,
+        edition: u64,
+        after: &Book,
+        components: &[Blob],
+        lines: impl FnOnce(Vec<Entry>) -> Result<Vec<Entry>, VaultError>,
     ) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
         let kept = self.book(slot)?.unwrap_or_default();
-        if kept.edition != before.edition {
+        if kept.edition != edition {
             return Err(VaultError::Overtaken(kept.generation));
         }
         for blob in components {
             self.put(slot, blob)?;
         }
-        self.append(&after.entries(slot, &kept))?;
+        self.append(&lines(after.entries(slot, &kept))?)?;
         let path = self.book_path(slot);
         let text = serde_json::to_vec_pretty(after)
             .map_err(|error| VaultError::Damaged(path.clone(), error.to_string()))?;
         self.write(path, &[&text, b"\n"])?;
         self.sweep(slot, after);
+        self.make_reserve();
         Ok(())
+    }
+
+    fn reserve_path(&self) -> PathBuf {
+        self.folder.join("reserve")
+    }
+
+    /// Makes the reserve where it is missing and the disk has room for it; whether it is there.
+    pub(super) fn make_reserve(&self) -> bool {
+        let made = reserve::make(&self.reserve_path());
+        if let Err(error) = &made {
+            tracing::debug!(%error, "the data folder has no reserve");
+        }
+        made.is_ok()
     }
 
     fn put(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
         if let Some(signature) = &blob.signature {
             self.write(self.signature_path(slot, &blob.component), &[signature.as_bytes()])?;
+        }
+        if signature::is_built_in(slot, &blob.component)
+            && let Some(note) = self.built_in_note(slot, &blob.component)
+        {
+            self.write(self.built_in_path(slot, &blob.component), &[note.as_bytes()])?;
         }
         self.write(self.component_path(slot, &blob.component), &[&blob.wasm])
     }
@@ -169,12 +284,14 @@ impl Vault {
     }
 
     fn write(&self, path: PathBuf, parts: &[&[u8]]) -> Result<(), VaultError> {
-        files::replace(&path, parts).map_err(|error| VaultError::Io(path, error))
+        let written = self.allowed(&path).and_then(|()| files::replace(&path, parts));
+        written.map_err(|error| VaultError::Io(path, error))
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), VaultError> {
         let path = self.audit_path();
-        audit::append(&path, entries).map_err(|error| VaultError::Io(path, error))
+        let written = self.allowed(&path).and_then(|()| audit::append(&path, entries));
+        written.map_err(|error| VaultError::Io(path, error))
     }
 
     /// Adds a move to the audit log that no book has.
@@ -231,14 +348,16 @@ impl Vault {
     /// Removes components that the book does not name, and what a crash left half written. Failures cost disk only.
     fn sweep(&self, slot: SlotName, book: &Book) {
         let files_of = |record: &super::Record| {
-            [self.component_path(slot, &record.component), self.signature_path(slot, &record.component)]
+            let of = |path: fn(&Self, SlotName, &str) -> PathBuf| path(self, slot, &record.component);
+            [of(Self::component_path), of(Self::signature_path), of(Self::built_in_path)]
         };
         let named: Vec<PathBuf> = book.versions.iter().flat_map(files_of).collect();
         let Ok(files) = fs::read_dir(self.slot(slot)) else { return };
         for path in files.flatten().map(|file| file.path()) {
             let extension = path.extension().and_then(|extension| extension.to_str());
             // Under the lock nobody else is writing.
-            let is_ours = extension == Some("wasm") || extension == Some(SIGNATURE);
+            let is_ours =
+                extension.is_some_and(|extension| ["wasm", SIGNATURE, BUILT_IN].contains(&extension));
             if extension == Some("tmp") || is_ours && !named.contains(&path) {
                 let _ = fs::remove_file(path);
             }
@@ -249,99 +368,4 @@ impl Vault {
 fn make_folder(folder: PathBuf) -> Result<(), VaultError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     made.map_err(|error| VaultError::Io(folder, error))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-    use super::*;
-    use crate::deploy::{Move, Record, Stage, tests::settings};
-
-    const SLOT: SlotName = SlotName::Captcha;
-
-    fn after(before: &Book, wasm: &[u8]) -> Book {
-        let mut book = before.clone();
-        let mut record = Record::new(ComponentDigest::of(wasm), wasm.len(), "test", &settings());
-        record.step(Move::now(Stage::Active, "ops", "because"));
-        book.active = Some(record.id.clone());
-        book.receive(record);
-        (book.generation, book.edition) = (before.generation + 1, before.edition + 1);
-        book
-    }
-
-    fn component(book: &Book, wasm: &[u8]) -> [Blob; 1] {
-        let component = book.active().unwrap().component.clone();
-        [Blob { component, wasm: wasm.into(), signature: Some("signed".to_owned()) }]
-    }
-
-    #[test]
-    fn what_is_kept_comes_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::new(folder.path().join("slots"));
-        assert_eq!(vault.book(SLOT).unwrap(), None);
-        let (none, one) = (Book::default(), after(&Book::default(), b"one"));
-        vault.keep(SLOT, &none, &one, &component(&one, b"one")).unwrap();
-        let again = Vault::new(folder.path().join("slots"));
-        assert_eq!(again.book(SLOT).unwrap().unwrap(), one);
-        let name = &one.versions[0].component;
-        assert_eq!(*again.component(SLOT, name, 3).unwrap(), *b"one");
-        again.component(SLOT, name, 2).unwrap_err();
-        let audit = again.audit(Some(SLOT), 9).unwrap();
-        assert_eq!((audit.len(), audit[0].stage, audit[0].generation), (1, Stage::Active, 1));
-        assert!(again.audit(Some(SlotName::Triage), 9).unwrap().is_empty());
-    }
-
-    #[test]
-    fn components_that_no_version_names_are_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::new(folder.path().to_owned());
-        let one = after(&Book::default(), b"one");
-        vault.keep(SLOT, &Book::default(), &one, &component(&one, b"one")).unwrap();
-        let mut two = after(&one, b"two");
-        two.versions.remove(0);
-        vault.keep(SLOT, &one, &two, &component(&two, b"two")).unwrap();
-        vault.component(SLOT, &one.versions[0].component, 9).unwrap_err();
-        let blob = vault.blob(SLOT, &two.versions[0].component, 9).unwrap();
-        assert_eq!(blob.signature.as_deref(), Some("signed"));
-        let files = fs::read_dir(folder.path().join(SLOT.as_str())).unwrap().count();
-        assert_eq!(files, 3, "the book, a component and its signature");
-    }
-
-    #[test]
-    fn a_damaged_component_or_book_is_not_taken_for_good() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::new(folder.path().to_owned());
-        let one = after(&Book::default(), b"one");
-        vault.keep(SLOT, &Book::default(), &one, &component(&one, b"one")).unwrap();
-        fs::write(vault.component_path(SLOT, &one.versions[0].component), b"eno").unwrap();
-        let error = vault.component(SLOT, &one.versions[0].component, 9).unwrap_err().to_string();
-        assert!(error.contains("is damaged: its digest is another"), "{error}");
-        fs::write(vault.book_path(SLOT), b"{").unwrap();
-        vault.book(SLOT).unwrap_err();
-        vault.keep(SLOT, &one, &after(&one, b"two"), &[]).unwrap_err();
-        assert_eq!(fs::read(vault.book_path(SLOT)).unwrap(), b"{", "it is left for who can mend it");
-    }
-
-    #[test]
-    fn of_two_hosts_on_one_folder_the_one_that_saw_less_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::new(folder.path().to_owned());
-        let none = Book::default();
-        let (one, other) = (after(&none, b"one"), after(&none, b"other"));
-        vault.keep(SLOT, &none, &one, &component(&one, b"one")).unwrap();
-        let refused = vault.keep(SLOT, &none, &other, &component(&other, b"other"));
-        assert!(matches!(refused, Err(VaultError::Overtaken(1))), "{refused:?}");
-        assert_eq!(vault.book(SLOT).unwrap().unwrap(), one);
-        assert_eq!(vault.audit(None, 9).unwrap().len(), 1, "what did not happen is not in the log");
-    }
-
-    #[test]
-    fn a_folder_that_takes_nothing_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("slots"), b"a file").unwrap();
-        let vault = Vault::new(folder.path().join("slots"));
-        let error = vault.keep(SLOT, &Book::default(), &after(&Book::default(), b"one"), &[]).unwrap_err();
-        assert!(error.to_string().contains("make the data folder writable"), "{error}");
-    }
 }

@@ -22,6 +22,8 @@ pub struct SlotView {
     pub predecessor: Option<Record>,
     /// Why nothing answers.
     pub empty: Option<String>,
+    /// Whether this is on disk; else a restart brings back what was before, until it is.
+    pub kept: bool,
     /// Where this host stands, where it shares its state with others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<SharedView>,
@@ -103,6 +105,7 @@ impl SlotView {
         slot: &Slot<W>,
         book: &Book,
         empty: Option<String>,
+        unwritten: Option<String>,
         shared: Option<SharedView>,
     ) -> Self {
         let candidate = slot.candidate();
@@ -120,6 +123,7 @@ impl SlotView {
             candidate: tried.zip(candidate).map(view),
             predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
             empty,
+            kept: unwritten.is_none(),
             shared,
             revision: revision(&slot.settings()),
         }

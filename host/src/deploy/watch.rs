@@ -3,8 +3,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Change, Deployment, Expected, HOST, verdict::verdict};
+use super::{DeployError, Deployment, Expected, HOST, changes::Worse, verdict::verdict};
 use crate::slots::{Counts, Version, World};
+
+/// Pause before a rollback that was not made is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// A version whose calls are compared with those of another.
 pub(super) struct Watched<W: World> {
@@ -59,37 +62,64 @@ impl<W: World> Deployment<W> {
     }
 
     async fn judge(&self) {
-        let Some((generation, reason)) = self.worse() else { return };
+        let Some((generation, what, reason)) = self.worse() else { return };
         let slot = self.slot.name().as_str();
         tracing::warn!(slot, reason, "the version does worse than the other and is rolled back");
+        // Calls do not wait until the rollback is recorded, nor for what else is being recorded.
+        match (what, self.slot.active()) {
+            (Worse::Candidate, _) => self.slot.give_up_candidate(),
+            (Worse::Active, Ok(active)) => drop(self.slot.fall_back(active.serial())),
+            (Worse::Active, Err(_)) => {}
+        }
         let reason = format!("automatic rollback: {reason}");
         let expected = Expected { generation, actor: HOST.to_owned(), reason };
-        match self.apply(&Change::Rollback, &expected).await {
+        match self.take_back(what, &expected).await {
             Ok(()) => self.slot.metrics.rollout("automatic-rollback"),
-            // An operator was faster, or there is nothing to go back to.
-            Err(error) => tracing::error!(slot, %error, "the rollback was not made"),
+            Err(error @ (DeployError::NoPredecessor(_) | DeployError::NoCandidate(_))) => {
+                tracing::error!(slot, %error, "the rollback was not made");
+                *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            }
+            // An operator was faster, or the version before cannot be had just now.
+            Err(error) => {
+                tracing::error!(slot, %error, "the rollback was not made; it is tried again");
+                self.judge_again();
+            }
         }
     }
 
-    /// Why the watched version must go, and in which generation that was so. A watch that has ended is forgotten.
-    fn worse(&self) -> Option<(u64, String)> {
+    fn judge_again(&self) {
+        let slot = Arc::clone(&self.slot);
+        self.spawn(async move {
+            tokio::time::sleep(AGAIN).await;
+            slot.alarm.notify_one();
+        });
+    }
+
+    /// What must go and why, and in which generation that was so. A watch that has ended is forgotten.
+    fn worse(&self) -> Option<(u64, Worse, String)> {
         let generation = self.book().generation;
+        if self.slot.has_fallen_back()
+            && let Ok(active) = self.slot.active()
+            && active.circuit.is_open()
+        {
+            let calls = active.settings.rollout.circuit_failures;
+            return Some((generation, Worse::Active, format!("{calls} of its calls in a row trapped")));
+        }
         let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watching.as_ref()?;
         let fresh = watched.version.upgrade().map(|version| version.tally.counts().since(watched.since));
-        let stable = match &watched.beside {
+        let (what, stable) = match &watched.beside {
             Beside::Now(version, since) => {
-                version.upgrade().map(|version| version.tally.counts().since(*since))
+                let counts = version.upgrade().map(|version| version.tally.counts().since(*since));
+                (Worse::Candidate, counts)
             }
-            Beside::Before(counts, until) => (Instant::now() < *until).then_some(*counts),
+            Beside::Before(counts, until) => (Worse::Active, (Instant::now() < *until).then_some(*counts)),
         };
         let Some((fresh, stable)) = fresh.zip(stable) else {
             *watching = None;
             return None;
         };
         let reason = verdict(fresh, stable, &self.slot.settings().rollout)?;
-        // Whatever comes of it, it is tried once.
-        *watching = None;
-        Some((generation, reason))
+        Some((generation, what, reason))
     }
 }

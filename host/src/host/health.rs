@@ -85,6 +85,15 @@ impl HostHealth {
     }
 
     pub(super) fn stop(&self) {
+        for slot in self.roster.each() {
+            if let Some(reason) = slot.unwritten() {
+                tracing::error!(
+                    slot = slot.slot().as_str(),
+                    reason,
+                    "the host stops before its state is written"
+                );
+            }
+        }
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
@@ -100,6 +109,9 @@ impl HostHealth {
             let name = slot.slot().as_str();
             if let Some(reason) = slot.why_empty() {
                 report.fail(format!("slot {name}"), reason);
+            }
+            if let Some(reason) = slot.unwritten() {
+                report.degrade(format!("slot {name}"), reason);
             }
             if let Some(SharedView { desired, applied, behind, away }) = slot.shared() {
                 report.slots.insert(name, Generations { desired, applied });

@@ -1,11 +1,14 @@
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Version, World};
+use super::{Slot, Version, World};
 use crate::config::slots::SlotName;
 
 /// Parts into which calls are divided: a hundredth of a percent each.
@@ -57,7 +60,131 @@ pub(super) enum Answering<W: World> {
     /// None, for a reason fit for clients.
     Nobody(&'static str),
     /// One, and perhaps another that is tried.
-    Versions { active: Arc<Version<W>>, candidate: Option<(Arc<Version<W>>, Trial)> },
+    Versions(Versions<W>),
+}
+
+/// The versions that answer, and the one that can take over at once.
+pub(super) struct Versions<W: World> {
+    pub(super) active: Arc<Version<W>>,
+    pub(super) candidate: Option<(Arc<Version<W>>, Trial)>,
+    /// The version that answered before, while its code is loaded.
+    pub(super) predecessor: Option<Arc<Version<W>>>,
+    fallen_back: AtomicBool,
+    /// The candidate takes no calls any more.
+    given_up: AtomicBool,
+}
+
+impl<W: World> Versions<W> {
+    pub(super) const fn new(
+        active: Arc<Version<W>>,
+        candidate: Option<(Arc<Version<W>>, Trial)>,
+        predecessor: Option<Arc<Version<W>>>,
+    ) -> Self {
+        let (fallen_back, given_up) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { active, candidate, predecessor, fallen_back, given_up }
+    }
+
+    /// Every version that is referred to.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Version<W>>> {
+        let candidate = self.candidate.as_ref().map(|(candidate, _)| candidate);
+        [Some(&self.active), candidate, self.predecessor.as_ref()].into_iter().flatten()
+    }
+
+    /// The candidate that answers a share of the calls.
+    pub(super) fn canary(&self) -> Option<(&Arc<Version<W>>, Weight)> {
+        match &self.candidate {
+            Some((candidate, Trial::Canary(weight))) if !self.given_up.load(Ordering::Acquire) => {
+                Some((candidate, *weight))
+            }
+            _ => None,
+        }
+    }
+
+    /// Has the predecessor take the calls of the active version; false where none is loaded.
+    pub(super) fn fall_back(&self) -> bool {
+        self.fallen_back.store(true, Ordering::Release);
+        self.has_fallen_back()
+    }
+
+    /// Whether the predecessor takes the calls of the active version.
+    pub(super) fn has_fallen_back(&self) -> bool {
+        let is_wanted = || self.fallen_back.load(Ordering::Acquire) || self.active.circuit.is_open();
+        self.predecessor.is_some() && is_wanted()
+    }
+
+    /// The version that takes the calls of the active one: the predecessor once the active one's circuit has opened.
+    ///
+    /// # Errors
+    /// The time until the next probe, where no version is loaded whose circuit is closed.
+    pub(super) fn stable(&self, now: Instant) -> Result<&Arc<Version<W>>, Duration> {
+        let predecessor = || self.predecessor.as_ref().filter(|version| version.circuit.admit(now).is_ok());
+        if self.has_fallen_back()
+            && let Some(predecessor) = predecessor()
+        {
+            return Ok(predecessor);
+        }
+        // The circuit may open between the two looks.
+        let active = self.active.circuit.admit(now).map(|()| &self.active);
+        active.or_else(|wait| predecessor().ok_or(wait))
+    }
+}
+
+impl<W: World> Slot<W> {
+    /// Has the predecessor take the calls of the active version, if that is the one with this serial; false where no
+    /// predecessor is loaded.
+    pub fn fall_back(&self, serial: u64) -> bool {
+        match &**self.answering.load() {
+            Answering::Versions(versions) => versions.active.serial == serial && versions.fall_back(),
+            Answering::Nobody(_) => false,
+        }
+    }
+
+    /// Gives the candidate no further calls.
+    pub fn give_up_candidate(&self) {
+        if let Answering::Versions(versions) = &**self.answering.load() {
+            versions.given_up.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether the predecessor takes the calls of the active version.
+    pub fn has_fallen_back(&self) -> bool {
+        matches!(&**self.answering.load(), Answering::Versions(versions) if versions.has_fallen_back())
+    }
+
+    /// Puts `version` in charge of every call that begins from now on.
+    pub fn activate(&self, version: Arc<Version<W>>) {
+        self.serve(version, None, None);
+    }
+
+    /// Divides every call that begins from now on between `active` and a candidate; a `predecessor` that is loaded takes
+    /// over when the active version's circuit opens. Versions that were given before and are not now keep no instances,
+    /// and are freed with their last call.
+    pub fn serve(
+        &self,
+        active: Arc<Version<W>>,
+        candidate: Option<(Arc<Version<W>>, Trial)>,
+        predecessor: Option<Arc<Version<W>>>,
+    ) {
+        self.metrics
+            .versions(Some(active.labels()), candidate.as_ref().map(|(candidate, _)| candidate.labels()));
+        self.metrics.weight(candidate.as_ref().map_or(0, |(_, trial)| trial.percent()));
+        let versions = Versions::new(active, candidate, predecessor);
+        let now: Vec<u64> = versions.each().map(|version| version.serial).collect();
+        let before = self.answering.swap(Arc::new(Answering::Versions(versions)));
+        if let Answering::Versions(before) = &*before {
+            before.each().filter(|old| !now.contains(&old.serial)).for_each(|old| self.kept.retire(old));
+        }
+        if self.has_fallen_back() {
+            self.alarm.notify_one();
+        }
+    }
+
+    /// Gives the versions that answer another predecessor, or none. One caller at a time.
+    pub fn set_predecessor(&self, predecessor: Option<Arc<Version<W>>>) {
+        if let Answering::Versions(Versions { active, candidate, .. }) = &**self.answering.load() {
+            self.serve(Arc::clone(active), candidate.clone(), predecessor);
+        }
+    }
 }
 
 /// Divides calls between two versions.

@@ -58,6 +58,12 @@ impl<W: World> Version<W> {
         }
     }
 
+    /// The same code under the same settings, which no call has run yet: it answers without being compiled or loaded.
+    pub fn twin(&self) -> Arc<Self> {
+        let (linked, settings) = (self.linked.clone(), Arc::clone(&self.settings));
+        Arc::new(Self::new(self.digest, &self.source, linked, settings))
+    }
+
     /// Tells it from every other version of this host, the same component under other settings among them.
     pub const fn serial(&self) -> u64 {
         self.serial
@@ -76,8 +82,8 @@ impl<W: World> Version<W> {
         self.retired.load(Ordering::Acquire)
     }
 
-    /// Ends once nothing refers to the version any more, and its code is freed: its last call is over. Asked for a
-    /// second time, it ends at once.
+    /// Ends once nothing refers to the version any more: its last call is over, and its code is freed unless a twin has
+    /// it. Asked for a second time, it ends at once.
     pub fn freed(&self) -> impl Future<Output = ()> + Send + 'static {
         let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner).take();
         async move {

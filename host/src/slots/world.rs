@@ -11,7 +11,7 @@ pub trait World: Sized + Send + Sync + 'static {
     /// Names that a component must export, with versions.
     const EXPORTS: &'static [&'static str];
     /// A linked component whose exports have been found.
-    type Linked: Send + Sync + 'static;
+    type Linked: Clone + Send + Sync + 'static;
 
     /// Finds the exports; fails when their types are wrong.
     ///

@@ -259,8 +259,8 @@ fn schemas() -> Value {
                 &["slot", "version"], json!({ "slot": text(), "version": text() })) } })),
         "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
         "Slots": object(&["slots"], json!({ "slots": list("Slot") })),
-        "Slot": object(&["slot", "world", "generation"], json!({
-            "slot": text(), "world": text(), "generation": whole(), "revision": text(),
+        "Slot": object(&["slot", "world", "generation", "kept"], json!({
+            "slot": text(), "world": text(), "generation": whole(), "revision": text(), "kept": { "type": "boolean" },
             "active": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
             "candidate": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },
             "predecessor": { "anyOf": [{ "$ref": "#/components/schemas/Version" }, { "type": "null" }] },

@@ -45,10 +45,21 @@ impl<W: World> Deployment<W> {
             let edition = book.edition;
             *book = Book { edition, ..after };
         };
-        let kept = self.commit(&turn, None, Reach::Here, write).await;
+        let mut is_switched = false;
+        // A rollback that another host has made does not wait for this one's disk either.
+        let is_back = |(record, _): &Answering<W>| now.before.last() == Some(&record.id);
+        let kept = if active.as_ref().is_some_and(is_back) {
+            let follow = || is_switched = self.follow_up(active, candidate, old);
+            self.commit_in_memory(&turn, Reach::Here, write, follow).await
+        } else {
+            let kept = self.commit(&turn, None, Reach::Here, write).await;
+            if kept.is_ok() {
+                is_switched = self.follow_up(active, candidate, old);
+            }
+            kept
+        };
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clear();
         kept?;
-        let is_switched = self.follow_up(active, candidate, old);
         drop(turn);
         let reason = refusals.join("; ");
         {
@@ -140,25 +151,11 @@ impl<W: World> Deployment<W> {
         match old.iter().find(|(id, _)| *id == record.id).or_else(|| old.iter().find(is_same)) {
             Some((id, version)) if *id == record.id => Ok((record.clone(), Arc::clone(version))),
             Some((id, version)) => Ok((before.get(id).unwrap_or(record).clone(), Arc::clone(version))),
-            None => self.again(record.clone()).await,
+            None => match self.held(&record.id) {
+                Some(version) => Ok((record.clone(), version)),
+                None => self.again(record.clone()).await,
+            },
         }
-    }
-
-    /// Whether somebody vouches for a version whom this slot trusts. The host that took it may not have looked, so the
-    /// signature itself counts where the record does not say.
-    pub(in crate::deploy) async fn vouched(&self, record: &Record) -> Result<(), DeployError> {
-        let signatures = self.slot.settings().signatures.clone();
-        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
-        let Err(reason) = signature::still(&signatures, record.signed_by.as_deref()) else { return Ok(()) };
-        let Some(shared) = &self.shared else { return Err(refused(reason)) };
-        let blob = match self.kept(&record.component).await {
-            Ok(blob) => blob,
-            Err(_) => self.fetch(shared, record).await?,
-        };
-        let Some(text) = blob.signature else { return Err(refused(reason)) };
-        let look = move || signature::signer(&signatures, &blob.wasm, &Proof::Signature(text));
-        let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;
-        looked.map_err(refused)?.map(drop).ok_or_else(|| refused(reason))
     }
 
     /// Has them answer; whether that changes anything.
@@ -188,8 +185,8 @@ impl<W: World> Deployment<W> {
         shared: &Shared,
         record: &Record,
     ) -> Result<Blob, DeployError> {
-        let cap = self.slot.yard.sandbox.component_bytes;
-        let blob = match shared.depot.component(self.slot.name(), &record.component, cap).await {
+        let (slot, cap) = (self.slot.name(), self.slot.yard.sandbox.component_bytes);
+        let blob = match shared.depot.component(slot, &record.component, cap).await {
             Err(error @ super::DepotError::Absent(_)) => {
                 let reason = error.to_string();
                 return Err(DeployError::Refused { version: record.id.clone(), reason });
@@ -203,7 +200,11 @@ impl<W: World> Deployment<W> {
                     "its bytes in the hosts' database are not those of its digest; push it again".to_owned()
                 );
             }
-            let proof = looked.signature.map_or(Proof::None, Proof::Signature);
+            let proof = match looked.signature {
+                Some(text) => Proof::Signature(text),
+                None if signature::is_built_in(slot, &looked.component) => Proof::BuiltIn,
+                None => Proof::None,
+            };
             signature::signer(&signatures, &looked.wasm, &proof).map(drop)
         };
         let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;

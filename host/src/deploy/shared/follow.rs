@@ -119,7 +119,12 @@ impl<W: World> Deployment<W> {
     /// Publishes what this host has changed by itself.
     async fn publish_own(&self) -> Result<(), DeployError> {
         let turn = self.turn().await;
-        match self.commit(&turn, None, Reach::Everywhere, |_| {}).await {
+        let published = match self.unwritten() {
+            None => self.commit(&turn, None, Reach::Everywhere, |_| {}).await,
+            // What the disk does not take others have all the same.
+            Some(_) => self.commit_in_memory(&turn, Reach::Everywhere, |_| {}, || {}).await,
+        };
+        match published {
             // Theirs stands; the next look brings it.
             Err(DeployError::Overtaken) => Ok(()),
             published => published,

@@ -1,4 +1,7 @@
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+};
 
 use super::{DepotError, Shared};
 use crate::{
@@ -54,8 +57,12 @@ impl<W: World> Deployment<W> {
         Ok(stamp)
     }
 
-    /// A component of the vault, and its signature.
-    pub(super) async fn kept(&self, component: &str) -> Result<Blob, DeployError> {
+    /// A component of the vault, or one that it gets with the next change, and its signature.
+    pub(in crate::deploy) async fn kept(&self, component: &str) -> Result<Blob, DeployError> {
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(blob) = unkept.filter(|blob| blob.component == component) {
+            return Ok(blob);
+        }
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), component.to_owned());
         let cap = self.slot.yard.sandbox.component_bytes;
         let read = move || vault.blob(slot, &component, cap);

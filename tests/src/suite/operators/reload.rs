@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bulkhead_tests::host::CONFIG_FILE;
+use bulkhead_tests::{host::CONFIG_FILE, signer::Signer};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -23,6 +23,11 @@ fn rewrite(host: &TestHost, edit: impl FnOnce(&str) -> String) -> String {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, edit(&text)).unwrap();
     text
+}
+
+/// The configuration under which only what `signer` has signed may answer.
+fn required(signer: &Signer) -> String {
+    format!("[slots.captcha.signatures]\npolicy = \"required\"\nkeys = [\"{}\"]\n", signer.key())
 }
 
 /// Answers every challenge with the first letter of `mode` in its configuration.
@@ -243,20 +248,61 @@ async fn a_secret_that_has_changed_in_its_file_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_needs_no_other_version_counts_without_one() {
-    let host = hosting_a().start().await;
+    let (folder, signer) = (TempDir::new().unwrap(), Signer::new());
+    let signature = signer.sign(&answering('A', "").component(), 1);
+    fs::write(folder.path().join("guest.wasm.minisig"), signature).unwrap();
+    let host = hosting_a().folder(folder).start().await;
     let admin = admin(&host);
-    rewrite(&host, |text| {
-        format!(
-            "{text}[slots.captcha.rollout]\nmin_calls = 3\n[slots.captcha.signatures]\npolicy = \"required\"\nkeys = [\"{}\"]\n",
-            bulkhead_tests::signer::Signer::new().key()
-        )
-    });
+    rewrite(&host, |text| format!("{text}[slots.captcha.rollout]\nmin_calls = 3\n{}", required(&signer)));
     let (status, answer) = reload(&admin).await;
     assert_eq!((status, &answer["versions"]), (200, &json!([])), "{answer}");
     assert_eq!((letter(&host, 1).await, admin.generation().await), ('A', 0));
     let (status, error) = admin.try_push(answering('B', "").component()).await;
     assert_eq!(status, 422, "{error}");
     assert!(error["message"].as_str().unwrap().contains("it is not signed"), "{error}");
+    host.stop().await;
+}
+
+/// Else the next restart would change the version.
+#[tokio::test(flavor = "multi_thread")]
+async fn signatures_required_of_unsigned_active_are_refused() {
+    let (host, signer) = (hosting_a().start().await, Signer::new());
+    let admin = admin(&host);
+    let old = rewrite(&host, |text| format!("{text}{}", required(&signer)));
+    for path in ["/v1/config/trial", "/v1/config/reload"] {
+        let (status, error) = admin.post_at(path, &json!({})).await;
+        assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{path}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("slot captcha: version "), "{message}");
+        assert!(message.contains("slots.captcha.signatures") && message.contains("not signed"), "{message}");
+    }
+    for arguments in [&["config", "reload", "--trial"][..], &["config", "reload"]] {
+        let reload = Launch::bulkhead(arguments)
+            .env("BULKHEAD_ADMIN_URL", &host.admin_url(""))
+            .env("BULKHEAD_ADMIN_TOKEN", operator::ADMIN);
+        let finished = reload.finish().await;
+        assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+        assert!(finished.stderr.contains("slot captcha"), "{}", finished.stderr);
+    }
+    let (status, unsigned) = admin.try_push(answering('B', "").component()).await;
+    assert_eq!(status, 201, "nothing has changed: {unsigned}");
+
+    // A candidate answers too.
+    let signed = |letter| signer.sign(&answering(letter, "").component(), 1);
+    let (_, version) = admin.try_push_signed(answering('C', "").component(), &signed('C')).await;
+    admin.swap(version["id"].as_str().unwrap()).await;
+    admin.change("canary", json!({ "version": unsigned["id"], "weight": 5 })).await;
+    assert_eq!(reload(&admin).await.0, 422);
+    admin.change("rollback", json!({})).await;
+    let (status, answer) = reload(&admin).await;
+    assert_eq!(status, 200, "{answer}");
+    // What answered before is unsigned, and not gone back to, though its code was loaded.
+    let body = json!({ "generation": admin.generation().await });
+    let (status, error) = admin.post("/rollback", &body).await;
+    assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{error}");
+    assert_eq!(letter(&host, 1).await, 'C');
+    rewrite(&host, |_| old);
+    assert_eq!(reload(&admin).await.0, 200);
     host.stop().await;
 }
 

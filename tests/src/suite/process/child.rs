@@ -70,6 +70,22 @@ impl Launch {
             .args(&["--config", file.to_str().unwrap()])
     }
 
+    /// The same on a disk of its own of so many bytes: a file system in memory, in a mount namespace of the process. Its
+    /// files are below [`Bulkhead::root`].
+    pub fn serve_with_small_disk(folder: &Path, config: &str, bytes: u32) -> Self {
+        let (file, data) = (folder.join("bulkhead.toml"), folder.join("data"));
+        fs::write(&file, config).unwrap();
+        fs::create_dir(&data).unwrap();
+        let script = "mount -t tmpfs -o size=$0 tmpfs \"$1\" && shift && exec \"$@\"";
+        let (bytes, program) = (bytes.to_string(), program());
+        let (program, data) = (program.to_str().unwrap(), data.to_str().unwrap());
+        let namespace = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script];
+        Self::new(Path::new("/usr/bin/unshare"), &namespace)
+            .args(&[&bytes, data, program, "serve", "--data-dir", data])
+            .args(&["--config", file.to_str().unwrap()])
+            .ephemeral()
+    }
+
     /// Any free ports, and log lines that say which.
     pub fn ephemeral(self) -> Self {
         self.args(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
@@ -181,6 +197,11 @@ pub struct Bulkhead {
 }
 
 impl Bulkhead {
+    /// The root of the file systems that it sees.
+    pub fn root(&self) -> PathBuf {
+        Path::new("/proc").join(self.child.id().unwrap().to_string()).join("root")
+    }
+
     /// Everything it has written so far.
     pub fn text(&self) -> String {
         [self.stdout.borrow().join("\n"), self.stderr.borrow().join("\n")].join("\n")

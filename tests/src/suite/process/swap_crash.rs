@@ -99,7 +99,7 @@ async fn a_kill_leaves_the_old_version_or_the_new_one() {
         assert_eq!((&last["generation"], &last["version"]), (&slot["generation"], &slot["active"]["id"]));
         answered.store(generation, Ordering::Release);
     }
-    let wanted = ["audit.jsonl", "captcha", "lock"].map(str::to_owned);
+    let wanted = ["audit.jsonl", "captcha", "lock", "reserve"].map(str::to_owned);
     let mut found: Vec<_> = fs::read_dir(folder.path().join("data/slots"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -91,3 +91,67 @@ async fn other_bytes_in_the_database_are_not_taken() {
         host.stop().await;
     }
 }
+
+/// Has all hosts answer with `version`, whose record claims that `signer` signed it.
+fn forge(postgres: &Postgres, version: &str, signer: &str) {
+    let text = postgres.sql("SELECT book FROM bulkhead_slot WHERE slot = 'captcha'");
+    let mut book: Value = serde_json::from_str(&text).unwrap();
+    book["active"] = json!(version);
+    book["generation"] = json!(book["generation"].as_u64().unwrap() + 1);
+    let record = book["versions"].as_array_mut().unwrap().iter_mut().find(|known| known["id"] == version);
+    record.unwrap()["signed_by"] = json!(signer);
+    postgres.sql(&format!(
+        "UPDATE bulkhead_slot SET stamp = md5(stamp), generation = generation + 1, book = $book${book}$book$::json
+            WHERE slot = 'captcha'"
+    ));
+}
+
+/// Whoever can write into the database cannot have a component answer by saying that it is signed.
+#[tokio::test(flavor = "multi_thread")]
+async fn claimed_signature_in_the_database_is_not_believed() {
+    let (postgres, signer) = (Postgres::start(), Signer::new());
+    let (lax, two) = (hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await);
+    let b = operator(&lax).push(component('B')).await;
+    operator(&lax).swap(&b).await;
+    converge(&[&lax, &two], 'B').await;
+    let c = operator(&lax).try_push_signed(component('C'), &signer.sign(&component('C'), 1)).await.1;
+    operator(&lax).swap(c["id"].as_str().unwrap()).await;
+    converge(&[&lax, &two], 'C').await;
+    // It has the unsigned component in its folder, from when it took unsigned ones.
+    let strict = hosting(&postgres.url())
+        .folder(two.stop().await)
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "required")
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__KEYS", &signer.key())
+        .start()
+        .await;
+    converge(&[&lax, &strict], 'C').await;
+    for claim in [signer.key().as_str(), "built in"] {
+        forge(&postgres, &b, claim);
+        behind(&strict, "not signed").await;
+        assert_eq!(letter(&strict, 1).await, 'C', "{claim}");
+    }
+    for host in [lax, strict] {
+        host.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn built_in_component_is_gone_back_to() {
+    let (postgres, signer) = (Postgres::start(), Signer::new());
+    let host = TestHost::builder()
+        .config(&operator::tokens())
+        .config(SITE)
+        .env("CAPTCHA_HMAC_KEY", bulkhead_tests::host::HMAC_KEY)
+        .env("BULKHEAD_CAPTCHA__DATABASE", &postgres.url())
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "required")
+        .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__KEYS", &signer.key())
+        .env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__WATCH_SECONDS", "0")
+        .start()
+        .await;
+    let built_in = operator(&host).slot().await["active"]["id"].clone();
+    let b = operator(&host).try_push_signed(component('B'), &signer.sign(&component('B'), 1)).await.1;
+    operator(&host).swap(b["id"].as_str().unwrap()).await;
+    let slot = operator(&host).change("rollback", json!({})).await;
+    assert_eq!((&slot["active"]["id"], &slot["active"]["signed_by"]), (&built_in, &json!("built in")));
+    host.stop().await;
+}
