@@ -170,3 +170,28 @@ fn is_young(book: &Book, window: Duration) -> bool {
     // Times of one form sort as text.
     last.zip(since).is_some_and(|(last, since)| last.stage == Stage::Active && last.at > since)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::{
+        compile::ComponentDigest,
+        deploy::{Move, tests::settings},
+    };
+
+    #[test]
+    fn version_is_young_within_the_window() {
+        let mut record = Record::new(ComponentDigest::of(b"a"), 1, "test", &settings());
+        let minute_ago = SystemTime::now() - Duration::from_secs(60);
+        let active = Move { at: rfc3339_millis(minute_ago), ..Move::now(Stage::Active, "ops", "swap") };
+        record.step(active);
+        let mut book = Book { active: Some(record.id.clone()), ..Book::default() };
+        book.receive(record);
+        for (window, young) in [(0, false), (59, false), (90, true), (u64::MAX, false)] {
+            assert_eq!(is_young(&book, Duration::from_secs(window)), young, "{window} s");
+        }
+        assert!(!is_young(&Book::default(), Duration::from_secs(90)));
+    }
+}

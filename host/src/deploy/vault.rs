@@ -192,7 +192,7 @@ impl Vault {
         components: &[Blob],
     ) -> Result<(), VaultError> {
         let unlogged = |entries: Vec<Entry>| {
-            let known = self.audit(Some(slot), entries.len().saturating_add(LOGGED))?;
+            let known = self.audit(Some(slot), entries.len().saturating_add(LOGGED)).unwrap_or_default();
             Ok(entries.into_iter().filter(|entry| !known.contains(entry)).collect())
         };
         let keep = || self.keep_lines(slot, edition, after, components, unlogged);

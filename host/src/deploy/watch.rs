@@ -6,8 +6,17 @@ use std::{
 use super::{DeployError, Deployment, Expected, HOST, changes::Worse, verdict::verdict};
 use crate::slots::{Counts, Version, World};
 
-/// Pause before a rollback that was not made is tried again.
-const AGAIN: Duration = Duration::from_secs(2);
+/// Pause before a rollback that was not made is tried again; it doubles with every try.
+const FIRST: Duration = Duration::from_secs(1);
+/// Longest pause.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// A rollback that was not made.
+struct Failed {
+    generation: u64,
+    pause: Duration,
+    again: Instant,
+}
 
 /// A version whose calls are compared with those of another.
 pub(super) struct Watched<W: World> {
@@ -53,16 +62,26 @@ impl<W: World> Deployment<W> {
     pub(super) fn watch(&self) {
         let (deployment, slot) = (self.weak(), Arc::clone(&self.slot));
         self.spawn(async move {
+            let mut failed: Option<Failed> = None;
             loop {
                 slot.alarm.notified().await;
                 let Some(deployment) = deployment.upgrade() else { return };
-                deployment.judge().await;
+                let generation = deployment.book().generation;
+                let last = failed.take().filter(|failed| failed.generation == generation);
+                if last.as_ref().is_some_and(|last| Instant::now() < last.again) {
+                    failed = last;
+                } else if !deployment.judge().await {
+                    let pause = last.map_or(FIRST, |last| (last.pause * 2).min(LONGEST));
+                    failed = Some(Failed { generation, pause, again: Instant::now() + pause });
+                    deployment.judge_after(pause);
+                }
             }
         });
     }
 
-    async fn judge(&self) {
-        let Some((generation, what, reason)) = self.worse() else { return };
+    /// Takes back what does worse; false where it is to be tried again.
+    async fn judge(&self) -> bool {
+        let Some((generation, what, reason)) = self.worse() else { return true };
         let slot = self.slot.name().as_str();
         tracing::warn!(slot, reason, "the version does worse than the other and is rolled back");
         // Calls do not wait until the rollback is recorded, nor for what else is being recorded.
@@ -74,23 +93,28 @@ impl<W: World> Deployment<W> {
         let reason = format!("automatic rollback: {reason}");
         let expected = Expected { generation, actor: HOST.to_owned(), reason };
         match self.take_back(what, &expected).await {
-            Ok(()) => self.slot.metrics.rollout("automatic-rollback"),
-            Err(error @ (DeployError::NoPredecessor(_) | DeployError::NoCandidate(_))) => {
+            Ok(()) => {
+                self.slot.metrics.rollout("automatic-rollback");
+                true
+            }
+            // There is nothing to go back to.
+            Err(error @ DeployError::NoPredecessor(_)) => {
                 tracing::error!(slot, %error, "the rollback was not made");
                 *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                true
             }
             // An operator was faster, or the version before cannot be had just now.
             Err(error) => {
                 tracing::error!(slot, %error, "the rollback was not made; it is tried again");
-                self.judge_again();
+                false
             }
         }
     }
 
-    fn judge_again(&self) {
+    fn judge_after(&self, pause: Duration) {
         let slot = Arc::clone(&self.slot);
         self.spawn(async move {
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(pause).await;
             slot.alarm.notify_one();
         });
     }

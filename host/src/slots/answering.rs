@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use std::{
     sync::{
         Arc,
@@ -212,65 +215,5 @@ impl Division {
             100 => true,
             _ => weight.takes(self.bucket(slot, key)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn taken(percent: u8, calls: u32, key: impl Fn(u32) -> Option<Vec<u8>>) -> u32 {
-        let (division, weight) = (Division::default(), Weight::new(percent).unwrap());
-        let takes = |call: &u32| division.candidate_takes(weight, SlotName::Captcha, key(*call).as_deref());
-        u32::try_from((0..calls).filter(takes).count()).unwrap()
-    }
-
-    #[test]
-    fn calls_without_a_key_are_divided_evenly() {
-        for (percent, most_off) in [(0, 0), (1, 2), (10, 2), (50, 2), (99, 2), (100, 0)] {
-            let expected = u32::from(percent) * 10;
-            let taken = taken(percent, 1000, |_| None);
-            assert!(taken.abs_diff(expected) <= most_off, "{percent} percent took {taken} of 1000");
-        }
-    }
-
-    #[test]
-    fn keys_are_divided_by_weight() {
-        let taken = taken(10, 10_000, |call| Some(call.to_be_bytes().to_vec()));
-        // Ten standard deviations.
-        assert!(taken.abs_diff(1000) < 300, "{taken}");
-    }
-
-    #[test]
-    fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
-        let division = Division::default();
-        for call in 0..1000_u32 {
-            let key = call.to_be_bytes();
-            let takes = |percent| {
-                division.candidate_takes(Weight::new(percent).unwrap(), SlotName::Captcha, Some(&key))
-            };
-            let shares: Vec<bool> = [0, 10, 25, 50, 100].map(takes).into();
-            assert!(shares.is_sorted(), "{shares:?}");
-            assert_eq!(takes(25), takes(25));
-        }
-    }
-
-    /// Hosts of different builds share the division: the hash is a promise.
-    #[test]
-    fn the_bucket_of_a_key_is_the_same_everywhere() {
-        let bucket = |slot, key: &str| Division::default().bucket(slot, Some(key.as_bytes()));
-        assert_eq!(bucket(SlotName::Captcha, "key"), KNOWN);
-        assert_ne!(bucket(SlotName::Triage, "key"), KNOWN, "slots are divided apart");
-    }
-
-    /// From `printf 'captcha\0key' | sha256sum`: the first 8 bytes, times 10000, over 2^64.
-    const KNOWN: u64 = 4055;
-
-    #[test]
-    fn a_share_is_a_percentage() {
-        assert_eq!(Weight::new(101), None);
-        assert_eq!(Weight::new(100).map(Weight::percent), Some(100));
     }
 }

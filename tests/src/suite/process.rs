@@ -7,6 +7,7 @@ mod command_line;
 mod crash;
 mod drain;
 mod environment;
+pub mod full_disk;
 mod inspect;
 mod listeners;
 mod logs;

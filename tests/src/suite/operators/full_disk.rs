@@ -1,8 +1,7 @@
 //! A data folder that takes nothing more: a rollback counts all the same, and nothing else does.
 
 use std::{
-    fs::{self, File},
-    io::Write as _,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +10,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::child::Launch;
+use crate::process::{child::Launch, full_disk::fill};
 
 const ROLLBACKS: &str = "bulkhead_rollouts_total{change=\"automatic-rollback\",slot=\"captcha\"}";
 
@@ -196,13 +195,6 @@ async fn shared_rollback_does_not_wait_for_a_disk() {
     for host in [one, two] {
         host.stop().await;
     }
-}
-
-/// Takes all the room that is left on a disk.
-fn fill(file: &Path) {
-    let mut file = File::create(file).unwrap();
-    let error = (0..1 << 20).find_map(|_| file.write_all(&[1; 4096]).err()).unwrap();
-    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
 
 /// A disk that is full in earnest.

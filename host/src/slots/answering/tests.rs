@@ -1,0 +1,173 @@
+#![allow(clippy::unwrap_used)]
+
+use wasmtime::{Store, component::InstancePre};
+
+use super::*;
+use crate::{
+    capabilities::Guest,
+    compile::ComponentDigest,
+    config::{
+        rollout::Rollout,
+        signatures::Signatures,
+        slots::{ComponentSource, Limits, Slot as Settings},
+        watch::Watch,
+    },
+    slots::Ending,
+};
+
+fn taken(percent: u8, calls: u32, key: impl Fn(u32) -> Option<Vec<u8>>) -> u32 {
+    let (division, weight) = (Division::default(), Weight::new(percent).unwrap());
+    let takes = |call: &u32| division.candidate_takes(weight, SlotName::Captcha, key(*call).as_deref());
+    u32::try_from((0..calls).filter(takes).count()).unwrap()
+}
+
+#[test]
+fn calls_without_a_key_are_divided_evenly() {
+    for (percent, most_off) in [(0, 0), (1, 2), (10, 2), (50, 2), (99, 2), (100, 0)] {
+        let expected = u32::from(percent) * 10;
+        let taken = taken(percent, 1000, |_| None);
+        assert!(taken.abs_diff(expected) <= most_off, "{percent} percent took {taken} of 1000");
+    }
+}
+
+#[test]
+fn keys_are_divided_by_weight() {
+    let taken = taken(10, 10_000, |call| Some(call.to_be_bytes().to_vec()));
+    // Ten standard deviations.
+    assert!(taken.abs_diff(1000) < 300, "{taken}");
+}
+
+#[test]
+fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
+    let division = Division::default();
+    for call in 0..1000_u32 {
+        let key = call.to_be_bytes();
+        let takes =
+            |percent| division.candidate_takes(Weight::new(percent).unwrap(), SlotName::Captcha, Some(&key));
+        let shares: Vec<bool> = [0, 10, 25, 50, 100].map(takes).into();
+        assert!(shares.is_sorted(), "{shares:?}");
+        assert_eq!(takes(25), takes(25));
+    }
+}
+
+/// Hosts of different builds share the division: the hash is a promise.
+#[test]
+fn the_bucket_of_a_key_is_the_same_everywhere() {
+    let bucket = |slot, key: &str| Division::default().bucket(slot, Some(key.as_bytes()));
+    assert_eq!(bucket(SlotName::Captcha, "key"), KNOWN);
+    assert_ne!(bucket(SlotName::Triage, "key"), KNOWN, "slots are divided apart");
+}
+
+/// From `printf 'captcha\0key' | sha256sum`: the first 8 bytes, times 10000, over 2^64.
+const KNOWN: u64 = 4055;
+
+#[test]
+fn a_share_is_a_percentage() {
+    assert_eq!(Weight::new(101), None);
+    assert_eq!(Weight::new(100).map(Weight::percent), Some(100));
+}
+
+/// A world whose components are never run.
+struct Unrun;
+
+impl World for Unrun {
+    const NAME: &'static str = "test:test/unrun";
+    const EXPORTS: &'static [&'static str] = &[];
+    type Linked = Arc<()>;
+
+    fn link(_: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+        Ok(Arc::default())
+    }
+
+    async fn instantiate(_: &Self::Linked, _: &mut Store<Guest>) -> wasmtime::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn self_test(&self, _: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+        Ok(Ok(()))
+    }
+}
+
+fn version() -> Arc<Version<Unrun>> {
+    let settings = Settings {
+        component: ComponentSource::Embedded,
+        limits: Limits::DEFAULT,
+        grants: Vec::new(),
+        models: None,
+        reuse: false,
+        rollout: Rollout { circuit_failures: 3, ..Rollout::DEFAULT },
+        signatures: Signatures::DEFAULT,
+        watch: Watch::DEFAULT,
+        config: std::collections::BTreeMap::new(),
+    };
+    Arc::new(Version::new(ComponentDigest::of(b""), "test", Arc::default(), settings.into()))
+}
+
+fn trap(version: &Version<Unrun>, times: usize) {
+    for _ in 0..times {
+        version.circuit.note(Ending::Broken, Instant::now());
+    }
+}
+
+fn stable(versions: &Versions<Unrun>) -> Option<u64> {
+    versions.stable(Instant::now()).ok().map(|version| version.serial)
+}
+
+#[test]
+fn open_circuit_sends_calls_to_predecessor() {
+    let (active, before) = (version(), version());
+    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    trap(&active, 2);
+    assert_eq!(stable(&versions), Some(active.serial), "below the threshold nothing changes");
+    trap(&active, 1);
+    assert_eq!(stable(&versions), Some(before.serial));
+    assert!(versions.has_fallen_back());
+}
+
+#[test]
+fn open_circuit_without_predecessor_keeps_calls() {
+    let active = version();
+    let versions = Versions::new(Arc::clone(&active), None, None);
+    trap(&active, 3);
+    assert_eq!((stable(&versions), versions.fall_back()), (None, false));
+}
+
+#[test]
+fn late_answer_brings_no_call_back() {
+    let (active, before) = (version(), version());
+    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    trap(&active, 3);
+    assert!(versions.fall_back());
+    active.circuit.note(Ending::Answer, Instant::now());
+    assert_eq!(stable(&versions), Some(before.serial));
+}
+
+#[test]
+fn two_open_circuits_keep_calls() {
+    let (active, before) = (version(), version());
+    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    trap(&active, 3);
+    trap(&before, 3);
+    assert_eq!(stable(&versions), None);
+}
+
+#[test]
+fn candidate_given_up_takes_no_calls() {
+    let weight = Trial::Canary(Weight::new(100).unwrap());
+    let versions = Versions::new(version(), Some((version(), weight)), None);
+    assert!(versions.canary().is_some());
+    versions.given_up.store(true, Ordering::Release);
+    assert!(versions.canary().is_none());
+}
+
+#[tokio::test]
+async fn twin_outlives_its_version() {
+    let original = version();
+    trap(&original, 3);
+    let (twin, freed) = (original.twin(), original.freed());
+    assert!(Arc::ptr_eq(&twin.linked, &original.linked) && !twin.circuit.is_open());
+    assert_ne!(twin.serial, original.serial);
+    drop(original);
+    freed.await;
+    assert_eq!(twin.tally.counts().calls, 0);
+}
