@@ -37,7 +37,7 @@ use crate::{
     http::{
         accept, actuator,
         layers::{self, Layers},
-        lifecycle::{Drain, Lifecycle},
+        lifecycle::{Drain, Lifecycle, Stopping},
         listen,
         tls::Certificates,
     },
@@ -223,6 +223,7 @@ impl Host {
         if let Some(certificates) = certificates {
             servers.spawn(certificates.watch(lifecycle.stopping()));
         }
+        servers.spawn(precompile(&parts, lifecycle.stopping()));
         lifecycle.ready();
         let addresses = Addresses { public, admin: admin.local_addr() };
         let (admin_url, version) = (admin.url(), env!("CARGO_PKG_VERSION"));
@@ -307,10 +308,27 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
     let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
-    let cache = cache.map(|key| CacheSettings { folder: config.data_dir.join(COMPILED), key });
-    let workers = config.sandbox.compile_workers;
-    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), workers, cache, Arc::clone(metrics)));
+    let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);
+    let cache = cache.map(|key| CacheSettings { folder, key, bytes });
+    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
+}
+
+/// Compiles what rollbacks go back to, now that all that answers has been compiled.
+fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
+    let (compiler, roster) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.roster));
+    async move {
+        let compiled = async {
+            compiler.start_eviction().await;
+            for slot in roster.each() {
+                slot.precompile().await;
+            }
+        };
+        tokio::select! {
+            () = compiled => {}
+            () = stopping.wait() => {}
+        }
+    }
 }
 
 fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources {

@@ -38,7 +38,7 @@ impl Parts {
         let metrics = Arc::new(Metrics::new(config.data_dir.clone()).unwrap());
         let limits = SlotName::ALL.iter().map(|slot| &config.slots.get(*slot).limits);
         let engine = Arc::new(Engine::new(&config.sandbox, limits).unwrap());
-        let compiler = Compiler::new(Arc::clone(&engine), 1, None, Arc::clone(&metrics));
+        let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, None, Arc::clone(&metrics));
         let sandbox = Arc::new(config.sandbox.clone());
         let pow = Arc::new(Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).unwrap());
         Self { metrics, yard: Yard { engine, compiler: Arc::new(compiler), sandbox }, folder, pow, config }

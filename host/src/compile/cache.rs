@@ -1,22 +1,27 @@
+//! Compiled code on disk, between starts.
+
 #[cfg(test)]
 mod tests;
 
 use std::{
-    fs,
+    collections::{BTreeMap, HashSet},
+    fs::{self, File},
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io,
+    io::{self, Read as _},
     path::PathBuf,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::SystemTime,
 };
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use wasmtime::component::Component;
 
-use super::{CacheSettings, ComponentDigest};
-use crate::{engine::Engine, files};
+use super::{CacheSettings, ComponentDigest, MachineCode};
+use crate::{config::slots::SlotName, engine::Engine, files};
 
-/// Files kept; the ones longest unwritten go first.
-const FILES: usize = 64;
 /// Bytes of the authentication code before the code itself.
 const TAG_BYTES: usize = 32;
 
@@ -29,7 +34,7 @@ pub enum CacheError {
     /// The file is not one that this host wrote.
     #[error("{0} is damaged or was not written by this host")]
     NotOurs(PathBuf),
-    /// wasmtime does not take or give it.
+    /// wasmtime does not take it.
     #[error("wasmtime refuses the compiled code: {0:#}")]
     Refused(wasmtime::Error),
 }
@@ -42,18 +47,24 @@ pub(super) struct Cache {
     /// Keyed, nothing fed yet.
     mac: Hmac<Sha256>,
     engine: u64,
+    /// Size of all files, over which those longest unused go.
+    bytes: u64,
+    /// What each slot needs, which never goes.
+    retained: Mutex<BTreeMap<SlotName, Vec<ComponentDigest>>>,
+    evicts: AtomicBool,
 }
 
 impl Cache {
     pub(super) fn open(settings: CacheSettings, engine: &Engine) -> Result<Self, CacheError> {
-        let CacheSettings { folder, key } = settings;
+        let CacheSettings { folder, key, bytes } = settings;
         fs::create_dir_all(&folder).map_err(|error| CacheError::Io(folder.clone(), error))?;
         let mut hasher = DefaultHasher::new();
         engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
         // HMAC takes keys of any length, so this cannot fail.
         let mac = <Hmac<Sha256>>::new_from_slice(&key.derive(b"compiled code cache", b""))
             .map_err(|_| CacheError::NotOurs(folder.clone()))?;
-        Ok(Self { folder, mac, engine: hasher.finish() })
+        let engine = hasher.finish();
+        Ok(Self { folder, mac, engine, bytes, retained: Mutex::default(), evicts: AtomicBool::new(false) })
     }
 
     fn path(&self, digest: ComponentDigest) -> PathBuf {
@@ -66,50 +77,83 @@ impl Cache {
         mac.chain_update(self.engine.to_le_bytes()).chain_update(code)
     }
 
-    pub(super) fn load(
-        &self,
-        engine: &Engine,
-        digest: ComponentDigest,
-    ) -> Result<Option<Component>, CacheError> {
+    /// Whether there is a file for this component, whole or not.
+    pub(super) fn has(&self, digest: ComponentDigest) -> bool {
+        self.path(digest).exists()
+    }
+
+    pub(super) fn load(&self, digest: ComponentDigest) -> Result<Option<MachineCode>, CacheError> {
         let path = self.path(digest);
-        let file = match fs::read(&path) {
+        let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CacheError::Io(path, error)),
         };
-        let Some((tag, code)) = file.split_at_checked(TAG_BYTES) else {
-            return Err(CacheError::NotOurs(path));
-        };
-        if self.mac(digest, code).verify_slice(tag).is_err() {
+        let (mut tag, mut code) = ([0; TAG_BYTES], Vec::new());
+        match file.read_exact(&mut tag).and_then(|()| file.read_to_end(&mut code)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(CacheError::NotOurs(path));
+            }
+            Err(error) => return Err(CacheError::Io(path, error)),
+        }
+        if self.mac(digest, &code).verify_slice(&tag).is_err() {
             return Err(CacheError::NotOurs(path));
         }
-        // SAFETY: the tag, keyed with a secret of this host and compared in constant time, proves that
-        // this host's `Component::serialize` made exactly these bytes for this engine.
-        #[allow(unsafe_code)]
-        let component = unsafe { Component::deserialize(engine.wasmtime(), code) };
-        component.map(Some).map_err(CacheError::Refused)
+        // Those longest unused go first; a file system that does not keep the time only loses the order.
+        let _ = file.set_modified(SystemTime::now());
+        Ok(Some(MachineCode::new(code)))
     }
 
-    pub(super) fn store(&self, component: &Component, digest: ComponentDigest) -> Result<(), CacheError> {
-        let code = component.serialize().map_err(CacheError::Refused)?;
+    pub(super) fn store(&self, code: &MachineCode, digest: ComponentDigest) -> Result<(), CacheError> {
         let path = self.path(digest);
-        let tag = self.mac(digest, &code).finalize().into_bytes();
-        files::replace(&path, &[tag.as_slice(), &code]).map_err(|error| CacheError::Io(path, error))?;
-        self.evict().map_err(|error| CacheError::Io(self.folder.clone(), error))
+        let tag = self.mac(digest, code.as_bytes()).finalize().into_bytes();
+        let parts = [tag.as_slice(), code.as_bytes()];
+        files::replace(&path, &parts).map_err(|error| CacheError::Io(path, error))?;
+        if self.evicts() { self.evict() } else { Ok(()) }
     }
 
-    /// Removes the oldest files beyond [`FILES`]. Another host that shares the folder may be faster.
-    fn evict(&self) -> io::Result<()> {
-        let aged = |entry: io::Result<fs::DirEntry>| {
+    /// Keeps the files of these components, until `slot` names others.
+    pub(super) fn retain(&self, slot: SlotName, digests: Vec<ComponentDigest>) {
+        self.retained.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, digests);
+    }
+
+    /// Evicts now and after each file that is stored.
+    pub(super) fn start_eviction(&self) -> Result<(), CacheError> {
+        self.evicts.store(true, Ordering::Release);
+        self.evict()
+    }
+
+    pub(super) fn evicts(&self) -> bool {
+        self.evicts.load(Ordering::Acquire)
+    }
+
+    /// Removes the files longest unused until the rest has the size that it may have, but none that a slot needs.
+    /// Another host that shares the folder may be faster.
+    fn evict(&self) -> Result<(), CacheError> {
+        let listed = |entry: io::Result<fs::DirEntry>| {
             let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
         };
-        let mut files: Vec<_> = fs::read_dir(&self.folder)?.filter_map(aged).collect();
+        let failed = |error| CacheError::Io(self.folder.clone(), error);
+        let mut files: Vec<_> = fs::read_dir(&self.folder).map_err(failed)?.filter_map(listed).collect();
         files.sort();
-        let surplus = files.len().saturating_sub(FILES);
-        files.iter().take(surplus).try_for_each(|(_, path)| match fs::remove_file(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        })
+        let needed: HashSet<PathBuf> = {
+            let retained = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
+            retained.values().flatten().map(|digest| self.path(*digest)).collect()
+        };
+        let mut total =
+            files.iter().map(|(_, bytes, _)| bytes).fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        for (_, bytes, path) in files.iter().filter(|(.., path)| !needed.contains(path)) {
+            if total <= self.bytes {
+                break;
+            }
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => total = total.saturating_sub(*bytes),
+            }
+        }
+        Ok(())
     }
 }

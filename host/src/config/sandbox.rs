@@ -10,6 +10,8 @@ pub const COMPONENT_BYTES: usize = 32 << 20;
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// One compilation already uses every core; more only add memory.
 pub const COMPILE_WORKERS: usize = 1;
+/// Room for dozens of compiled components.
+pub const CACHE_BYTES: u64 = 1 << 30;
 /// Far beyond what a request needs, far below what would hurt.
 pub const HANDLES: usize = 1000;
 /// A few seconds of work for the threads; beyond it clients are better told to come back.
@@ -39,6 +41,8 @@ pub struct Sandbox {
     pub compile_workers: usize,
     /// Keep compiled code in the data folder.
     pub cache: bool,
+    /// Compiled code that is kept, bytes.
+    pub cache_bytes: u64,
     /// Handles (resources) that one call may hold at once.
     pub handles: usize,
     /// Threads that derive proof-of-work keys; 0 means one a core.
@@ -67,6 +71,10 @@ impl Sandbox {
                 .key("compile_workers", "Components compiled at once")
                 .integer(1..=64, COMPILE_WORKERS),
             cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
+            cache_bytes: r
+                .key("cache_bytes", "Compiled code that is kept; what slots need stays beyond it")
+                .unit("bytes")
+                .integer(0..=1 << 50, CACHE_BYTES),
             handles: r
                 .key("handles", "Handles that one call may hold at once")
                 .integer(1..=1_000_000, HANDLES),

@@ -123,6 +123,11 @@ impl Book {
         self.versions.iter().any(|record| record.component == component && self.answers(&record.id))
     }
 
+    /// The version that a rollback of the active one goes back to.
+    pub fn predecessor(&self) -> Option<&Record> {
+        self.before.last().and_then(|id| self.get(id))
+    }
+
     /// Whether a version answers.
     pub fn answers(&self, id: &VersionId) -> bool {
         self.active.as_ref() == Some(id)

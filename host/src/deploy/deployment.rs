@@ -94,6 +94,7 @@ impl<W: World> Deployment<W> {
     }
 
     pub(super) fn set_book(&self, book: Book) {
+        self.keep_compiled(&book);
         *self.book.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(book);
     }
 
@@ -254,6 +255,10 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
         Box::pin(async move { self.compare_versions(&a, &b).await })
+    }
+
+    fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.precompile_predecessor().await })
     }
 
     fn rehearse(

@@ -40,6 +40,9 @@ pub trait Deploy: Send + Sync + 'static {
     /// In what two versions that are remembered differ.
     fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>>;
 
+    /// Compiles what a rollback goes back to, where the cache does not have it.
+    fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()>;
+
     /// Makes ready what other settings mean for the slot; nothing changes before it is performed.
     fn rehearse(
         self: Arc<Self>,

@@ -1,6 +1,6 @@
 //! Which files are taken back, and which never are.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::{os::unix::fs::PermissionsExt as _, sync::Arc};
 
@@ -8,19 +8,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    compile::Compiler,
-    config::slots::Limits,
-    engine::tests::sandbox,
+    compile::tests::{EMPTY, engine},
     keys::MasterKey,
-    telemetry::{Metrics, exposition::Format},
 };
-
-/// The smallest component there is.
-const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
-
-fn engine() -> Arc<Engine> {
-    Arc::new(Engine::new(&sandbox(), [&Limits::DEFAULT]).unwrap())
-}
 
 struct Kept {
     folder: TempDir,
@@ -33,14 +23,17 @@ fn kept() -> Kept {
     let folder = TempDir::new().unwrap();
     let engine = engine();
     let cache = open(&folder, &engine, "key");
-    let component = Component::from_binary(engine.wasmtime(), EMPTY).unwrap();
-    cache.store(&component, digest()).unwrap();
+    cache.store(&code(&engine), digest()).unwrap();
     Kept { folder, engine, cache }
 }
 
+fn code(engine: &Engine) -> MachineCode {
+    MachineCode::new(engine.wasmtime().precompile_component(EMPTY).unwrap())
+}
+
 fn open(folder: &TempDir, engine: &Engine, key: &str) -> Cache {
-    let settings = CacheSettings { folder: folder.path().join("compiled"), key: MasterKey::new(key) };
-    Cache::open(settings, engine).unwrap()
+    let folder = folder.path().join("compiled");
+    Cache::open(CacheSettings { folder, key: MasterKey::new(key), bytes: 0 }, engine).unwrap()
 }
 
 fn digest() -> ComponentDigest {
@@ -53,7 +46,7 @@ impl Kept {
     }
 
     fn assert_not_ours(&self, why: &str) {
-        let loaded = self.cache.load(&self.engine, digest());
+        let loaded = self.cache.load(digest());
         assert!(matches!(loaded, Err(CacheError::NotOurs(_))), "{why}: {loaded:?}");
     }
 }
@@ -61,15 +54,15 @@ impl Kept {
 #[test]
 fn what_was_kept_is_taken_back() {
     let kept = kept();
-    assert!(kept.cache.load(&kept.engine, digest()).unwrap().is_some());
-    assert!(open(&kept.folder, &kept.engine, "key").load(&kept.engine, digest()).unwrap().is_some());
+    assert!(kept.cache.load(digest()).unwrap().is_some());
+    assert!(open(&kept.folder, &kept.engine, "key").load(digest()).unwrap().is_some());
     assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
 fn what_was_not_kept_is_a_miss() {
     let kept = kept();
-    assert!(kept.cache.load(&kept.engine, ComponentDigest::of(b"another")).unwrap().is_none());
+    assert!(kept.cache.load(ComponentDigest::of(b"another")).unwrap().is_none());
 }
 
 #[test]
@@ -100,7 +93,7 @@ fn a_cut_or_longer_file_is_refused() {
 fn another_host_s_code_is_refused() {
     let kept = kept();
     let other = open(&kept.folder, &kept.engine, "another key");
-    let loaded = other.load(&kept.engine, digest());
+    let loaded = other.load(digest());
     assert!(matches!(loaded, Err(CacheError::NotOurs(_))), "{loaded:?}");
 }
 
@@ -109,7 +102,7 @@ fn code_of_another_component_or_engine_is_refused() {
     let mut kept = kept();
     let another = ComponentDigest::of(b"another");
     fs::copy(kept.path(), kept.cache.path(another)).unwrap();
-    let loaded = kept.cache.load(&kept.engine, another);
+    let loaded = kept.cache.load(another);
     assert!(matches!(loaded, Err(CacheError::NotOurs(_))), "{loaded:?}");
 
     let made_for_ours = kept.path();
@@ -119,46 +112,61 @@ fn code_of_another_component_or_engine_is_refused() {
     kept.assert_not_ours("made for another engine");
 }
 
+/// Stores code under digests that say which came first; the first is the one that was there.
+fn store_more(kept: &Kept, count: u64) -> Vec<ComponentDigest> {
+    let mut digests = vec![digest()];
+    for number in 1..=count {
+        let digest = ComponentDigest::of(&number.to_le_bytes());
+        kept.cache.store(&code(&kept.engine), digest).unwrap();
+        digests.push(digest);
+    }
+    for (age, digest) in digests.iter().enumerate() {
+        let used = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(age as u64);
+        File::open(kept.cache.path(*digest)).unwrap().set_modified(used).unwrap();
+    }
+    digests
+}
+
+impl Kept {
+    /// A bound of so many files.
+    fn bounded(&mut self, files: u64) {
+        self.cache.bytes = files * fs::metadata(self.path()).unwrap().len();
+    }
+
+    fn has(&self, digests: &[ComponentDigest]) -> Vec<bool> {
+        digests.iter().map(|digest| self.cache.has(*digest)).collect()
+    }
+}
+
 #[test]
-fn the_oldest_files_go() {
-    let kept = kept();
-    let component = Component::from_binary(kept.engine.wasmtime(), EMPTY).unwrap();
-    let old = std::time::SystemTime::UNIX_EPOCH;
-    fs::File::options().append(true).open(kept.path()).unwrap().set_modified(old).unwrap();
-    for number in 0..FILES {
-        kept.cache.store(&component, ComponentDigest::of(&number.to_le_bytes())).unwrap();
-    }
-    assert!(kept.cache.load(&kept.engine, digest()).unwrap().is_none());
-    assert_eq!(fs::read_dir(&kept.cache.folder).unwrap().count(), FILES);
+fn over_the_bound_files_longest_unused_go() {
+    let mut kept = kept();
+    kept.bounded(2);
+    let digests = store_more(&kept, 3);
+    assert!(kept.cache.load(digests[0]).unwrap().is_some(), "used last from now on");
+    kept.cache.start_eviction().unwrap();
+    assert_eq!(kept.has(&digests), [true, false, false, true]);
+    kept.cache.store(&code(&kept.engine), digests[1]).unwrap();
+    assert_eq!(kept.has(&digests), [true, true, false, false]);
 }
 
-/// A damaged file costs a compilation and a warning, and is replaced.
-#[tokio::test]
-async fn a_fault_is_compiled_around() {
-    let kept = kept();
-    fs::write(kept.path(), "not code").unwrap();
-    let metrics = Arc::new(Metrics::new(kept.folder.path().to_owned()).unwrap());
-    let key = MasterKey::new("key");
-    let settings = CacheSettings { folder: kept.folder.path().join("compiled"), key };
-    let engine = Arc::clone(&kept.engine);
-    let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics));
-    compiler.compile(EMPTY.into()).await.unwrap();
-    compiler.compile(EMPTY.into()).await.unwrap();
-    let text = Format::Text.encode(&metrics.gather()).unwrap();
-    for (result, count) in [("fault", 1), ("hit", 1), ("miss", 0)] {
-        let line = format!("bulkhead_compile_cache_total{{result=\"{result}\"}} {count}\n");
-        assert!(text.contains(&line), "{line}{text}");
-    }
+#[test]
+fn code_that_a_slot_needs_is_never_evicted() {
+    let mut kept = kept();
+    kept.bounded(1);
+    let digests = store_more(&kept, 3);
+    kept.cache.retain(SlotName::Captcha, vec![digests[0], digests[2]]);
+    kept.cache.start_eviction().unwrap();
+    assert_eq!(kept.has(&digests), [true, false, true, false]);
+    kept.cache.retain(SlotName::Status, vec![digests[0]]);
+    kept.cache.retain(SlotName::Captcha, Vec::new());
+    kept.cache.start_eviction().unwrap();
+    assert_eq!(kept.has(&digests), [true, false, false, false]);
 }
 
-#[tokio::test]
-async fn a_folder_that_cannot_be_had_is_gone_without() {
-    let (folder, engine) = (TempDir::new().unwrap(), engine());
-    fs::write(folder.path().join("compiled"), "a file").unwrap();
-    let metrics = Arc::new(Metrics::new(folder.path().to_owned()).unwrap());
-    let settings = CacheSettings { folder: folder.path().join("compiled"), key: MasterKey::new("key") };
-    let compiler = Compiler::new(engine, 1, Some(settings), Arc::clone(&metrics));
-    compiler.compile(EMPTY.into()).await.unwrap();
-    let text = Format::Text.encode(&metrics.gather()).unwrap();
-    assert!(text.contains("bulkhead_compile_cache_total{result=\"fault\"} 1\n"), "{text}");
+#[test]
+fn before_slots_are_known_nothing_goes() {
+    let kept = kept();
+    let digests = store_more(&kept, 3);
+    assert_eq!(kept.has(&digests), [true; 4]);
 }
