@@ -6,6 +6,7 @@ mod circuit;
 mod file;
 mod identity;
 mod kept;
+mod outline;
 mod preflight;
 mod shadow;
 mod tally;
@@ -34,7 +35,8 @@ pub use self::{
     file::{FileError, read_component},
     identity::{VersionId, given, revision},
     kept::Kept,
-    preflight::{Contract, Finding, Outline, Refused, outline},
+    outline::{Outline, Usage, outline},
+    preflight::{Contract, Finding, Refused},
     shadow::{Copied, Difference, Findings, Member},
     tally::{Counts, Ending, Run, Tally},
     version::Version,

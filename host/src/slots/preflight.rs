@@ -1,19 +1,24 @@
-//! What can be said of a component before it costs a compilation.
+//! What a slot demands of a component, held against its outline before it costs a compilation.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-use wasmparser::{BinaryReaderError, Encoding, Parser, Payload};
-
-use super::granted;
-use crate::{capabilities::INTERFACES, config::slots::SlotName};
+use super::{
+    granted,
+    outline::{Outline, outline},
+};
+use crate::{
+    capabilities::INTERFACES,
+    config::slots::SlotName,
+    engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
+};
 
 /// Names listed in one refusal; a hostile component may have thousands.
 const LISTED: usize = 20;
-/// Longest name quoted, characters.
-const NAME_CHARS: usize = 120;
+/// Imports, or exports, of one component: several times what any slot offers.
+const NAMES: u64 = 200;
 
 /// What a slot demands of a component.
 #[derive(Debug)]
@@ -40,6 +45,15 @@ pub enum Finding {
     },
     /// Not a component, or not whole.
     NotAComponent(String),
+    /// More of something than a call may have.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many; nested instantiations are counted as often as they are made.
+        count: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// An export that the world has and the component has not.
     MissingExport {
         /// The world's name for it.
@@ -90,6 +104,9 @@ impl fmt::Display for Finding {
                 write!(f, "it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes")
             }
             Self::NotAComponent(why) => write!(f, "it is not a WebAssembly component: {why}"),
+            Self::TooMany { what, count, limit } => {
+                write!(f, "it has {count} {what}, over the limit of {limit}; make it of fewer parts")
+            }
             Self::MissingExport { wanted, nearest: name } => {
                 write!(f, "it does not export {wanted}")?;
                 nearest(f, name)
@@ -134,15 +151,6 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Names of a component's imports and exports, with versions; cut, and free of control characters.
-#[derive(Debug)]
-pub struct Outline {
-    /// What it asks for.
-    pub imports: Vec<String>,
-    /// What it offers.
-    pub exports: Vec<String>,
-}
-
 impl Contract<'_> {
     /// Checks size, form, exports and imports.
     ///
@@ -153,7 +161,11 @@ impl Contract<'_> {
             vec![Finding::TooLarge { bytes: wasm.len(), cap }]
         } else {
             match outline(wasm) {
-                Ok(outline) => self.compare(&outline),
+                Ok(outline) => match excess(&outline) {
+                    // Names beyond the limit are not looked at.
+                    excess if !excess.is_empty() => excess,
+                    _ => self.compare(&outline),
+                },
                 Err(why) => vec![Finding::NotAComponent(why)],
             }
         };
@@ -209,67 +221,18 @@ impl Contract<'_> {
     }
 }
 
-/// What every WebAssembly file begins with.
-const MAGIC: &[u8] = b"\0asm";
-
-/// Reads the names of a component's imports and exports.
-///
-/// # Errors
-/// Why it is not a component, or not whole.
-pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
-    if wasm.is_empty() {
-        return Err("the file is empty".into());
-    }
-    if wasm.trim_ascii_start().starts_with(b"(") {
-        return Err("it is text; translate it with `wasm-tools parse`".into());
-    }
-    if !wasm.starts_with(MAGIC) {
-        return Err("it does not begin as WebAssembly does, with the bytes 00 61 73 6d; see that it is the right file".into());
-    }
-    let mut outline = Outline { imports: Vec::new(), exports: Vec::new() };
-    let mut depth = 0_usize;
-    let mut whole = false;
-    for payload in Parser::new(0).parse_all(wasm) {
-        match payload.map_err(|error| damage(&error, wasm.len()))? {
-            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
-                return Err(
-                    "it is a core module; wrap it with a component linker such as wasm-component-ld".into()
-                );
-            }
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) if depth == 0 => whole = true,
-            Payload::End(_) => depth -= 1,
-            Payload::ComponentImportSection(section) if depth == 0 => {
-                for import in section {
-                    let import = import.map_err(|error| damage(&error, wasm.len()))?;
-                    outline.imports.push(quoted(import.name.name));
-                }
-            }
-            Payload::ComponentExportSection(section) if depth == 0 => {
-                for export in section {
-                    let export = export.map_err(|error| damage(&error, wasm.len()))?;
-                    outline.exports.push(quoted(export.name.name));
-                }
-            }
-            _ => {}
-        }
-    }
-    if whole { Ok(outline) } else { Err(CUT_OFF.into()) }
-}
-
-const CUT_OFF: &str = "it ends before its end; see that it has been copied whole";
-
-/// What keeps a file from being read.
-fn damage(error: &BinaryReaderError, bytes: usize) -> String {
-    if error.offset() >= bytes || error.message().starts_with("unexpected end") {
-        return CUT_OFF.to_owned();
-    }
-    format!("it is damaged at byte {}: {}", error.offset(), quoted(error.message()))
-}
-
-/// Names come from the component: cut, and free of control characters.
-fn quoted(name: &str) -> String {
-    name.chars().take(NAME_CHARS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// What a component has more of than the host takes, known before it is compiled.
+fn excess(outline: &Outline) -> Vec<Finding> {
+    let Outline { import_count, export_count, usage, .. } = outline;
+    let limits = [
+        ("imports", *import_count, NAMES),
+        ("exports", *export_count, NAMES),
+        ("core instances", usage.core_instances, CORE_INSTANCES_PER_CALL as u64),
+        ("memories", usage.memories, MEMORIES_PER_CALL as u64),
+        ("tables", usage.tables, TABLES_PER_CALL as u64),
+    ];
+    let over = limits.into_iter().filter(|(_, count, limit)| count > limit);
+    over.map(|(what, count, limit)| Finding::TooMany { what, count, limit }).collect()
 }
 
 fn split(name: &str) -> (&str, Option<&str>) {

@@ -77,8 +77,10 @@ async fn memory_beyond_all_addresses() {
 async fn too_many_initial_memories() {
     let component =
         with_memory(&format!(r#"(memory (export "memory") 1) {}"#, many(9, |_| "(memory 1)".into())));
-    assert_refused(component.clone(), &[("sandbox.allocator", "on-demand")], "ended with trap").await;
-    assert_refused(component, &[("sandbox.allocator", "pooling")], "memories").await;
+    for allocator in ["pooling", "on-demand"] {
+        let settings = [("sandbox.allocator", allocator)];
+        assert_refused(component.clone(), &settings, "it has 10 memories, over the limit of 4").await;
+    }
 }
 
 /// Memory that several stores could share is counted by none.
@@ -154,7 +156,18 @@ async fn many_core_instances() {
             (func $run (canon lift (core func $code "run")))
             (export "self-test" (func $run)))"#
     ));
-    assert_refused(component.unwrap(), &[("sandbox.allocator", "pooling")], "instances").await;
+    assert_refused(component.unwrap(), &[], "it has 101 core instances, over the limit of 8").await;
+}
+
+/// Components that each instantiate another twice: two to the power of their number, in a file of a few kilobytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn nested_instances_are_counted_before_compiling() {
+    let inner = "(core module $m) (core instance (instantiate $m))".to_owned();
+    let bomb = (0..40).fold(inner, |inner, _| {
+        format!("(component $c {inner}) (instance (instantiate $c)) (instance (instantiate $c))")
+    });
+    let component = wat::parse_str(format!("(component {bomb})")).unwrap();
+    assert_refused(component, &[], "it has 1099511627776 core instances, over the limit of 8").await;
 }
 
 /// The right names with the wrong types.
