@@ -15,7 +15,7 @@ use super::*;
 use crate::{
     admin::{
         refusals::Refusals,
-        v1::{Operators, PULLS, UPLOADS, access::Access, statistics::Recorder},
+        v1::{EXPORTS, Operators, PULLS, UPLOADS, access::Access, jobs::Jobs, statistics::Recorder},
     },
     capabilities::LogLine,
     config::{
@@ -24,8 +24,8 @@ use crate::{
         tokens::Scope,
     },
     deploy::{
-        Change, Deploy, DeployError, Expected, Record, Rehearsed, Reloader, Roster, ShadowView, SharedView,
-        SlotView, Vault, VersionDiff,
+        Change, Deploy, DeployError, Expected, Exported, Pushed, Record, Rehearsed, Reloader, Report, Roster,
+        ShadowView, SharedView, SlotView, Vault, VersionDiff,
     },
     registry::Registries,
     telemetry::Metrics,
@@ -52,7 +52,8 @@ impl Deploy for Slow {
         _: String,
         _: Proof,
         _: String,
-    ) -> BoxFuture<'static, Result<Record, DeployError>> {
+        _: Report,
+    ) -> BoxFuture<'static, Result<Pushed, DeployError>> {
         Box::pin(async move {
             self.entered.notify_one();
             self.end.notified().await;
@@ -79,6 +80,18 @@ impl Deploy for Slow {
         panic!("not asked")
     }
     fn settings(&self) -> Arc<Slot> {
+        panic!("not asked")
+    }
+    fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        panic!("not asked")
+    }
+    fn unwritten(&self) -> Option<String> {
+        panic!("not asked")
+    }
+    fn hold_predecessor(&self) {
+        panic!("not asked")
+    }
+    fn export(self: Arc<Self>, _: String) -> BoxFuture<'static, Result<Exported, DeployError>> {
         panic!("not asked")
     }
     fn why_empty(&self) -> Option<String> {
@@ -115,11 +128,13 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
         operators,
         uploads: Arc::new(Semaphore::new(UPLOADS)),
         pulls: Arc::new(Semaphore::new(PULLS)),
+        exports: Arc::new(Semaphore::new(EXPORTS)),
+        jobs: Jobs::default(),
     })
 }
 
 /// A client's push of `body`; aborting the task is what happens to it when the client leaves.
-fn send(api: &Arc<Api>, body: Body) -> JoinHandle<Result<(StatusCode, Json<Value>), ApiError>> {
+fn send(api: &Arc<Api>, body: Body) -> JoinHandle<Result<Response, ApiError>> {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/wasm"))]);
     let actor = Extension(Actor("ops".to_owned(), Scope::Deploy));
     let none = Ok(Query(HashMap::new()));
