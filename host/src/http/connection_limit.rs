@@ -9,7 +9,10 @@ use std::{
 };
 
 use ipnet::IpNet;
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 
 use super::{pulse::Pulse, rate_limit::client_network};
 
@@ -112,13 +115,14 @@ impl Table {
     /// Asks the connection to leave that has been idle for longest, and for `grace` at least, of all or of one network.
     /// Returns whether there is one.
     fn ask_longest_idle(&mut self, grace: Duration, network: Option<u128>) -> bool {
+        let now = Instant::now();
         let candidates = self.open.values_mut().filter(|open| !open.is_leaving);
         let candidates = candidates.filter(|open| network.is_none() || open.network == network);
         let idle = candidates.filter_map(|open| {
-            let idle = open.pulse.idle().filter(|idle| *idle >= grace)?;
-            Some((idle, open))
+            let since = open.pulse.idle_since().filter(|since| now.duration_since(*since) >= grace)?;
+            Some((since, open))
         });
-        let Some((_, open)) = idle.max_by_key(|(idle, _)| *idle) else { return false };
+        let Some((_, open)) = idle.min_by_key(|(since, _)| *since) else { return false };
         open.is_leaving = true;
         open.leave.notify_one();
         let network = open.network;
@@ -165,7 +169,7 @@ impl ConnectionPermit {
     pub(super) async fn must_leave(&self) {
         loop {
             self.leave.notified().await;
-            if self.pulse.idle().is_some() {
+            if self.pulse.idle_since().is_some() {
                 return;
             }
             self.stay();

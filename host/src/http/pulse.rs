@@ -132,13 +132,11 @@ impl Pulse {
         self.unread.load(Ordering::Acquire)
     }
 
-    /// How long the connection has been without a request and without an answer that is being taken in; none while
+    /// Since when the connection has been without a request and without an answer that is being taken in; none while
     /// it is at work.
-    pub(super) fn idle(&self) -> Option<Duration> {
-        if self.is_busy() || self.is_read_slowly() {
-            return None;
-        }
-        Some(Instant::now().saturating_duration_since(self.rests_since()))
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = !self.is_busy() && !self.is_read_slowly();
+        is_idle.then(|| self.rests_since())
     }
 
     /// Resolves once the connection has been without work for longer than it may.
@@ -264,12 +262,12 @@ mod tests {
             slow.wrote.store(wrote * 1000, Ordering::Release);
             assert_eq!(due(&slow), wanted, "progress alone does not keep it for ever");
         }
-        assert_eq!(slow.idle(), None);
+        assert_eq!(slow.idle_since(), None);
         slow.set_blocked(false);
         slow.flushed.store(90_000, Ordering::Release);
         assert_eq!(due(&slow), 90 + 75, "from the end of the answer");
         slow.begin_answer();
-        assert_eq!((due(&slow), slow.idle()), (357, None));
+        assert_eq!((due(&slow), slow.idle_since()), (357, None));
     }
 
     #[test]
@@ -279,10 +277,10 @@ mod tests {
         let later = pulse.start + Duration::from_secs(1000);
         drop(first);
         assert!(pulse.due(later, LIMITS) > later);
-        assert_eq!(pulse.idle(), None);
+        assert_eq!(pulse.idle_since(), None);
         drop(second);
         assert!(pulse.due(later, LIMITS) < later);
-        assert!(pulse.idle().is_some());
+        assert!(pulse.idle_since().is_some());
     }
 
     #[tokio::test]
