@@ -10,7 +10,7 @@ fn the_java_services_variables_configure_everything() {
         ("CAPTCHA_HMACKEY", "secret"),
         ("CAPTCHA_CAPTCHA_TIMEOUT_SECONDS", "300"),
         ("CAPTCHA_SOURCEADDRESSWINDOWSECONDS", "3600"),
-        ("CAPTCHA_SITES_TEST_SECRET", "s"),
+        ("CAPTCHA_SITES_TEST_SECRET", "as long as it should be"),
         ("CAPTCHA_SITES_TEST_MAX_VERIFIES_PER_PAYLOAD", "2"),
         ("CAPTCHA_SITES_TEST_DIFFICULTYMAP_0_MINVISITS", "1"),
         ("CAPTCHA_SITES_TEST_DIFFICULTYMAP_0_COST", "1000"),

@@ -15,7 +15,7 @@ config.toml line 3: server.listen: must be an IP address with a port such as 127
 config.toml line 4: server.max_connections: must be from 1 to 1000000, not 0
 config.toml line 5: server.body_bites: unknown key; did you mean body_bytes
 config.toml line 9: captcha.sites.a.difficulty_map.0.cost: must be from 1 to 4294967295, not 0
-BULKHEAD_ADMIN__ALLOW: admin.allow: unknown key; known here: tls, allow_remote, tokens
+BULKHEAD_ADMIN__ALLOW: admin.allow: unknown key; known here: tls, allow_remote, hosts, tokens
 BULKHEAD_LOG__LEVEL: log.level: must be one of error, warn, info, debug, trace, not `loud`
 --drain: server.drain_seconds: must be a whole number, not `soon`";
     assert_eq!(problems.to_string(), expected);
