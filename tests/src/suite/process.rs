@@ -34,13 +34,13 @@ const SITE: &str = r#"
     [services.tickets]
     enabled = false
     [captcha.sites.shop]
-    secret = "shop-secret"
+    secret = "the secret of the shop"
     algorithm = "SHA-256"
     difficulty_map = [{ min_visits = 1, cost = 1 }]
 "#;
 
 fn envelope() -> Value {
-    json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": "192.0.2.7" })
+    json!({ "siteKey": "shop", "siteSecret": "the secret of the shop", "clientAddress": "192.0.2.7" })
 }
 
 /// A challenge of the site [`SITE`], solved.

@@ -213,3 +213,21 @@ async fn faulty_secrets_are_not_shown() {
         assert!(!text.contains(SECRET), "{config} gave {text}");
     }
 }
+
+/// A secret that can be guessed is the operator's to change; no start and no upgrade fails by it.
+#[tokio::test]
+async fn a_short_site_secret_is_warned_about() {
+    let folder = TempDir::new().unwrap();
+    let short = SITE.replace("the secret of the shop", "shop-secret");
+    let warning = "captcha.sites.shop.secret: has fewer than 16 characters";
+    let host = Launch::serve_with(folder.path(), &short).ready().await;
+    let log = host.stop().await;
+    let warned = log.iter().filter(|line| line["level"] == "WARN");
+    let warned = warned.filter(|line| line["message"].as_str().unwrap().contains(warning));
+    assert_eq!(warned.count(), 1, "{log:?}");
+    let file = folder.path().join("bulkhead.toml");
+    let checked = Launch::bulkhead(&["config", "check", "--config", file.to_str().unwrap()]);
+    let checked = checked.env("HOME", folder.path().to_str().unwrap()).finish().await;
+    let said = format!("{}{}", checked.stdout, checked.stderr);
+    assert!(checked.succeeded() && said.contains(warning) && !said.contains("shop-secret"), "{said}");
+}
