@@ -41,7 +41,7 @@ async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
         // The same once more.
         json!(["files", "#component", good]),
         button("Upload and check"),
-        see(".verdict.bad .problem", "answering"),
+        see(".verdict.good h3", "answers already"),
     ]);
     let walk = walk_well(&host, steps).await;
     assert!(walk.notes["focus"].as_str().unwrap().ends_with("may answer"), "the verdict has the focus");
