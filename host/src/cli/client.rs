@@ -24,6 +24,9 @@ pub(super) const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
 /// The host's word for that the database which it shares with others does not answer.
 const STATE_UNREACHABLE: &str = "state-unreachable";
 
+/// The host's word for that a version answers already.
+const ANSWERING: &str = "answering";
+
 /// Longer than the largest component takes to arrive and compile.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 /// Longer than any network takes to say that nobody is there.
@@ -79,6 +82,11 @@ impl Failure {
         let message = text("message").unwrap_or_else(|| "the host gives no reason".to_owned());
         let code = text("error").unwrap_or_default();
         Self::Refused { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message }
+    }
+
+    /// Whether an error says that a version answers already.
+    pub(super) fn is_answering(error: &anyhow::Error) -> bool {
+        matches!(error.downcast_ref(), Some(Self::Refused { code, .. }) if code == ANSWERING)
     }
 
     fn of_status(self, status: StatusCode) -> Self {

@@ -138,8 +138,7 @@ impl<W: World> Deployment<W> {
         let record = self.tried(name)?;
         let book = self.book();
         if book.active.as_ref() == Some(&record.id) && book.candidate.is_none() {
-            // It answers every call already.
-            return Ok(());
+            return Err(DeployError::Answering(record.id));
         }
         if book.candidate.as_ref().is_some_and(|candidate| candidate.version == record.id) {
             return self.promote(expected).await;

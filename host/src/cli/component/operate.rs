@@ -7,7 +7,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{Slot, export::export, named, push::push, show};
-use crate::cli::{client::Remote, lines, output};
+use crate::cli::{
+    client::{Failure, Remote},
+    lines, output,
+};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
@@ -210,10 +213,14 @@ impl Change {
             let version = pushed.map(str::to_owned).or(version);
             members.extend(version.map(|version| ("version".to_owned(), version.into())));
         }
-        let answer = self.remote.post(&path(slot, &format!("/{what}")), &body)?;
-        if answer.get("generation") == Some(&generation.into()) {
-            output::aside("it answers every call already, so that nothing has changed");
-        }
+        let answer = match self.remote.post(&path(slot, &format!("/{what}")), &body) {
+            // It is as it was to be.
+            Err(error) if what == "swap" && Failure::is_answering(&error) => {
+                output::aside("it answers already, and nothing has changed");
+                self.remote.get(&path(slot, ""))?
+            }
+            answer => answer?,
+        };
         shown(&self.remote, &answer, show::slot)
     }
 }

@@ -14,9 +14,8 @@ async fn a_push_of_what_answers_succeeds_and_changes_nothing() {
     assert_eq!(pushed["id"], before["active"]["id"]);
     let (status, pushed) = operator.try_push(answering('B', "").component()).await;
     assert_eq!((status, &pushed["answering"]), (201, &json!(false)), "{pushed}");
-    let slot = operator.swap(before["active"]["id"].as_str().unwrap()).await;
+    let slot = operator.slot().await;
     assert_eq!((&slot["generation"], &slot["active"]["moves"]), (&json!(0), &before["active"]["moves"]));
-    assert_eq!(host.metric("bulkhead_rollouts_total{change=\"swap\",slot=\"captcha\"}").await, 0.0);
 
     operator.change("canary", json!({ "version": pushed["id"], "weight": 10 })).await;
     let (status, pushed) = operator.try_push(answering('B', "").component()).await;

@@ -52,6 +52,7 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
         ("/swap", json!({ "version": version, "generation": 7 }), 409, "conflict"),
         ("/swap", json!({ "version": "../../etc/passwd", "generation": 0 }), 404, "unknown-version"),
         ("/swap", json!({ "version": "", "generation": 0 }), 404, "unknown-version"),
+        ("/swap", json!({ "version": active, "generation": 0 }), 409, "answering"),
         ("/canary", json!({ "version": active, "weight": 1, "generation": 0 }), 409, "answering"),
         ("/canary", json!({ "weight": 1, "generation": 0 }), 409, "no-candidate"),
         ("/canary", json!({ "weight": 101, "generation": 0 }), 400, "invalid-request"),
