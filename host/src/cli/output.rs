@@ -93,3 +93,22 @@ pub(super) fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), Output
         line(padded.collect::<Vec<_>>().join("  ").trim_end())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_cell_has_no_commands_for_terminals() {
+        assert_eq!(cell(Some(&json!("a\u{1b}[31m\tb\r\nc"))), "a [31m b \nc");
+        assert_eq!(cell(Some(&json!(7))), "7");
+        assert_eq!(cell(Some(&Value::Null)), "");
+    }
+
+    #[test]
+    fn a_reason_of_several_lines_becomes_one() {
+        assert_eq!(one_line("it is refused:\n  - one\n  - two\n"), "it is refused: - one - two");
+    }
+}

@@ -371,3 +371,21 @@ async fn a_signal_changes_the_level_of_the_log() {
     answered(2).await;
     host.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reloads_take_no_place_of_the_history() {
+    let host = hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__HISTORY", "1").start().await;
+    let admin = admin(&host);
+    let version = admin.push(answering('B', "").component()).await;
+    let text = rewrite(&host, str::to_owned);
+    for cpu_ms in 150..155 {
+        rewrite(&host, |_| format!("{text}[slots.captcha]\ncpu_ms = {cpu_ms}\n"));
+        let (status, answer) = reload(&admin).await;
+        assert_eq!((status, &answer["versions"][0]["slot"]), (200, &json!("captcha")), "{answer}");
+    }
+    let (_, history) = admin.get("/v1/slots/captcha/history").await;
+    assert_eq!(history["versions"].as_array().unwrap().len(), 3, "active, one before it, and B: {history}");
+    admin.swap(&version).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
