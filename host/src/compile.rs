@@ -208,7 +208,7 @@ impl Compiler {
                 Ok(None) => metrics.compile_cache("miss"),
                 Err(error) => {
                     metrics.compile_cache("fault");
-                    tracing::warn!(%digest, %error, "compiled code in the cache is not usable, compiling again");
+                    tracing::warn!(component = %digest, %error, "compiled code in the cache is not usable, compiling again");
                 }
             }
             None
@@ -230,7 +230,7 @@ impl Compiler {
                 && let Err(error) = cache.store(&code, digest)
             {
                 metrics.compile_cache("fault");
-                tracing::warn!(%digest, %error, "compiled code cannot be cached, going on without");
+                tracing::warn!(component = %digest, %error, "compiled code cannot be cached, going on without");
             }
             code.load(&engine).map_err(|error| CompileError::Refused(format!("{error:#}").into()))
         };
