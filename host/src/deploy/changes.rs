@@ -253,14 +253,13 @@ impl<W: World> Deployment<W> {
             let before = self.book();
             let old = self.answering(&before);
             let change = self.change_to(&before, &next, expected, reach, &line);
-            let install = || self.install(next.clone(), old);
+            let install = || {
+                self.install(next.clone(), old);
+                self.has_changed(expected, reach);
+            };
             match self.commit_in_memory(&turn, reach, change, install).await {
                 Err(DeployError::Overtaken) => drop(turn),
-                committed => {
-                    committed?;
-                    self.has_changed(expected, reach);
-                    return Ok(());
-                }
+                committed => return committed,
             }
             self.refresh().await?;
         }
