@@ -4,6 +4,7 @@
 
 pub mod captcha;
 pub mod embedding;
+pub mod grants;
 pub mod located;
 pub mod management;
 pub mod registries;

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{
-    forms, reader::Reader, registries::Reference, rollout::Rollout, signatures::Signatures, watch::Watch,
+    forms, grants, reader::Reader, registries::Reference, rollout::Rollout, signatures::Signatures,
+    watch::Watch,
 };
 
 /// The slots there are; each service owns one, the answer service two halves of one API.
@@ -219,7 +220,7 @@ impl Slot {
             limits: Limits::read(r, default),
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
-                .list("interfaces such as wasi:io/poll", |text| Ok(text.to_owned()))
+                .list("interfaces such as wasi:io/poll", grants::parse)
                 .unwrap_or_default(),
             models: r
                 .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     capabilities::INTERFACES,
-    config::slots::SlotName,
+    config::{grants::near_miss, slots::SlotName},
     engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
 };
 
@@ -54,11 +54,18 @@ pub enum Finding {
         /// The limit.
         limit: u64,
     },
+    /// A component for another kind of host.
+    OtherKind {
+        /// What it is, such as `wasi:http`.
+        kind: &'static str,
+        /// The export that says so.
+        export: String,
+    },
     /// An export that the world has and the component has not.
     MissingExport {
         /// The world's name for it.
         wanted: String,
-        /// The nearest that the component exports.
+        /// What the component exports, one edit away from it.
         nearest: Option<String>,
     },
     /// An export that the component has of another version than the world.
@@ -88,7 +95,7 @@ pub enum Finding {
     Unknown {
         /// The component's name for it.
         wanted: String,
-        /// The nearest that is offered.
+        /// What is offered, one edit away from it.
         nearest: Option<String>,
     },
 }
@@ -107,6 +114,11 @@ impl fmt::Display for Finding {
             Self::TooMany { what, count, limit } => {
                 write!(f, "it has {count} {what}, over the limit of {limit}; make it of fewer parts")
             }
+            Self::OtherKind { kind, export } => write!(
+                f,
+                "this is a {kind} component, as its export {export} says, and this host runs none; build it for the \
+                 slot's world"
+            ),
             Self::MissingExport { wanted, nearest: name } => {
                 write!(f, "it does not export {wanted}")?;
                 nearest(f, name)
@@ -121,7 +133,7 @@ impl fmt::Display for Finding {
                 write!(f, "it imports {wanted}, this host offers {offered}; build it against that version")
             }
             Self::Unknown { wanted, nearest: name } => {
-                write!(f, "it imports {wanted}, which this host does not offer")?;
+                write!(f, "it imports {wanted}, not offered by this host")?;
                 nearest(f, name)
             }
         }
@@ -192,20 +204,32 @@ impl Contract<'_> {
             match outline.exports.iter().find(same).cloned() {
                 Some(found) => Finding::OtherExport { wanted, found },
                 None => {
-                    let nearest = nearest(&wanted, outline.exports.iter().map(String::as_str));
+                    let nearest = near_miss(&wanted, outline.exports.iter().map(String::as_str));
+                    let nearest = nearest.map(str::to_owned);
                     Finding::MissingExport { wanted, nearest }
                 }
             }
         });
-        missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
+        let missing: Vec<Finding> = missing.collect();
+        if !missing.is_empty()
+            && let Some(other) = other_kind(&outline.exports)
+        {
+            // What else is wrong would only hide it.
+            return vec![other];
+        }
+        missing
+            .into_iter()
+            .chain(outline.imports.iter().filter_map(|import| self.import(import)))
+            .take(LISTED)
+            .collect()
     }
 
     fn import(&self, wanted: &str) -> Option<Finding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
         let Some(interface) = INTERFACES.iter().find(|interface| interface.name == name) else {
-            let names = INTERFACES.iter().map(|interface| interface.name);
-            return Some(Finding::Unknown { nearest: nearest(name, names), wanted });
+            let nearest = near_miss(name, INTERFACES.iter().map(|interface| interface.name));
+            return Some(Finding::Unknown { nearest: nearest.map(str::to_owned), wanted });
         };
         let offered = format!("{interface:?}");
         if !compatible(&wanted, &offered) {
@@ -235,6 +259,22 @@ fn excess(outline: &Outline) -> Vec<Finding> {
     over.map(|(what, count, limit)| Finding::TooMany { what, count, limit }).collect()
 }
 
+/// Exports of components for hosts of another kind: `wasi:http` 0.2 has `incoming-handler`, 0.3 `handler`.
+const OTHER_KINDS: [(&str, &str); 4] = [
+    ("wasi:http/incoming-handler", "wasi:http"),
+    ("wasi:http/handler", "wasi:http"),
+    ("wasi:http/proxy", "wasi:http"),
+    ("wasi:cli/run", "wasi:cli"),
+];
+
+/// What a component is that is for another kind of host.
+fn other_kind(exports: &[String]) -> Option<Finding> {
+    OTHER_KINDS.iter().find_map(|(name, kind)| {
+        let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
+        Some(Finding::OtherKind { kind, export })
+    })
+}
+
 fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once('@').map_or((name, None), |(name, version)| (name, Some(version)))
 }
@@ -258,12 +298,4 @@ fn track(version: &str) -> Option<(u64, u64)> {
         (0, minor, _) => Some((0, minor)),
         (major, ..) => Some((major, 0)),
     }
-}
-
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = names.map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
-    scored
-        .filter(|(score, _)| *score > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.to_owned())
 }

@@ -61,6 +61,21 @@ async fn unknown_import_names_the_nearest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn wasi_http_component_is_called_that() {
+    for export in ["wasi:http/incoming-handler@0.2.3", "wasi:http/handler@0.3.0"] {
+        let text = format!(
+            r#"(component
+                (import "wasi:http/types@0.2.3" (instance $types))
+                (instance $handler)
+                (export "{export}" (instance $handler)))"#
+        );
+        let refusal = refusal(wat::parse_str(text).unwrap()).await;
+        assert!(refusal.contains("this is a wasi:http component, as its export"), "{refusal}");
+        assert!(!refusal.contains("does not export") && !refusal.contains("it imports"), "{refusal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn other_version_names_the_one_offered() {
     let component = wat::parse_str(
         r#"(component (import "wasi:clocks/wall-clock@0.3.0" (instance (export "now" (func)))))"#,

@@ -22,6 +22,22 @@ fn listeners_may_not_clash() {
 }
 
 #[test]
+fn grants_name_interfaces_of_this_host() {
+    each_refused(&[
+        (
+            "[slots.captcha]\ngrants = ['wasi:io/poll', 'wasi:io/streams']",
+            "line 2: slots.captcha.grants.1: names `wasi:io/streams`, not offered by this host; leave it out",
+        ),
+        ("[slots.status]\ngrants = ['wasi:io/pol']", "the nearest is `wasi:io/poll`"),
+        (
+            "[slots.answer]\ngrants = ['wasi:io/poll@0.2.12']",
+            "must be without a version: write `wasi:io/poll`",
+        ),
+    ]);
+    loaded("[slots.captcha]\ngrants = ['wasi:io/poll', 'bulkhead:host/llm']", &[]);
+}
+
+#[test]
 fn a_remote_admin_listener_needs_a_guard() {
     let remote = "[server]\nadmin_listen = '0.0.0.0:9901'\n";
     each_refused(&[(remote, "line 2: server.admin_listen: is reachable from other machines; add admin.tls")]);

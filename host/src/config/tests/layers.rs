@@ -122,10 +122,10 @@ fn lists_come_as_toml_comma_text_or_indexes() {
 #[test]
 fn indexes_sort_by_number() {
     let names: Vec<(String, String)> =
-        (0..12).map(|i| (format!("BULKHEAD_SLOTS__CAPTCHA__GRANTS_{i}"), format!("a:b/c{i}"))).collect();
+        (0..12).map(|i| (format!("BULKHEAD_SLOTS__CAPTCHA__MODELS_{i}"), format!("a:b/c{i}"))).collect();
     let environment: Vec<(&str, &str)> = names.iter().map(|(k, v)| (&**k, &**v)).collect();
-    let grants = loaded("", &environment).config.slots.captcha.grants;
-    assert_eq!(grants.last().unwrap(), "a:b/c11");
+    let models = loaded("", &environment).config.slots.captcha.models.unwrap();
+    assert_eq!(models.last().unwrap(), "a:b/c11");
 }
 
 #[test]

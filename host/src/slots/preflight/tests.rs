@@ -1,5 +1,7 @@
 //! Names, versions and what a refusal says.
 
+#![allow(clippy::indexing_slicing)]
+
 use super::*;
 use crate::slots::outline::Usage;
 
@@ -37,30 +39,66 @@ fn what_is_exported_and_granted_is_found_good() {
 }
 
 #[test]
-fn a_missing_export_names_the_nearest() {
+fn a_missing_export_names_a_near_miss() {
     let exports = ["bulkhead:captcha/challenge@0.1.0", "self-test", "memory"];
     assert_eq!(
         findings(&exports, &[], &[]),
         ["it does not export bulkhead:captcha/challenges@0.1.0; \
           the nearest is bulkhead:captcha/challenge@0.1.0"]
     );
+    for far in ["bulkhead:captcha/challenge-set@0.1.0", "bulkhead:status/figures@0.1.0"] {
+        assert_eq!(
+            findings(&[far, "self-test"], &[], &[]),
+            ["it does not export bulkhead:captcha/challenges@0.1.0"],
+            "{far}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_import_names_a_near_miss() {
+    let imports = [
+        "wasi:clocks/wall-clocks@0.2.12",
+        "wasi:clokcs/wall-clock@0.2.12",
+        "wasi:clocks/timezone@0.2.12",
+        "wasi:io/streams@0.2.12",
+        "evil",
+    ];
     assert_eq!(
-        findings(&["bulkhead:captcha/challenges@0.1.0"], &[], &[]),
-        ["it does not export self-test"],
-        "what is not near is not named"
+        findings(EXPORTS, &imports, &[]),
+        [
+            "it imports wasi:clocks/wall-clocks@0.2.12, not offered by this host; \
+         the nearest is wasi:clocks/wall-clock",
+            "it imports wasi:clokcs/wall-clock@0.2.12, not offered by this host; \
+         the nearest is wasi:clocks/wall-clock",
+            "it imports wasi:clocks/timezone@0.2.12, not offered by this host",
+            "it imports wasi:io/streams@0.2.12, not offered by this host",
+            "it imports evil, not offered by this host",
+        ]
     );
 }
 
 #[test]
-fn an_unknown_import_names_the_nearest() {
-    assert_eq!(
-        findings(EXPORTS, &["wasi:clocks/wall-clocks@0.2.12", "evil"], &[]),
-        [
-            "it imports wasi:clocks/wall-clocks@0.2.12, which this host does not offer; \
-             the nearest is wasi:clocks/wall-clock",
-            "it imports evil, which this host does not offer",
-        ]
-    );
+fn a_component_for_another_host_is_called_that() {
+    for (export, kind) in [
+        ("wasi:http/incoming-handler@0.2.0", "wasi:http"),
+        ("wasi:http/incoming-handler@0.2.12", "wasi:http"),
+        ("wasi:http/handler@0.3.0", "wasi:http"),
+        ("wasi:http/handler@0.3.0-rc-2026-01-06", "wasi:http"),
+        ("wasi:http/proxy@0.2.0", "wasi:http"),
+        ("wasi:cli/run@0.2.6", "wasi:cli"),
+    ] {
+        let found = findings(&[export], &["wasi:http/types@0.2.0", "wasi:io/streams@0.2.0"], &[]);
+        let said = format!(
+            "this is a {kind} component, as its export {export} says, and this host runs none; build it for the \
+             slot's world"
+        );
+        assert_eq!(found, [said]);
+        let also = [EXPORTS[0], EXPORTS[1], export];
+        assert_eq!(findings(&also, &[], &[]), [""; 0], "what has the slot's exports may have others");
+    }
+    let other = ["wasi:http/outgoing-handler@0.2.0"];
+    assert!(findings(&other, &[], &[])[0].starts_with("it does not export"));
 }
 
 #[test]
@@ -97,7 +135,7 @@ fn what_is_never_offered_is_never_granted() {
     for name in ["wasi:filesystem/types", "wasi:sockets/tcp", "wasi:cli/environment", "wasi:cli/stdout"] {
         let import = format!("{name}@0.2.12");
         let findings = findings(EXPORTS, &[&import], &[name]);
-        assert!(findings.iter().any(|finding| finding.contains("does not offer")), "{findings:?}");
+        assert!(findings.iter().any(|finding| finding.contains("not offered by this host")), "{findings:?}");
     }
 }
 

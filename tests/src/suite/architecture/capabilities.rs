@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bulkhead::{
     capabilities::{Access, INTERFACES, Interface as Offered},
-    config::slots::SlotName,
+    config::{grants, slots::SlotName},
 };
 use wit_parser::{Resolve, WorldItem};
 
@@ -30,6 +30,12 @@ fn every_function_is_in_the_table_once() {
         assert_eq!(unique.len(), listed.len(), "{offered:?} lists a function twice");
         assert_eq!(unique, functions_in_wit(&resolve, offered), "{offered:?}");
     }
+}
+
+#[test]
+fn every_interface_may_be_granted() {
+    let offered: Vec<&str> = INTERFACES.iter().map(|offered| offered.name).collect();
+    assert_eq!(offered, grants::INTERFACES);
 }
 
 /// A shadow run is given the reads; a write that is marked a read would happen twice.

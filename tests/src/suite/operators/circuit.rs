@@ -56,7 +56,10 @@ async fn calls_that_meet_a_limit_do_not_open_the_circuit_and_are_one_short_line_
     assert_eq!(lines.len(), 10);
     for line in lines {
         assert_eq!((&line["level"], &line["context"]), (&json!("warn"), &json!("cpu-budget")));
-        assert_eq!(line["message"], "the call has used its 1 ms of processor time");
+        assert_eq!(
+            line["message"],
+            "the call has used its 1 ms of processor time; raise slots.captcha.cpu_ms"
+        );
     }
     host.stop().await;
 }

@@ -80,7 +80,7 @@ async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
     let component = folder.path().join("guest.wasm");
     std::fs::write(&component, talkative().component()).unwrap();
     let slot = format!("slots.captcha.component = \"{}\"\n", component.display());
-    let config = format!("{}{slot}{SITE}", operator::tokens());
+    let config = format!("{slot}{}{SITE}", operator::tokens());
     let host = Launch::serve_with(folder.path(), &config).env("RUST_BACKTRACE", "1").ready().await;
     assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 500);
     let shown = done(&host, &["component", "logs", "captcha"]).await;
