@@ -25,6 +25,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// A registry.
 #[derive(Clone, Debug)]
 pub struct Registry {
+    /// Its name in the configuration.
+    pub name: String,
     /// Its host as references name it.
     pub host: String,
     /// Where it is asked.
@@ -106,6 +108,7 @@ impl Registry {
         let scheme = if plain_http { "http" } else { "https" };
         let base = Url::parse(&format!("{scheme}://{host}/")).ok()?;
         Some(Self {
+            name: name.to_owned(),
             host,
             base,
             repositories,

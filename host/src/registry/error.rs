@@ -33,6 +33,20 @@ pub enum Fault {
          auth_file, to an account that may, and see that there is such a repository"
     )]
     Denied(u16),
+    /// The registry does not take the credentials that it was shown.
+    #[error(
+        "the registry refuses the {} of registries.{name} (status {status}){}",
+        if *from_file { "credentials in auth_file" } else { "user name or password" },
+        if *status == 403 { ", or the account may not pull this repository" } else { "" }
+    )]
+    WrongLogin {
+        /// The registry's name in the configuration.
+        name: String,
+        /// Whether the credentials are of a file.
+        from_file: bool,
+        /// What it answered with.
+        status: u16,
+    },
     /// The registry sends for a token to somebody else.
     #[error(
         "the registry wants a token from {0}; where that is its own, add it to registries.NAME.allow, and it gets the \
@@ -112,7 +126,7 @@ impl Fault {
             Self::Settings(_) => "registry-settings",
             Self::Unreachable(_) => "registry-unreachable",
             Self::Timeout => "registry-timeout",
-            Self::Denied(_) | Self::ForeignRealm(_) => "registry-denied",
+            Self::Denied(_) | Self::WrongLogin { .. } | Self::ForeignRealm(_) => "registry-denied",
             Self::Redirect { .. } | Self::RedirectLoop => "redirect-refused",
             Self::NotFound => "not-found",
             Self::MediaType(_) => "media-type",
@@ -139,6 +153,7 @@ mod tests {
             Fault::Unreachable(text()),
             Fault::Timeout,
             Fault::Denied(401),
+            Fault::WrongLogin { name: text(), from_file: false, status: 401 },
             Fault::ForeignRealm(text()),
             Fault::Redirect { target: text(), why: "" },
             Fault::RedirectLoop,

@@ -103,12 +103,19 @@ fn component(document: Document) -> Result<Manifest, Fault> {
     if !CONFIGS.contains(&config.media_type.as_str()) {
         return other("config", &config.media_type, &CONFIGS);
     }
-    let [layer] = layers.as_slice() else {
-        return Err(Fault::MediaType(format!("it has {} layers and not one", layers.len())));
+    // Others, such as a licence or a list of what is in it, may lie beside the component.
+    let is_component = |layer: &&Descriptor| LAYERS.contains(&layer.media_type.as_str());
+    let components: Vec<&Descriptor> = layers.iter().filter(is_component).collect();
+    let layer = match (components.as_slice(), layers.as_slice()) {
+        ([component], _) => *component,
+        ([], [only]) => return other("layer", &only.media_type, &LAYERS),
+        (found, all) => {
+            let (found, all, wanted) = (found.len(), all.len(), LAYERS.join(" or "));
+            let text =
+                format!("of its {all} layers {found} are {wanted} and not one; `wkg oci push` makes one");
+            return Err(Fault::MediaType(text));
+        }
     };
-    if !LAYERS.contains(&layer.media_type.as_str()) {
-        return other("layer", &layer.media_type, &LAYERS);
-    }
     if !is_digest(&layer.digest) {
         return Err(Fault::MediaType("its layer has no digest by sha256".to_owned()));
     }
@@ -173,6 +180,31 @@ mod tests {
             let layer = Layer { digest: digest("a"), bytes: 7 };
             let found = read_json(&format!("{IMAGE}; charset=utf-8"), &document).unwrap();
             assert_eq!(found, Manifest::Component { layer, signature: None });
+        }
+    }
+
+    #[test]
+    fn one_layer_of_several_is_the_component() {
+        let layer =
+            |kind: &str, digit: &str| json!({ "mediaType": kind, "digest": digest(digit), "size": 7 });
+        let (text, other) = (layer("text/plain", "b"), layer("application/spdx+json", "d"));
+        let component = layer(LAYERS[1], "a");
+        for layers in [json!([component, text]), json!([text, other, component])] {
+            let mut document = image();
+            document["layers"] = layers;
+            let layer = Layer { digest: digest("a"), bytes: 7 };
+            let found = read_json(IMAGE, &document).unwrap();
+            assert_eq!(found, Manifest::Component { layer, signature: None });
+        }
+        for (layers, said) in [
+            (json!([text, other]), "of its 2 layers 0 are application/wasm"),
+            (json!([component, text, component]), "of its 3 layers 2 are application/wasm"),
+            (json!([]), "of its 0 layers 0 are"),
+        ] {
+            let mut document = image();
+            document["layers"] = layers;
+            let refused = read_json(IMAGE, &document).unwrap_err().to_string();
+            assert!(refused.contains(said), "{refused}");
         }
     }
 

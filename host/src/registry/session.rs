@@ -28,7 +28,14 @@ pub(super) struct Session<'r> {
     registry: &'r Registry,
     repository: &'r str,
     client: Client,
-    authorization: Option<HeaderValue>,
+    authorization: Option<Authorization>,
+}
+
+/// What the registry wants to see.
+struct Authorization {
+    value: HeaderValue,
+    /// It is name and password, and not a token that was given for them.
+    is_login: bool,
 }
 
 /// An answer with a token; registries use the one name or the other.
@@ -70,7 +77,8 @@ impl<'r> Session<'r> {
         match answer.status() {
             StatusCode::OK => Ok(answer),
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-                Err(Fault::Denied(status.as_u16()))
+                let is_login = self.authorization.as_ref().is_some_and(|shown| shown.is_login);
+                Err(self.denied(status, is_login))
             }
             StatusCode::NOT_FOUND => Err(Fault::NotFound),
             status => Err(Fault::Unreachable(format!("it answered with status {}", status.as_u16()))),
@@ -81,10 +89,10 @@ impl<'r> Session<'r> {
         for _ in 0..=REDIRECTS {
             let mut request = self.client.get(url.clone()).header(ACCEPT, accept);
             // Whoever it redirects to gets none of it.
-            if let Some(value) =
+            if let Some(shown) =
                 self.authorization.as_ref().filter(|_| url.origin() == self.registry.base.origin())
             {
-                request = request.header(AUTHORIZATION, value);
+                request = request.header(AUTHORIZATION, &shown.value);
             }
             let answer = request.send().await.map_err(|error| fault(error, &url))?;
             if !answer.status().is_redirection() {
@@ -98,13 +106,26 @@ impl<'r> Session<'r> {
         Err(Fault::RedirectLoop)
     }
 
+    /// A refusal, which is about the login where one was shown.
+    fn denied(&self, status: StatusCode, has_login: bool) -> Fault {
+        let status = status.as_u16();
+        if !has_login {
+            return Fault::Denied(status);
+        }
+        let Registry { name, password, .. } = self.registry;
+        Fault::WrongLogin { name: name.clone(), from_file: password.is_none(), status }
+    }
+
     /// What the registry asks for.
-    async fn authorize(&self, challenge: Option<Challenge>) -> Result<HeaderValue, Fault> {
+    async fn authorize(&self, challenge: Option<Challenge>) -> Result<Authorization, Fault> {
         let denied = Fault::Denied(StatusCode::UNAUTHORIZED.as_u16());
         let credentials = basic(self.registry)?;
         match challenge {
-            Some(Challenge::Basic) => credentials.ok_or(denied),
-            Some(Challenge::Bearer { realm, service }) => self.token(&realm, service, credentials).await,
+            Some(Challenge::Basic) => Ok(Authorization { value: credentials.ok_or(denied)?, is_login: true }),
+            Some(Challenge::Bearer { realm, service }) => {
+                let value = self.token(&realm, service, credentials).await?;
+                Ok(Authorization { value, is_login: false })
+            }
             None => Err(denied),
         }
     }
@@ -124,7 +145,7 @@ impl<'r> Session<'r> {
         url.query_pairs_mut()
             .extend_pairs(service.map(|service| ("service", service)))
             .append_pair("scope", &scope);
-        let request = self.client.get(url.clone());
+        let (request, has_login) = (self.client.get(url.clone()), credentials.is_some());
         let request = match credentials {
             Some(credentials) => request.header(AUTHORIZATION, credentials),
             None => request,
@@ -132,6 +153,9 @@ impl<'r> Session<'r> {
         let answer = request.send().await.map_err(|error| fault(error, &url))?;
         match answer.status() {
             StatusCode::OK => {}
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+                return Err(self.denied(status, has_login));
+            }
             status if status.is_client_error() => return Err(Fault::Denied(status.as_u16())),
             status => {
                 let text = format!("its token server answered with status {}", status.as_u16());

@@ -225,6 +225,7 @@ impl From<PullError> for ApiError {
             Fault::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
             Fault::Unreachable(_)
             | Fault::Denied(_)
+            | Fault::WrongLogin { .. }
             | Fault::ForeignRealm(_)
             | Fault::Redirect { .. }
             | Fault::RedirectLoop

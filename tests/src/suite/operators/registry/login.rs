@@ -23,15 +23,28 @@ async fn a_real_registry_with_tls_and_a_user_gives_to_who_may() {
         format!("auth_file = {path:?}\n")
     };
     let login = |password: &str| format!("username = \"{user}\"\npassword = \"{password}\"\n");
-    for (settings, status, code) in [
-        (format!("[registries.tests]\nhost = \"{}\"\n", registry.host()), 502, "registry-unreachable"),
-        (plain(&registry.host()), 502, "registry-unreachable"),
-        (with_tls(&registry), 502, "registry-denied"),
-        (with_tls(&registry) + &login("a-wrong-password"), 502, "registry-denied"),
-        (with_tls(&registry) + "auth_file = \"/none/config.json\"\n", 500, "registry-settings"),
+    let wrong = "a-wrong-password";
+    for (settings, status, code, why) in [
+        (format!("[registries.tests]\nhost = \"{}\"\n", registry.host()), 502, "registry-unreachable", ""),
+        (plain(&registry.host()), 502, "registry-unreachable", ""),
+        (with_tls(&registry), 502, "registry-denied", "set registries.NAME.username and password"),
+        (
+            with_tls(&registry) + &login(wrong),
+            502,
+            "registry-denied",
+            "the registry refuses the user name or password of registries.tests",
+        ),
+        (
+            with_tls(&registry) + &auth_file(wrong),
+            502,
+            "registry-denied",
+            "the registry refuses the credentials in auth_file of registries.tests",
+        ),
+        (with_tls(&registry) + "auth_file = \"/none/config.json\"\n", 500, "registry-settings", ""),
     ] {
         let host = hosting_a().config(&settings).start().await;
         let said = refused(&host, &name, status, code).await;
+        assert!(said.contains(why), "{said}");
         assert!(!said.contains("password\"") && !said.contains("a-wrong-password"), "{said}");
         assert_untouched(&host).await;
         host.stop().await;
@@ -109,6 +122,11 @@ async fn nobody_but_the_registry_gets_the_credentials() {
     fake.does("/garbage", Behaviour::Says("application/json", b"{\"token\":\"a\\nb\"}".to_vec()));
     fake.does("/greedy/", bearer(&fake.url("/flood")));
     fake.does("/flood", Behaviour::Floods("application/json"));
+    // A token server that does not take the password, and a registry that does not take the token.
+    fake.does("/closed/", bearer(&fake.url("/login")));
+    fake.does("/login", Behaviour::Wants("never".into(), "Basic".into()));
+    fake.does("/token-only/", bearer(&fake.url("/own-token")));
+    fake.does("/own-token", Behaviour::Says("application/json", br#"{"token":"t0ken"}"#.to_vec()));
     let settings = plain(&fake.host()) + "username = \"eva\"\npassword = \"unspoken\"\n";
     let host = hosting_a().config(&settings).start().await;
     for (repository, code) in [
@@ -118,9 +136,13 @@ async fn nobody_but_the_registry_gets_the_credentials() {
         ("broken", "malformed-answer"),
         ("garbled", "malformed-answer"),
         ("greedy", "malformed-answer"),
+        ("closed", "registry-denied"),
+        ("token-only", "registry-denied"),
     ] {
         let said = refused(&host, &format!("oci://{}/{repository}:1", fake.host()), 502, code).await;
         assert!(!said.contains("unspoken"), "{said}");
+        let is_login = said.contains("refuses the user name or password of registries.tests (status 401)");
+        assert_eq!(is_login, repository == "closed", "{repository}: {said}");
         if repository == "foreign" {
             assert!(said.contains(&foreign.url("")) && said.contains("registries.NAME.allow"), "{said}");
         }
