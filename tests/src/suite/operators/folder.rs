@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    os::unix::fs::symlink,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -134,5 +135,80 @@ async fn what_came_while_the_host_was_down_is_taken_once() {
     move_in(&folder, "new.wasm", &answering('D', "").component());
     let next = candidate(&second).await;
     assert!(next["source"].as_str().unwrap().ends_with("/new.wasm"), "{next}");
+    host.stop().await;
+}
+
+/// Has `link` lead to `target` in one stroke.
+fn relink(target: &str, link: &Path) {
+    let beside = link.with_file_name("..next");
+    symlink(target, &beside).unwrap();
+    fs::rename(beside, link).unwrap();
+}
+
+/// Waits until a component is the candidate, and gives it up again; where it came from.
+async fn tried(operator: &Operator, component: &[u8]) -> String {
+    let digest = bulkhead_tests::artifact::digest(component);
+    eventually("it is the candidate", async || operator.slot().await["candidate"]["component"] == digest)
+        .await;
+    let source = operator.slot().await["candidate"]["source"].as_str().unwrap().to_owned();
+    operator.change("rollback", json!({})).await;
+    source
+}
+
+/// A volume of a ConfigMap or Secret: each file is a link through `..data`, which is replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_volume_of_kubernetes_brings_candidates() {
+    let watched = TempDir::new().unwrap();
+    let folder = watched.path().join("components");
+    let [b, c, d] = ['B', 'C', 'D'].map(|letter| answering(letter, "").component());
+    let volume = |name: &str, files: &[(&str, &[u8])]| {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        files.iter().for_each(|(file, bytes)| fs::write(folder.join(name).join(file), bytes).unwrap());
+        relink(name, &folder.join("..data"));
+    };
+    volume("..1", &[("captcha.wasm", &b)]);
+    symlink("..data/captcha.wasm", folder.join("captcha.wasm")).unwrap();
+    let host = watching(&folder).start().await;
+    let operator = operator(&host);
+    tried(&operator, &b).await;
+    volume("..2", &[("captcha.wasm", &c)]);
+    fs::remove_dir_all(folder.join("..1")).unwrap();
+    let source = tried(&operator, &c).await;
+    assert!(source.ends_with("/components/captcha.wasm"), "{source}");
+    // What it had before comes back, and a file that is new in the volume comes after it.
+    volume("..3", &[("captcha.wasm", &b), ("other.wasm", &d)]);
+    tried(&operator, &b).await;
+    symlink("..data/other.wasm", folder.join("other.wasm")).unwrap();
+    tried(&operator, &d).await;
+    // A link that leads out of the folder brings nothing.
+    fs::write(watched.path().join("outside"), answering('E', "").component()).unwrap();
+    symlink("../outside", folder.join("outside.wasm")).unwrap();
+    volume("..4", &[("captcha.wasm", &c), ("other.wasm", &d)]);
+    tried(&operator, &c).await;
+    assert!(!sources(&operator).await.contains(&"outside.wasm".to_owned()));
+    assert_eq!(letter(&host, 1).await, 'A');
+    host.stop().await;
+}
+
+/// git-sync has a link lead to another working tree with every commit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_behind_a_link_is_followed() {
+    let root = TempDir::new().unwrap();
+    let [b, c] = ['B', 'C'].map(|letter| answering(letter, "").component());
+    for (tree, component) in [("one", &b), ("two", &c)] {
+        fs::create_dir_all(root.path().join(tree).join("components")).unwrap();
+        fs::write(root.path().join(tree).join("components/captcha.wasm"), component).unwrap();
+    }
+    let current = root.path().join("current");
+    relink("one", &current);
+    let host = watching(&current.join("components")).start().await;
+    let operator = operator(&host);
+    relink("two", &current);
+    fs::remove_dir_all(root.path().join("one")).unwrap();
+    let source = tried(&operator, &c).await;
+    assert!(source.ends_with("/current/components/captcha.wasm"), "{source}");
+    // It is watched where it is now.
+    move_in(&root.path().join("two/components"), "b.wasm", &b);
+    tried(&operator, &b).await;
     host.stop().await;
 }
