@@ -174,8 +174,8 @@ impl Contract<'_> {
         } else {
             match outline(wasm) {
                 Ok(outline) => match excess(&outline) {
-                    // Names beyond the limit are not looked at.
-                    excess if !excess.is_empty() => excess,
+                    // Names beyond the limit are not looked at. What is for another host is not made smaller for this one.
+                    excess if !excess.is_empty() && self.other_kind(&outline).is_none() => excess,
                     _ => self.compare(&outline),
                 },
                 Err(why) => vec![Finding::NotAComponent(why)],
@@ -193,13 +193,24 @@ impl Contract<'_> {
         mine.map(|interface| format!("{interface:?}")).collect()
     }
 
+    /// What a component that lacks an export of the world is instead.
+    fn other_kind(&self, outline: &Outline) -> Option<Finding> {
+        let _ = self.missing(outline).next()?;
+        other_kind(&outline.exports)
+    }
+
+    fn missing<'a>(&'a self, outline: &'a Outline) -> impl Iterator<Item = &'a str> {
+        let exports = self.exports.iter().copied();
+        exports.filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)))
+    }
+
     fn compare(&self, outline: &Outline) -> Vec<Finding> {
-        let missing = self
-            .exports
-            .iter()
-            .filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)));
-        let missing = missing.map(|wanted| {
-            let wanted = (*wanted).to_owned();
+        if let Some(other) = self.other_kind(outline) {
+            // What else is wrong would only hide it.
+            return vec![other];
+        }
+        let missing = self.missing(outline).map(|wanted| {
+            let wanted = wanted.to_owned();
             let same = |found: &&String| split(found).0 == split(&wanted).0;
             match outline.exports.iter().find(same).cloned() {
                 Some(found) => Finding::OtherExport { wanted, found },
@@ -210,18 +221,7 @@ impl Contract<'_> {
                 }
             }
         });
-        let missing: Vec<Finding> = missing.collect();
-        if !missing.is_empty()
-            && let Some(other) = other_kind(&outline.exports)
-        {
-            // What else is wrong would only hide it.
-            return vec![other];
-        }
-        missing
-            .into_iter()
-            .chain(outline.imports.iter().filter_map(|import| self.import(import)))
-            .take(LISTED)
-            .collect()
+        missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
     }
 
     fn import(&self, wanted: &str) -> Option<Finding> {
