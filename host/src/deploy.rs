@@ -10,6 +10,7 @@ mod book;
 mod built_in;
 mod changes;
 mod commit;
+mod configured;
 mod deployment;
 mod diff;
 mod error;
@@ -39,6 +40,7 @@ pub use self::{
     book::{Book, Candidate},
     built_in::{EMBEDDED, Exported},
     changes::{Change, Expected},
+    configured::read_configured,
     deployment::Deployment,
     diff::VersionDiff,
     error::DeployError,

@@ -119,8 +119,11 @@ fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
+/// Keys that name a file of settings, which counts with what it holds.
+const FILES: [&str; 2] = ["tickets.triage", "captcha.jwt.key_set_file"];
+
 /// Every key that is set, by its dotted path, with a digest of its value, or of what the file holds that the value names
-/// as `file:PATH`.
+/// as `file:PATH` or that the key is for.
 pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
@@ -128,7 +131,13 @@ pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match &node.value {
                 Value::Table(inner) => open.push((path, inner)),
-                value => drop(found.insert(path, Sha256::digest(plain(value)).into())),
+                value => {
+                    let text = plain(value);
+                    let named = Some(&text).filter(|_| FILES.contains(&path.as_str()));
+                    let held = named.and_then(|file| fs::read(file).ok());
+                    let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
+                    found.insert(path, digest.finalize().into());
+                }
             }
         }
     }
@@ -186,6 +195,25 @@ mod tests {
         let (one, other) = (digests(&one), digests(&other));
         assert_ne!(one.get("log.level"), other.get("log.level"));
         assert_eq!(other.len(), 3);
+    }
+
+    #[test]
+    fn a_file_of_settings_counts_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("triage.toml");
+        let digest = |key: &str| {
+            let mut tree = Table::new();
+            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+            set(&mut tree, &path, node(Value::String(file.display().to_string())));
+            digests(&tree)
+        };
+        for (key, counts) in [(FILES[0], true), (FILES[1], true), ("data_dir", false)] {
+            fs::write(&file, "one").unwrap();
+            let one = digest(key);
+            assert_eq!(one, digest(key), "{key}");
+            fs::write(&file, "two").unwrap();
+            assert_eq!(one != digest(key), counts, "{key}");
+        }
     }
 
     #[test]

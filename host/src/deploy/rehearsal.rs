@@ -7,6 +7,8 @@ use futures_util::future::BoxFuture;
 use super::{
     Book, Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
     changes::{Next, Reach, push_down},
+    configured::Changed,
+    vault::Blob,
 };
 use crate::{
     config::{signatures::Signatures, slots::Slot as Settings},
@@ -31,27 +33,45 @@ pub(super) struct Rehearsal<W: World> {
     settings: Arc<Settings>,
     generation: u64,
     next: Option<(Record, Arc<Version<W>>)>,
+    /// A component that the vault does not have.
+    blob: Option<Blob>,
 }
 
 impl<W: World> Deployment<W> {
-    /// Tries what answers under other settings, where these give it anything else than it has.
+    /// Tries what answers under other settings, where these give it anything else than it has, or what the configured
+    /// file holds by now. A configuration that names another component changes that with a restart only.
     pub(super) async fn rehearsal(self: Arc<Self>, settings: Settings) -> Result<Rehearsal<W>, DeployError> {
-        let (settings, book) = (Arc::new(settings), self.book());
-        self.may_answer_under(&settings.signatures, &book).await?;
-        let other = book.active().filter(|active| active.revision != revision(&settings)).cloned();
-        let next = match other {
-            Some(record) => Some(self.under(record, &settings).await?),
+        let (running, book) = (self.slot.settings().component.clone(), self.book());
+        let is_named = settings.component == running;
+        let settings = Arc::new(Settings { component: running, ..settings });
+        let changed = match book.active().filter(|_| is_named) {
+            Some(active) => self.changed_file(active, &settings).await?,
             None => None,
         };
-        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next })
+        // What the file brings instead has been looked at.
+        let replaced = changed.as_ref().and(book.active.as_ref());
+        self.may_answer_under(&settings.signatures, &book, replaced).await?;
+        let other = book.active().filter(|active| active.revision != revision(&settings)).cloned();
+        let (next, blob) = match (changed, other) {
+            (Some(Changed { record, version, blob }), _) => (Some((record, version)), Some(blob)),
+            (None, Some(record)) => (Some(self.under(record, &settings).await?), None),
+            (None, None) => (None, None),
+        };
+        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next, blob })
     }
 
     /// Refuses signature rules under which a version that answers could not have come to.
-    async fn may_answer_under(&self, signatures: &Signatures, book: &Book) -> Result<(), DeployError> {
+    async fn may_answer_under(
+        &self,
+        signatures: &Signatures,
+        book: &Book,
+        replaced: Option<&VersionId>,
+    ) -> Result<(), DeployError> {
         if *signatures == self.slot.settings().signatures {
             return Ok(());
         }
-        for record in book.versions.iter().filter(|record| book.answers(&record.id)) {
+        let answer = |record: &&Record| book.answers(&record.id) && Some(&record.id) != replaced;
+        for record in book.versions.iter().filter(answer) {
             self.vouched_by(signatures, record).await.map_err(|error| match error {
                 DeployError::Refused { version, reason } => {
                     let reason = format!(
@@ -97,8 +117,11 @@ impl<W: World> Rehearsed for Rehearsal<W> {
     }
 
     fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>> {
-        let Self { deployment, settings, next, .. } = *self;
+        let Self { deployment, settings, next, blob, .. } = *self;
         Box::pin(async move {
+            let fetched = || deployment.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+            let component = blob.as_ref().map(|blob| blob.component.clone());
+            fetched().extend(blob);
             if let Some((record, version)) = next {
                 let book = deployment.book();
                 let candidate = book.candidate.clone().zip(deployment.slot.candidate());
@@ -109,7 +132,9 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                     book.receive(record.clone());
                     push_down(book, active);
                 };
-                deployment.switch(next, &expected, Reach::Alone, line).await?;
+                let switched = deployment.switch(next, &expected, Reach::Alone, line).await;
+                fetched().retain(|blob| Some(&blob.component) != component.as_ref());
+                switched?;
                 deployment.slot.metrics.rollout("reload");
             } else if deployment.book().generation != expected.generation {
                 let slot = Box::new(deployment.view());

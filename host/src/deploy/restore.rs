@@ -87,8 +87,8 @@ impl<W: World> Deployment<W> {
         Ok((now, version))
     }
 
-    /// The configuration's own: what its reference led to once, or what it is now. Where that cannot be had, what it was
-    /// when it answered last.
+    /// The configuration's own: what its reference led to once, or what it is now. Where that cannot be had or may not
+    /// answer, what it was when it answered last.
     async fn configured(
         &self,
         configured: impl Future<Output = Configured>,
@@ -99,21 +99,25 @@ impl<W: World> Deployment<W> {
             let found = self.again(Record { configured: true, ..pinned }).await;
             return found.map_err(|error| error.to_string());
         }
-        let (wasm, source, proof) = match (configured.await, last) {
-            (Ok(configured), _) => configured,
-            (Err(reason), None) => return Err(reason),
-            (Err(reason), Some(last)) => {
-                let (slot, version) = (self.slot.name().as_str(), last.id.to_string());
-                let found = self.again(last).await.map_err(|_| reason.clone())?;
-                tracing::error!(
-                    slot,
-                    version,
-                    reason,
-                    "the configured component cannot be had; the one that answered last goes on"
-                );
-                return Ok(found);
-            }
+        let reason = match self.named(configured).await {
+            Ok(found) => return Ok(found),
+            Err(reason) => reason,
         };
+        let Some(last) = last else { return Err(reason) };
+        let (slot, version) = (self.slot.name().as_str(), last.id.to_string());
+        let found = self.again(last).await.map_err(|_| reason.clone())?;
+        tracing::error!(
+            slot,
+            version,
+            reason,
+            "the configured component cannot be had or may not answer; the one that answered last goes on"
+        );
+        Ok(found)
+    }
+
+    /// What the configuration names now.
+    async fn named(&self, configured: impl Future<Output = Configured>) -> Result<Found<W>, String> {
+        let (wasm, source, proof) = configured.await?;
         let signature = match &proof {
             Proof::Signature(text) => Some(text.clone()),
             Proof::BuiltIn | Proof::None => None,
@@ -180,11 +184,16 @@ impl<W: World> Deployment<W> {
             *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
         }
         let is_pulled = Reference::is_one(&record.source);
+        // Hosts that share their state have it from the database.
+        let is_file = self.shared.is_none()
+            && record.configured
+            && matches!(self.slot.settings().component, ComponentSource::File(_));
         let (slot, component, source) = (self.slot.name().as_str(), version.digest, record.source);
         tracing::info!(slot, version = record.id.as_str(), %component, source, "component active");
         self.slot.serve(version, candidate, None);
-        // What came from a registry must be here when that is not.
-        let keeps = kept.active.is_some() || is_pulled;
+        // What came from a registry or a file must be here when that is not.
+        let keeps = kept.active.is_some() || is_pulled || is_file;
+        let is_first = kept.active.is_none() && !is_pulled;
         let changed = keeps && kept != book;
         self.set_book(Book { generation: kept.generation, edition: kept.edition, ..kept });
         if !changed {
@@ -192,8 +201,9 @@ impl<W: World> Deployment<W> {
             return;
         }
         let turn = self.turn().await;
-        if self.shared.is_none() {
-            // Where hosts share one, the generation is that of what all should have.
+        if self.shared.is_none() && !is_first {
+            // Where hosts share one, the generation is that of what all should have. A file that is there from the start
+            // is no change.
             book.generation += 1;
         }
         let after = book.clone();

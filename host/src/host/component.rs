@@ -1,16 +1,16 @@
 //! Puts a component into its slot, or says why it may not answer.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
 use super::Parts;
 use crate::{
     config::slots::{ComponentSource, SlotName},
-    deploy::{Deployment, EMBEDDED, Proof},
+    deploy::{Deployment, EMBEDDED, Proof, read_configured},
     embedded, invoke,
     registry::Pulled,
-    slots::{self, LoadError, Slot, Version, World},
+    slots::{LoadError, Slot, Version, World},
 };
 
 /// A component that may not answer, and everything that is wrong with it.
@@ -55,24 +55,14 @@ async fn configured<W: World>(
     match &slot.settings().component {
         ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), EMBEDDED.into(), Proof::BuiltIn)),
         ComponentSource::File(path) => {
-            let wasm = slots::read_component(path, slot.yard.sandbox.component_bytes)?;
-            Ok((wasm, path.display().to_string(), signature(path)?))
+            let read = read_configured(path, slot.yard.sandbox.component_bytes);
+            let (wasm, proof) = read.map_err(anyhow::Error::msg)?;
+            Ok((wasm, path.display().to_string(), proof))
         }
         ComponentSource::Registry(reference) => {
             let Pulled { wasm, reference, signature } = parts.registries.pull(reference).await?;
             Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
         }
-    }
-}
-
-/// The signature that lies beside a component's file.
-fn signature(path: &Path) -> anyhow::Result<Proof> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".minisig");
-    match fs::read_to_string(&beside) {
-        Ok(text) => Ok(Proof::Signature(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Proof::None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", beside.display())),
     }
 }
 

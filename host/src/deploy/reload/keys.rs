@@ -33,10 +33,11 @@ pub(super) fn sort(keys: BTreeSet<String>, is_used: impl Fn(SlotName) -> bool) -
     keys.into_iter().partition(is_live)
 }
 
-/// The settings of a running slot with what counts at once taken from others.
+/// The settings of a running slot with what counts at once taken from others, and the component that they name.
 pub(super) fn live_settings(running: &Settings, wanted: &Settings) -> Settings {
     let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;
     Settings {
+        component: wanted.component.clone(),
         limits: Limits { cpu_ms, deadline, response_bytes, ..running.limits.clone() },
         grants: wanted.grants.clone(),
         reuse: wanted.reuse,

@@ -30,6 +30,42 @@ async fn a_restart_goes_on_with_version_candidate_and_generation() {
     host.stop().await;
 }
 
+/// As a registry's component does: see `registry::start`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_gone_gives_way_to_its_last_copy() {
+    let host = hosting_a().start().await;
+    assert_eq!((letter(&host, 1).await, operator(&host).generation().await), ('A', 0));
+    let active = operator(&host).slot().await["active"].clone();
+    let mut folder = host.stop().await;
+    let file = folder.path().join("guest.wasm");
+    let naming = |folder| {
+        let config = format!("[slots.captcha]\ncomponent = {:?}\n", file.display().to_string());
+        TestHost::builder()
+            .config(&operator::tokens())
+            .config(SITE)
+            .config(&config)
+            .env("CAPTCHA_HMAC_KEY", bulkhead_tests::host::HMAC_KEY)
+            .folder(folder)
+    };
+    for broken in [None, Some(b"garbage")] {
+        let _ = fs::remove_file(&file);
+        if let Some(bytes) = broken {
+            fs::write(&file, bytes).unwrap();
+        }
+        let host = naming(folder).start().await;
+        assert_eq!(letter(&host, 1).await, 'A', "{broken:?}");
+        assert_eq!(operator(&host).slot().await["active"]["id"], active["id"]);
+        let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();
+        assert_eq!(ready.status(), 200);
+        folder = host.stop().await;
+    }
+    // The file counts again once it is good.
+    fs::write(&file, answering('B', "").component()).unwrap();
+    let host = naming(folder).start().await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_is_damaged_on_disk_gives_way_to_the_one_before() {
     let host = hosting_a().start().await;
