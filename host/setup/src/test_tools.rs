@@ -43,12 +43,15 @@ fn system_packages() -> Outcome {
     if find("docker-registry").is_none() {
         wanted.push("docker-registry");
     }
+    if find("valgrind").is_none() {
+        wanted.push("valgrind");
+    }
     if !python::is_here() {
         wanted.push("python3-venv");
     }
     if wanted.is_empty() {
         println!(
-            "test tools: Chromium, PostgreSQL, MariaDB, Prometheus, an OCI registry and Python are here"
+            "test tools: Chromium, PostgreSQL, MariaDB, Prometheus, an OCI registry, Valgrind and Python are here"
         );
         return Ok(());
     }
