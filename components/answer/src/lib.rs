@@ -20,5 +20,7 @@ pub mod references;
 pub mod self_test;
 pub mod sentences;
 pub mod statement;
+#[cfg(test)]
+mod steps;
 pub mod terms;
 pub mod wording;

@@ -21,5 +21,7 @@ pub mod server_signature;
 pub mod signing;
 pub mod solution;
 pub mod spending;
+#[cfg(test)]
+mod steps;
 pub mod v1;
 pub mod verify;

@@ -106,9 +106,10 @@ pub fn find(text: &str, today: Date) -> Vec<Found> {
         (Kind::LicencePlate, plate::find(text)),
         (Kind::Phone, phone::find(text)),
     ];
+    let mut taken = Taken::default();
     for (kind, values) in kinds {
         for (range, value) in values {
-            if !all.iter().any(|other| range.start < other.range.end && other.range.start < range.end) {
+            if taken.take(&range) {
                 all.push(Found { kind, value, range });
             }
         }
@@ -140,6 +141,26 @@ pub fn extract(text: &str, today: Date, patterns: &[Pattern]) -> BTreeMap<String
         }
     }
     values
+}
+
+/// Places that do not overlap: where each ends, by where it begins.
+#[derive(Debug, Default)]
+struct Taken(BTreeMap<usize, usize>);
+
+impl Taken {
+    /// Whether nothing of `range` is taken.
+    fn is_free(&self, range: &Range<usize>) -> bool {
+        self.0.range(..range.end).next_back().is_none_or(|(_, end)| *end <= range.start)
+    }
+
+    /// Takes `range` where all of it is free.
+    fn take(&mut self, range: &Range<usize>) -> bool {
+        let free = self.is_free(range);
+        if free {
+            self.0.insert(range.start, range.end);
+        }
+        free
+    }
 }
 
 /// Whether nothing that is part of a word stands next to `range`.

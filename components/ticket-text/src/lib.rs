@@ -13,5 +13,7 @@ pub mod llm;
 pub mod numerals;
 pub mod redact;
 pub mod sentences;
+#[cfg(test)]
+mod steps;
 pub mod window;
 pub mod words;

@@ -15,4 +15,6 @@ pub mod reasoning;
 pub mod request;
 pub mod rules;
 pub mod self_test;
+#[cfg(test)]
+mod steps;
 pub mod triage;

@@ -156,10 +156,12 @@ fn is_sentence(line: &str) -> bool {
 /// Closing words and at most a name.
 fn is_closing(line: &str) -> bool {
     let line = line.trim();
-    let rest = |words: &&&str| line.chars().count() - words.chars().count();
     CLOSINGS.iter().filter(|words| begins(line, words)).any(|words| {
-        let whole = !line.chars().nth(words.chars().count()).is_some_and(char::is_alphanumeric);
-        whole && rest(&words) <= LONGEST_NAME && !line.contains('?')
+        // No more of a long line is read than tells that it is too long: each of its sentences comes here with all that
+        // follows it.
+        let mut rest = line.chars().skip(words.chars().count()).peekable();
+        let whole = !rest.peek().copied().is_some_and(char::is_alphanumeric);
+        whole && rest.nth(LONGEST_NAME).is_none() && !line.contains('?')
     })
 }
 

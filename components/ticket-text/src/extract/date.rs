@@ -8,7 +8,7 @@ pub use time::{Date, Month};
 
 pub use forms::named_month;
 
-use super::streets;
+use super::{Taken, streets};
 use crate::cursor::scan;
 use crate::sentences::{Tense, Tenses};
 use forms::{FORMS, Written};
@@ -76,19 +76,20 @@ pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Ran
     }
     let tenses = Tenses::new(text);
     let mut found: Vec<Reading<'_>> = Vec::new();
-    let mut streets: Vec<Range<usize>> = Vec::new();
+    let mut taken = Taken::default();
     for (range, written) in FORMS.iter().flat_map(|form| scan(text, form)) {
-        let mut others = found.iter().map(|other| &other.range).chain(&streets);
-        let taken = others.any(|other| range.start < other.end && other.start < range.end);
-        if taken || !bounded(text, &range) || counts_otherwise(text, &range, &written) {
+        if !taken.is_free(&range) || !bounded(text, &range) || counts_otherwise(text, &range, &written) {
             continue;
         }
         if streets::are_named_after(text, &range) {
-            streets.push(range);
+            taken.take(&range);
             continue;
         }
         let tense = || if is_aimed_at(text, &range) { None } else { tenses.at(range.start).or(otherwise) };
-        found.extend(read(&written, today, tense).map(|date| Reading { range, written, date }));
+        if let Some(date) = read(&written, today, tense) {
+            taken.take(&range);
+            found.push(Reading { range, written, date });
+        }
     }
     found.sort_by_key(|reading| reading.range.start);
     let shared = found.windows(2).map(|pair| match pair {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::Personal;
 
 /// A name's part that is taken out wherever it stands has at least as many letters: "von" and "de" stay.
@@ -31,20 +33,45 @@ impl Spans {
     pub(super) fn repeat(&mut self, text: &str, known: &[&str]) {
         loop {
             let before = self.0.len();
-            for (value, kind) in self.values(text, known) {
-                for (at, _) in text.match_indices(&value) {
-                    let range = at..at + value.len();
-                    if self.overlapping(&range).is_none()
-                        && (kind != Personal::Name || self.whole(text, &range))
-                    {
-                        self.add(range, kind);
-                    }
+            let values = self.values(text, known);
+            for (number, range) in self.free_places(text, &values) {
+                let kind = values.get(number).map_or(Personal::Literal, |(_, kind)| *kind);
+                if self.overlapping(&range).is_none() && (kind != Personal::Name || self.whole(text, &range))
+                {
+                    self.add(range, kind);
                 }
             }
             if self.0.len() == before {
                 return;
             }
         }
+    }
+
+    /// Where `values` stand in what is not taken out yet, by the number of the value and then in the order of the text. All
+    /// are looked for at once: a letter may be full of different ones.
+    fn free_places(&self, text: &str, values: &[(String, Personal)]) -> Vec<(usize, Range<usize>)> {
+        let is_free = |range: &Range<usize>| self.overlapping(range).is_none();
+        // An automaton without failures takes quadratic time to build of a value that repeats itself.
+        let kind = Some(AhoCorasickKind::NoncontiguousNFA);
+        let search = AhoCorasick::builder().kind(kind).build(values.iter().map(|(value, _)| value));
+        let mut places: Vec<(usize, Range<usize>)> = match search {
+            Ok(search) => {
+                let found = search.find_overlapping_iter(text);
+                let found = found.filter(|found| is_free(&found.range()));
+                found.map(|found| (found.pattern().as_usize(), found.range())).collect()
+            }
+            // More values than a machine has room for: one by one, so that none stays.
+            Err(_) => values
+                .iter()
+                .enumerate()
+                .flat_map(|(number, (value, _))| {
+                    text.match_indices(value).map(move |(at, _)| (number, at..at + value.len()))
+                })
+                .filter(|(_, range)| is_free(range))
+                .collect(),
+        };
+        places.sort_by_key(|(number, range)| (*number, range.start));
+        places
     }
 
     /// The places in the order of the text.

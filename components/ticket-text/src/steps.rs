@@ -1,0 +1,165 @@
+//! How the work of everything that reads a ticket grows with the ticket. Components cut a ticket to 20,000 characters before
+//! anything else looks at it, so that only the cut sees more.
+
+use bulkhead_steps::{Shape, assert_linear, repeated};
+
+use crate::extract::date::Date;
+use crate::{clean, extract, injection, language, redact, sentences, window, words};
+
+/// What is read of a ticket, characters.
+const READ: usize = 20_000;
+
+fn assert_shapes<R>(test: &str, bytes: usize, units: &[(&str, &str)], read: impl Fn(&String) -> R) {
+    let inputs: Vec<_> =
+        units.iter().map(|(head, unit)| move |bytes: usize| repeated(head, unit, "", bytes)).collect();
+    let shapes: Vec<Shape<'_, String>> = units
+        .iter()
+        .zip(&inputs)
+        .map(|((_, unit), input)| (*unit, input as &dyn Fn(usize) -> String))
+        .collect();
+    assert_linear(test, bytes, &shapes, read);
+}
+
+fn today() -> Date {
+    Date::from_calendar_date(2026, time::Month::May, 3).unwrap_or(Date::MIN)
+}
+
+#[test]
+fn window_steps_grow_with_a_mail() {
+    let units = [("", "a"), ("", " "), ("", "a "), ("", "\u{10ffff}")];
+    assert_shapes(concat!(module_path!(), "::window_steps_grow_with_a_mail"), 1 << 20, &units, |text| {
+        window::window(text, 1000)
+    });
+}
+
+#[test]
+fn clean_steps_grow_with_a_ticket() {
+    let units = [
+        ("", "a"),
+        ("", " "),
+        ("", "\n"),
+        ("", "> a\n"),
+        ("Guten Tag\n", "Danke\n"),
+        ("", "Danke."),
+        ("", "Von: a\n"),
+        ("", "Am 3. Mai schrieb a:\n"),
+        ("", "-----Original Message-----\n"),
+        ("", "--\n"),
+        ("", "\u{308}\u{327}"),
+        ("", "Diese E-Mail "),
+    ];
+    assert_shapes(concat!(module_path!(), "::clean_steps_grow_with_a_ticket"), READ, &units, |text| {
+        clean::clean(text)
+    });
+}
+
+#[test]
+fn html_steps_grow_with_a_ticket() {
+    let units = [
+        ("<p>", "<b>"),
+        ("<p>", "<p hidden>"),
+        ("<p>", "</i>"),
+        ("<p ", "a=b "),
+        ("<p ", "a"),
+        ("<p>", "&amp;"),
+        ("<p>", "&"),
+        ("<p>", "<"),
+        ("<p>", "<!--"),
+        ("<p>", "<style>a"),
+        ("<p style='", "a:b;"),
+        ("<p style='", "/*"),
+        ("<blockquote>", "<blockquote>a"),
+        ("<table>", "<tr><td>a"),
+        ("<ul>", "<li>a"),
+    ];
+    assert_shapes(concat!(module_path!(), "::html_steps_grow_with_a_ticket"), READ, &units, |text| {
+        (clean::clean(text), clean::rows(text))
+    });
+}
+
+#[test]
+fn extract_steps_grow_with_a_ticket() {
+    let units = [
+        ("", "1.1. "),
+        ("", "3. Mai "),
+        ("", "0171 2345678, "),
+        ("", "1"),
+        ("", "1 "),
+        ("", "a@b.de "),
+        ("", "a@"),
+        ("", "M-AB 123 "),
+        ("", "M-"),
+        ("", "DE89 3704 0044 0532 0130 00 "),
+        ("", "DE"),
+        ("", "Az. 12/34-5 "),
+        ("", "Ticket #1"),
+        ("", "am 3. Mai, "),
+        ("", "1.1.,"),
+    ];
+    assert_shapes(concat!(module_path!(), "::extract_steps_grow_with_a_ticket"), READ, &units, |text| {
+        extract::extract(text, today(), &[])
+    });
+}
+
+#[test]
+fn redact_steps_grow_with_a_ticket() {
+    let units = [
+        ("", "[A_1] "),
+        ("", "Herr Meier "),
+        ("Mein Name ist Anna ", "Anna "),
+        ("", "Am Weg 1, 80331 Ort\n"),
+        ("", "A"),
+        ("", "Aa "),
+        ("", "Aa\n"),
+        ("", "12345678 "),
+        ("", "https://a/?b=1&"),
+        ("", "MfG\nAnna\n"),
+        ("", "von und zu "),
+    ];
+    assert_shapes(concat!(module_path!(), "::redact_steps_grow_with_a_ticket"), READ, &units, |text| {
+        redact::redact_part(text, text)
+    });
+}
+
+#[test]
+fn redact_steps_grow_with_distinct_values() {
+    let numbered = |unit: fn(usize) -> String| {
+        move |bytes: usize| (0..bytes / unit(0).len()).map(unit).collect::<String>()
+    };
+    let numbers = numbered(|number| format!("4{number:07} "));
+    let addresses = numbered(|number| format!("a{number:04}@b.de "));
+    let names = numbered(|number| {
+        let letter = |place: usize| char::from(b'a' + (number / place % 26) as u8);
+        format!("Herr Me{}{}{}er, ", letter(676), letter(26), letter(1))
+    });
+    let shapes: [Shape<'_, String>; 3] =
+        [("numbers", &numbers), ("addresses", &addresses), ("names", &names)];
+    let test = concat!(module_path!(), "::redact_steps_grow_with_distinct_values");
+    assert_linear(test, READ, &shapes, |text| redact::redact_part(text, text));
+}
+
+#[test]
+fn language_steps_grow_with_a_ticket() {
+    let units = [("", "a "), ("", "a. "), ("", "1. "), ("", "z.B. "), ("", ", "), ("", "a"), ("", ".")];
+    assert_shapes(concat!(module_path!(), "::language_steps_grow_with_a_ticket"), READ, &units, |text| {
+        let clauses = sentences::clauses(text);
+        let tenses = sentences::Tenses::new(text);
+        let told = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
+        (language::detect(text), told, words::words(text))
+    });
+}
+
+#[test]
+fn injection_steps_grow_with_a_ticket() {
+    let units = [
+        ("", "ignore "),
+        ("", "ignore all previous "),
+        ("", "\u{200b}i"),
+        ("", "i g n o r e "),
+        ("<p hidden>", "ignore "),
+        ("", "aWdub3Jl"),
+    ];
+    assert_shapes(concat!(module_path!(), "::injection_steps_grow_with_a_ticket"), READ, &units, |text| {
+        injection::is_injected_ticket(text, &clean::render(text))
+    });
+}
