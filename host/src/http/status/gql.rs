@@ -3,7 +3,7 @@
 //! A selection names members, each with a selection of its own in braces or whole: `{mail{queueCount}version}`.
 //! What is not there is left out without a word; `$schema` stays.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, iter::Peekable};
 
 use serde_json::value::RawValue;
 
@@ -11,25 +11,37 @@ use super::{error::ApiError, members::Members};
 
 /// Deepest nesting.
 const DEPTH: usize = 10;
+/// Most names, repeated ones included. A status has some hundred of its own, and a few for each scope of a city.
+const NAMES: usize = 4096;
 
 /// What is selected of an object.
-#[derive(Debug, PartialEq)]
-pub struct Selection(Vec<(String, Option<Selection>)>);
+#[derive(Debug, Default, PartialEq)]
+pub struct Selection {
+    /// Each name once, in the order of first mention, with what is selected of it; `None` for all of it.
+    members: Vec<(String, Option<Selection>)>,
+    /// Where each name stands in `members`.
+    places: HashMap<String, usize>,
+}
 
 impl Selection {
     /// Reads a selection.
     pub fn parse(text: &str) -> Result<Self, ApiError> {
+        Self::within(text, NAMES)
+    }
+
+    fn within(text: &str, names: usize) -> Result<Self, ApiError> {
         let text = text.trim();
         if !(text.starts_with('{') && text.ends_with('}')) {
             return Err(ApiError::bad_selection("No valid graphql"));
         }
-        let mut tokens = tokens(text).into_iter().peekable();
-        tokens.next();
-        let selection = read(&mut tokens, 1)?;
-        if tokens.next().is_some() {
-            return Err(ApiError::bad_selection("the brackets of the graphql do not match"));
+        let mut reader = Reader { tokens: tokens(text).peekable(), names };
+        reader.tokens.next();
+        let mut selection = Self::default();
+        reader.read(&mut selection, 1)?;
+        if reader.tokens.next().is_some() {
+            return Err(mismatch());
         }
-        if selection.0.is_empty() {
+        if selection.members.is_empty() {
             return Err(ApiError::bad_selection("No content for graph"));
         }
         Ok(selection)
@@ -42,9 +54,12 @@ impl Selection {
 
     fn select(&self, value: &RawValue, kept: &[&str]) -> Option<Box<RawValue>> {
         let members = Members::of(value)?;
-        let kept = kept.iter().filter_map(|name| Some(((*name).to_owned(), members.get(name)?.to_owned())));
-        let selected = self.0.iter().filter_map(|(name, inner)| {
-            let member = members.get(name)?;
+        // Of a member that comes twice the first counts.
+        let known: HashMap<&str, &RawValue> =
+            members.0.iter().rev().map(|(name, value)| (name.as_str(), &**value)).collect();
+        let kept = kept.iter().filter_map(|name| Some(((*name).to_owned(), (*known.get(name)?).to_owned())));
+        let selected = self.members.iter().filter_map(|(name, inner)| {
+            let member = *known.get(name.as_str())?;
             let member = match inner {
                 None => member.to_owned(),
                 Some(inner) => inner.select(member, &[])?,
@@ -53,72 +68,80 @@ impl Selection {
         });
         Members(kept.chain(selected).collect()).object()
     }
+
+    /// What is selected of the member `name`; nothing yet where it is new.
+    fn member(&mut self, name: &str) -> Option<&mut Option<Self>> {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => {
+                let place = self.members.len();
+                self.places.insert(name.to_owned(), place);
+                self.members.push((name.to_owned(), Some(Self::default())));
+                place
+            }
+        };
+        self.members.get_mut(place).map(|(_, selected)| selected)
+    }
+}
+
+/// Reads tokens one after the other, each once.
+struct Reader<'t, T: Iterator<Item = &'t str>> {
+    tokens: Peekable<T>,
+    /// How many names may still come.
+    names: usize,
+}
+
+impl<'t, T: Iterator<Item = &'t str>> Reader<'t, T> {
+    /// Adds what follows an opening brace, up to its closing one, to `selection`.
+    fn read(&mut self, selection: &mut Selection, depth: usize) -> Result<(), ApiError> {
+        loop {
+            let name = match self.tokens.next() {
+                None | Some("{") => return Err(mismatch()),
+                Some("}") => return Ok(()),
+                Some(name) => name,
+            };
+            self.names = self.names.checked_sub(1).ok_or_else(|| {
+                ApiError::bad_selection("the graphql has more than 4096 names; select less, or all")
+            })?;
+            let Some(selected) = selection.member(name) else { return Err(mismatch()) };
+            if self.tokens.next_if_eq(&"{").is_none() {
+                *selected = None;
+            } else if depth >= DEPTH {
+                return Err(ApiError::bad_selection("the graphql is nested too deeply"));
+            } else {
+                // All of a member holds every part of it.
+                let mut of_all = Selection::default();
+                self.read(selected.as_mut().unwrap_or(&mut of_all), depth + 1)?;
+            }
+        }
+    }
+}
+
+fn mismatch() -> ApiError {
+    ApiError::bad_selection("the brackets of the graphql do not match")
 }
 
 /// Words and braces; everything else separates.
-fn tokens(text: &str) -> Vec<&str> {
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut tokens = Vec::new();
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c| !is_word(c) && c != '{' && c != '}');
+        let length = match rest.chars().next()? {
             c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
+            brace => brace.len_utf8(),
         };
-        let (token, after) = rest.split_at(length);
-        if is_word(first) || first == '{' || first == '}' {
-            tokens.push(token);
-        }
+        let (token, after) = rest.split_at_checked(length)?;
         rest = after;
-    }
-    tokens
-}
-
-/// What follows an opening brace, up to its closing one.
-fn read<'t>(
-    tokens: &mut std::iter::Peekable<impl Iterator<Item = &'t str>>,
-    depth: usize,
-) -> Result<Selection, ApiError> {
-    let mismatch = || ApiError::bad_selection("the brackets of the graphql do not match");
-    let mut members: Vec<(String, Option<Selection>)> = Vec::new();
-    loop {
-        match tokens.next() {
-            None => return Err(mismatch()),
-            Some("}") => return Ok(Selection(merged(members))),
-            Some("{") if depth >= DEPTH => {
-                return Err(ApiError::bad_selection("the graphql is nested too deeply"));
-            }
-            Some("{") => match members.last_mut() {
-                Some((_, inner @ None)) => *inner = Some(read(tokens, depth + 1)?),
-                _ => return Err(mismatch()),
-            },
-            Some(name) => members.push((name.to_owned(), None)),
-        }
-    }
-}
-
-/// Each name once, where it first stood, with all that is selected of it.
-fn merged(members: Vec<(String, Option<Selection>)>) -> Vec<(String, Option<Selection>)> {
-    let mut once: Vec<(String, Option<Selection>)> = Vec::with_capacity(members.len());
-    let mut places = HashMap::with_capacity(members.len());
-    for (name, inner) in members {
-        let place = *places.entry(name.clone()).or_insert(once.len());
-        match once.get_mut(place) {
-            None => once.push((name, inner)),
-            Some((_, known)) => {
-                *known = known.take().zip(inner).map(|(Selection(mut all), Selection(more))| {
-                    all.extend(more);
-                    Selection(merged(all))
-                });
-            }
-        }
-    }
-    once
+        Some(token)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -167,5 +190,36 @@ mod tests {
         let deep = format!("{}{}", "{a".repeat(11), "}".repeat(11));
         assert_eq!(Selection::parse(&deep).unwrap_err().status, 400);
         assert!(Selection::parse(&format!("{}{}", "{a".repeat(10), "}".repeat(10))).is_ok());
+    }
+
+    #[test]
+    fn repeated_names_are_joined() {
+        let joined = Selection::parse("{a{x} b a{y{z}} b{c} a{y{w} x}}").unwrap();
+        assert_eq!(joined, Selection::parse("{a{x y{z w}} b}").unwrap());
+    }
+
+    #[test]
+    fn more_names_than_allowed_are_refused() {
+        let with = |names: usize| Selection::parse(&format!("{{{}}}", "a ".repeat(names)));
+        assert!(with(NAMES).is_ok());
+        let error = with(NAMES + 1).unwrap_err();
+        assert_eq!(error.status, 400);
+        assert!(error.message.contains(&NAMES.to_string()), "{}", error.message);
+    }
+
+    #[test]
+    fn selection_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| {
+            let unit = |number: usize| format!("a{{x{number:06}}}");
+            format!("{{{}}}", (0..bytes / 10).map(unit).collect::<String>())
+        };
+        let shapes: [Shape<'_, String>; 4] = [
+            ("one name with other members each time", &numbered),
+            ("one name", &|bytes| repeated("{", "a{x}", "}", bytes)),
+            ("braces that do not match", &|bytes| repeated("{", "a{", "}", bytes)),
+            ("separators", &|bytes| repeated("{a", "\u{e9} ", "}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::selection_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| Selection::within(text, usize::MAX).is_ok());
     }
 }

@@ -23,11 +23,6 @@ impl Members {
     pub fn object(&self) -> Option<Box<RawValue>> {
         serde_json::value::to_raw_value(self).ok()
     }
-
-    /// A member's value.
-    pub fn get(&self, name: &str) -> Option<&RawValue> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
-    }
 }
 
 impl<'de> Deserialize<'de> for Members {
