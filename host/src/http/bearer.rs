@@ -15,6 +15,8 @@ pub fn token(headers: &HeaderMap) -> Option<&str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn read(lines: &[&str]) -> Option<String> {
@@ -44,5 +46,17 @@ mod tests {
         twice.append(header::AUTHORIZATION, "Bearer a".parse().unwrap());
         twice.append(header::AUTHORIZATION, "Bearer a".parse().unwrap());
         assert_eq!(token(&twice), None);
+    }
+
+    #[test]
+    fn token_steps_grow_with_header() {
+        let with = |unit: &str, bytes| {
+            let value = repeated("Bearer ", unit, "", bytes).parse().unwrap();
+            HeaderMap::from_iter([(header::AUTHORIZATION, value)])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 2] =
+            [("letters", &|bytes| with("a", bytes)), ("spaces", &|bytes| with(" ", bytes))];
+        let test = concat!(module_path!(), "::token_steps_grow_with_header");
+        assert_linear(test, 1 << 20, &shapes, |headers| token(headers).is_some());
     }
 }

@@ -116,4 +116,25 @@ mod tests {
         }
         assert_eq!(encoding(5000, "application/json", "gzip;q=0.5, identity;q=1").await, None);
     }
+
+    #[test]
+    fn coding_steps_grow_with_their_list() {
+        use bulkhead_steps::{Shape, assert_linear, repeated};
+        use futures_util::FutureExt as _;
+
+        let with = |unit: &str, bytes| {
+            HeaderMap::from_iter([(ACCEPT_ENCODING, repeated("", unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("refused codings", &|bytes| with("*;q=0,", bytes)),
+            ("commas", &|bytes| with(",", bytes)),
+            ("parameters", &|bytes| with(";q=1", bytes)),
+        ];
+        let test = concat!(module_path!(), "::coding_steps_grow_with_their_list");
+        assert_linear(test, 1 << 20, &shapes, |headers| {
+            let mut request = Request::new(Body::empty());
+            *request.headers_mut() = headers.clone();
+            allow_plain(request).now_or_never()
+        });
+    }
 }

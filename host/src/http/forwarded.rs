@@ -31,6 +31,9 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
+/// A host has at most 253 characters, and brackets or a port beside them.
+const LONGEST_AUTHORITY: usize = 261;
+
 /// The client as far as it can be known. In every request's extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
@@ -201,13 +204,10 @@ fn forwarded_hop(element: &str) -> Hop {
 fn x_forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
     let schemes: Vec<_> = elements(headers, &X_FORWARDED_PROTO).collect();
     let hosts: Vec<_> = elements(headers, &X_FORWARDED_HOST).collect();
-    let nearest = |entries: &[&str], place: usize| {
-        entries.get(place).or(entries.last()).map(|entry| (*entry).to_owned())
-    };
     let hop = |(place, address): (usize, &str)| Hop {
         address: node(address),
-        scheme: nearest(&schemes, place).and_then(|name| scheme(&name)),
-        host: nearest(&hosts, place).and_then(|name| authority(&name)),
+        scheme: schemes.get(place).or(schemes.last()).and_then(|name| scheme(name)),
+        host: hosts.get(place).or(hosts.last()).and_then(|name| authority(name)),
     };
     elements(headers, &X_FORWARDED_FOR).enumerate().map(hop).collect()
 }
@@ -278,6 +278,10 @@ fn scheme(text: &str) -> Option<&'static str> {
 
 /// `text` if it can stand in a URL as host and port.
 pub(super) fn authority(text: &str) -> Option<String> {
+    // One entry of a header may count for thousands of hops: it is read, and kept, for each.
+    if text.trim().len() > LONGEST_AUTHORITY {
+        return None;
+    }
     let authority: Authority = text.trim().parse().ok()?;
     (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
 }

@@ -36,6 +36,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use axum::http::HeaderValue;
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -64,5 +65,21 @@ mod tests {
             assert!(sound(version, &["example.org"]));
             assert!(!sound(version, &["one", "two"]));
         }
+    }
+
+    #[test]
+    fn host_steps_grow_with_its_length() {
+        let with = |unit: &str, bytes| {
+            let value = HeaderValue::from_str(&repeated("", unit, "", bytes)).unwrap();
+            HeaderMap::from_iter([(HOST, value)])
+        };
+        // What is longer than 65,534 bytes is refused by its length.
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("labels", &|bytes| with("a.", bytes)),
+            ("colons", &|bytes| with(":", bytes)),
+            ("brackets", &|bytes| with("[", bytes)),
+        ];
+        let test = concat!(module_path!(), "::host_steps_grow_with_its_length");
+        assert_linear(test, 65_534, &shapes, |headers| is_sound(Version::HTTP_11, headers));
     }
 }

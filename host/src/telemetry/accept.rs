@@ -81,6 +81,8 @@ fn quality(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     const OFFERS: [&str; 3] =
@@ -123,5 +125,16 @@ mod tests {
         for accept in ["image/png", "nonsense", "*/*;q=0", "application/json;q=2", ";", ","] {
             assert_eq!(picked(accept), None, "{accept}");
         }
+    }
+
+    #[test]
+    fn accept_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 3] = [
+            ("ranges", &|bytes| repeated("", "*/*;q=0.1,", "", bytes)),
+            ("parameters", &|bytes| repeated("text/plain", ";a=b", "", bytes)),
+            ("commas", &|bytes| repeated("", ",", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::accept_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |accept| negotiate(Some(accept), &OFFERS).is_some());
     }
 }

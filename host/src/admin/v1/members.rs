@@ -128,6 +128,8 @@ impl<'de> Visitor<'de> for Each {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn fault_of(body: &str) -> String {
@@ -166,5 +168,17 @@ mod tests {
         }
         let long = fault_of(&format!("{{\"{}\\n\":1}}", "x".repeat(9999)));
         assert!(long.len() < 200 && !long.contains('\n'), "{long}");
+    }
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 3] = [
+            ("one member again and again", &|bytes| repeated("{", "\"version\":0,", "\"version\":0}", bytes)),
+            ("one text", &|bytes| repeated("{\"version\":\"", "\\n", "\"}", bytes)),
+            ("blanks", &|bytes| repeated("", " ", "{}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        // The API takes 16 KiB.
+        assert_linear(test, 16 << 10, &shapes, |body| Members::read(body.as_bytes(), &["version"]).is_ok());
     }
 }

@@ -44,6 +44,8 @@ fn ascii_digit(c: char) -> char {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     #[test]
@@ -86,5 +88,16 @@ mod tests {
     #[test]
     fn the_digit_table_is_sorted() {
         assert!(ZEROS.is_sorted());
+    }
+
+    #[test]
+    fn address_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 3] = [
+            ("digits of another script", &|bytes| repeated("", "\u{ff11}", "", bytes)),
+            ("colons", &|bytes| repeated("", ":", "", bytes)),
+            ("zones", &|bytes| repeated("::1%", "%", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::address_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| parse(text));
     }
 }

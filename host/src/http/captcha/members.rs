@@ -163,6 +163,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn code(text: &str) -> &'static str {
@@ -241,5 +243,25 @@ mod tests {
         for name in ["n", "null", "blank", "absent"] {
             assert_eq!(members.object(name).unwrap_err().code, "invalid-field", "{name}");
         }
+    }
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| {
+            let members = (0..bytes / 11).map(|number| format!("\"{number:06}\":0,"));
+            format!("{{{}\"end\":0}}", members.collect::<String>())
+        };
+        let deep = format!("{}1{},", "[".repeat(MAX_DEPTH - 2), "]".repeat(MAX_DEPTH - 2));
+        let shapes: [Shape<'_, String>; 5] = [
+            ("members", &numbered),
+            ("one member again and again", &|bytes| repeated("{\"a\":{", "\"a\":0,", "\"b\":0}}", bytes)),
+            ("nested arrays", &|bytes| repeated("{\"a\":[", &deep, "0]}", bytes)),
+            ("brackets", &|bytes| repeated("{\"a\":", "[", "", bytes)),
+            ("escapes", &|bytes| repeated("{\"a\":\"", "\\u00e9", "\"}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            Members::of_body(text).and_then(|members| members.optional("a")).is_ok()
+        });
     }
 }

@@ -56,6 +56,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -84,5 +85,18 @@ mod tests {
             assert_eq!(Payload::from_base64(text).unwrap_err().status, 400, "{text}");
         }
         assert!(Payload::from_base64("e30").is_ok());
+    }
+
+    #[test]
+    fn payload_steps_grow_with_its_length() {
+        let members =
+            |bytes: usize| BASE64_STANDARD.encode(repeated("{", "\"a\":0,", "\"b\":0}", bytes / 4 * 3));
+        let shapes: [Shape<'_, String>; 3] = [
+            ("members", &members),
+            ("letters of the other alphabet", &|bytes| repeated("", "-_", "", bytes)),
+            ("spaces", &|bytes| repeated("", " ", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::payload_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| Payload::from_base64(text).is_ok());
     }
 }

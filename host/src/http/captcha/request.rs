@@ -115,6 +115,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use axum::http::HeaderValue;
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -145,5 +146,17 @@ mod tests {
         assert_eq!(parameters.get("none"), None);
         assert!(Parameters::parse("a=1&%61=2").is_err());
         assert!(Parameters::parse("a=%00").is_err());
+    }
+
+    #[test]
+    fn form_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| (0..bytes / 8).map(|number| format!("{number:06}=&")).collect();
+        let shapes: [Shape<'_, String>; 3] = [
+            ("parameters", &numbered),
+            ("escapes", &|bytes| repeated("a=", "%C3%A9", "", bytes)),
+            ("separators", &|bytes| repeated("", "&", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::form_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| Parameters::parse(text).is_ok());
     }
 }

@@ -196,6 +196,8 @@ pub fn refuse_model_parameter(query: Option<&str>) -> Result<(), ApiError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn read(text: &str) -> Result<EmbedBody, String> {
@@ -257,5 +259,17 @@ mod tests {
         for query in [None, Some(""), Some("Model=a"), Some("x=model"), Some("models=a")] {
             assert!(refuse_model_parameter(query).is_ok(), "{query:?}");
         }
+    }
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 4] = [
+            ("texts", &|bytes| repeated("{\"inputs\":[", "\"\",", "\"\"]}", bytes)),
+            ("one text", &|bytes| repeated("{\"inputs\":\"", "\\u00e9", "\"}", bytes)),
+            ("unknown members", &|bytes| repeated("{", "\"a\":[0],", "\"inputs\":\"a\"}", bytes)),
+            ("brackets", &|bytes| repeated("{\"a\":", "[", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| parse::<EmbedBody>(text.as_bytes()).is_ok());
     }
 }

@@ -4,6 +4,8 @@ use axum::http::HeaderValue;
 
 use super::*;
 
+mod steps;
+
 const PROXY: &str = "10.0.0.1";
 
 fn headers(lines: &[(&str, &str)]) -> HeaderMap {

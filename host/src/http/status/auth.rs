@@ -131,6 +131,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use axum::http::HeaderValue;
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -188,5 +189,19 @@ mod tests {
         assert_eq!(read("Basic dXNlcjpwYTpzcw=="), pair("user", "pa:ss"));
         assert_eq!(read("basic !!"), pair("", ""));
         assert_eq!(read("Bearer dXNlcjpwYXNz"), None);
+    }
+
+    #[test]
+    fn credential_steps_grow_with_headers() {
+        let with = |name: &'static str, head: &str, unit: &str, bytes| {
+            headers(&[(name, repeated(head, unit, "", bytes).as_str())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("cookies", &|bytes| with("cookie", "", "X-AuthKey;", bytes)),
+            ("empty cookies", &|bytes| with("cookie", "", ";=", bytes)),
+            ("basic", &|bytes| with("authorization", "Basic ", "Ojo6", bytes)),
+        ];
+        let test = concat!(module_path!(), "::credential_steps_grow_with_headers");
+        assert_linear(test, 1 << 20, &shapes, |headers| (session_key(headers), basic(headers)));
     }
 }

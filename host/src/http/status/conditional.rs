@@ -79,6 +79,8 @@ impl Validity {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn known(validity: &Validity, headers: &[(header::HeaderName, &str)]) -> bool {
@@ -107,5 +109,20 @@ mod tests {
         assert_ne!(tag("{}", "a"), tag("{ }", "a"));
         assert_ne!(tag("{}", "a"), tag("{}", "b"));
         assert_eq!(tag("{}", "a"), tag("{}", "a"));
+    }
+
+    #[test]
+    fn tag_steps_grow_with_their_list() {
+        let validity = Validity::new("{}", "true", [0.0; 2]);
+        let with = |unit: &str, bytes| {
+            HeaderMap::from_iter([(header::IF_NONE_MATCH, repeated("", unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("commas", &|bytes| with(",", bytes)),
+            ("tags", &|bytes| with("W/\"a\", ", bytes)),
+            ("marks of weak tags", &|bytes| with("W/", bytes)),
+        ];
+        let test = concat!(module_path!(), "::tag_steps_grow_with_their_list");
+        assert_linear(test, 1 << 20, &shapes, |headers| validity.is_known(headers));
     }
 }

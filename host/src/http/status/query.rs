@@ -55,6 +55,8 @@ impl Wishes {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn read(query: &str) -> Result<Wishes, ApiError> {
@@ -89,5 +91,19 @@ mod tests {
         };
         assert!(with("", "1") && with("compress=0", "3") && with("compress=1", "0"));
         assert!(!with("compress=0", "0") && !with("compress=x", "y"));
+    }
+
+    #[test]
+    fn query_steps_grow_with_its_length() {
+        let with = |unit: &str, bytes| repeated("/status/?", unit, "", bytes).parse().unwrap();
+        // No URI is longer than 65,534 bytes.
+        let shapes: [Shape<'_, Uri>; 4] = [
+            ("parameters", &|bytes| with("a&", bytes)),
+            ("selections", &|bytes| with("gql=%7Ba%7D&", bytes)),
+            ("escapes", &|bytes| with("%C3%A9", bytes)),
+            ("one selection", &|bytes| with("gql=+", bytes)),
+        ];
+        let test = concat!(module_path!(), "::query_steps_grow_with_its_length");
+        assert_linear(test, 65_534, &shapes, |uri| Wishes::read(uri, &HeaderMap::new()).is_ok());
     }
 }

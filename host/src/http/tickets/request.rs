@@ -131,3 +131,29 @@ impl Members {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| {
+            let members = (0..bytes / 11).map(|number| format!("\"{number:06}\":0,"));
+            format!("{{{}\"end\":0}}", members.collect::<String>())
+        };
+        let shapes: [Shape<'_, String>; 3] = [
+            ("members, and none that is needed", &numbered),
+            ("one text", &|bytes| repeated("{\"text\":\"", "\\u00e9", "\"}", bytes)),
+            ("one session", &|bytes| repeated("{\"session_id\":\"", "-", "\"}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            let mut members = Members::read(true, text.as_bytes()).ok()?;
+            let asked = (members.session(), members.text("text"), members.whole_number("ticket_id"));
+            members.check().ok().map(|()| asked)
+        });
+    }
+}
