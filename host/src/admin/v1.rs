@@ -45,7 +45,7 @@ const EXPORTS: usize = 2;
 /// Time that a component may take to arrive.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// A change's body: a version, a number and a sentence.
-const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_secs(10) };
+const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_secs(10), key: None };
 
 /// What operators operate on.
 #[derive(Clone, Debug)]
@@ -85,7 +85,8 @@ impl Api {
     }
 
     fn component(&self) -> BodyLimits {
-        BodyLimits { bytes: self.operators.component_bytes, time: UPLOAD_TIME }
+        let key = Some("sandbox.component_bytes");
+        BodyLimits { bytes: self.operators.component_bytes, time: UPLOAD_TIME, key }
     }
 }
 

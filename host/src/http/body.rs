@@ -1,8 +1,9 @@
 //! Reading a request's body within a size and a time.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{borrow::Cow, error::Error as StdError, fmt, time::Duration};
 
 use axum::{
+    Json,
     body::{Body, Bytes},
     http::{
         HeaderMap, HeaderValue, StatusCode,
@@ -14,8 +15,7 @@ use bytes::BytesMut;
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
-
-use super::error::HostError;
+use serde_json::json;
 
 /// A buffer is not made larger than this, bytes, on the word of a Content-Length.
 const TRUSTED_LENGTH: u64 = 64 * 1024;
@@ -27,13 +27,26 @@ pub struct BodyLimits {
     pub bytes: usize,
     /// Most time from the first wait to the last byte.
     pub time: Duration,
+    /// The key of the configuration that sets `bytes`; `None` where none does.
+    pub key: Option<&'static str>,
+}
+
+impl BodyLimits {
+    const fn too_large(self) -> BodyError {
+        BodyError::TooLarge { bytes: self.bytes, key: self.key }
+    }
 }
 
 /// A body that could not be had. Displays as its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {
     /// More bytes than allowed. The rest is not read.
-    TooLarge,
+    TooLarge {
+        /// The most that are allowed.
+        bytes: usize,
+        /// The key of the configuration that sets them, if one does.
+        key: Option<&'static str>,
+    },
     /// It did not arrive in time.
     Timeout,
     /// The client went away; nobody reads the answer.
@@ -46,12 +59,32 @@ pub enum BodyError {
     UnsupportedEncoding,
 }
 
+/// What a client sees of a [`BodyError`]; services put the parts into their own shapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// A word for programs.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: Cow<'static, str>,
+}
+
 impl BodyError {
-    /// The answer in the host's own shape; services put its parts into theirs.
-    pub const fn answer(self) -> HostError {
+    /// The answer to a client.
+    pub fn answer(self) -> BodyAnswer {
         let (status, code, message) = match self {
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "the request body is too large")
+            Self::TooLarge { bytes, key } => {
+                let remedy = match key {
+                    Some(key) => format!("; send less, or raise {key}"),
+                    None => ", which no key of the configuration raises".to_owned(),
+                };
+                let message = format!("the request body has more than {bytes} bytes{remedy}");
+                return BodyAnswer {
+                    status: StatusCode::PAYLOAD_TOO_LARGE,
+                    code: "body-too-large",
+                    message: message.into(),
+                };
             }
             Self::Timeout => {
                 (StatusCode::REQUEST_TIMEOUT, "body-timeout", "the request body did not arrive in time")
@@ -69,13 +102,13 @@ impl BodyError {
                 "the request body must be UTF-8 text without a content encoding",
             ),
         };
-        HostError { status, code, message }
+        BodyAnswer { status, code, message: message.into() }
     }
 }
 
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.answer().message)
+        f.write_str(&self.answer().message)
     }
 }
 
@@ -83,7 +116,9 @@ impl StdError for BodyError {}
 
 impl IntoResponse for BodyError {
     fn into_response(self) -> Response {
-        self.answer().into_response()
+        let answer = self.answer();
+        let body = json!({ "error": answer.code, "message": answer.message });
+        (answer.status, Json(body)).into_response()
     }
 }
 
@@ -164,21 +199,21 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 pub async fn read(body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
     let declared = body.size_hint().lower();
     if declared > limits.bytes as u64 {
-        return Err(BodyError::TooLarge);
+        return Err(limits.too_large());
     }
-    tokio::time::timeout(limits.time, collect(body, declared, limits.bytes))
+    tokio::time::timeout(limits.time, collect(body, declared, limits))
         .await
         .unwrap_or(Err(BodyError::Timeout))
 }
 
-async fn collect(mut body: Body, declared: u64, most: usize) -> Result<Bytes, BodyError> {
+async fn collect(mut body: Body, declared: u64, limits: BodyLimits) -> Result<Bytes, BodyError> {
     let mut whole = BytesMut::with_capacity(declared.min(TRUSTED_LENGTH) as usize);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|error| classify(&error))?.into_data() else {
             continue;
         };
-        if data.len() > most - whole.len() {
-            return Err(BodyError::TooLarge);
+        if data.len() > limits.bytes - whole.len() {
+            return Err(limits.too_large());
         }
         whole.extend_from_slice(&data);
     }
@@ -206,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: BodyLimits = BodyLimits { bytes: 8, time: Duration::from_secs(5) };
+    const LIMITS: BodyLimits = BodyLimits { bytes: 8, time: Duration::from_secs(5), key: Some("a.b") };
 
     fn chunks(chunks: &[&'static str]) -> Body {
         let chunks: Vec<_> = chunks.iter().map(|chunk| Ok::<_, std::io::Error>(*chunk)).collect();
@@ -222,8 +257,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_byte_more_is_too_large_with_and_without_a_declared_length() {
-        assert_eq!(read(Body::from("123456789"), LIMITS).await, Err(BodyError::TooLarge));
-        assert_eq!(read(chunks(&["12345678", "9"]), LIMITS).await, Err(BodyError::TooLarge));
+        assert_eq!(read(Body::from("123456789"), LIMITS).await, Err(LIMITS.too_large()));
+        assert_eq!(read(chunks(&["12345678", "9"]), LIMITS).await, Err(LIMITS.too_large()));
     }
 
     #[tokio::test]
@@ -301,8 +336,15 @@ mod tests {
     #[test]
     fn each_error_has_its_status() {
         use BodyError::*;
-        let errors = [TooLarge, Timeout, Gone, Invalid, UnsupportedMediaType, UnsupportedEncoding];
+        let errors = [LIMITS.too_large(), Timeout, Gone, Invalid, UnsupportedMediaType, UnsupportedEncoding];
         let statuses = errors.map(|error| error.answer().status.as_u16());
         assert_eq!(statuses, [413, 408, 400, 400, 415, 415]);
+    }
+
+    #[test]
+    fn too_large_names_limit_and_key() {
+        let of = |key| BodyLimits { key, ..LIMITS }.too_large().to_string();
+        assert_eq!(of(Some("a.b")), "the request body has more than 8 bytes; send less, or raise a.b");
+        assert!(of(None).ends_with("8 bytes, which no key of the configuration raises"));
     }
 }

@@ -83,13 +83,14 @@ impl CaptchaState {
         server: &Server,
         path_prefix: &str,
     ) -> Result<Self, SetupError> {
+        let (bytes, key) = match captcha.body_bytes <= server.body_bytes {
+            true => (captcha.body_bytes, "captcha.body_bytes"),
+            false => (server.body_bytes, "server.body_bytes"),
+        };
         Ok(Self {
             service,
             guard: Arc::new(Guard::new(&captcha.auth)?),
-            body_limits: BodyLimits {
-                bytes: captcha.body_bytes.min(server.body_bytes),
-                time: server.body_timeout,
-            },
+            body_limits: BodyLimits { bytes, time: server.body_timeout, key: Some(key) },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             guesses: SecretGuesses::new().map_err(SetupError::Random)?,
             path_prefix: path_prefix.to_owned(),

@@ -64,7 +64,11 @@ impl EmbeddingState {
         Self {
             service,
             keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
-            body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            body_limits: BodyLimits {
+                bytes: settings.body_bytes,
+                time: server.body_timeout,
+                key: Some("embedding.body_bytes"),
+            },
             path_prefix: path_prefix.to_owned(),
             model_owner: settings.model_owner.clone(),
             cors_origins: settings.cors_origins.clone(),

@@ -72,7 +72,11 @@ impl TicketState {
             triage,
             answer,
             keys: ApiKeys::new(settings.api_key.iter().map(|key| key.expose())),
-            body_limits: BodyLimits { bytes: settings.body_bytes, time: server.body_timeout },
+            body_limits: BodyLimits {
+                bytes: settings.body_bytes,
+                time: server.body_timeout,
+                key: Some("tickets.body_bytes"),
+            },
             path_prefix: path_prefix.to_owned(),
             metrics,
         }

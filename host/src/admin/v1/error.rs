@@ -11,7 +11,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{CHANGE, jobs::JOBS};
+use super::jobs::JOBS;
 use crate::{
     config::tokens::Scope,
     deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
@@ -126,9 +126,11 @@ impl ApiError {
     pub(super) fn component(error: BodyError) -> Self {
         let answer = Self::from(error);
         match error {
-            BodyError::TooLarge => {
-                let text = "the component is larger than sandbox.component_bytes allows; make it smaller or raise that";
-                Self { message: text.to_owned(), ..answer }
+            BodyError::TooLarge { bytes, .. } => {
+                let message = format!(
+                    "the component has more than {bytes} bytes; make it smaller or raise sandbox.component_bytes"
+                );
+                Self { message, ..answer }
             }
             _ => answer,
         }
@@ -239,16 +241,7 @@ impl From<PullError> for ApiError {
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
-        let message = match error {
-            BodyError::TooLarge => {
-                format!(
-                    "the request body has more than {} bytes, which no key of the configuration raises",
-                    CHANGE.bytes
-                )
-            }
-            _ => answer.message.to_owned(),
-        };
-        Self::new(answer.status, answer.code, message)
+        Self::new(answer.status, answer.code, answer.message)
     }
 }
 

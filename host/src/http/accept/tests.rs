@@ -36,7 +36,7 @@ use crate::{
 const PATIENT: Duration = Duration::from_secs(60);
 const IMPATIENT: Duration = Duration::from_millis(100);
 const FOR_EVER: Duration = Duration::from_secs(86_400);
-const BODY: BodyLimits = BodyLimits { bytes: 64, time: IMPATIENT };
+const BODY: BodyLimits = BodyLimits { bytes: 64, time: IMPATIENT, key: None };
 
 #[derive(Default)]
 struct Counts(Mutex<(Vec<Fault>, usize, usize)>);

@@ -103,7 +103,7 @@ impl From<BodyError> for ApiError {
         let answer = error.answer();
         let code = match error {
             BodyError::Gone | BodyError::Invalid => "invalid_request",
-            BodyError::TooLarge => "payload_too_large",
+            BodyError::TooLarge { .. } => "payload_too_large",
             BodyError::Timeout => "request_timeout",
             BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => "unsupported_media_type",
         };

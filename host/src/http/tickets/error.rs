@@ -186,9 +186,8 @@ impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         match error {
-            BodyError::TooLarge => {
-                let message = "the request body is larger than tickets.body_bytes allows";
-                Self::typed(answer.status, "InputTooLongError", message, false)
+            BodyError::TooLarge { .. } => {
+                Self::typed(answer.status, "InputTooLongError", answer.message, false)
             }
             BodyError::Timeout => Self::typed(answer.status, "RequestTimeoutError", answer.message, true),
             BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => {

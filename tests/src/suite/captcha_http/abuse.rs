@@ -28,6 +28,8 @@ async fn a_large_body_is_413() {
     let captcha = Captcha::start().await;
     let (status, body) = post(&captcha, vec![b' '; 10 << 20]).await;
     assert_eq!((status, &body["code"]), (413, &json!("body-too-large")));
+    let message = body["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("16384 bytes; send less, or raise captcha.body_bytes"), "{message}");
     assert_alive(&captcha).await;
     captcha.stop().await;
 }

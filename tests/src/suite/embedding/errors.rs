@@ -109,7 +109,8 @@ async fn other_statuses_have_the_same_shape() {
         service.send(plain).await.assert_error(415, "unsupported_media_type");
         service.send(client.post(&url).body("{}")).await.assert_error(415, "unsupported_media_type");
         let large = json!({ "inputs": "a".repeat(3000), "input": "a".repeat(3000) });
-        service.post(path, &large).await.assert_error(413, "payload_too_large");
+        let message = service.post(path, &large).await.assert_error(413, "payload_too_large");
+        assert!(message.ends_with("2048 bytes; send less, or raise embedding.body_bytes"), "{message}");
         let answer = service.get(path).await;
         answer.assert_error(405, "method_not_allowed");
         assert!(answer.header("allow").unwrap().contains("POST"));

@@ -30,7 +30,7 @@ async fn a_component_that_may_not_answer_changes_nothing() {
     let (status, error) = operator.try_push(vec![0; 65537]).await;
     assert_eq!((status, error["error"].as_str()), (413, Some("body-too-large")), "{error}");
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("sandbox.component_bytes"), "{message}");
+    assert!(message.contains("65536 bytes; make it smaller or raise sandbox.component_bytes"), "{message}");
     let long = json!({ "generation": 0, "reason": "x".repeat(16 << 10) });
     let (status, error) = operator.post("/rollback", &long).await;
     assert_eq!((status, error["error"].as_str()), (413, Some("body-too-large")), "{error}");

@@ -113,14 +113,14 @@ async fn a_refused_body_carries_its_session_where_that_is_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_large_is_told_which_key_says_so() {
+async fn a_large_body_is_413_with_limit_and_key() {
     let service = Service::start("body_bytes = 1024").await;
     let body = json!({ "text": "ahoy ".repeat(300), "category": "harbour", "action": "fees" });
     for path in ["/api/v1/triage", "/api/v1/answer"] {
         let answer = service.send(service.host.client().post(service.host.url(path)).json(&body)).await;
         let detail = json!({
             "error": "InputTooLongError",
-            "message": "the request body is larger than tickets.body_bytes allows",
+            "message": "the request body has more than 1024 bytes; send less, or raise tickets.body_bytes",
             "retryable": false,
         });
         assert_eq!((answer.status, answer.json()), (413, json!({ "detail": detail })), "{path}");
