@@ -13,7 +13,7 @@ use bulkhead_inference::{
     engine::{Embedded, Engine, EngineOptions, Input, Request, Stats},
     error::LoadError,
     head::Head,
-    model::{EmbedOptions, Model},
+    model::{EmbedOptions, Model, TextError},
 };
 
 use self::wanted::Wanted;
@@ -262,6 +262,22 @@ impl Inference {
         let embedded = answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)?;
         self.metrics.embedding.embedded(&model.id, &Spent::of(&embedded));
         Ok(embedded)
+    }
+
+    /// What `work` makes of each of `texts`, which wait for the inference threads with those that are embedded; dropping the
+    /// future withdraws those that no thread has taken.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub async fn each<T: Send + 'static>(
+        &self,
+        texts: Vec<String>,
+        deadline: Instant,
+        work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
+    ) -> Result<Vec<T>, Refusal> {
+        let pending = self.engine.each(texts, deadline, work).map_err(Refusal::from)?;
+        let answer = tokio::time::timeout_at(deadline.into(), pending).await;
+        answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)
     }
 
     /// Whether the texts can be embedded at all.

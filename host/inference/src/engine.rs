@@ -7,6 +7,7 @@
 //! leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the requests of its batch
 //! and nothing else.
 
+mod each;
 mod job;
 mod queue;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::late_interaction::TokenVectors;
 use crate::model::{EmbedOptions, Model, TextError};
+use each::{Each, Texts};
 use job::Job;
 use queue::Queue;
 
@@ -176,6 +178,25 @@ impl Engine {
         Ok(Pending(receiver))
     }
 
+    /// Queues texts of each of which `work` makes something, in their order. They wait in the same queue, and are worked on
+    /// by the same threads, as texts that are embedded; dropping the future withdraws those that no thread has taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Overloaded`] at once; everything else through the answer.
+    pub fn each<T: Send + 'static>(
+        &self,
+        texts: Vec<String>,
+        deadline: Instant,
+        work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
+    ) -> Result<Pending<Vec<T>>, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        let count = texts.len();
+        self.queue
+            .submit_each(&(Arc::new(Texts::new(texts, deadline, work, sender)) as Arc<dyn Each>), count)?;
+        Ok(Pending(receiver))
+    }
+
     /// Figures for metrics.
     pub fn stats(&self) -> Stats {
         self.queue.stats()
@@ -198,21 +219,21 @@ impl Drop for Engine {
 }
 
 /// An answer to come.
-pub struct Pending(oneshot::Receiver<Result<Embedded, Failure>>);
+pub struct Pending<T = Embedded>(oneshot::Receiver<Result<T, Failure>>);
 
-impl Pending {
+impl<T> Pending<T> {
     /// Waits for the answer without an async runtime.
     ///
     /// # Errors
     ///
     /// See [`Failure`].
-    pub fn wait(self) -> Result<Embedded, Failure> {
+    pub fn wait(self) -> Result<T, Failure> {
         self.0.blocking_recv().unwrap_or(Err(Failure::Stopped))
     }
 }
 
-impl Future for Pending {
-    type Output = Result<Embedded, Failure>;
+impl<T> Future for Pending<T> {
+    type Output = Result<T, Failure>;
 
     fn poll(
         mut self: std::pin::Pin<&mut Self>,

@@ -1,11 +1,12 @@
 //! The embedding service: the loaded models under one time limit a request.
 
 use std::{
+    borrow::Cow,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use bulkhead_inference::{engine::Embedded, model::TextError, tokenizer::Token};
+use bulkhead_inference::{engine::Embedded, tokenizer::Token};
 
 use crate::inference::{Choice, Inference, Refusal, ServedModel};
 
@@ -40,17 +41,18 @@ impl EmbeddingService {
         self.inference.embed(model, texts, choice, Instant::now() + self.timeout).await
     }
 
-    /// The tokens of texts.
+    /// What `show` makes of the tokens of each of `texts`, a prompt before the text included.
     ///
     /// # Errors
     /// See [`Refusal`].
-    pub async fn tokenize(
+    pub async fn tokenize<T: Send + 'static>(
         &self,
         model: &ServedModel,
         texts: Vec<String>,
         special_tokens: bool,
-        prompt_name: Option<String>,
-    ) -> Result<Vec<(String, Vec<Token>)>, Refusal> {
+        prompt_name: Option<&str>,
+        show: impl Fn(&str, &[Token]) -> T + Send + Sync + 'static,
+    ) -> Result<Vec<T>, Refusal> {
         self.inference.check_texts(&texts)?;
         let bytes: usize = texts.iter().map(String::len).sum();
         if bytes > TOKENIZE_BYTES {
@@ -58,19 +60,16 @@ impl EmbeddingService {
                 format!("the inputs have {bytes} bytes, at most {TOKENIZE_BYTES} are tokenised at once");
             return Err(Refusal::Invalid(fault));
         }
-        let prompt = model.prompt(prompt_name.as_deref())?;
+        let prompt = model.prompt(prompt_name)?;
         let model = Arc::clone(&model.model);
-        let tokenize = move || {
-            let prompted = texts.into_iter().map(|text| match &prompt {
-                Some(prompt) => format!("{prompt}{text}"),
-                None => text,
-            });
-            let tokens = prompted.map(|text| Ok((model.tokens(&text, special_tokens)?, text)));
-            let tokens: Result<Vec<_>, TextError> = tokens.collect();
-            tokens.map(|all| all.into_iter().map(|(tokens, text)| (text, tokens)).collect())
+        let work = move |text: &str| {
+            let text = match &prompt {
+                Some(prompt) => Cow::Owned(format!("{prompt}{text}")),
+                None => Cow::Borrowed(text),
+            };
+            let tokens = model.tokens(&text, special_tokens)?;
+            Ok(show(&text, &tokens))
         };
-        let tokens = tokio::time::timeout(self.timeout, tokio::task::spawn_blocking(tokenize)).await;
-        let tokens = tokens.map_err(|_| Refusal::Deadline)?.map_err(|_| Refusal::Internal)?;
-        tokens.map_err(|error| Refusal::Invalid(error.to_string()))
+        self.inference.each(texts, Instant::now() + self.timeout, work).await
     }
 }

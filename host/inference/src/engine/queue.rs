@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Failure, Input, Stats, job::Job};
+use super::{Failure, Input, Stats, each::Each, job::Job};
 use crate::model::{BATCH_TOKENS, Team};
 
 /// Texts of a request that one thread tokenises in one go, or fewer that have so many bytes: enough to be worth the
@@ -32,10 +32,41 @@ pub(super) struct Ready {
 pub(super) enum Task {
     /// Turn these texts of a job into ids.
     Tokenize(Arc<Job>, Range<usize>),
+    /// Work on this text of a request by itself.
+    Each(Arc<dyn Each>, usize),
     /// Embed these texts, all of one model; so many other threads have nothing to do.
     Embed(Vec<Ready>, usize),
     /// Help another thread with its text.
     Help(Arc<Team>),
+}
+
+/// Texts of one request that one thread takes in one go.
+enum Piece {
+    Tokenize(Arc<Job>, Range<usize>),
+    Each(Arc<dyn Each>, usize),
+}
+
+impl Piece {
+    fn texts(&self) -> usize {
+        match self {
+            Self::Tokenize(_, texts) => texts.len(),
+            Self::Each(..) => 1,
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        match self {
+            Self::Tokenize(job, _) => job.is_wanted(),
+            Self::Each(job, _) => job.is_wanted(),
+        }
+    }
+
+    fn fail(&self, failure: Failure) {
+        match self {
+            Self::Tokenize(job, _) => job.fail(failure),
+            Self::Each(job, _) => job.fail(failure),
+        }
+    }
 }
 
 pub(super) struct Queue {
@@ -46,7 +77,7 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    pieces: VecDeque<(Arc<Job>, Range<usize>)>,
+    pieces: VecDeque<Piece>,
     ready: VecDeque<Ready>,
     ready_tokens: usize,
     teams: VecDeque<Arc<Team>>,
@@ -65,7 +96,17 @@ impl Queue {
     }
 
     pub(super) fn submit(&self, job: &Arc<Job>) -> Result<(), Failure> {
-        let texts = job.request.texts.len();
+        let texts = &job.request.texts;
+        let pieces = pieces(texts).into_iter().map(|piece| Piece::Tokenize(Arc::clone(job), piece));
+        self.admit(texts.len(), pieces)
+    }
+
+    /// The same for `texts` texts that are worked on one by one.
+    pub(super) fn submit_each(&self, job: &Arc<dyn Each>, texts: usize) -> Result<(), Failure> {
+        self.admit(texts, (0..texts).map(|index| Piece::Each(Arc::clone(job), index)))
+    }
+
+    fn admit(&self, texts: usize, pieces: impl Iterator<Item = Piece>) -> Result<(), Failure> {
         let mut state = self.lock();
         let waiting = state.stats.waiting_texts;
         if state.stopped {
@@ -80,9 +121,7 @@ impl Queue {
             }
         }
         state.stats.waiting_texts += texts;
-        for piece in pieces(&job.request.texts) {
-            state.pieces.push_back((Arc::clone(job), piece));
-        }
+        state.pieces.extend(pieces);
         drop(state);
         self.news.notify_one();
         Ok(())
@@ -151,7 +190,7 @@ impl Queue {
         let (pieces, ready) = (std::mem::take(&mut state.pieces), std::mem::take(&mut state.ready));
         state.stats.waiting_texts = 0;
         drop(state);
-        pieces.iter().for_each(|(job, _)| job.fail(Failure::Stopped));
+        pieces.iter().for_each(|piece| piece.fail(Failure::Stopped));
         ready.iter().for_each(|text| text.job.fail(Failure::Stopped));
         self.news.notify_all();
     }
@@ -184,9 +223,12 @@ impl State {
         }
         let batch = loop {
             if self.ready_tokens < BATCH_TOKENS
-                && let Some((job, piece)) = self.next_piece()
+                && let Some(piece) = self.next_piece()
             {
-                return Some(Task::Tokenize(job, piece));
+                return Some(match piece {
+                    Piece::Tokenize(job, texts) => Task::Tokenize(job, texts),
+                    Piece::Each(job, text) => Task::Each(job, text),
+                });
             }
             match self.next_batch() {
                 Some(batch) => break batch,
@@ -206,11 +248,11 @@ impl State {
         self.ready_tokens.div_ceil(batches.max(1)).max(SHARE_TOKENS)
     }
 
-    fn next_piece(&mut self) -> Option<(Arc<Job>, Range<usize>)> {
-        while let Some((job, piece)) = self.pieces.pop_front() {
-            self.stats.waiting_texts -= piece.len();
-            if job.is_wanted() {
-                return Some((job, piece));
+    fn next_piece(&mut self) -> Option<Piece> {
+        while let Some(piece) = self.pieces.pop_front() {
+            self.stats.waiting_texts -= piece.texts();
+            if piece.is_wanted() {
+                return Some(piece);
             }
         }
         None
@@ -251,10 +293,9 @@ impl State {
 
     /// Takes out what nobody waits for any more.
     fn forget_abandoned(&mut self) {
-        self.pieces.retain(|(job, _)| job.is_wanted());
+        self.pieces.retain(Piece::is_wanted);
         self.ready.retain(|text| text.job.is_wanted());
         self.ready_tokens = self.ready.iter().map(|text| text.ids.len()).sum();
-        self.stats.waiting_texts =
-            self.pieces.iter().map(|(_, piece)| piece.len()).sum::<usize>() + self.ready.len();
+        self.stats.waiting_texts = self.pieces.iter().map(Piece::texts).sum::<usize>() + self.ready.len();
     }
 }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -250,4 +252,85 @@ fn ids_are_embedded_as_they_are() {
         let failure = embed(vec![Input::Text("hello".to_owned()), Input::Ids(ids)]).unwrap_err();
         assert!(failure.to_string().contains(fault), "{failure}");
     }
+}
+
+/// Texts that each wait for a word before they are done, and how many have been begun.
+fn held(engine: &Engine, texts: usize, deadline: Instant) -> (Pending<Vec<usize>>, Held) {
+    let (release, released) = mpsc::channel::<()>();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let (count, released) = (Arc::clone(&begun), Mutex::new(released));
+    let work = move |text: &str| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        Ok(text.len())
+    };
+    let texts = (0..texts).map(|number| "a".repeat(number)).collect();
+    (engine.each(texts, deadline, work).unwrap(), Held { release, begun })
+}
+
+struct Held {
+    release: mpsc::Sender<()>,
+    begun: Arc<AtomicUsize>,
+}
+
+impl Held {
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    fn wait_until_begun(&self, texts: usize) {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while self.begun() < texts {
+            assert!(Instant::now() < patience, "nothing was begun");
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+#[test]
+fn each_text_gives_its_own_result() {
+    let engine = engine(3, 100);
+    let texts = (0..50).map(|number| "a".repeat(number)).collect();
+    let lengths = engine.each(texts, later(), |text| Ok(text.len())).unwrap().wait();
+    assert_eq!(lengths, Ok((0..50).collect()));
+    assert_eq!(engine.stats().waiting_texts, 0);
+    let failed = engine.each(vec!["a".into(), "b".into()], later(), |text| match text {
+        "b" => Err(TextError::Empty),
+        _ => Ok(()),
+    });
+    assert_eq!(failed.unwrap().wait(), Err(Failure::Text { index: 1, error: TextError::Empty }));
+    let panics = engine.each(vec!["a".into()], later(), |_| -> Result<(), TextError> { panic!("poison") });
+    assert!(matches!(panics.unwrap().wait(), Err(Failure::Internal(_))));
+    assert_eq!(engine.each(vec!["a".into()], later(), |text| Ok(text.len())).unwrap().wait(), Ok(vec![1]));
+}
+
+#[test]
+fn texts_of_both_kinds_share_one_queue() {
+    let (engine, model) = (engine(1, 4), Arc::new(toy()));
+    let (first, busy) = held(&engine, 1, later());
+    busy.wait_until_begun(1);
+    let waiting = engine.each(vec!["a".into(); 4], later(), |text| Ok(text.len())).unwrap();
+    let refused = engine.each(vec!["a".into()], later(), |text| Ok(text.len()));
+    assert!(matches!(refused, Err(Failure::Overloaded { waiting: 4 })));
+    assert!(matches!(engine.embed(&model, request(&["hello"])), Err(Failure::Overloaded { waiting: 4 })));
+    busy.release.send(()).unwrap();
+    assert_eq!((first.wait(), waiting.wait()), (Ok(vec![0]), Ok(vec![1; 4])));
+}
+
+#[test]
+fn texts_of_a_caller_that_left_are_not_begun() {
+    let engine = engine(1, 100);
+    let (left, held_up) = held(&engine, 10, later());
+    held_up.wait_until_begun(1);
+    drop(left);
+    let (late, too_late) = held(&engine, 10, Instant::now());
+    let next = engine.each(vec!["a".into()], later(), |text| Ok(text.len())).unwrap();
+    held_up.release.send(()).unwrap();
+    assert_eq!(next.wait(), Ok(vec![1]));
+    assert_eq!(late.wait(), Err(Failure::Deadline));
+    assert_eq!((held_up.begun(), too_late.begun()), (1, 0));
 }

@@ -22,6 +22,11 @@ pub(super) fn run(queue: &Queue) {
                     job.fail(failure);
                 }
             }
+            Task::Each(job, text) => {
+                if let Err(failure) = guarded(&mut scratch, |_| job.work(text)) {
+                    job.fail(failure);
+                }
+            }
             Task::Embed(texts, idle) => {
                 embed(queue, texts, idle, &mut scratch);
                 queue.is_free();

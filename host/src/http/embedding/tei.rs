@@ -1,9 +1,10 @@
 //! text-embeddings-inference's endpoints, for the default model at the root and for each under `/tei/{model_id}`.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
+    body::{Body, Bytes},
     extract::{Path, RawQuery, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
@@ -13,6 +14,7 @@ use bulkhead_inference::{
     model::{BATCH_TOKENS, TruncationSide},
     tokenizer::Token,
 };
+use futures_util::stream;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -154,15 +156,25 @@ async fn tokens(
     body: TokenizeBody,
 ) -> Result<Response, ApiError> {
     let special = body.add_special_tokens.unwrap_or(true);
-    let texts = state.service.tokenize(model, body.inputs.0, special, body.prompt_name).await?;
-    // Hundreds of thousands of tokens are no work for an async worker.
-    let write = tokio::task::spawn_blocking(move || {
-        let rows: Vec<Vec<Shown<'_>>> = texts.iter().map(|(text, tokens)| shown(text, tokens)).collect();
-        serde_json::to_vec(&rows)
+    // Hundreds of thousands of tokens are no work for an async worker: they are written where they are made.
+    let write = |text: &str, tokens: &[Token]| serde_json::to_vec(&shown(text, tokens));
+    let prompt = body.prompt_name.as_deref();
+    let rows = state.service.tokenize(model, body.inputs.0, special, prompt, write).await?;
+    let rows: Vec<Vec<u8>> = rows.into_iter().collect::<Result<_, _>>().map_err(|_| Refusal::Internal)?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CONTENT_LENGTH, HeaderValue::from(rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1)),
+    ];
+    Ok((ModelLabel::of(model), headers, Body::from_stream(stream::iter(list(rows)))).into_response())
+}
+
+/// The parts of a JSON list: each text's tokens as they are, with a byte before, and the end.
+fn list(rows: Vec<Vec<u8>>) -> impl Iterator<Item = Result<Bytes, Infallible>> {
+    let parts = rows.into_iter().enumerate().flat_map(|(index, row)| {
+        let before: &[u8] = if index == 0 { b"[" } else { b"," };
+        [Bytes::from_static(before), Bytes::from(row)]
     });
-    let body = write.await.ok().and_then(Result::ok).ok_or(Refusal::Internal)?;
-    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    Ok((ModelLabel::of(model), json, body).into_response())
+    parts.chain([Bytes::from_static(b"]")]).map(Ok)
 }
 
 /// A token as clients see it; `start` and `stop` count characters of the text.

@@ -45,6 +45,24 @@ async fn a_full_queue_is_429_and_health_answers_all_the_while() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tokenize_waits_and_is_refused_as_embed_is() {
+    let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n";
+    let service = Service::start(config).await;
+    let much = much_work();
+    let large = service.post("/embed", &much);
+    let refused = async {
+        service.wait_for("embedding_waiting_texts", |texts| texts > 64.0).await;
+        let answer = service.post("/tokenize", &json!({ "inputs": ["hello", "world"] })).await;
+        answer.assert_error(429, "rate_limited");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    };
+    let (large, ()) = tokio::join!(large, refused);
+    assert_eq!(large.status, 200);
+    assert_eq!(service.post("/tokenize", &json!({ "inputs": ["hello", "world"] })).await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_takes_too_long_is_503() {
     let config =
         "request_timeout_seconds = 1\nthreads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
