@@ -15,6 +15,29 @@ pub(crate) fn write<T, E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
+    write_as(OpenOptions::new(), path, fill)
+}
+
+/// The same for a file that only this process's user may read and write.
+///
+/// # Errors
+///
+/// As [`write`].
+pub(crate) fn write_private<T, E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_as(options, path, fill)
+}
+
+fn write_as<T, E: From<io::Error>>(
+    mut options: OpenOptions,
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -26,14 +49,12 @@ pub(crate) fn write<T, E: From<io::Error>>(
     // A killed process may have had this id before: what it left is in nobody's use.
     let _ = fs::remove_file(&part);
     let written =
-        OpenOptions::new().read(true).write(true).create_new(true).open(&part).map_err(E::from).and_then(
-            |mut file| {
-                let filled = fill(&mut file)?;
-                file.sync_all()?;
-                fs::rename(&part, path)?;
-                Ok(filled)
-            },
-        );
+        options.read(true).write(true).create_new(true).open(&part).map_err(E::from).and_then(|mut file| {
+            let filled = fill(&mut file)?;
+            file.sync_all()?;
+            fs::rename(&part, path)?;
+            Ok(filled)
+        });
     match &written {
         // The rename lasts once the folder is on disk; some file systems cannot sync a folder.
         Ok(_) => drop(File::open(folder).and_then(|folder| folder.sync_all())),
@@ -49,6 +70,18 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_private_file_has_mode_0600() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, |file| file.write_all(b"one")).unwrap();
+        write_private(&path, |file| file.write_all(b"two")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_or_not_at_all() {

@@ -188,6 +188,9 @@ impl Encoder {
 
     /// Checks all that comes from outside, so that the forward pass need not.
     pub(crate) fn check(&self, ids: &[u32], offsets: &[usize], out: usize) -> Result<(), EmbedError> {
+        if self.packed.is_damaged() {
+            return Err(EmbedError::Damaged);
+        }
         let texts = offsets.len().saturating_sub(1);
         let shape = |reason| Err(EmbedError::Shape { texts, reason });
         if offsets.first() != Some(&0) || offsets.last() != Some(&ids.len()) {

@@ -188,6 +188,9 @@ pub enum EmbedError {
         /// The text.
         text: usize,
     },
+    /// The packed weights are not those that were packed.
+    #[error("the packed weights are damaged; restart the host, which packs them again")]
+    Damaged,
     /// Inference panicked; only this unit of work is lost.
     #[error("inference failed: {0}")]
     Panicked(String),
@@ -202,7 +205,7 @@ impl EmbedError {
             Self::TooLong { tokens, limit, .. } => Self::TooLong { text, tokens, limit },
             Self::Empty { .. } => Self::Empty { text },
             Self::NotFinite { .. } => Self::NotFinite { text },
-            Self::Shape { .. } | Self::Panicked(_) => self,
+            Self::Shape { .. } | Self::Damaged | Self::Panicked(_) => self,
         }
     }
 }

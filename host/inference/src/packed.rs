@@ -4,6 +4,7 @@
 //! the model's folder implies (`file`); its layout is computed from the configuration, never read from the file.
 
 mod build;
+mod damage;
 mod file;
 mod layout;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
+use self::damage::Damage;
 use crate::encoder::Dtype;
 use crate::encoder::config::Config;
 use crate::error::LoadError;
@@ -29,6 +31,7 @@ pub(crate) struct Packed {
     map: Mmap,
     layout: Layout,
     digest: [u8; 32],
+    damage: Damage,
 }
 
 impl Packed {
@@ -51,16 +54,18 @@ impl Packed {
             Some(cache) => Some(file::Entry::new(cache, &weights, &layout)?),
             None => None,
         };
-        if let Some((map, digest)) = entry.as_ref().and_then(file::Entry::open) {
-            return Ok(Self { map, layout, digest });
+        if let Some(file::Opened { map, digest, damage }) = entry.as_ref().and_then(file::Entry::open) {
+            return Ok(Self { map, layout, digest, damage });
         }
+        // What was packed just now is read as it was written.
+        let damage = Damage::default();
         let tensors = Tensors::open(&weights)?;
         let source = build::Source::find(&tensors, config)?;
         let digest = digest_all(&shards::files(&weights)?, &mut Silent)?;
         if let Some(entry) = &entry {
             let written = entry.write(digest, |image| source.pack(&layout, image));
             match written {
-                Ok(map) => return Ok(Self { map, layout, digest }),
+                Ok(map) => return Ok(Self { map, layout, digest, damage }),
                 Err(file::WriteError::Model(fault)) => return Err(fault),
                 Err(file::WriteError::Cache(fault)) => {
                     tracing::warn!("{}: packed weights are not kept: {fault}", entry.path().display());
@@ -70,7 +75,7 @@ impl Packed {
         let failed = |fault| LoadError::read(&weights, fault);
         let mut map = memmap2::MmapMut::map_anon(file::HEADER + layout.length).map_err(failed)?;
         source.pack(&layout, map.get_mut(file::HEADER..).unwrap_or_default())?;
-        Ok(Self { map: map.make_read_only().map_err(failed)?, layout, digest })
+        Ok(Self { map: map.make_read_only().map_err(failed)?, layout, digest, damage })
     }
 
     /// Where everything lies.
@@ -81,6 +86,11 @@ impl Packed {
     /// The sha256 of the file the weights came from.
     pub(crate) fn digest(&self) -> [u8; 32] {
         self.digest
+    }
+
+    /// Whether the image was found to be another than the one that was packed.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damage.is_found()
     }
 
     /// A section's bytes; empty if it lies outside the image, which the length check at opening excludes.

@@ -16,6 +16,8 @@ pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer,
     let digest = contents::sha256(path, &mut Silent)?;
     let compact = folder.join(format!("{digest}.tokenizer"));
     if compact.is_file() {
+        #[cfg(unix)]
+        make_private(&compact);
         match Tokenizer::open_compact(&compact, path) {
             Ok(tokenizer) => return Ok(tokenizer),
             Err(error) => tracing::warn!(%error, "a compact tokeniser is not usable, making it again"),
@@ -23,9 +25,21 @@ pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer,
     }
     let tokenizer = Tokenizer::open(path)?;
     if let Some(bytes) = tokenizer.compact_bytes()
-        && let Err(error) = atomic_file::write(&compact, |file| file.write_all(bytes))
+        && let Err(error) = atomic_file::write_private(&compact, |file| file.write_all(bytes))
     {
         tracing::warn!(%error, path = %compact.display(), "a compact tokeniser cannot be kept, going on without");
     }
     Ok(tokenizer)
+}
+
+/// Takes the file out of everybody's hands but its owner's: earlier builds let all read it.
+#[cfg(unix)]
+fn make_private(path: &Path) {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let is_open = path.metadata().is_ok_and(|data| data.permissions().mode() & 0o077 != 0);
+    if is_open && let Err(error) = set_permissions(path, Permissions::from_mode(0o600)) {
+        tracing::warn!(%error, path = %path.display(), "others may read a compact tokeniser");
+    }
 }

@@ -1,11 +1,12 @@
 //! Packed weights as a file of a cache folder.
 //!
 //! Header, little-endian: magic (8 bytes), format version (u32), zero (u32), sha256 of the layout, sha256 of the
-//! source file, stamp of the source (32 bytes, see [`stamp`]), length of the image (u64); zeros up to 4096. The image
-//! follows.
+//! source file, stamp of the source (32 bytes, see [`stamp`]), length of the image (u64), sha256 of the image; zeros up
+//! to 4096. The image follows.
 //!
 //! A file whose source has the stamp of the header is believed; with another stamp, if the source still has the
-//! digest. Any other file is written anew: beside its name, synced, then renamed.
+//! digest. Any other file is written again: beside its name, synced, then renamed. The image's own digest is checked
+//! while it is in use (`damage`). Only the host's user may read or write the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use std::time::UNIX_EPOCH;
 use memmap2::{Mmap, MmapMut};
 use sha2::{Digest, Sha256};
 
+use super::damage::Damage;
 use super::layout::Layout;
 use crate::atomic_file;
 use crate::error::LoadError;
@@ -26,7 +28,7 @@ use crate::tensors::shards;
 pub(super) const HEADER: usize = 4096;
 const MAGIC: [u8; 8] = *b"BHPACKED";
 /// Raised with every change of the header, the layout's meaning or the quantisation.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Why a file was not written.
 pub(super) enum WriteError {
@@ -57,6 +59,15 @@ struct Header {
     digest: [u8; 32],
     stamp: [u8; 32],
     length: u64,
+    image: [u8; 32],
+}
+
+/// A sound cache file.
+pub(super) struct Opened {
+    pub(super) map: Mmap,
+    /// Of the source.
+    pub(super) digest: [u8; 32],
+    pub(super) damage: Damage,
 }
 
 impl Entry {
@@ -81,11 +92,15 @@ impl Entry {
         })
     }
 
-    /// The image and the digest of its source, if the file is there and sound.
-    pub(super) fn open(&self) -> Option<(Mmap, [u8; 32])> {
+    /// The file, if it is there and sound as far as its header says.
+    pub(super) fn open(&self) -> Option<Opened> {
         let file = File::open(&self.path).ok()?;
         match self.check(&file) {
-            Ok(opened) => Some(opened),
+            Ok((map, header)) => {
+                let damage = Damage::default();
+                damage.look_for(file, self.path.clone(), header.image);
+                Some(Opened { map, digest: header.digest, damage })
+            }
             Err(reason) => {
                 tracing::info!("{}: packed again: {reason}", self.path.display());
                 None
@@ -93,7 +108,7 @@ impl Entry {
         }
     }
 
-    fn check(&self, file: &File) -> Result<(Mmap, [u8; 32]), String> {
+    fn check(&self, file: &File) -> Result<(Mmap, Header), String> {
         // SAFETY: the map is read only, and files of the cache are replaced by renaming.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(file) }.map_err(|fault| fault.to_string())?;
@@ -109,17 +124,17 @@ impl Entry {
             if digest != header.digest {
                 return Err("made from other weights".to_owned());
             }
-            self.renew(digest);
+            self.renew(&header);
         }
-        Ok((map, header.digest))
+        Ok((map, header))
     }
 
     /// Notes the source's new stamp, so that the next start need not digest it; without it all works, slower.
-    fn renew(&self, digest: [u8; 32]) {
+    fn renew(&self, known: &Header) {
         let written = OpenOptions::new()
             .write(true)
             .open(&self.path)
-            .and_then(|mut file| file.write_all(&self.header(digest)));
+            .and_then(|mut file| file.write_all(&self.header(known.digest, known.image)));
         if let Err(fault) = written {
             tracing::debug!("{}: stamp not renewed: {fault}", self.path.display());
         }
@@ -131,12 +146,12 @@ impl Entry {
         digest: [u8; 32],
         fill: impl FnOnce(&mut [u8]) -> Result<(), LoadError>,
     ) -> Result<Mmap, WriteError> {
-        atomic_file::write(&self.path, |file| {
+        atomic_file::write_private(&self.path, |file| {
             // Through memory, not a writable map of the file: a full disk is an error then, not a bus error.
             let mut image = MmapMut::map_anon(HEADER + self.length)?;
             let (header, body) = image.split_at_mut(HEADER);
-            header.copy_from_slice(&self.header(digest));
             fill(body).map_err(WriteError::Model)?;
+            header.copy_from_slice(&self.header(digest, Sha256::digest(&*body).into()));
             file.write_all(&image)?;
             // SAFETY: as in `check`.
             #[allow(unsafe_code)]
@@ -149,7 +164,7 @@ impl Entry {
         &self.path
     }
 
-    fn header(&self, digest: [u8; 32]) -> Vec<u8> {
+    fn header(&self, digest: [u8; 32], image: [u8; 32]) -> Vec<u8> {
         let mut header = Vec::with_capacity(HEADER);
         header.extend(MAGIC);
         header.extend(VERSION.to_le_bytes());
@@ -158,6 +173,7 @@ impl Entry {
         header.extend(digest);
         header.extend(self.stamp);
         header.extend((self.length as u64).to_le_bytes());
+        header.extend(image);
         header.resize(HEADER, 0);
         header
     }
@@ -194,6 +210,7 @@ impl Header {
             digest: file.get(48..80)?.try_into().ok()?,
             stamp: file.get(80..112)?.try_into().ok()?,
             length: u64::from_le_bytes(file.get(112..120)?.try_into().ok()?),
+            image: file.get(120..152)?.try_into().ok()?,
         })
     }
 }

@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use sha2::{Digest as _, Sha256};
 use tempfile::{TempDir, tempdir};
 
 use super::file::HEADER;
 use crate::encoder::tests::toy::Toy;
 use crate::encoder::{Dtype, Encoder, EncoderOptions, Scratch};
+use crate::error::EmbedError;
 use crate::pooling::Pooling;
 
 /// A model folder and a cache folder.
@@ -43,12 +46,19 @@ impl Bench {
         files[0].clone()
     }
 
+    /// Puts another file in its place, as whoever looks at the old one expects it to stay as it is.
+    fn replace(&self, bytes: &[u8]) {
+        let (file, other) = (self.file(), self.model.path().join("other"));
+        fs::write(&other, bytes).unwrap();
+        fs::rename(other, file).unwrap();
+    }
+
     /// Spoils the file, and expects it whole again after the next start.
     fn spoil(&self, change: impl FnOnce(&mut Vec<u8>)) {
         let whole = fs::read(self.file()).unwrap();
         let mut bytes = whole.clone();
         change(&mut bytes);
-        fs::write(self.file(), bytes).unwrap();
+        self.replace(&bytes);
         self.check();
         assert!(fs::read(self.file()).unwrap() == whole, "the file was not packed again");
     }
@@ -70,7 +80,10 @@ fn a_second_start_reads_the_file() {
         let mut bytes = fs::read(bench.file()).unwrap();
         let first = vector(&bench.open(Some(bench.cache.path())));
         bytes[HEADER..].fill(0);
-        fs::write(bench.file(), bytes).unwrap();
+        // Its digest is that of the new image, or it would soon be found out.
+        let digest = Sha256::digest(&bytes[HEADER..]);
+        bytes[120..152].copy_from_slice(&digest);
+        bench.replace(&bytes);
         let second = vector(&bench.open(Some(bench.cache.path())));
         assert_ne!(first, second);
         assert!(second.iter().all(|x| x.is_finite()));
@@ -91,6 +104,43 @@ fn a_faulty_file_is_packed_again() {
     for at in [0, 8, 16, 47, 80, 112] {
         bench.spoil(|bytes| bytes[at] ^= 1);
     }
+}
+
+#[test]
+fn a_damaged_image_is_found_and_packed_again() {
+    let bench = Bench::new(Dtype::Int8);
+    bench.check();
+    let whole = fs::read(bench.file()).unwrap();
+    let mut damaged = whole.clone();
+    damaged[HEADER + 200] ^= 1;
+    bench.replace(&damaged);
+    let encoder = bench.open(Some(bench.cache.path()));
+    let patience = Instant::now() + Duration::from_secs(60);
+    let fault = loop {
+        let mut out = vec![0.0; encoder.dims()];
+        match encoder.embed(&[1], &[0, 1], Pooling::Mean, &mut Scratch::new(), &mut out) {
+            Err(fault) => break fault,
+            Ok(()) => assert!(Instant::now() < patience, "the damage was not found"),
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(fault, EmbedError::Damaged);
+    while bench.cache.path().read_dir().unwrap().count() > 0 {
+        assert!(Instant::now() < patience, "the damaged file was not removed");
+        std::thread::yield_now();
+    }
+    bench.check();
+    assert!(fs::read(bench.file()).unwrap() == whole);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_cache_file_is_its_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let bench = Bench::new(Dtype::Int8);
+    bench.check();
+    assert_eq!(fs::metadata(bench.file()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
