@@ -1,9 +1,12 @@
 //! URLs of database servers, checked before anybody connects. No error text shows what the URL holds, for a password is
 //! in it.
 
-use std::{path::PathBuf, str::FromStr as _};
+use std::{net::IpAddr, path::PathBuf, str::FromStr as _};
 
-use sqlx::{mysql::MySqlConnectOptions, postgres::PgConnectOptions};
+use sqlx::{
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+    postgres::{PgConnectOptions, PgSslMode},
+};
 use url::Url;
 
 use super::captcha::Secret;
@@ -87,7 +90,46 @@ pub(super) fn parse(written: &str) -> Result<Written, String> {
     }
 }
 
-/// The same where MariaDB will not do.
+/// What is to be said of a database on another machine whose URL does not demand TLS; a driver that merely prefers it takes
+/// the word of anybody on the way that there is none.
+pub(super) fn warning(written: &str) -> Option<&'static str> {
+    let (is_here, demands_tls, text) = match parse(written).ok()? {
+        Written::Sqlite(_) => return None,
+        Written::MySql(url) => {
+            let options = MySqlConnectOptions::from_str(url.expose()).ok()?;
+            let optional = matches!(options.get_ssl_mode(), MySqlSslMode::Disabled | MySqlSslMode::Preferred);
+            let is_here = options.get_socket().is_some() || is_here(options.get_host());
+            (
+                is_here,
+                !optional,
+                "does not demand TLS, and the database is on another machine: what is on the way can be \
+                read and changed there; add ssl-mode=VERIFY_IDENTITY",
+            )
+        }
+        Written::Postgres(url) => {
+            let options = PgConnectOptions::from_str(url.expose()).ok()?;
+            let mode = options.get_ssl_mode();
+            let optional = matches!(mode, PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer);
+            let is_here = options.get_socket().is_some() || is_here(options.get_host());
+            (
+                is_here,
+                !optional,
+                "does not demand TLS, and the database is on another machine: what is on the way can be \
+                read and changed there; add sslmode=verify-full",
+            )
+        }
+    };
+    (!is_here && !demands_tls).then_some(text)
+}
+
+/// Whether a host is this machine: by its name, by a loopback address, or by the path of a socket.
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_name = host.is_empty() || host.starts_with('/') || host.eq_ignore_ascii_case("localhost");
+    is_name || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// The same as [`parse`] where MariaDB will not do.
 ///
 /// # Errors
 /// What is wrong, for operators.
@@ -140,6 +182,36 @@ mod tests {
         for url in ["postgres://u:p@h/n?sslmode=verify-full", "postgresql://h?user=u&password=p&options[a]=b"]
         {
             assert!(matches!(parse(url), Ok(Written::Postgres(_))), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_other_machines_without_tls_are_warned_of() {
+        for url in [
+            "postgres://u:p@db.example/n",
+            "postgres://u:p@192.0.2.1/n?sslmode=prefer",
+            "postgres:///n?host=db.example&sslmode=disable",
+            "mysql://u:p@db.example/n",
+            "mariadb://u:p@[2001:db8::1]/n?ssl-mode=PREFERRED",
+            "postgres://u:p@localhost.example/n",
+        ] {
+            let text = warning(url).unwrap();
+            assert!(text.contains(if url.starts_with('p') { "sslmode=" } else { "ssl-mode=" }), "{url}");
+        }
+        for url in [
+            "sqlite:/a",
+            "postgres://u:p@localhost/n",
+            "postgres://u:p@127.1.2.3/n",
+            "postgres://u:p@[::1]/n",
+            "postgres:///n?host=/run/postgresql",
+            "postgres://%2Frun%2Fpostgresql/n",
+            "postgres://u:p@db.example/n?sslmode=require",
+            "postgres://u:p@db.example/n?ssl-mode=verify-full",
+            "mysql://u:p@127.0.0.1/n",
+            "mysql://u:p@h/n?socket=/run/mysqld/mysqld.sock",
+            "mariadb://u:p@db.example/n?ssl-mode=VERIFY_CA",
+        ] {
+            assert_eq!(warning(url), None, "{url}");
         }
     }
 

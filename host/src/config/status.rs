@@ -188,6 +188,9 @@ fn read_database(r: &mut Reader) -> AppointmentDatabase {
     let Some(written) = written else {
         return AppointmentDatabase::Embedded;
     };
+    if let Some(text) = database_url::warning(written.expose()) {
+        r.warn("database", text);
+    }
     match database_url::parse(written.expose()) {
         Ok(Written::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
         Ok(Written::MySql(url)) => AppointmentDatabase::MariaDb(url),

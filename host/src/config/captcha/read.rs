@@ -89,6 +89,9 @@ fn read_database(r: &mut Reader) -> Database {
     let Some(written) = written else {
         return Database::EmbeddedSqlite;
     };
+    if let Some(text) = database_url::warning(written.expose()) {
+        r.warn("database", text);
+    }
     database_url::sqlite_or_postgres(written.expose(), Database::Sqlite, Database::Postgres).unwrap_or_else(
         |problem| {
             r.problem("database", problem);

@@ -56,6 +56,9 @@ impl Knowledge {
             .key("url", "The knowledge base: sqlite:PATH, or postgres://user:password@host/name")
             .default_text("knowledge.sqlite in data_dir")
             .secret();
+        if let Some(text) = written.as_ref().and_then(|written| database_url::warning(written.expose())) {
+            r.warn("url", text);
+        }
         let url = written.map(|written| {
             database_url::sqlite_or_postgres(
                 written.expose(),
