@@ -14,8 +14,18 @@ const MEDIAN: usize = 200;
 /// Names that say nothing.
 const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
 /// What stands at the top of the repository beside hidden names.
-const TOP: &[&str] =
-    &["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "components", "host", "justfile", "tests", "wit"];
+const TOP: &[&str] = &[
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "components",
+    "host",
+    "justfile",
+    "tests",
+    "wit",
+];
 
 fn every_source() -> Vec<Source> {
     let below = ["host", "components", "tests"].into_iter().map(|folder| (folder, sources(folder)));
