@@ -7,7 +7,7 @@ use tokio::{
     task::JoinError,
 };
 
-/// Steps below the host's own priority; the compiler's threads are started from here and inherit it.
+/// Steps below the host's own priority.
 const NICENESS: i32 = 10;
 /// The lowest priority that there is.
 const LOWEST: i32 = 19;
@@ -16,17 +16,19 @@ const THREADS: usize = 8;
 
 /// Only its threads for blocking work are used.
 static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
-    let step_back = || {
-        // On Linux this is the calling thread's own priority. One that cannot be lowered is no reason to stop.
-        let present = rustix::process::getpriority_process(None).unwrap_or(0);
-        let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));
-    };
     Builder::new_current_thread()
         .thread_name("background")
         .max_blocking_threads(THREADS)
-        .on_thread_start(step_back)
+        .on_thread_start(yield_to_calls)
         .build()
 });
+
+/// Lowers the priority of the calling thread, and of those that it starts, so that calls go first.
+pub fn yield_to_calls() {
+    // On Linux this is the calling thread's own priority. One that cannot be lowered is no reason to stop.
+    let present = rustix::process::getpriority_process(None).unwrap_or(0);
+    let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));
+}
 
 /// Runs `work`, which may block and calculate as long as it likes.
 ///

@@ -19,6 +19,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
+    compile,
     config::{Flag, Loaded, Problems, Sources, load},
     telemetry::logs,
 };
@@ -115,8 +116,12 @@ impl Configuration {
     }
 }
 
-/// Runs the command line; errors go to standard error, one problem a line.
+/// Runs the command line, or a compilation that a host has started this process for; errors go to standard error, one
+/// problem a line.
 pub fn main() -> ExitCode {
+    if let Some(compiled) = compile::compile_if_asked() {
+        return compiled;
+    }
     let result = match Arguments::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Config(command) => command.run(),

@@ -1,7 +1,9 @@
 //! From WebAssembly bytes to machine code: cached, compiled once at a time, a bounded number at once.
 
 mod cache;
+mod child;
 mod code;
+mod process;
 #[cfg(test)]
 mod tests;
 mod translator;
@@ -16,8 +18,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
-pub use self::cache::CacheError;
 use self::{cache::Cache, code::MachineCode, translator::Translator};
+pub use self::{cache::CacheError, child::compile_if_asked};
 use crate::{
     background,
     config::{sandbox::Sandbox, slots::SlotName},
@@ -32,6 +34,21 @@ pub enum CompileError {
     /// The compiler refuses it.
     #[error("the component does not compile: {0}")]
     Refused(Arc<str>),
+    /// It takes longer than it may.
+    #[error(
+        "compiling the component takes more than {0} s of processor time; \
+         make it smaller or raise sandbox.compile_cpu_seconds"
+    )]
+    CpuSeconds(u64),
+    /// It takes more memory than it may.
+    #[error(
+        "compiling the component takes more than {0} bytes of memory; \
+         make it smaller or raise sandbox.compile_memory_bytes"
+    )]
+    MemoryBytes(u64),
+    /// The process that compiles has failed.
+    #[error("the process that compiles the component failed: {0}")]
+    Process(Arc<str>),
     /// The worker is gone, which happens when the host stops.
     #[error("the compile worker has stopped")]
     Stopped,
@@ -105,7 +122,7 @@ impl Compiler {
         cache: Option<CacheSettings>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let translator = Translator::new(&engine);
+        let translator = Translator::new(&engine, sandbox);
         Self::with_translator(engine, sandbox, cache, metrics, translator)
     }
 
@@ -128,14 +145,12 @@ impl Compiler {
         Self { engine, translator, permits, cache, metrics, in_flight: Mutex::default() }
     }
 
-    /// Returns machine code for `wasm`, from the cache where it is there and whole. Whoever asks for the same component
-    /// meanwhile shares the result.
+    /// Returns machine code for `wasm`, which has this digest, from the cache where it is there and whole. Requests for the
+    /// same component meanwhile share the result.
     ///
     /// # Errors
     /// When the compiler refuses the component.
-    pub async fn compile(&self, wasm: Arc<[u8]>) -> Result<Component, CompileError> {
-        let hashed = Arc::clone(&wasm);
-        let digest = in_background(move || ComponentDigest::of(&hashed)).await?;
+    pub async fn compile(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
         let flight = self.flight(digest);
         let mut result = flight.lock().await;
         if let Some(result) = &*result {
@@ -226,13 +241,16 @@ impl Compiler {
         let (engine, cache, metrics) =
             (Arc::clone(&self.engine), self.cache.clone(), Arc::clone(&self.metrics));
         let keep = move || {
+            // What the pool has no room for is found only here.
+            let refused = |error| CompileError::Refused(format!("{error:#}").into());
+            let component = code.load(&engine).map_err(refused)?;
             if let Some(cache) = cache
                 && let Err(error) = cache.store(&code, digest)
             {
                 metrics.compile_cache("fault");
                 tracing::warn!(component = %digest, %error, "compiled code cannot be cached, going on without");
             }
-            code.load(&engine).map_err(|error| CompileError::Refused(format!("{error:#}").into()))
+            Ok(component)
         };
         in_background(keep).await?
     }

@@ -45,10 +45,54 @@ pub enum EngineError {
     Ticker(std::io::Error),
 }
 
+/// The settings that machine code depends on: code that an engine of the same settings made runs on this one, with a
+/// pool or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeSettings {
+    /// Stack of one call, bytes.
+    pub stack_bytes: usize,
+    /// Address space of each memory that is made on demand, bytes; none where they come from a pool.
+    pub reservation: Option<u64>,
+}
+
+impl CodeSettings {
+    /// Returns an engine that only compiles, on all threads that there are or on the caller's.
+    ///
+    /// # Errors
+    /// On settings that wasmtime refuses.
+    pub fn compiling(&self, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
+        wasmtime::Engine::new(self.configuration().parallel_compilation(parallel))
+    }
+
+    /// Every wasmtime setting of the host, in one place.
+    fn configuration(&self) -> Config {
+        let mut config = Config::new();
+        config
+            .wasm_component_model(true)
+            .epoch_interruption(true)
+            // Guests are synchronous: without this a call costs half as much.
+            .concurrency_support(false)
+            .memory_init_cow(true)
+            .max_wasm_stack(self.stack_bytes)
+            .async_stack_size(self.stack_bytes.saturating_add(HOST_STACK_BYTES));
+        // Each memory takes the address space of the largest that a call may have, instead of the 4 GiB and guards that
+        // spare bounds checks: where this is wanted, address space is short.
+        if let Some(reservation) = self.reservation {
+            config
+                .memory_reservation(reservation)
+                .memory_reservation_for_growth(0)
+                .memory_guard_size(ON_DEMAND_GUARD_BYTES)
+                .guard_before_linear_memory(false);
+        }
+        config
+    }
+}
+
 /// A wasmtime engine with its epoch clock. Dropping it stops the clock.
 #[derive(Debug)]
 pub struct Engine {
     wasmtime: wasmtime::Engine,
+    code: CodeSettings,
     ticker: ticker::Ticker,
     memory_in_use: Arc<AtomicUsize>,
 }
@@ -64,25 +108,36 @@ impl Engine {
         limits: impl IntoIterator<Item = &'a Limits>,
     ) -> Result<Self, EngineError> {
         let size = PoolSize::of(limits);
-        let wasmtime = match sandbox.allocator {
-            Allocator::OnDemand => on_demand(sandbox, &size)?,
-            Allocator::Pooling => pooling(sandbox, &size).map_err(EngineError::Pool)?,
-            Allocator::Auto => pooling(sandbox, &size).or_else(|error| {
-                tracing::warn!(
-                    error = format!("{error:#}"),
-                    "cannot reserve address space for the instance pool, instances are made on demand: slower"
-                );
-                on_demand(sandbox, &size)
-            })?,
+        let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
+        let demanded = CodeSettings { reservation: Some(size.memory_bytes as u64), ..pooled };
+        let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
+        let (wasmtime, code) = match sandbox.allocator {
+            Allocator::OnDemand => (on_demand()?, demanded),
+            Allocator::Pooling => (pooling(&pooled, &size).map_err(EngineError::Pool)?, pooled),
+            Allocator::Auto => match pooling(&pooled, &size) {
+                Ok(engine) => (engine, pooled),
+                Err(error) => {
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        "cannot reserve address space for the instance pool, instances are made on demand: slower"
+                    );
+                    (on_demand()?, demanded)
+                }
+            },
         };
         let clock = wasmtime.clone();
         let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
-        Ok(Self { wasmtime, ticker, memory_in_use: Arc::default() })
+        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default() })
     }
 
     /// The engine itself.
     pub const fn wasmtime(&self) -> &wasmtime::Engine {
         &self.wasmtime
+    }
+
+    /// The settings that machine code for it is made with.
+    pub const fn code_settings(&self) -> CodeSettings {
+        self.code
     }
 
     /// Keeps the epoch clock going while a guest runs.
@@ -106,36 +161,8 @@ impl Engine {
     }
 }
 
-/// Each memory takes the address space of the largest that a call may have, instead of the 4 GiB and guards
-/// that spare bounds checks: where this is wanted, address space is short.
-fn on_demand(sandbox: &Sandbox, size: &PoolSize) -> Result<wasmtime::Engine, EngineError> {
-    let mut config = configuration(sandbox);
-    config
-        .memory_reservation(size.memory_bytes as u64)
-        .memory_reservation_for_growth(0)
-        .memory_guard_size(ON_DEMAND_GUARD_BYTES)
-        .guard_before_linear_memory(false);
-    wasmtime::Engine::new(&config).map_err(EngineError::Engine)
-}
-
-fn pooling(sandbox: &Sandbox, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {
-    let mut config = configuration(sandbox);
+fn pooling(settings: &CodeSettings, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = settings.configuration();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration()));
     wasmtime::Engine::new(&config)
-}
-
-/// Every wasmtime setting of the host, in one place.
-fn configuration(sandbox: &Sandbox) -> Config {
-    let mut config = Config::new();
-    config
-        .wasm_component_model(true)
-        .epoch_interruption(true)
-        // Guests are synchronous: without this a call costs half as much.
-        .concurrency_support(false)
-        .memory_init_cow(true)
-        .max_wasm_stack(sandbox.stack_bytes)
-        .async_stack_size(sandbox.stack_bytes.saturating_add(HOST_STACK_BYTES))
-        // One compile worker uses one core: the others serve.
-        .parallel_compilation(false);
-    config
 }

@@ -318,7 +318,7 @@ impl<W: World> Slot<W> {
         source: &str,
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
-        let component = self.yard.compiler.compile(wasm).await?;
+        let component = self.yard.compiler.compile(wasm, digest).await?;
         let (engine, slot, chosen) = (Arc::clone(&self.yard.engine), self.name(), Arc::clone(&settings));
         let linking = background::run(move || link::<W>(&engine, &component, slot, &chosen.grants));
         let linked = linking.await.map_err(|_| CompileError::Stopped)?;

@@ -116,6 +116,44 @@ impl Guest {
     }
 }
 
+/// Instructions that change a function's parameter.
+pub const ARITHMETIC: &[u8] = &[0x20, 0, 0x67, 0x20, 0, 0x6c, 0x21, 0];
+
+/// A component with a core module of so many functions more, each of which takes a number, runs
+/// `instructions` and returns it. They are compiled and never run.
+pub fn with_functions(mut component: Vec<u8>, functions: usize, instructions: &[u8]) -> Vec<u8> {
+    let mut code = length(functions);
+    let body = [&[0], instructions, &[0x20, 0, 0x0b]].concat();
+    for _ in 0..functions {
+        code.extend(length(body.len()));
+        code.extend_from_slice(&body);
+    }
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    push_section(&mut module, 1, &[1, 0x60, 1, 0x7f, 1, 0x7f]);
+    push_section(&mut module, 3, &[length(functions), vec![0; functions]].concat());
+    push_section(&mut module, 10, &code);
+    push_section(&mut component, 1, &module);
+    component
+}
+
+/// Appends a section.
+pub fn push_section(wasm: &mut Vec<u8>, id: u8, content: &[u8]) {
+    wasm.push(id);
+    wasm.extend(length(content.len()));
+    wasm.extend_from_slice(content);
+}
+
+/// A number as WebAssembly writes it.
+fn length(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
 /// Wraps a core module for the world of guests.
 pub fn component(module: &[u8]) -> Vec<u8> {
     wrap(module, &wit(), &[&PLATFORM[..], &["captcha"]].concat(), WORLD)

@@ -28,6 +28,7 @@ pub struct Builder {
     /// By slot.
     components: BTreeMap<&'static str, Vec<u8>>,
     folder: Option<TempDir>,
+    compile_program: Option<std::path::PathBuf>,
 }
 
 impl Builder {
@@ -59,6 +60,12 @@ impl Builder {
         self
     }
 
+    /// Compiles with another program than the host's binary.
+    pub fn compile_program(mut self, program: &Path) -> Self {
+        self.compile_program = Some(program.to_owned());
+        self
+    }
+
     pub async fn try_start(self) -> Result<TestHost, String> {
         let folder = self.folder.unwrap_or_else(|| TempDir::new().unwrap());
         share_compiled_code(&folder.path().join("data"));
@@ -74,10 +81,14 @@ impl Builder {
         }
         let file = folder.path().join(CONFIG_FILE);
         std::fs::write(&file, self.config).unwrap();
-        let environment = self.environment;
-        let read = move || {
+        let (environment, compile_program) = (self.environment, self.compile_program);
+        let read = move || -> Result<Loaded, Problems> {
             let text = std::fs::read_to_string(&file).unwrap();
-            read(&text, environment.clone(), flags.clone())
+            let mut loaded = read(&text, environment.clone(), flags.clone())?;
+            if let Some(program) = &compile_program {
+                loaded.config.sandbox.compile_program = program.clone();
+            }
+            Ok(loaded)
         };
         let loaded = read().map_err(|problems| problems.to_string())?;
         let host = Host::start_reloading(loaded, Some(Arc::new(read))).await;
@@ -135,7 +146,17 @@ fn read(
     let flags = flags.into_iter().map(|(path, value)| Flag { name: "--test".into(), path, value });
     let file = Some(ConfigFile { name: CONFIG_FILE.into(), text: text.into() });
     let sources = Sources { file, environment, flags: flags.collect(), root: false };
-    config::load(sources)
+    let mut loaded = config::load(sources)?;
+    loaded.config.sandbox.compile_program = program();
+    Ok(loaded)
+}
+
+/// The binary that was built beside this program, which is a test in a folder below or the bench.
+pub fn program() -> std::path::PathBuf {
+    let this = std::env::current_exe().unwrap();
+    let program =
+        this.ancestors().skip(1).take(2).map(|folder| folder.join("bulkhead")).find(|path| path.is_file());
+    program.unwrap_or_else(|| panic!("bulkhead is missing beside {}; `just build` makes it", this.display()))
 }
 
 impl TestHost {

@@ -68,7 +68,8 @@ impl Gated {
 
     fn compile(&self, wasm: Arc<[u8]>) -> tokio::task::JoinHandle<Result<Component, CompileError>> {
         let compiler = Arc::clone(&self.compiler);
-        tokio::spawn(async move { compiler.compile(wasm).await })
+        let digest = ComponentDigest::of(&wasm);
+        tokio::spawn(async move { compiler.compile(wasm, digest).await })
     }
 
     async fn begun(&self, count: usize) {
@@ -91,10 +92,10 @@ impl Gated {
 async fn cached_code_loads_while_permits_are_held() {
     let gated = Gated::new(1);
     gated.gate.open.add_permits(1);
-    gated.compiler.compile(EMPTY.into()).await.unwrap();
+    gated.compile(EMPTY.into()).await.unwrap().unwrap();
     let (held, waiting) = (gated.compile(other(1)), gated.compile(other(2)));
     gated.begun(2).await;
-    tokio::time::timeout(PATIENCE, gated.compiler.compile(EMPTY.into())).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, gated.compile(EMPTY.into())).await.unwrap().unwrap().unwrap();
     assert!(!held.is_finished() && !waiting.is_finished());
     gated.gate.open.add_permits(2);
     held.await.unwrap().unwrap();
@@ -132,12 +133,12 @@ async fn a_cancelled_compilation_is_taken_up() {
 async fn a_damaged_file_is_compiled_and_replaced() {
     let gated = Gated::new(1);
     gated.gate.open.add_permits(2);
-    gated.compiler.compile(EMPTY.into()).await.unwrap();
+    gated.compile(EMPTY.into()).await.unwrap().unwrap();
     let folder = gated.folder.path().join("compiled");
     let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     fs::write(&file, "not code").unwrap();
-    gated.compiler.compile(EMPTY.into()).await.unwrap();
-    gated.compiler.compile(EMPTY.into()).await.unwrap();
+    gated.compile(EMPTY.into()).await.unwrap().unwrap();
+    gated.compile(EMPTY.into()).await.unwrap().unwrap();
     assert_eq!([gated.lookups("fault"), gated.lookups("hit"), gated.lookups("miss")], ["1"; 3]);
     assert_eq!(gated.gate.begun.load(Ordering::SeqCst), 2);
 }

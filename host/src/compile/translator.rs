@@ -1,37 +1,34 @@
-//! Runs wasmtime's compiler.
+//! Where wasmtime's compiler runs.
 
 use std::sync::Arc;
 
-use super::{CompileError, code::MachineCode};
-use crate::engine::Engine;
+use super::{CompileError, code::MachineCode, process::CompileProcess};
+use crate::{config::sandbox::Sandbox, engine::Engine};
 
-/// How components are compiled.
+/// Runs the compiler: in a process of its own, and in unit tests, whose program is not the host's, in this one.
 #[derive(Debug)]
 pub(super) enum Translator {
-    /// On a thread of this process.
-    InProcess(Arc<Engine>),
-    /// The same, counted, once a gate lets it.
+    /// A process for each component.
+    Process(CompileProcess),
+    /// This process, counted, once a gate opens.
     #[cfg(test)]
     Gated(Arc<Engine>, Arc<super::tests::Gate>),
 }
 
 impl Translator {
-    pub(super) fn new(engine: &Arc<Engine>) -> Self {
-        Self::InProcess(Arc::clone(engine))
+    pub(super) fn new(engine: &Engine, sandbox: &Sandbox) -> Self {
+        Self::Process(CompileProcess::new(engine.code_settings(), sandbox))
     }
 
     pub(super) async fn translate(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
-        let engine = match self {
-            Self::InProcess(engine) => engine,
+        match self {
+            Self::Process(process) => process.translate(wasm).await,
             #[cfg(test)]
             Self::Gated(engine, gate) => {
                 gate.pass().await;
-                engine
+                let code = engine.wasmtime().precompile_component(&wasm);
+                code.map(MachineCode::new).map_err(|error| CompileError::Refused(format!("{error:#}").into()))
             }
-        };
-        let engine = Arc::clone(engine);
-        let compile = move || engine.wasmtime().precompile_component(&wasm);
-        let compiled = super::in_background(compile).await?;
-        compiled.map(MachineCode::new).map_err(|error| CompileError::Refused(format!("{error:#}").into()))
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `[sandbox]`: limits that hold for all slots together.
 
+use std::path::PathBuf;
+
 use super::reader::Reader;
 
 /// Deep enough for recursive parsers; every running call reserves it.
@@ -8,8 +10,14 @@ pub const STACK_BYTES: usize = 512 << 10;
 pub const COMPONENT_BYTES: usize = 32 << 20;
 /// The most that it can be set to.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
-/// One compilation already uses every core; more only add memory.
+/// One compilation already uses every core that is idle; more only add memory.
 pub const COMPILE_WORKERS: usize = 1;
+/// Several times what the largest component takes on a slow core.
+pub const COMPILE_CPU_SECONDS: u64 = 300;
+/// Twice what a component of [`COMPONENT_BYTES`] takes; the least that it can be set to is ample for the built-in ones.
+pub const COMPILE_MEMORY_BYTES: u64 = 2 << 30;
+/// This process' own binary, whatever has become of its file.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Room for dozens of compiled components.
 pub const CACHE_BYTES: u64 = 1 << 30;
 /// Far beyond what a request needs, far below what would hurt.
@@ -39,6 +47,12 @@ pub struct Sandbox {
     pub component_bytes: usize,
     /// Components compiled at once.
     pub compile_workers: usize,
+    /// Processor time of one compilation, all threads together, seconds.
+    pub compile_cpu_seconds: u64,
+    /// Memory of one compilation, bytes of address space.
+    pub compile_memory_bytes: u64,
+    /// The program that compiles: the host's own binary. No key sets it; tests, which are another program, name the host's.
+    pub compile_program: PathBuf,
     /// Keep compiled code in the data folder.
     pub cache: bool,
     /// Compiled code that is kept, bytes.
@@ -70,6 +84,15 @@ impl Sandbox {
             compile_workers: r
                 .key("compile_workers", "Components compiled at once")
                 .integer(1..=64, COMPILE_WORKERS),
+            compile_cpu_seconds: r
+                .key("compile_cpu_seconds", "Processor time of one compilation, all threads together")
+                .unit("seconds")
+                .integer(1..=86_400, COMPILE_CPU_SECONDS),
+            compile_memory_bytes: r
+                .key("compile_memory_bytes", "Memory (address space) of one compilation")
+                .unit("bytes")
+                .integer(512 << 20..=1 << 40, COMPILE_MEMORY_BYTES),
+            compile_program: THIS_PROGRAM.into(),
             cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
             cache_bytes: r
                 .key("cache_bytes", "Compiled code that is kept; what slots need stays beyond it")

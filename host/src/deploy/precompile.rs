@@ -27,13 +27,13 @@ impl<W: World> Deployment<W> {
         let book = self.book();
         let Some(record) = book.predecessor() else { return };
         let compiler = &self.slot.yard.compiler;
-        match ComponentDigest::parse(&record.component) {
-            Some(digest) if compiler.lacks(digest).await => {}
-            _ => return,
+        let Some(digest) = ComponentDigest::parse(&record.component) else { return };
+        if !compiler.lacks(digest).await {
+            return;
         }
         let (slot, version) = (self.slot.name().as_str(), record.id.as_str());
         let compiled = match self.component(record).await {
-            Ok(wasm) => compiler.compile(wasm).await.map(drop).map_err(|error| error.to_string()),
+            Ok(wasm) => compiler.compile(wasm, digest).await.map(drop).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         match compiled {

@@ -1,6 +1,6 @@
 //! Which allocator an engine ends up with.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
 use crate::config::{self, Sources};
@@ -37,4 +37,29 @@ fn a_pool_that_is_demanded_and_does_not_fit_is_an_error_that_names_the_keys() {
 #[test]
 fn on_demand_has_no_pool() {
     assert!(engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap().pool_metrics().is_none());
+}
+
+/// Digests the settings that decide whether one engine takes code of another.
+fn compatibility(engine: &wasmtime::Engine) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+#[test]
+fn an_engine_without_pool_compiles_for_each() {
+    let engines = [
+        engine(Allocator::Pooling, &Limits::DEFAULT).unwrap(),
+        engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap(),
+        engine(Allocator::Auto, &ENDLESS).unwrap(),
+    ];
+    let hashes = engines.each_ref().map(|engine| compatibility(engine.wasmtime()));
+    for (engine, hash) in engines.iter().zip(hashes) {
+        for parallel in [false, true] {
+            let compiling = engine.code_settings().compiling(parallel).unwrap();
+            assert_eq!(compatibility(&compiling), hash, "{engine:?}");
+        }
+    }
+    assert_ne!(hashes[0], hashes[1], "the fallback's code has bounds checks of its own");
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead::{config::slots::SlotName, embedded};
+use bulkhead::{compile::ComponentDigest, config::slots::SlotName, embedded};
 use bulkhead_tests::parts::Parts;
 use tokio::runtime::Runtime;
 
@@ -115,7 +115,8 @@ fn compilation(report: &mut Report) {
         .map(|_| {
             let parts = Parts::new("");
             let since = Instant::now();
-            runtime.block_on(parts.yard.compiler.compile(wasm.into())).unwrap();
+            let digest = ComponentDigest::of(wasm);
+            runtime.block_on(parts.yard.compiler.compile(wasm.into(), digest)).unwrap();
             since.elapsed().as_secs_f64() * 1e3
         })
         .collect();

@@ -12,7 +12,7 @@ Measures, all when none is named:
   calls      a no-op component call without HTTP
   captcha    challenges and verifications beside a Node server with altcha-lib
   start      time to ready, memory and size of the real binary
-  swap       p99 of calls during swaps beside without, the switch, a swap end to end
+  swap       p99 of calls during swaps beside without, the switch, a swap end to end, a rollback while others compile
   status     a full collection beside the replaced server's statements, and answers from memory
   tickets    the ticket service, which is all of:
     tickets-accuracy  trained and asked on public data beside a linear support vector machine

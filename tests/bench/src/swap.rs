@@ -6,13 +6,13 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use bulkhead::config::slots::SlotName;
+use bulkhead::{compile::ComponentDigest, config::slots::SlotName};
 use bulkhead_tests::{
     TestHost,
-    guests::Guest,
+    guests::{ARITHMETIC, Guest, with_functions},
     operator::{self, Operator},
     parts::Parts,
 };
@@ -35,6 +35,12 @@ const SWITCHES: usize = 1000;
 const SWAPS: usize = 20;
 /// A component of the same answers with another digest.
 const OTHER: &[u8] = &[0, 3, 1, b'x', 0];
+/// Rollbacks that are timed while components compile.
+const ROLLBACKS: usize = 50;
+/// Components that compile then on the host, all of its permits, and as many on a compiler of the bench's own.
+const COMPILING: usize = 2;
+/// Until all of them compile.
+const BEFORE_ROLLBACKS: Duration = Duration::from_secs(2);
 
 pub fn measure(options: &Options, report: &mut Report) {
     report.section("swaps of the captcha component", "without", "during");
@@ -56,6 +62,12 @@ pub fn measure(options: &Options, report: &mut Report) {
     report.ratio("p99 of challenges, us", &calm, &busy, Target::AtMost(1.5));
     report.figure("swaps a second meanwhile", &counts, Target::None);
     report.figure("a swap of a cached component, ms end to end", &swaps, Target::AtMost(50.0));
+    let rollbacks = operators.rolling_back();
+    report.figure(
+        "a rollback while four components compile, ms end to end",
+        &rollbacks,
+        Target::AtMost(50.0),
+    );
     report.figure("the switch itself, us", &switches(options), Target::AtMost(1000.0));
 }
 
@@ -87,7 +99,7 @@ fn switches(options: &Options) -> Vec<f64> {
     let turn = |_| {
         let since = Instant::now();
         for round in 0..SWITCHES {
-            slot.serve(Arc::clone(&versions[round % 2]), None);
+            slot.serve(Arc::clone(&versions[round % 2]), None, None);
         }
         since.elapsed().as_secs_f64() * 1e6 / SWITCHES as f64
     };
@@ -149,9 +161,54 @@ impl Operators {
     }
 }
 
+impl Operators {
+    /// Milliseconds of each rollback while components compile without a pause.
+    fn rolling_back(&self) -> Vec<f64> {
+        let (over, made) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (parts, heavy) = (Parts::new(&format!("[sandbox]\ncompile_workers = {COMPILING}")), heavy());
+        let next = || {
+            let number = made.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+            [heavy.as_slice(), &[0, 10, 1, b'n'], &number].concat()
+        };
+        thread::scope(|scope| {
+            for _ in 0..COMPILING {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        self.runtime.block_on(self.operator.push(next()));
+                    }
+                });
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        let wasm = next();
+                        let digest = ComponentDigest::of(&wasm);
+                        self.runtime.block_on(parts.yard.compiler.compile(wasm.into(), digest)).unwrap();
+                    }
+                });
+            }
+            thread::sleep(BEFORE_ROLLBACKS);
+            let rollback = |_| {
+                self.swap();
+                let since = Instant::now();
+                self.runtime.block_on(self.operator.change("rollback", json!({ "reason": "bench" })));
+                self.made.fetch_sub(1, Ordering::Relaxed);
+                since.elapsed().as_secs_f64() * 1e3
+            };
+            let times = (0..ROLLBACKS).map(rollback).collect();
+            over.store(true, Ordering::Relaxed);
+            times
+        })
+    }
+}
+
+/// A component that takes seconds to compile.
+fn heavy() -> Vec<u8> {
+    with_functions(Guest::default().component(), 8000, &ARITHMETIC.repeat(100))
+}
+
 /// A whole host with the captcha service; says where its operators' listener is, too.
 pub async fn serve() {
-    let config = format!("{}{}{}", captcha::SITES, operator::tokens(), SERVICES);
+    let sandbox = format!("[sandbox]\ncompile_workers = {COMPILING}\n");
+    let config = format!("{}{}{}{sandbox}", captcha::SITES, operator::tokens(), SERVICES);
     let host = TestHost::builder().config(&config).start().await;
     println!("{}", host.address());
     println!("{}", host.admin_url(""));

@@ -106,6 +106,7 @@ macro_rules! hostile_guests {
 }
 
 mod answers;
+mod compiling;
 mod held;
 mod host_calls;
 mod instantiation;

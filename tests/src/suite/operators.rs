@@ -7,6 +7,7 @@ mod audit;
 mod built_in;
 mod canary;
 mod circuit;
+mod compiling;
 mod console;
 mod diff;
 mod durable;

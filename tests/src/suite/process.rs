@@ -4,6 +4,7 @@ mod address_space;
 mod cache;
 pub mod child;
 mod command_line;
+mod compile;
 mod crash;
 mod drain;
 mod environment;

@@ -1,5 +1,7 @@
 //! Bombs that go off before the first call: while compiling, linking or instantiating.
 
+use bulkhead_tests::guests::push_section;
+
 use super::*;
 
 /// A second service, whose slot has the default limits: the pool is sized for the larger.
@@ -220,18 +222,6 @@ async fn deeply_nested_types() {
             (export "self-test" (func $run)))"#
     ));
     assert_refused(component.unwrap(), &[], "nest").await;
-}
-
-/// Appends a section.
-fn push_section(wasm: &mut Vec<u8>, id: u8, content: &[u8]) {
-    wasm.push(id);
-    let mut length = content.len();
-    while length >= 0x80 {
-        wasm.push((length & 0x7f) as u8 | 0x80);
-        length >>= 7;
-    }
-    wasm.push(length as u8);
-    wasm.extend_from_slice(content);
 }
 
 /// Components within components, a thousand deep.

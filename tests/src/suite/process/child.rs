@@ -1,13 +1,14 @@
 //! A `bulkhead` process of a test's own.
 
 use std::{
-    env, fs,
-    path::{Path, PathBuf},
+    fs,
+    path::Path,
     process::{ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
 
+pub use bulkhead_tests::host::program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
@@ -19,14 +20,6 @@ use tokio::{
 
 /// Longer than any start or stop on a busy machine; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The binary that was built beside this test.
-pub fn program() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let program = test.parent().unwrap().parent().unwrap().join("bulkhead");
-    assert!(program.exists(), "{} is missing; `just build` makes it", program.display());
-    program
-}
 
 /// How a process is started; nothing of the test's own environment reaches it.
 pub struct Launch(Command);
@@ -294,7 +287,8 @@ impl Bulkhead {
         sample.map_or(0.0, |value| value.parse().unwrap())
     }
 
-    fn id(&self) -> u32 {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
         self.child.id().expect("the process has not ended")
     }
 

@@ -1,0 +1,154 @@
+//! The process that compiles a component, from within: the host's own binary with an argument of its own.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::{self, Read as _, Write as _},
+    process::ExitCode,
+};
+
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+
+use crate::{background, engine::CodeSettings};
+
+/// The first argument of a process that compiles; no command is called so.
+pub(super) const ARGUMENT: &str = "--compile-component";
+/// Exit code where the compiler refuses the component; standard error has its reason.
+pub(super) const REFUSED: u8 = 1;
+/// Exit code where nothing was compiled for another reason.
+const UNUSABLE: u8 = 2;
+/// Threads of one process: each has functions of its own in memory.
+const THREADS: usize = 16;
+
+/// What a process is to compile, and within which limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    /// Settings of the engine that the code is for.
+    pub(super) code: CodeSettings,
+    /// Processor time of all threads together, seconds.
+    pub(super) cpu_seconds: u64,
+    /// Address space, bytes.
+    pub(super) memory_bytes: u64,
+    /// Threads that compile.
+    pub(super) threads: usize,
+    /// Size of the component, bytes.
+    pub(super) wasm_bytes: usize,
+}
+
+impl Job {
+    /// The arguments that [`Job::parse`] reads.
+    pub(super) fn arguments(&self) -> [String; 6] {
+        let Self { code: CodeSettings { stack_bytes, reservation }, .. } = *self;
+        [
+            stack_bytes.to_string(),
+            reservation.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string()),
+            self.cpu_seconds.to_string(),
+            self.memory_bytes.to_string(),
+            self.threads.to_string(),
+            self.wasm_bytes.to_string(),
+        ]
+    }
+
+    fn parse(arguments: &[String]) -> Option<Self> {
+        let [stack, reservation, cpu_seconds, memory_bytes, threads, wasm_bytes] = arguments else {
+            return None;
+        };
+        let reservation = match reservation.as_str() {
+            "none" => None,
+            bytes => Some(bytes.parse().ok()?),
+        };
+        Some(Self {
+            code: CodeSettings { stack_bytes: stack.parse().ok()?, reservation },
+            cpu_seconds: cpu_seconds.parse().ok()?,
+            memory_bytes: memory_bytes.parse().ok()?,
+            threads: threads.parse().ok()?,
+            wasm_bytes: wasm_bytes.parse().ok()?,
+        })
+    }
+}
+
+/// Compiles one component from standard input to standard output, where the process was started for that: before it
+/// reads configuration, writes a log or starts a thread.
+pub fn compile_if_asked() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1);
+    if arguments.next()? != ARGUMENT {
+        return None;
+    }
+    let arguments: Result<Vec<String>, OsString> = arguments.map(OsString::into_string).collect();
+    let job = arguments.ok().and_then(|arguments| Job::parse(&arguments));
+    let Some(job) = job else {
+        return Some(fail(UNUSABLE, "the arguments are not those of a compilation"));
+    };
+    if let Err(error) = confine(&job) {
+        return Some(fail(UNUSABLE, &format!("the limits cannot be set: {error}")));
+    }
+    Some(match compile(&job) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Refused(error)) => fail(REFUSED, &format!("{error:#}")),
+        Err(Failure::Pipe(error)) => fail(UNUSABLE, &format!("the host is gone: {error}")),
+    })
+}
+
+fn fail(code: u8, reason: &str) -> ExitCode {
+    // Without a reader there is nobody to say it to.
+    let _ = io::stderr().write_all(reason.as_bytes());
+    code.into()
+}
+
+enum Failure {
+    Refused(wasmtime::Error),
+    Pipe(io::Error),
+}
+
+/// Bounds this process and ties it to the host, before it reads a byte of the component.
+fn confine(job: &Job) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Where memory is short, this process goes and not the host. Some kernels and containers do not let it choose.
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+    // A signal first, which says why; one second later the end.
+    limit(Resource::Cpu, job.cpu_seconds, 1)?;
+    limit(Resource::As, job.memory_bytes, 0)?;
+    limit(Resource::Core, 0, 0)?;
+    limit(Resource::Fsize, 0, 0)?;
+    background::yield_to_calls();
+    Ok(())
+}
+
+/// Sets a limit, or the one that there is where that is lower.
+fn limit(resource: Resource, value: u64, grace: u64) -> io::Result<()> {
+    let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let (current, maximum) = (value.min(most), value.saturating_add(grace).min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) })?)
+}
+
+fn compile(job: &Job) -> Result<(), Failure> {
+    let mut wasm = Vec::new();
+    let most = u64::try_from(job.wasm_bytes).unwrap_or(u64::MAX);
+    io::stdin().lock().take(most).read_to_end(&mut wasm).map_err(Failure::Pipe)?;
+    if wasm.len() != job.wasm_bytes {
+        return Err(Failure::Pipe(io::ErrorKind::UnexpectedEof.into()));
+    }
+    // Where threads cannot be had, this one compiles.
+    let threads = job.threads.clamp(1, THREADS);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let engine = job.code.compiling(pool.is_ok()).map_err(Failure::Refused)?;
+    let code = engine.precompile_component(&wasm).map_err(Failure::Refused)?;
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&code).and_then(|()| stdout.flush()).map_err(Failure::Pipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_read_as_it_is_written() {
+        for reservation in [None, Some(1 << 26)] {
+            let code = CodeSettings { stack_bytes: 1 << 19, reservation };
+            let job = Job { code, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
+            assert_eq!(Job::parse(&job.arguments()), Some(job));
+            assert_eq!(Job::parse(&job.arguments()[1..]), None);
+        }
+    }
+}

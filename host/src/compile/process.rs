@@ -1,0 +1,187 @@
+//! The process that compiles a component, as the host sees it.
+
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    path::PathBuf,
+    process::{ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::available_parallelism,
+};
+
+use rustix::process::Signal;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
+    process::Command,
+};
+
+use super::{
+    CompileError,
+    child::{ARGUMENT, Job, REFUSED},
+    code::MachineCode,
+};
+use crate::{config::sandbox::Sandbox, engine::CodeSettings};
+
+/// Bytes kept of what the process writes to its standard error.
+const WORDS_BYTES: u64 = 4 << 10;
+/// How allocations fail: in Rust's standard library, in wasmtime and in the operating system.
+const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "out of memory", "Cannot allocate memory"];
+
+/// Starts a process for each compilation, so that one can be bounded and ended, and takes no call along when it fails.
+#[derive(Debug)]
+pub(super) struct CompileProcess {
+    program: PathBuf,
+    code: CodeSettings,
+    cpu_seconds: u64,
+    memory_bytes: u64,
+    running: AtomicUsize,
+}
+
+impl CompileProcess {
+    /// Compiles for an engine with these settings.
+    pub(super) fn new(code: CodeSettings, sandbox: &Sandbox) -> Self {
+        let Sandbox { compile_program, compile_cpu_seconds, compile_memory_bytes, .. } = sandbox;
+        let (program, cpu_seconds, memory_bytes) =
+            (compile_program.clone(), *compile_cpu_seconds, *compile_memory_bytes);
+        Self { program, code, cpu_seconds, memory_bytes, running: AtomicUsize::new(0) }
+    }
+
+    /// Compiles `wasm`. Dropping the future ends the process.
+    pub(super) async fn translate(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
+        let share = Share::of(&self.running);
+        let Self { code, cpu_seconds, memory_bytes, .. } = *self;
+        let job = Job { code, cpu_seconds, memory_bytes, threads: share.threads(), wasm_bytes: wasm.len() };
+        let mut command = Command::new(&self.program);
+        command.arg0("bulkhead").arg(ARGUMENT).args(job.arguments()).env_clear().current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        // The host drains when a terminal interrupts it, and pushes that run end well.
+        command.process_group(0);
+        let failed = |error: std::io::Error| {
+            let program = self.program.display();
+            CompileError::Process(format!("cannot run {program}: {error}; see that it can be started").into())
+        };
+        let mut child = command.spawn().map_err(failed)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let send = async move {
+            if let Some(mut stdin) = stdin {
+                // A process that does not read it has ended, and its status says why.
+                let _ = stdin.write_all(&wasm).await;
+            }
+        };
+        // The code is no larger than the memory that it was made in.
+        let (receive, hear) = (first(stdout, memory_bytes), first(stderr, WORDS_BYTES));
+        let ((), code, words, status) = tokio::join!(send, receive, hear, child.wait());
+        let status = status.map_err(failed)?;
+        match failure(status, &job, &words) {
+            Some(error) => Err(error),
+            None => Ok(MachineCode::new(code)),
+        }
+    }
+}
+
+/// A process that runs, among those that do.
+struct Share<'a> {
+    running: &'a AtomicUsize,
+    among: usize,
+}
+
+impl<'a> Share<'a> {
+    fn of(running: &'a AtomicUsize) -> Self {
+        Self { running, among: running.fetch_add(1, Ordering::Relaxed).saturating_add(1) }
+    }
+
+    /// An equal part of the cores: a process alone uses all that are idle.
+    fn threads(&self) -> usize {
+        available_parallelism().map_or(1, usize::from).div_ceil(self.among)
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads a pipe to its end and returns its first bytes.
+async fn first(pipe: Option<impl AsyncRead + Unpin>, bytes: u64) -> Vec<u8> {
+    let mut kept = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What was read before an error stays; the process' status says whether it is all.
+        let _ = (&mut pipe).take(bytes).read_to_end(&mut kept).await;
+        let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    }
+    kept
+}
+
+/// Why the process returned no code, where it did not.
+fn failure(status: ExitStatus, job: &Job, words: &[u8]) -> Option<CompileError> {
+    if status.success() {
+        return None;
+    }
+    let words = String::from_utf8_lossy(words);
+    let words: String =
+        words.trim().chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    let signal = status.signal().and_then(Signal::from_named_raw);
+    Some(if signal == Some(Signal::XCPU) {
+        CompileError::CpuSeconds(job.cpu_seconds)
+    } else if OUT_OF_MEMORY.iter().any(|text| words.contains(text)) {
+        CompileError::MemoryBytes(job.memory_bytes)
+    } else if status.code() == Some(i32::from(REFUSED)) {
+        CompileError::Refused(words.into())
+    } else if signal == Some(Signal::KILL) {
+        let text =
+            "the system has killed it, as it does when memory is short; lower sandbox.compile_memory_bytes";
+        CompileError::Process(text.into())
+    } else {
+        CompileError::Process(format!("{status}: {words}").into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const JOB: Job = Job {
+        code: CodeSettings { stack_bytes: 1 << 19, reservation: None },
+        cpu_seconds: 3,
+        memory_bytes: 1 << 28,
+        threads: 2,
+        wasm_bytes: 8,
+    };
+
+    /// What is said of a process that ended with this raw status.
+    fn said(status: i32, words: &str) -> Option<String> {
+        failure(ExitStatus::from_raw(status), &JOB, words.as_bytes()).map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_failed_process_is_reported_with_its_reason() {
+        assert_eq!(said(0, "a warning"), None);
+        for (status, words, part) in [
+            (1 << 8, "bad \u{1b}[2J section", "does not compile: bad \u{fffd}[2J section"),
+            (Signal::XCPU.as_raw(), "", "more than 3 s of processor time"),
+            (Signal::ABORT.as_raw(), "memory allocation of 64 bytes failed", "more than 268435456 bytes"),
+            (1 << 8, "Cannot allocate memory (os error 12)", "sandbox.compile_memory_bytes"),
+            (Signal::KILL.as_raw(), "", "memory is short"),
+            (101 << 8, "panicked at", "exit status: 101: panicked at"),
+        ] {
+            let said = said(status, words).unwrap();
+            assert!(said.contains(part), "{status}: {said}");
+        }
+    }
+
+    #[test]
+    fn processes_at_once_share_the_cores() {
+        let (running, cores) = (AtomicUsize::new(0), available_parallelism().unwrap().get());
+        let first = Share::of(&running);
+        assert_eq!(first.threads(), cores);
+        let second = Share::of(&running);
+        assert_eq!(second.threads(), cores.div_ceil(2));
+        drop((first, second));
+        assert_eq!(Share::of(&running).threads(), cores);
+    }
+}

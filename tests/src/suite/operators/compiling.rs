@@ -1,0 +1,111 @@
+//! Operators' work while components compile.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use bulkhead_tests::host::{eventually, program};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use super::*;
+
+/// Only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that compiles as the host's does, once a file says that it may.
+struct Gated {
+    folder: TempDir,
+}
+
+impl Gated {
+    fn new() -> Self {
+        let gated = Self { folder: TempDir::new().unwrap() };
+        gated.open();
+        let (begun, gate, draft) = (gated.path("begun"), gated.path("gate"), gated.path("draft"));
+        let script = format!(
+            "#!/bin/sh\necho begun >> {}\nwhile [ ! -e {} ]; do /bin/sleep 0.02; done\nexec {} \"$@\"\n",
+            begun.display(),
+            gate.display(),
+            program().display()
+        );
+        fs::write(&draft, script).unwrap();
+        fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).unwrap();
+        // A copy that this process never had open: else a child of another test may keep it from being run.
+        let copied = Command::new("/bin/cp").arg("-p").args([&draft, &gated.program()]).status().unwrap();
+        assert!(copied.success());
+        gated
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn program(&self) -> PathBuf {
+        self.path("compile")
+    }
+
+    fn open(&self) {
+        fs::write(self.path("gate"), "").unwrap();
+    }
+
+    fn close(&self) {
+        fs::remove_file(self.path("gate")).unwrap();
+    }
+
+    fn begun(&self) -> usize {
+        fs::read_to_string(self.path("begun")).unwrap_or_default().lines().count()
+    }
+}
+
+/// A component that no cache has.
+fn unknown(letter: char) -> Vec<u8> {
+    let name = TempDir::new().unwrap();
+    let name = name.path().file_name().unwrap().to_str().unwrap().to_owned();
+    answering(letter, "").with_fields(&format!(r#"(data (i32.const 1024) "\"{letter}\"{name}")"#)).component()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollback_waits_for_no_compilation() {
+    let gated = Gated::new();
+    let host = hosting_a().compile_program(&gated.program()).start().await;
+    let operator = operator(&host);
+    let version = operator.push(unknown('B')).await;
+    operator.swap(&version).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+
+    gated.close();
+    let before = gated.begun();
+    let pushes = ['C', 'D'].map(|letter| {
+        let operator = operator.clone();
+        tokio::spawn(async move { operator.try_push(unknown(letter)).await })
+    });
+    eventually("a compilation holds the only permit", async || gated.begun() == before + 1).await;
+    timeout(PATIENCE, operator.change("rollback", json!({ "reason": "test" }))).await.unwrap();
+    assert_eq!(letter(&host, 1).await, 'A');
+    assert!(pushes.iter().all(|push| !push.is_finished()));
+
+    gated.open();
+    for push in pushes {
+        let (status, version) = timeout(PATIENCE, push).await.unwrap().unwrap();
+        assert_eq!(status, 201, "{version}");
+    }
+    assert_eq!(gated.begun(), before + 2);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_cannot_compile_refuses_only_the_push() {
+    let host = hosting_a().start().await;
+    let folder = host.stop().await;
+    let host = hosting_a().folder(folder).compile_program(Path::new("/nonexistent")).start().await;
+    let (status, refused) = operator(&host).try_push(unknown('B')).await;
+    assert_eq!(status, 422, "{refused}");
+    assert!(refused.to_string().contains("cannot run /nonexistent"), "{refused}");
+    assert_eq!(letter(&host, 1).await, 'A');
+    host.stop().await;
+}
