@@ -193,7 +193,7 @@ mod tests {
 
         let found = recorder.statistics(SlotName::Captcha, 10);
         assert_eq!((found.total.calls, found.total.outcomes["ok"]), (3, 2));
-        assert_eq!(found.total.outcomes.len(), 9, "every outcome");
+        assert_eq!(found.total.outcomes.len(), 10, "every outcome");
         assert_eq!(found.memory_high_water_bytes, 99);
         let [before, after] = &found.steps[..] else { panic!("{found:?}") };
         assert_eq!((before.figures.calls, before.figures.p50_ms), (0, None));
