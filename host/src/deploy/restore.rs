@@ -99,7 +99,7 @@ impl<W: World> Deployment<W> {
             let found = self.again(Record { configured: true, ..pinned }).await;
             return found.map_err(|error| error.to_string());
         }
-        let reason = match self.named(configured).await {
+        let reason = match self.load_configured(configured).await {
             Ok(found) => return Ok(found),
             Err(reason) => reason,
         };
@@ -115,8 +115,8 @@ impl<W: World> Deployment<W> {
         Ok(found)
     }
 
-    /// What the configuration names now.
-    async fn named(&self, configured: impl Future<Output = Configured>) -> Result<Found<W>, String> {
+    /// Loads what the configuration names now.
+    async fn load_configured(&self, configured: impl Future<Output = Configured>) -> Result<Found<W>, String> {
         let (wasm, source, proof) = configured.await?;
         let signature = match &proof {
             Proof::Signature(text) => Some(text.clone()),
