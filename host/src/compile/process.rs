@@ -42,10 +42,13 @@ pub(super) struct CompileProcess {
 impl CompileProcess {
     /// Compiles for an engine with these settings.
     pub(super) fn new(code: CodeSettings, sandbox: &Sandbox) -> Self {
-        let Sandbox { compile_program, compile_cpu_seconds, compile_memory_bytes, .. } = sandbox;
-        let (program, cpu_seconds, memory_bytes) =
-            (compile_program.clone(), *compile_cpu_seconds, *compile_memory_bytes);
-        Self { program, code, cpu_seconds, memory_bytes, running: AtomicUsize::new(0) }
+        Self {
+            program: sandbox.compile_program.clone(),
+            code,
+            cpu_seconds: sandbox.compile_cpu_seconds,
+            memory_bytes: sandbox.compile_memory_bytes,
+            running: AtomicUsize::new(0),
+        }
     }
 
     /// Compiles `wasm`. Dropping the future ends the process.
