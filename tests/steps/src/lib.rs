@@ -19,7 +19,7 @@ const MOST: u64 = 20;
 /// Set in the process whose steps are counted.
 const COUNTED: &str = "BULKHEAD_COUNTED";
 /// A parser that has not ended by then is not linear.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A worst input: its name, and how one of so many bytes is made.
 pub type Shape<'a, I> = (&'a str, &'a dyn Fn(usize) -> I);

@@ -251,7 +251,7 @@ mod tests {
             let members = (0..bytes / 11).map(|number| format!("\"{number:06}\":0,"));
             format!("{{{}\"end\":0}}", members.collect::<String>())
         };
-        let deep = format!("{}1{},", "[".repeat(MAX_DEPTH - 2), "]".repeat(MAX_DEPTH - 2));
+        let deep = format!("{}1{},", "[".repeat(8), "]".repeat(8));
         let shapes: [Shape<'_, String>; 5] = [
             ("members", &numbered),
             ("one member again and again", &|bytes| repeated("{\"a\":{", "\"a\":0,", "\"b\":0}}", bytes)),
