@@ -112,7 +112,8 @@ fn a_jdbc_url_that_cannot_be_ours_is_refused() {
         ("SPRING_DATASOURCE_URL", "jdbc:postgresql://h/db?user=u&reWriteBatchedInserts=true"),
     ];
     let warnings = loaded("", &environment).warnings;
-    assert!(warnings[0].text.contains("ignored parameter(s) reWriteBatchedInserts"), "{warnings:?}");
+    let mut ignored = warnings.iter().filter(|warning| warning.text.contains("ignored parameter(s)"));
+    assert!(ignored.any(|warning| warning.text.contains("reWriteBatchedInserts")), "{warnings:?}");
 }
 
 #[test]

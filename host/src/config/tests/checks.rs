@@ -84,6 +84,18 @@ fn exposure_follows_spring() {
 }
 
 #[test]
+fn remote_databases_without_tls_are_warned_about() {
+    for key in ["captcha.database", "status.database", "tickets.knowledge.url"] {
+        let warned = |host: &str| {
+            let toml = format!("captcha.hmac_key = 'k'\n{key} = 'postgres://u:p@{host}/d'");
+            let warnings = loaded(&toml, &[]).warnings;
+            warnings.iter().filter(|warning| warning.key == key && warning.text.contains("TLS")).count()
+        };
+        assert_eq!((warned("db.example"), warned("127.0.0.1")), (1, 0), "{key}");
+    }
+}
+
+#[test]
 fn unknown_endpoints_are_warned_about() {
     let toml = "[management.endpoints.web.exposure]\ninclude = ['health', 'sbom']";
     let loaded = loaded(toml, &[]);
