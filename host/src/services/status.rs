@@ -86,12 +86,8 @@ pub struct Payload {
 /// What is known at one time, by its serials.
 type Figures = Vec<(Section, u64)>;
 
-/// What a payload was made of: the figures, and who made it.
-#[derive(Debug, PartialEq)]
-struct Made {
-    figures: Figures,
-    version: u64,
-}
+/// What an answer is made of: the figures, and the versions that may make it.
+type Made = (Figures, Versions);
 
 /// The last payload; none when nothing is kept.
 type Kept = Mutex<Option<(Made, Arc<Payload>)>>;
@@ -106,7 +102,7 @@ pub struct StatusService {
     /// With and without statistics: the same figures make the same payload, so it is made once.
     kept: [Kept; 2],
     /// By the figures and the versions that it is made of.
-    verdict: SharedAnswer<(Figures, Versions), Result<Verdict, CallError>>,
+    verdict: SharedAnswer<Made, Result<Verdict, CallError>>,
 }
 
 impl StatusService {
@@ -150,9 +146,9 @@ impl StatusService {
     /// See [`CallError`].
     pub async fn payload(&self, statistics: bool) -> Result<Arc<Payload>, CallError> {
         self.collector.refresh(statistics).await;
-        let version = self.slot.active().map_err(invoke::CallError::from)?;
+        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
         let snapshot = self.collector.snapshot(statistics);
-        let made = Made { figures: snapshot.serials(), version: version.serial() };
+        let made = (snapshot.serials(), versions);
         let [without, with] = &self.kept;
         let kept = if statistics { with } else { without };
         if let Some((known, payload)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
