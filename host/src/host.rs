@@ -201,8 +201,6 @@ impl Host {
         sharing::start(&parts).await;
         let opened = services(&parts, &mut listeners).await?;
         parts.roster.complete();
-        // Every active version has been compiled by now.
-        parts.roster.each().iter().for_each(|slot| slot.hold_predecessor());
 
         let layers = Layers::new(&config.server, parts.metrics.clone());
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
@@ -314,14 +312,15 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
 }
 
-/// Compiles what rollbacks go back to, now that all that answers has been compiled.
+/// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
 fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
     let (compiler, roster) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.roster));
     async move {
         let compiled = async {
             compiler.start_eviction().await;
             for slot in roster.each() {
-                slot.precompile().await;
+                Arc::clone(&slot).precompile().await;
+                slot.hold_predecessor();
             }
         };
         tokio::select! {
