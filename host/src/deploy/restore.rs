@@ -116,7 +116,10 @@ impl<W: World> Deployment<W> {
     }
 
     /// Loads what the configuration names now.
-    async fn load_configured(&self, configured: impl Future<Output = Configured>) -> Result<Found<W>, String> {
+    async fn load_configured(
+        &self,
+        configured: impl Future<Output = Configured>,
+    ) -> Result<Found<W>, String> {
         let (wasm, source, proof) = configured.await?;
         let signature = match &proof {
             Proof::Signature(text) => Some(text.clone()),
