@@ -39,7 +39,10 @@ impl Rollout {
         let default = Self::DEFAULT;
         reader.table("rollout", |r| Self {
             history: r
-                .key("history", "Components remembered beside those that answer; refused pushes and reloads of settings take no place of them")
+                .key(
+                    "history",
+                    "Components remembered beside those that answer; not counting refused pushes and reloads",
+                )
                 .integer(1..=1000, default.history),
             watch: r
                 .key("watch_seconds", "A fresh version is compared with the one before for so long; 0 never")

@@ -37,7 +37,7 @@ async fn a_file_that_is_gone_gives_way_to_its_last_copy() {
     assert_eq!((letter(&host, 1).await, operator(&host).generation().await), ('A', 0));
     let active = operator(&host).slot().await["active"].clone();
     let mut folder = host.stop().await;
-    let file = folder.path().join("guest.wasm");
+    let file = folder.path().join("guest-captcha.wasm");
     let naming = |folder| {
         let config = format!("[slots.captcha]\ncomponent = {:?}\n", file.display().to_string());
         TestHost::builder()

@@ -59,7 +59,7 @@ async fn a_file_that_is_moved_in_becomes_a_candidate_and_one_that_is_written_doe
     let step = candidate["moves"].as_array().unwrap().last().unwrap();
     assert_eq!((&step["stage"], &step["actor"]), (&json!("candidate"), &json!("host")));
     assert!(step["reason"].as_str().unwrap().contains("moved into the watched folder"), "{step}");
-    assert_eq!(sources(&operator).await, ["guest.wasm", "c.wasm"]);
+    assert_eq!(sources(&operator).await, ["guest-captcha.wasm", "c.wasm"]);
     assert_eq!(letter(&host, 1).await, 'A', "it answers nobody before an operator says so");
     operator.change("promote", json!({})).await;
     assert_eq!(letter(&host, 1).await, 'C');

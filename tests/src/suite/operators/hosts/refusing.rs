@@ -10,7 +10,8 @@ use super::*;
 /// A host that takes what `signer` has signed, and nothing else.
 async fn strict(url: &str, signer: &Signer) -> TestHost {
     let folder = TempDir::new().unwrap();
-    std::fs::write(folder.path().join("guest.wasm.minisig"), signer.sign(&component('A'), 1)).unwrap();
+    std::fs::write(folder.path().join("guest-captcha.wasm.minisig"), signer.sign(&component('A'), 1))
+        .unwrap();
     let host = hosting(url)
         .folder(folder)
         .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "required")
