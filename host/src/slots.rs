@@ -278,7 +278,7 @@ impl<W: World> Slot<W> {
                 false => "few are let through until one does not",
             };
             let (slot, version) = (self.name().as_str(), &*version.id);
-            tracing::error!(slot, version, "calls trap one after the other; {then}");
+            tracing::error!(slot, version, "calls fail one after the other; {then}");
         }
         if ending != Ending::Answer {
             self.alarm.notify_one();

@@ -30,6 +30,11 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
     let text = |name: &str| cell(slot.get(name));
     output::line(format_args!("slot         {} ({})", text("slot"), text("world")))?;
     output::line(format_args!("generation   {}", text("generation")))?;
+    if slot.get("kept") == Some(&json!(false)) {
+        output::line(format_args!(
+            "             in memory only: it is not written yet, and /health/ready says why"
+        ))?;
+    }
     if let Some(shared) = slot.get("shared").filter(|shared| !shared.is_null()) {
         let text = |name: &str| cell(shared.get(name));
         output::line(format_args!("shared       desired {}, applied {}", text("desired"), text("applied")))?;
