@@ -71,8 +71,11 @@ impl<W: World> Deployment<W> {
             if tried.is_ok() {
                 book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
             }
-            if let Some(record) = book.versions.iter_mut().find(|record| record.id == id) {
+            if let Some(at) = book.versions.iter().position(|record| record.id == id) {
+                let mut record = book.versions.remove(at);
                 steps.iter().cloned().for_each(|step| record.step(step));
+                // It has come last, whatever came while it was tried: the newest is not forgotten.
+                book.versions.push(record);
             }
         };
         self.record(None, step).await?;

@@ -1,9 +1,14 @@
 //! What is remembered of a slot's versions, and for how long.
 
-use super::{Book, Record, VersionId};
+use std::time::{Duration, SystemTime};
 
-/// Versions that are remembered without having passed their trial.
-const UNTRIED: usize = 10;
+use super::{Book, Record, Stage, VersionId};
+use crate::telemetry::timestamp::rfc3339_millis;
+
+/// Refused versions that are remembered.
+const REFUSED: usize = 10;
+/// Longer than any push. One that has not ended by then was cut off with its host, of which no other host learns.
+const LONGEST_PUSH: Duration = Duration::from_hours(24);
 
 /// What a version that does not answer is remembered for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,20 +17,24 @@ enum Place {
     History,
     /// The same component answers, or can be gone back to, under other settings.
     Settings,
-    /// It was refused, or is still being tried.
-    Untried,
+    /// It was refused, or its trial was cut off with the host.
+    Refused,
+    /// It is being tried: permits bound how many are.
+    Running,
 }
 
 impl Book {
     /// Forgets the oldest versions, but never one that answers, and not the newest of all, which has just come. Of the
     /// rest the last `history` components stay that can be gone back to. The same component under other settings and
-    /// versions that have not passed their trial take no place among those and have bounds of their own.
+    /// refused versions take no place among those and have bounds of their own. A version whose trial runs stays.
     pub fn trim(&mut self, history: usize) {
+        let now = SystemTime::now();
+        let cut_off = rfc3339_millis(now.checked_sub(LONGEST_PUSH).unwrap_or(now));
         self.trim_predecessors(history);
         for (place, most) in
-            [(Place::History, history), (Place::Settings, history), (Place::Untried, UNTRIED)]
+            [(Place::History, history), (Place::Settings, history), (Place::Refused, REFUSED)]
         {
-            let gone = self.surplus(place, most);
+            let gone = self.surplus(place, most, &cut_off);
             let newest = self.versions.last().map(|record| record.id.clone());
             let (active, candidate) = (self.active.clone(), self.candidate.clone());
             let stays = |id: &VersionId| {
@@ -38,7 +47,9 @@ impl Book {
                     Place::History => {
                         record.is_tried() && gone.iter().any(|gone| gone.component == record.component)
                     }
-                    Place::Settings | Place::Untried => gone.iter().any(|gone| gone.id == record.id),
+                    Place::Settings | Place::Refused | Place::Running => {
+                        gone.iter().any(|gone| gone.id == record.id)
+                    }
                 };
                 !is_gone || stays(&record.id)
             });
@@ -48,17 +59,18 @@ impl Book {
     }
 
     /// The versions of a place that are more than `most`: the oldest first, those that a rollback may want last.
-    fn surplus(&self, place: Place, most: usize) -> Vec<Record> {
+    fn surplus(&self, place: Place, most: usize, cut_off: &str) -> Vec<Record> {
         let newest = self.versions.last().map(|record| &record.id);
         let spare = |record: &&Record| {
-            !self.answers(&record.id) && newest != Some(&record.id) && self.place(record) == place
+            let is_spare = place == Place::Refused || newest != Some(&record.id);
+            is_spare && !self.answers(&record.id) && self.place(record, cut_off) == place
         };
         let spare: Vec<&Record> = self.versions.iter().filter(spare).collect();
         let needed: Vec<&Record> = self.before.iter().filter_map(|id| self.get(id)).collect();
         let is_needed = |record: &&Record| {
             needed.iter().any(|known| match place {
                 Place::History => known.component == record.component,
-                Place::Settings | Place::Untried => known.id == record.id,
+                Place::Settings | Place::Refused | Place::Running => known.id == record.id,
             })
         };
         let surplus = spare.len().saturating_sub(most);
@@ -66,15 +78,19 @@ impl Book {
         others.into_iter().chain(needed).take(surplus).cloned().collect()
     }
 
-    /// What a version that does not answer is remembered for.
-    fn place(&self, record: &Record) -> Place {
+    /// What a version that does not answer is remembered for. A trial that was under way at `cut_off`, and has not ended,
+    /// never will.
+    fn place(&self, record: &Record, cut_off: &str) -> Place {
         let is_same = |other: &&Record| other.component == record.component && other.is_tried();
         let last = self.versions.iter().rev().find(is_same);
         let answers = self.versions.iter().filter(is_same).any(|other| self.answers(&other.id));
-        match last {
-            _ if !record.is_tried() => Place::Untried,
-            Some(last) if last.id == record.id && !answers => Place::History,
-            _ => Place::Settings,
+        // Times of one form sort as text.
+        let is_cut_off = record.moves.last().is_none_or(|last| last.at.as_str() < cut_off);
+        match (record.is_tried(), last) {
+            (true, Some(last)) if last.id == record.id && !answers => Place::History,
+            (true, _) => Place::Settings,
+            (false, _) if record.stage() == Stage::Refused || is_cut_off => Place::Refused,
+            (false, _) => Place::Running,
         }
     }
 
@@ -108,7 +124,7 @@ mod tests {
 
     use super::{
         super::{
-            Candidate, Move, Stage,
+            Candidate, Move,
             tests::{book, record, sources},
         },
         *,
@@ -160,8 +176,34 @@ mod tests {
         }
         let sources = sources(&book);
         assert_eq!(sources[..2], ["active", "good"]);
-        assert_eq!(sources.len(), 2 + UNTRIED + 1, "{sources:?}");
+        assert_eq!(sources.len(), 2 + REFUSED, "{sources:?}");
         assert_eq!(sources.last(), Some(&"bad29"), "the oldest of them are forgotten");
+    }
+
+    #[test]
+    fn refused_pushes_displace_no_running_push() {
+        let mut book = book(&["active"]);
+        book.active = Some(book.versions[0].id.clone());
+        let received = |name: &str, at: &str| {
+            let mut record =
+                Record::new(ComponentDigest::of(name.as_bytes()), 1, name, &crate::deploy::tests::settings());
+            record.step(Move { at: at.to_owned(), ..Move::now(Stage::Received, "ops", "") });
+            record
+        };
+        let now = rfc3339_millis(SystemTime::now());
+        book.receive(received("left by a crash", "2020-01-01T00:00:00.000Z"));
+        book.receive(received("running", &now));
+        for at in 0..30 {
+            let name = format!("bad{at}");
+            book.receive(received(&name, &now));
+            book.trim(1);
+            let id = book.versions.last().unwrap().id.clone();
+            book.step(&id, Stage::Refused, "ops", "no");
+            book.trim(1);
+        }
+        let sources = sources(&book);
+        assert_eq!(sources[..3], ["active", "running", "bad20"], "{sources:?}");
+        assert_eq!(sources.len(), 2 + REFUSED, "{sources:?}");
     }
 
     /// A version is reloaded again and again: what a rollback goes back to beyond it stays.
