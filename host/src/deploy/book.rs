@@ -128,10 +128,16 @@ impl Book {
         self.before.last().and_then(|id| self.get(id))
     }
 
-    /// Whether a version answers.
+    /// Whether a version is active or the candidate.
     pub fn answers(&self, id: &VersionId) -> bool {
         self.active.as_ref() == Some(id)
             || self.candidate.as_ref().is_some_and(|candidate| candidate.version == *id)
+    }
+
+    /// Whether calls are answered by a version: it is active, or a candidate that is not in shadow.
+    pub(super) fn is_serving(&self, id: &VersionId) -> bool {
+        let candidate = self.candidate.as_ref().filter(|candidate| !candidate.shadow);
+        self.active.as_ref() == Some(id) || candidate.is_some_and(|candidate| candidate.version == *id)
     }
 
     /// The audit log's lines of every step that this book has and `before` has not.

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl<W: World> Deployment<W> {
-    /// Takes a component up to its trial and reports each stage. One that answers is not taken again; one whose signature
-    /// is older than one that the slot has taken is refused.
+    /// Takes a component up to its trial and reports each stage. One that is active or the candidate is not taken again;
+    /// one whose signature is older than one that the slot has taken is refused.
     pub(super) async fn take_up(
         &self,
         wasm: Arc<[u8]>,
@@ -30,7 +30,7 @@ impl<W: World> Deployment<W> {
         let (id, signed_at) = (record.id.clone(), record.signed_at);
         let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
         if self.book().answers(&id) {
-            return self.answers_already(record, wasm, signature, signer).await;
+            return self.known_already(record, wasm, signature, signer).await;
         }
         if let Err(reason) = &signer
             && self.book().get(&id).is_some_and(Record::is_tried)
@@ -85,8 +85,8 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// What comes of a push of a version that answers: a good signature is kept, and nothing else changes.
-    async fn answers_already(
+    /// What comes of a push of a version that is active or the candidate: a good signature is kept, nothing else changes.
+    async fn known_already(
         &self,
         record: Record,
         wasm: Arc<[u8]>,
@@ -108,6 +108,7 @@ impl<W: World> Deployment<W> {
             }
             _ => {}
         }
-        Ok(Pushed { record: self.known(id.as_str())?, answering: true })
+        let answering = self.book().is_serving(&id);
+        Ok(Pushed { record: self.known(id.as_str())?, answering })
     }
 }

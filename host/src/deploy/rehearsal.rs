@@ -74,8 +74,9 @@ impl<W: World> Deployment<W> {
         for record in book.versions.iter().filter(answer) {
             self.vouched_by(signatures, record).await.map_err(|error| match error {
                 DeployError::Refused { version, reason } => {
+                    let stands = if book.is_serving(&version) { "answers" } else { "is the candidate" };
                     let reason = format!(
-                        "version {version} answers, and under these slots.{}.signatures it may not: {reason}",
+                        "version {version} {stands}, and under these slots.{}.signatures it may not: {reason}",
                         self.slot.name().as_str()
                     );
                     DeployError::Refused { version, reason }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Book, Record, SharedView, VersionId};
+use super::{Book, Record, SharedView, Stage, VersionId};
 use crate::slots::{Findings, Slot, Trial, Version, World, revision};
 
 /// What a slot does now.
@@ -31,14 +31,22 @@ pub struct SlotView {
     pub revision: String,
 }
 
-/// A component that was pushed and may answer.
+/// A component that was pushed and may answer. One that is the candidate already stands in that stage, and nothing has
+/// changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pushed {
     /// What became of it.
     #[serde(flatten)]
     pub record: Record,
-    /// It answers already, so that nothing has changed.
+    /// It answers calls already, so that nothing has changed.
     pub answering: bool,
+}
+
+impl Pushed {
+    /// Whether the push has brought a version that was neither active nor the candidate.
+    pub fn is_new(&self) -> bool {
+        !self.answering && self.record.stage() != Stage::Candidate
+    }
 }
 
 /// What came of the copies of calls.

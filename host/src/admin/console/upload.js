@@ -9,6 +9,12 @@ import { latest, moves } from "./moves.js";
 import { problem } from "./problem.js";
 import { made } from "./versions.js";
 
+/** What is to be said of a version that was taken. */
+function state({ answering, moves }) {
+  if (answering) return "answers already";
+  return moves.at(-1)?.stage === "candidate" ? "is the candidate already" : "may answer";
+}
+
 /** What came out well; `update` takes back what can no longer be done. */
 function passed(place, version) {
   const toTry = h("button", { type: "button", click: () => tryOut(place, version.id) }, "Try it on a share…");
@@ -24,7 +30,7 @@ function passed(place, version) {
   const element = h(
     "div",
     { class: "verdict good" },
-    h("h3", { tabindex: "-1" }, `${short(version.id)} ${version.answering ? "answers already" : "may answer"}`),
+    h("h3", { tabindex: "-1" }, `${short(version.id)} ${state(version)}`),
     moves(latest(version.moves)),
     facts(made(version)),
     compared.element,

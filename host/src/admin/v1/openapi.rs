@@ -150,7 +150,7 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     responses.insert("200".to_owned(), json!({ "description": summary, "content": json_of(answer) }));
     match answer {
         "Version" => {
-            let already = json!({ "description": "The version answers already, so that nothing has changed", "content": json_of(answer) });
+            let already = json!({ "description": "The version is active or the candidate already, so that nothing has changed", "content": json_of(answer) });
             let started = json!({
                 "description": "With `Prefer: respond-async`: the push goes on, and the job says how far it has come",
                 "headers": { "Location": { "schema": { "type": "string" } } }, "content": json_of("Job") });

@@ -88,7 +88,7 @@ pub(super) async fn push(
     let received = pull.join_next().await.and_then(Result::ok).ok_or_else(ApiError::stopping)??;
     let pushed = runtime.spawn(take(slot, received, actor, Arc::new(|_| {}), permit)).await;
     let pushed = pushed.map_err(|_| ApiError::stopping())??;
-    let status = if pushed.answering { StatusCode::OK } else { StatusCode::CREATED };
+    let status = if pushed.is_new() { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(json!(pushed))).into_response())
 }
 

@@ -45,8 +45,11 @@ pub(super) fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<V
     let version =
         if status == StatusCode::ACCEPTED { follow(remote, &answer, &mut progress)? } else { answer };
     let id = output::cell(version.get("id"));
-    progress.end(&match version.get("answering") {
-        Some(Value::Bool(true)) => format!("version {id} answers already"),
+    let stage =
+        version.pointer("/moves").and_then(Value::as_array).and_then(|moves| moves.last()?.get("stage"));
+    progress.end(&match (version.get("answering"), stage.and_then(Value::as_str)) {
+        (Some(Value::Bool(true)), _) => format!("version {id} answers already"),
+        (_, Some("candidate")) => format!("version {id} is the candidate already"),
         _ => format!("version {id} has passed its trial"),
     });
     Ok(version)

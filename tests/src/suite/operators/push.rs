@@ -3,6 +3,7 @@
 use bulkhead_tests::host::eventually;
 
 use super::*;
+use crate::process::child::Launch;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_push_of_what_answers_succeeds_and_changes_nothing() {
@@ -21,6 +22,22 @@ async fn a_push_of_what_answers_succeeds_and_changes_nothing() {
     let (status, pushed) = operator.try_push(answering('B', "").component()).await;
     assert_eq!((status, &pushed["answering"]), (200, &json!(true)), "so does a candidate: {pushed}");
     assert_eq!(operator.stage(pushed["id"].as_str().unwrap()).await, "candidate");
+
+    operator.change("shadow", json!({})).await;
+    let (status, pushed) = operator.try_push(answering('B', "").component()).await;
+    assert_eq!((status, &pushed["answering"]), (200, &json!(false)), "none is answered in shadow: {pushed}");
+    assert_eq!(operator.slot().await["candidate"]["id"], pushed["id"]);
+    let file = host.folder().join("b.wasm");
+    std::fs::write(&file, answering('B', "").component()).unwrap();
+    let push = Launch::bulkhead(&["component", "push", "captcha", file.to_str().unwrap()])
+        .env("BULKHEAD_ADMIN_URL", &host.admin_url(""))
+        .env("BULKHEAD_ADMIN_TOKEN", operator::DEPLOY);
+    let finished = push.finish().await;
+    assert!(
+        finished.succeeded() && finished.stderr.contains("is the candidate already"),
+        "{}",
+        finished.stderr
+    );
     host.stop().await;
 }
 
