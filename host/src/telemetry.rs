@@ -13,5 +13,5 @@ pub mod series;
 pub mod timestamp;
 
 pub use catalog::reference;
-pub use logs::{escape_guest, guest_lines, quoted, shortened};
+pub use logs::{escape_guest, guest_lines, one_line, quoted, shortened};
 pub use metrics::{Metrics, SlotMetrics, VersionLabels};

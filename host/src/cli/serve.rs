@@ -10,7 +10,7 @@ use crate::{
     deploy::Source,
     host::Host,
     http::lifecycle::{Drain, HangUps, Signals},
-    telemetry,
+    telemetry::{self, one_line},
 };
 
 /// `bulkhead serve`.
@@ -117,6 +117,6 @@ impl Serve {
 /// Reads the configuration anew, as SIGHUP asks; the log says what came of it.
 async fn reload(host: &Host) {
     if let Err(error) = host.reload("SIGHUP", "").await {
-        tracing::error!(error = error.to_string(), "the configuration has been read and stays as it was");
+        tracing::error!(error = one_line(&error), "the configuration has been read and stays as it was");
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     compile::ComponentDigest,
     config::{slots::Slot, watch::Watch},
     slots::{Weight, World},
+    telemetry::one_line,
 };
 
 /// Why a folder's file is tried.
@@ -157,8 +158,11 @@ impl<W: World> Deployment<W> {
                 tracing::info!(slot, name, version = version.as_str(), "the folder's file is a candidate");
             }
             Ok(None) if unknown => {}
-            Ok(None) => tracing::info!(slot, name, "the folder's file answers already"),
-            Err(reason) => tracing::warn!(slot, name, reason, "the folder's file is not a candidate"),
+            Ok(None) => tracing::info!(slot, name, "the folder's file is active or the candidate already"),
+            Err(reason) => {
+                let reason = one_line(&reason);
+                tracing::warn!(slot, name, reason, "the folder's file is not a candidate");
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Compiled code that a slot needs at once: of what answers, and of what a rollback goes back to.
 
 use super::{Book, Deployment};
-use crate::{compile::ComponentDigest, slots::World};
+use crate::{compile::ComponentDigest, slots::World, telemetry::one_line};
 
 impl<W: World> Deployment<W> {
     /// Keeps in the cache the compiled code of the active version, the candidate and the predecessor of `book`. Once the
@@ -42,7 +42,7 @@ impl<W: World> Deployment<W> {
                 tracing::warn!(
                     slot,
                     version,
-                    reason,
+                    reason = one_line(&reason),
                     "the version that a rollback goes back to is not compiled"
                 );
             }

@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use super::{Book, DeployError, Deployment, Record, Stage, VersionId};
 use crate::{
     slots::{Version, World},
-    telemetry::timestamp::rfc3339_millis,
+    telemetry::{one_line, timestamp::rfc3339_millis},
 };
 
 /// The loaded code of the version that a rollback goes back to.
@@ -139,7 +139,13 @@ impl<W: World> Deployment<W> {
         let version = match self.revive(record).await {
             Ok(version) => version,
             Err(error) => {
-                tracing::warn!(slot, version = id.as_str(), %error, "the version before is not loaded; a rollback tries again");
+                let (version, error) = (id.as_str(), one_line(&error));
+                tracing::warn!(
+                    slot,
+                    version,
+                    error,
+                    "the version before is not loaded; a rollback tries again"
+                );
                 return;
             }
         };

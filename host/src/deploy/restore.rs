@@ -7,6 +7,7 @@ use super::{
 use crate::{
     config::{registries::Reference, slots::ComponentSource},
     slots::{Trial, Version, World},
+    telemetry::one_line,
 };
 
 /// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
@@ -61,7 +62,11 @@ impl<W: World> Deployment<W> {
                     return Ok(());
                 }
                 Err(reason) => {
-                    tracing::error!(slot = slot.as_str(), reason, "the component may not answer");
+                    tracing::error!(
+                        slot = slot.as_str(),
+                        reason = one_line(&reason),
+                        "the component may not answer"
+                    );
                     if let Some(id) = id {
                         book.step(id, Stage::Refused, HOST, &reason);
                     }
@@ -228,7 +233,8 @@ impl<W: World> Deployment<W> {
                 Some(revived)
             }
             Err(reason) => {
-                tracing::error!(slot = self.slot.name().as_str(), reason, "the candidate may not answer");
+                let (slot, reason_line) = (self.slot.name().as_str(), one_line(&reason));
+                tracing::error!(slot, reason = reason_line, "the candidate may not answer");
                 book.step(&candidate.version, Stage::Refused, HOST, &reason);
                 None
             }

@@ -4,7 +4,10 @@ use std::{
 };
 
 use super::{DeployError, Deployment, Expected, HOST, changes::Worse, verdict::verdict};
-use crate::slots::{Counts, Version, World};
+use crate::{
+    slots::{Counts, Version, World},
+    telemetry::one_line,
+};
 
 /// Pause before a rollback that was not made is tried again; it doubles with every try.
 const FIRST: Duration = Duration::from_secs(1);
@@ -105,7 +108,11 @@ impl<W: World> Deployment<W> {
             }
             // An operator was faster, or the version before cannot be had just now.
             Err(error) => {
-                tracing::error!(slot, %error, "the rollback was not made; it is tried again");
+                tracing::error!(
+                    slot,
+                    error = one_line(&error),
+                    "the rollback was not made; it is tried again"
+                );
                 false
             }
         }

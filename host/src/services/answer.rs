@@ -20,7 +20,7 @@ use crate::{
         triage::{PromptVersion, Rules},
     },
     slots::{Slot, Yard},
-    telemetry::{escape_guest, quoted},
+    telemetry::{escape_guest, guest_lines, quoted},
 };
 
 /// Longest text of a guest's error that is passed on, bytes.
@@ -159,7 +159,9 @@ fn guest_error(error: Error) -> AnswerError {
         Error::UnknownAction(name) => AnswerError::UnknownAction(quoted(&name)),
         Error::Refused(reason) => AnswerError::Refused(escape(reason)),
         Error::Unavailable(reason) => AnswerError::Unavailable(escape(reason)),
-        Error::Configuration(text) | Error::Internal(text) => AnswerError::Guest(escape(text)),
+        Error::Configuration(text) | Error::Internal(text) => {
+            AnswerError::Guest(guest_lines(&text, ERROR_BYTES).join("; "))
+        }
     }
 }
 

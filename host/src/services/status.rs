@@ -21,7 +21,7 @@ use crate::{
     invoke::{self, Outcome, Unusable},
     services::shared_answer::{self, SharedAnswer, Versions},
     slots::{Slot, Yard},
-    telemetry::escape_guest,
+    telemetry::{escape_guest, guest_lines},
 };
 
 /// Longest text of a guest that is passed on, bytes.
@@ -65,7 +65,10 @@ impl From<Error> for CallError {
         match error {
             Error::Unknown(_) => Self::Unknown,
             Error::Internal(text) => {
-                tracing::error!(text = escape_guest(&text, TEXT_BYTES), "the status component failed");
+                tracing::error!(
+                    text = guest_lines(&text, TEXT_BYTES).join("; "),
+                    "the status component failed"
+                );
                 Self::Internal
             }
         }

@@ -23,7 +23,7 @@ use crate::{
     invoke::{self, Unusable},
     services::shared_answer::{self, SharedAnswer, Versions},
     slots::{Slot, Yard},
-    telemetry::escape_guest,
+    telemetry::{escape_guest, guest_lines},
 };
 
 /// Longest text of a guest's error that is passed on, bytes.
@@ -201,7 +201,7 @@ fn guest_error(error: Error) -> TriageError {
     match error {
         Error::Refused(text) => TriageError::Refused(escape_guest(&text, ERROR_BYTES)),
         Error::Configuration(text) | Error::Internal(text) => {
-            TriageError::Guest(escape_guest(&text, ERROR_BYTES))
+            TriageError::Guest(guest_lines(&text, ERROR_BYTES).join("; "))
         }
     }
 }

@@ -24,7 +24,7 @@ use tracing_subscriber::{
 
 use crate::config::server::{Log, LogFormat};
 
-pub use guest::{escape_guest, guest_lines, quoted, shortened};
+pub use guest::{escape_guest, guest_lines, one_line, quoted, shortened};
 use pipe::Pipe;
 
 /// The end waits this long for a reader of the last lines; longer, and it would look hung.

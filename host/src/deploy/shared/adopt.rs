@@ -11,6 +11,7 @@ use crate::{
         vault::Blob,
     },
     slots::{Trial, Version, World},
+    telemetry::one_line,
 };
 
 /// A version that answers, and its record.
@@ -82,7 +83,7 @@ impl<W: World> Deployment<W> {
             tracing::error!(
                 slot = slot.as_str(),
                 generation,
-                reason,
+                reason = one_line(&reason),
                 "the version that all hosts should have may not answer here"
             );
         }

@@ -4,6 +4,7 @@ use super::{Shared, SharedView};
 use crate::{
     deploy::{DeployError, Deployment, changes::Reach},
     slots::World,
+    telemetry::one_line,
 };
 
 impl<W: World> Deployment<W> {
@@ -61,7 +62,8 @@ impl<W: World> Deployment<W> {
         let slot = self.slot.name();
         if let Err(error) = self.compare_notes(shared).await {
             shared.metrics.sharing.follow(slot.as_str(), "failed");
-            tracing::warn!(slot = slot.as_str(), %error, "the hosts' shared state is not followed; it is tried again");
+            let (slot, error) = (slot.as_str(), one_line(&error));
+            tracing::warn!(slot, error, "the hosts' shared state is not followed; it is tried again");
         }
     }
 

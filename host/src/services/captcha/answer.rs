@@ -6,7 +6,7 @@ use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
     invoke::{self, Outcome, Unusable},
     storage::StorageError,
-    telemetry::escape_guest,
+    telemetry::{escape_guest, guest_lines},
 };
 
 /// Longest text of a guest's error that is passed on, bytes.
@@ -163,7 +163,10 @@ impl CallError {
             Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),
             Error::Busy(seconds) => Self::Busy { retry_after_seconds: seconds.min(GUEST_RETRY_SECONDS) },
             Error::Internal(text) => {
-                tracing::error!(text = escape_guest(&text, ERROR_BYTES), "the captcha component failed");
+                tracing::error!(
+                    text = guest_lines(&text, ERROR_BYTES).join("; "),
+                    "the captcha component failed"
+                );
                 Self::Internal
             }
         }

@@ -1,6 +1,6 @@
 //! Text that a guest or a caller wrote: data, never a command to a terminal or a second log line.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// At most `cap` bytes of `text` for a log line, cut between characters.
 ///
@@ -36,6 +36,20 @@ pub fn guest_lines(text: &str, cap: usize) -> Vec<String> {
         lines.push(String::new());
     }
     lines
+}
+
+/// A text of several lines as one, for a line of the log: joined by `;`, but after a line that ends with a colon.
+pub fn one_line(text: &(impl fmt::Display + ?Sized)) -> String {
+    let mut joined = String::new();
+    for line in text.to_string().split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()) {
+        match joined.chars().next_back() {
+            None => {}
+            Some(':') => joined.push(' '),
+            Some(_) => joined.push_str("; "),
+        }
+        joined.push_str(line);
+    }
+    joined
 }
 
 /// Most characters of a name that a message quotes.
@@ -116,6 +130,8 @@ mod tests {
         );
         assert_eq!(guest_lines("a\n\n \nb", 100), ["a", "b"]);
         assert_eq!(guest_lines("\n", 100), [""]);
+        assert_eq!(one_line("not offered:\n  a\r\n  b\n"), "not offered: a; b");
+        assert_eq!(one_line("one"), "one");
         assert_eq!(guest_lines("abc\ndef\nghi", 5), ["abc", "de"]);
         assert_eq!(guest_lines("C:\\new", 100), ["C:\\\\new"], "a backslash is told from an escape");
     }
