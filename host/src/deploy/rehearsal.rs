@@ -128,6 +128,11 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                 let candidate = book.candidate.clone().zip(deployment.slot.candidate());
                 let candidate =
                     candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
+                // A candidate that has become what the settings or the file mean is tried no more.
+                let (version, candidate) = match candidate {
+                    Some((id, same, _)) if id == record.id => (same, None),
+                    other => (version, other),
+                };
                 let next = Next { active: (record.id.clone(), version), candidate };
                 let line = |book: &mut Book, active| {
                     book.receive(record.clone());

@@ -223,6 +223,10 @@ impl<W: World> Deployment<W> {
     /// The candidate that there was; given up when it may not answer any more.
     async fn candidate(&self, book: &mut Book) -> Option<(Arc<Version<W>>, Trial)> {
         let candidate = book.candidate.take()?;
+        if book.active.as_ref() == Some(&candidate.version) {
+            // The configuration has come to name it.
+            return None;
+        }
         let record = book.get(&candidate.version)?.clone();
         let revived = self.revive(&record).await.map_err(|error| error.to_string());
         match revived

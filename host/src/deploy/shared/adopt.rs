@@ -28,6 +28,11 @@ impl<W: World> Deployment<W> {
             Some(_) => self.desired_candidate(&desired, &before, &old, &mut refusals).await?,
             None => None,
         };
+        // What the configuration of this host names may be what the others try.
+        let is_other = |((tried, _), _): &(Answering<W>, Trial)| {
+            active.as_ref().is_none_or(|(active, _)| active.id != tried.id)
+        };
+        let candidate = candidate.filter(is_other);
         let turn = self.turn().await;
         let now = self.book();
         let point =
