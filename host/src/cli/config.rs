@@ -119,6 +119,9 @@ fn reloaded(answer: &Value, tense: Tense) -> Result<(), output::OutputError> {
         let text = |name: &str| output::cell(version.get(name));
         output::line(format_args!("slot {} {answers} with version {}", text("slot"), text("version")))?;
     }
+    for warning in each(answer, "warnings") {
+        output::line(format_args!("warning: {}", output::cell(Some(warning))))?;
+    }
     if ["live", "restart", "versions"].iter().all(|name| each(answer, name).is_empty()) {
         output::line("nothing has changed")?;
     }

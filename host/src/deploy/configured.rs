@@ -1,6 +1,10 @@
 //! The component's file that the configuration names.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
 use super::{DeployError, Deployment, HOST, Move, Proof, Record, Stage, VersionId, signature, vault::Blob};
 use crate::{
@@ -25,6 +29,16 @@ pub fn read_configured(path: &Path, cap: usize) -> Result<(Arc<[u8]>, Proof), St
     }
 }
 
+/// What the configured file holds beside what answers.
+pub(super) enum InFile<W: World> {
+    /// Nothing else, or the slot has no file, or answers with what was pushed.
+    Same,
+    /// Another component, which has passed its trial.
+    Other(Box<Changed<W>>),
+    /// Nothing that can be read, and why.
+    Unreadable(String),
+}
+
 /// A version of a changed file, which has passed its trial, and what the vault needs of it.
 pub(super) struct Changed<W: World> {
     pub(super) record: Record,
@@ -32,17 +46,34 @@ pub(super) struct Changed<W: World> {
     pub(super) blob: Blob,
 }
 
+/// Why a version of the file comes after another one.
+const CHANGED: &str = "the configured file has changed";
+/// Why it comes where nothing answers.
+const NAMED: &str = "the configuration names it";
+
 impl<W: World> Deployment<W> {
+    /// Notes why the configured file is of no use, or that it is.
+    pub(super) fn set_file_fault(&self, reason: Option<String>) {
+        *self.file_fault.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    /// Why the configured file is of no use, while a kept copy of it answers.
+    pub(super) fn file_fault(&self) -> Option<String> {
+        let is_configured = self.book().active().is_some_and(|active| active.configured);
+        let fault = self.file_fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        fault.filter(|_| is_configured)
+    }
+
     /// The configured file as a version under `settings`, where it holds another component than what answers because the
-    /// configuration names it. A file that cannot be read is no change: what answers goes on.
-    pub(super) async fn changed_file(
+    /// configuration names it, or where nothing answers.
+    pub(super) async fn in_file(
         &self,
-        active: &Record,
+        active: Option<&Record>,
         settings: &Arc<Settings>,
-    ) -> Result<Option<Changed<W>>, DeployError> {
-        let ComponentSource::File(path) = &settings.component else { return Ok(None) };
-        if !active.configured {
-            return Ok(None);
+    ) -> Result<InFile<W>, DeployError> {
+        let ComponentSource::File(path) = &settings.component else { return Ok(InFile::Same) };
+        if active.is_some_and(|active| !active.configured) {
+            return Ok(InFile::Same);
         }
         let (file, cap) = (path.clone(), self.slot.yard.sandbox.component_bytes);
         let signatures = settings.signatures.clone();
@@ -55,33 +86,28 @@ impl<W: World> Deployment<W> {
         let source = path.display().to_string();
         let (digest, wasm, proof, signer) = match looked {
             Ok(looked) => looked,
-            Err(reason) => {
-                let slot = self.slot.name().as_str();
-                tracing::error!(
-                    slot,
-                    reason,
-                    "the configured component cannot be read; the one that answers goes on"
-                );
-                return Ok(None);
-            }
+            Err(reason) => return Ok(InFile::Unreadable(reason)),
         };
-        if digest.to_string() == active.component {
-            return Ok(None);
+        if active.is_some_and(|active| digest.to_string() == active.component) {
+            return Ok(InFile::Same);
         }
         let mut record = Record::new(digest, wasm.len(), &source, settings);
-        let refused = |version: &VersionId, reason| DeployError::Refused { version: version.clone(), reason };
+        let refused = |version: &VersionId, reason: String| {
+            let reason = format!("{source}: {reason}");
+            DeployError::Refused { version: version.clone(), reason }
+        };
         if let Some(signed) = signer.map_err(|reason| refused(&record.id, reason))? {
             (record.signed_by, record.signed_at) = (Some(signed.by), signed.at);
         }
         let prepared = self.prepare(Arc::clone(&wasm), &source, Arc::clone(settings), |_| {}).await;
         let version = prepared.map_err(|reason| refused(&record.id, reason))?;
         record.configured = true;
-        record.step(Move::now(Stage::Trialled, HOST, "the configured file has changed"));
+        record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
         let signature = match proof {
             Proof::Signature(text) => Some(text),
             Proof::BuiltIn | Proof::None => None,
         };
         let blob = Blob { component: record.component.clone(), wasm, signature };
-        Ok(Some(Changed { record, version, blob }))
+        Ok(InFile::Other(Box::new(Changed { record, version, blob })))
     }
 }

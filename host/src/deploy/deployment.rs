@@ -31,6 +31,8 @@ pub struct Deployment<W: World> {
     turns: Turns<()>,
     book: Mutex<Arc<Book>>,
     pub(super) why_empty: Mutex<Option<String>>,
+    /// Why the configured file was of no use when it was looked at last.
+    pub(super) file_fault: Mutex<Option<String>>,
     pub(super) watched: Mutex<Option<Watched<W>>>,
     /// The loaded code of the version that a rollback goes back to.
     pub(super) held: Mutex<Option<Held<W>>>,
@@ -74,6 +76,7 @@ impl<W: World> Deployment<W> {
             turns: Turns::default(),
             book: Mutex::default(),
             why_empty: Mutex::default(),
+            file_fault: Mutex::default(),
             watched: Mutex::default(),
             held: Mutex::default(),
             unwritten: Mutex::default(),
@@ -235,6 +238,10 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn unwritten(&self) -> Option<String> {
         self.unwritten()
+    }
+
+    fn file_fault(&self) -> Option<String> {
+        self.file_fault()
     }
 
     fn hold_predecessor(&self) {

@@ -7,12 +7,13 @@ use futures_util::future::BoxFuture;
 use super::{
     Book, Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
     changes::{Next, Reach, push_down},
-    configured::Changed,
+    configured::{Changed, InFile},
     vault::Blob,
 };
 use crate::{
     config::{signatures::Signatures, slots::Slot as Settings},
     slots::{Version, World, revision},
+    telemetry::one_line,
 };
 
 /// What other settings mean for a slot, ready to be performed; dropped, nothing has happened.
@@ -22,6 +23,9 @@ pub trait Rehearsed: Send {
 
     /// The version that will answer; none where the same goes on.
     fn version(&self) -> Option<VersionId>;
+
+    /// What is amiss though it may count: the slot's file is of no use.
+    fn warning(&self) -> Option<String>;
 
     /// Has it count.
     fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>>;
@@ -35,6 +39,8 @@ pub(super) struct Rehearsal<W: World> {
     next: Option<(Record, Arc<Version<W>>)>,
     /// A component that the vault does not have.
     blob: Option<Blob>,
+    /// Why the slot's file is of no use.
+    file_fault: Option<String>,
 }
 
 impl<W: World> Deployment<W> {
@@ -44,9 +50,9 @@ impl<W: World> Deployment<W> {
         let (running, book) = (self.slot.settings().component.clone(), self.book());
         let is_named = settings.component == running;
         let settings = Arc::new(Settings { component: running, ..settings });
-        let changed = match book.active().filter(|_| is_named) {
-            Some(active) => self.changed_file(active, &settings).await?,
-            None => None,
+        let (changed, file_fault) = match is_named {
+            true => self.look_into_file(&book, &settings).await?,
+            false => (None, self.file_fault()),
         };
         // What the file brings instead has been looked at.
         let replaced = changed.as_ref().and(book.active.as_ref());
@@ -57,7 +63,27 @@ impl<W: World> Deployment<W> {
             (None, Some(record)) => (Some(self.under(record, &settings).await?), None),
             (None, None) => (None, None),
         };
-        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next, blob })
+        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next, blob, file_fault })
+    }
+
+    /// What the configured file brings, or why it is of no use. One that may not answer refuses the settings, but where
+    /// nothing answers: an empty slot keeps no other from its settings.
+    async fn look_into_file(
+        &self,
+        book: &Book,
+        settings: &Arc<Settings>,
+    ) -> Result<(Option<Changed<W>>, Option<String>), DeployError> {
+        let fault = match self.in_file(book.active(), settings).await {
+            Ok(InFile::Same) => return Ok((None, None)),
+            Ok(InFile::Other(changed)) => return Ok((Some(*changed), None)),
+            Ok(InFile::Unreadable(reason)) => reason,
+            Err(DeployError::Refused { reason, .. }) if book.active.is_none() => reason,
+            Err(error) => return Err(error),
+        };
+        let goes_on = if book.active.is_some() { "what answers goes on" } else { "nothing answers" };
+        let (slot, fault) = (self.slot.name().as_str(), format!("{}; {goes_on}", one_line(&fault)));
+        tracing::error!(slot, reason = fault, "the configured component cannot be had");
+        Ok((None, Some(fault)))
     }
 
     /// Refuses signature rules under which a version that answers could not have come to.
@@ -117,8 +143,12 @@ impl<W: World> Rehearsed for Rehearsal<W> {
         self.next.as_ref().map(|(record, _)| record.id.clone())
     }
 
+    fn warning(&self) -> Option<String> {
+        self.file_fault.clone()
+    }
+
     fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>> {
-        let Self { deployment, settings, next, blob, .. } = *self;
+        let Self { deployment, settings, next, blob, file_fault, .. } = *self;
         Box::pin(async move {
             let fetched = || deployment.fetched.lock().unwrap_or_else(PoisonError::into_inner);
             let component = blob.as_ref().map(|blob| blob.component.clone());
@@ -146,6 +176,7 @@ impl<W: World> Rehearsed for Rehearsal<W> {
                 let slot = Box::new(deployment.view());
                 return Err(DeployError::Conflict { expected: expected.generation, slot });
             }
+            deployment.set_file_fault(file_fault);
             let known = (revision(&settings), Arc::clone(&settings));
             deployment.revisions.lock().unwrap_or_else(PoisonError::into_inner).extend([known]);
             let is_other = settings.signatures != deployment.slot.settings().signatures;

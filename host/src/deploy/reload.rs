@@ -206,16 +206,17 @@ impl Reloader {
 
     async fn plan(&self, running: &Set, next: &Configuration) -> Result<Plan, ReloadError> {
         let (live, restart) = self.sorted(running, next);
-        let (mut versions, mut rehearsed) = (Vec::new(), Vec::new());
+        let (mut versions, mut warnings, mut rehearsed) = (Vec::new(), Vec::new(), Vec::new());
         for slot in self.roster.each() {
             let name = slot.slot();
             let settings = live_settings(&slot.settings(), next.slots.get(name));
             let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
             let rehearsal = rehearsal.map_err(|error| ReloadError::Slot { slot, error })?;
             versions.extend(rehearsal.version().map(|version| Reversioned { slot, version }));
+            warnings.extend(rehearsal.warning().map(|warning| format!("slot {slot}: {warning}")));
             rehearsed.push((slot, rehearsal));
         }
-        let answer = Reloaded { revision: next.revision.clone(), live, restart, versions };
+        let answer = Reloaded { revision: next.revision.clone(), live, restart, versions, warnings };
         Ok(Plan { answer, rehearsed })
     }
 

@@ -114,9 +114,12 @@ impl<W: World> Deployment<W> {
         tracing::error!(
             slot,
             version,
-            reason,
+            reason = one_line(&reason),
             "the configured component cannot be had or may not answer; the one that answered last goes on"
         );
+        if matches!(self.slot.settings().component, ComponentSource::File(_)) {
+            self.set_file_fault(Some(format!("{}; what answered last goes on", one_line(&reason))));
+        }
         Ok(found)
     }
 
@@ -132,9 +135,12 @@ impl<W: World> Deployment<W> {
         };
         let identified = self.identify(Arc::clone(&wasm), &source, proof).await;
         let (mut record, signer) = identified.map_err(|error| error.to_string())?;
-        signer?;
+        let is_file = matches!(self.slot.settings().component, ComponentSource::File(_));
+        let named = |reason| if is_file { format!("{source}: {reason}") } else { reason };
+        signer.map_err(named)?;
         record.configured = true;
-        let version = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await?;
+        let prepared = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await;
+        let version = prepared.map_err(named)?;
         let unkept = Blob { component: record.component.clone(), wasm, signature };
         *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
         Ok((record, version))

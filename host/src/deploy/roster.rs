@@ -55,6 +55,9 @@ pub trait Deploy: Send + Sync + 'static {
     /// Why nothing answers.
     fn why_empty(&self) -> Option<String>;
 
+    /// Why the configured file is of no use, while a kept copy of it answers.
+    fn file_fault(&self) -> Option<String>;
+
     /// Why what it does now is not on disk, while it is not.
     fn unwritten(&self) -> Option<String>;
 

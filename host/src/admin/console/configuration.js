@@ -14,11 +14,12 @@ const version = ({ slot, version }) =>
   h("li", {}, h("a", { href: `#/slots/${encodeURIComponent(slot)}` }, slot), " ", h("code", {}, short(version)));
 
 /** What a reload does or has done. */
-function result(title, { live, restart, versions }, words) {
+function result(title, { live, restart, versions, warnings }, words) {
   const rows = [
     [words.live, keys(live)],
     ["needs a restart", keys(restart)],
     [words.versions, versions.length ? h("ul", {}, ...versions.map(version)) : undefined],
+    ["warnings", warnings.length ? h("ul", {}, ...warnings.map((warning) => h("li", {}, warning))) : undefined],
   ];
   const some = rows.some(([, value]) => value !== undefined);
   const more = some ? facts(rows) : h("p", {}, "Nothing has changed.");

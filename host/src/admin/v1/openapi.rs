@@ -254,8 +254,8 @@ fn schemas() -> Value {
             "revision": text(), "generation": whole(), "stage": { "enum": ["active"] }, "at": text(), "actor": text(),
             "reason": text(), "previous": maybe_text(), "restart": texts(),
             "refused": { "anyOf": [{ "$ref": "#/components/schemas/Move" }, { "type": "null" }] } })),
-        "Reloaded": object(&["revision", "live", "restart", "versions"], json!({
-            "revision": text(), "live": texts(), "restart": texts(), "versions": { "type": "array", "items": object(
+        "Reloaded": object(&["revision", "live", "restart", "versions", "warnings"], json!({
+            "revision": text(), "live": texts(), "restart": texts(), "warnings": texts(), "versions": { "type": "array", "items": object(
                 &["slot", "version"], json!({ "slot": text(), "version": text() })) } })),
         "Change": object(&["generation"], json!({ "generation": whole(), "reason": reason() })),
         "Slots": object(&["slots"], json!({ "slots": list("Slot") })),

@@ -15,6 +15,8 @@ pub struct Reloaded {
     pub restart: Vec<String>,
     /// Slots whose component answers under other settings now.
     pub versions: Vec<Reversioned>,
+    /// What is amiss though nothing was refused: components' files that are of no use.
+    pub warnings: Vec<String>,
 }
 
 /// A slot that has another version by its settings.

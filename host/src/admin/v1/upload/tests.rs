@@ -67,6 +67,9 @@ impl Deploy for Slow {
     fn shared(&self) -> Option<SharedView> {
         panic!("not asked")
     }
+    fn file_fault(&self) -> Option<String> {
+        panic!("not asked")
+    }
     fn shadow(&self) -> Option<ShadowView> {
         panic!("not asked")
     }
