@@ -1,8 +1,6 @@
 use std::sync::{Arc, PoisonError};
 
-use super::{
-    Book, Candidate, Deploy as _, DeployError, Deployment, HOST, Record, Stage, VersionId, watch::Watched,
-};
+use super::{Book, Candidate, Deploy as _, DeployError, Deployment, HOST, Record, Stage, VersionId};
 use crate::slots::{Trial, Version, Weight, World};
 
 /// What an operator wants.
@@ -144,8 +142,8 @@ impl<W: World> Deployment<W> {
             return self.promote(expected).await;
         }
         let version = self.revive(&record).await?;
-        let next = Next { active: (record.id, version), candidate: None };
-        self.switch(next, expected, self.reach(expected), push_down).await
+        let next = Next { active: (record.id.clone(), version), candidate: None };
+        self.switch_to(Some(&record), next, expected, self.reach(expected), push_down).await
     }
 
     async fn try_on(&self, name: Option<&str>, trial: Trial, expected: &Expected) -> Result<(), DeployError> {
@@ -163,16 +161,18 @@ impl<W: World> Deployment<W> {
             (None, Some(wanted)) if wanted.id == active.0 => return Err(DeployError::Answering(wanted.id)),
             (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
         };
+        let record = self.known(id.as_str())?;
         let next = Next { active, candidate: Some((id, version, trial)) };
-        self.switch(next, expected, self.reach(expected), |_, _| {}).await
+        self.switch_to(Some(&record), next, expected, self.reach(expected), |_, _| {}).await
     }
 
     async fn promote(&self, expected: &Expected) -> Result<(), DeployError> {
         let none = DeployError::NoCandidate(self.slot.name().as_str());
         let candidate = self.book().candidate.clone().zip(self.slot.candidate());
         let (candidate, (version, _)) = candidate.ok_or(none)?;
+        let record = self.known(candidate.version.as_str())?;
         let next = Next { active: (candidate.version, version), candidate: None };
-        self.switch(next, expected, self.reach(expected), push_down).await
+        self.switch_to(Some(&record), next, expected, self.reach(expected), push_down).await
     }
 
     async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -181,7 +181,7 @@ impl<W: World> Deployment<W> {
             && book.candidate.is_some()
         {
             let next = Next { active, candidate: None };
-            return self.switch_in_memory(next, expected, |_, _| {}).await;
+            return self.switch_in_memory(None, next, expected, |_, _| {}).await;
         }
         self.go_back(expected).await
     }
@@ -193,7 +193,7 @@ impl<W: World> Deployment<W> {
         let before = before.ok_or(DeployError::NoPredecessor(self.slot.name().as_str()))?;
         let version = self.loaded(before).await?;
         let next = Next { active: (before.id.clone(), version), candidate: None };
-        self.switch_in_memory(next, expected, |book, _| drop(book.before.pop())).await
+        self.switch_in_memory(Some(before), next, expected, |book, _| drop(book.before.pop())).await
     }
 
     /// Takes back what the host has found to be worse: the candidate, or else the active version.
@@ -214,9 +214,24 @@ impl<W: World> Deployment<W> {
         reach: Reach,
         line: impl Fn(&mut Book, Option<VersionId>),
     ) -> Result<(), DeployError> {
+        self.switch_to(None, next, expected, reach, line).await
+    }
+
+    /// The same for a version that is `remembered`: the slot's signature rules may have changed while it was made ready.
+    async fn switch_to(
+        &self,
+        remembered: Option<&Record>,
+        next: Next<W>,
+        expected: &Expected,
+        reach: Reach,
+        line: impl Fn(&mut Book, Option<VersionId>),
+    ) -> Result<(), DeployError> {
         for _ in 0..ATTEMPTS {
             let turn = self.turn().await;
             self.compare(expected)?;
+            if let Some(record) = remembered {
+                self.vouched(record).await?;
+            }
             let before = self.book();
             let old = self.answering(&before);
             let change = self.change_to(&before, &next, expected, reach, &line);
@@ -239,6 +254,7 @@ impl<W: World> Deployment<W> {
     /// nothing.
     async fn switch_in_memory(
         &self,
+        remembered: Option<&Record>,
         next: Next<W>,
         expected: &Expected,
         line: impl Fn(&mut Book, Option<VersionId>),
@@ -249,6 +265,10 @@ impl<W: World> Deployment<W> {
             self.compare(expected)?;
             if expected.actor != HOST {
                 self.is_not_overtaken(&turn).await?;
+            }
+            // What is held is let go where the rules change.
+            if let Some(record) = remembered.filter(|record| self.held(&record.id).is_none()) {
+                self.vouched(record).await?;
             }
             let before = self.book();
             let old = self.answering(&before);
@@ -327,27 +347,6 @@ impl<W: World> Deployment<W> {
         let candidate = book.candidate.clone().zip(self.slot.candidate());
         let candidate = candidate.map(|(candidate, (version, _))| (candidate.version, version));
         active.into_iter().chain(candidate).collect()
-    }
-
-    /// Watches a candidate that answers, or a version that has just come to answer every call.
-    fn watch_over(&self, next: &Next<W>, old: &[(VersionId, Arc<Version<W>>)]) {
-        let (_, active) = &next.active;
-        let stable = old.first().map(|(_, version)| version);
-        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let watched = match (&next.candidate, stable) {
-            (Some((_, candidate, Trial::Canary(_))), _) => Some(Watched::candidate(candidate, active)),
-            (_, Some(stable)) if !Arc::ptr_eq(stable, active) => {
-                Some(Watched::fresh(active, stable, self.slot.settings().rollout.watch))
-            }
-            // A candidate in shadow answers nobody; a watch over the active version goes on.
-            (Some((_, _, Trial::Shadow)), _) => watching.take().filter(|watched| !watched.is_of_candidate()),
-            (None, _) => None,
-        };
-        // Another weight, or the end of a trial, does not begin anew.
-        let goes_on = watched.as_ref().zip(watching.as_ref()).is_some_and(|(new, old)| new.continues(old));
-        if !goes_on {
-            *watching = watched;
-        }
     }
 }
 

@@ -136,7 +136,14 @@ impl<W: World> Deployment<W> {
         let book = self.book();
         let Some(record) = book.get(id) else { return };
         let slot = self.slot.name().as_str();
-        let version = match self.revive(record).await {
+        let revived = self.revive(record).await;
+        let _turn = self.turn().await;
+        // The slot's signature rules may have changed while it was compiled.
+        let loaded = match revived {
+            Ok(version) => self.vouched(record).await.map(|()| version),
+            Err(error) => Err(error),
+        };
+        let version = match loaded {
             Ok(version) => version,
             Err(error) => {
                 let (version, error) = (id.as_str(), one_line(&error));
@@ -149,7 +156,6 @@ impl<W: World> Deployment<W> {
                 return;
             }
         };
-        let _turn = self.turn().await;
         let now = self.book();
         let is_same = now.active == book.active && now.before.last() == Some(id);
         let window = until.saturating_duration_since(Instant::now());

@@ -3,9 +3,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{DeployError, Deployment, Expected, HOST, changes::Worse, verdict::verdict};
+use super::{
+    DeployError, Deployment, Expected, HOST, VersionId,
+    changes::{Next, Worse},
+    verdict::verdict,
+};
 use crate::{
-    slots::{Counts, Version, World},
+    slots::{Counts, Trial, Version, World},
     telemetry::one_line,
 };
 
@@ -61,6 +65,27 @@ impl<W: World> Watched<W> {
 }
 
 impl<W: World> Deployment<W> {
+    /// Watches a candidate that answers, or a version that has just come to answer every call.
+    pub(super) fn watch_over(&self, next: &Next<W>, old: &[(VersionId, Arc<Version<W>>)]) {
+        let (_, active) = &next.active;
+        let stable = old.first().map(|(_, version)| version);
+        let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = match (&next.candidate, stable) {
+            (Some((_, candidate, Trial::Canary(_))), _) => Some(Watched::candidate(candidate, active)),
+            (_, Some(stable)) if !Arc::ptr_eq(stable, active) => {
+                Some(Watched::fresh(active, stable, self.slot.settings().rollout.watch))
+            }
+            // A candidate in shadow answers nobody; a watch over the active version goes on.
+            (Some((_, _, Trial::Shadow)), _) => watching.take().filter(|watched| !watched.is_of_candidate()),
+            (None, _) => None,
+        };
+        // Another weight, or the end of a trial, does not begin anew.
+        let goes_on = watched.as_ref().zip(watching.as_ref()).is_some_and(|(new, old)| new.continues(old));
+        if !goes_on {
+            *watching = watched;
+        }
+    }
+
     /// Takes back versions that do worse, for as long as the deployment lives.
     pub(super) fn watch(&self) {
         let (deployment, slot) = (self.weak(), Arc::clone(&self.slot));

@@ -22,6 +22,7 @@ impl<W: World> Deployment<W> {
     pub(super) async fn adopt(&self, shared: &Arc<Shared>, desired: Book) -> Result<(), DeployError> {
         let (slot, before) = (self.slot.name(), self.book());
         let old = self.answering(&before);
+        let rules = self.slot.settings().signatures.clone();
         let (mut refusals, generation) = (Vec::new(), desired.generation);
         let active = self.desired_active(&desired, &before, &old, &mut refusals).await?;
         let candidate = match &active {
@@ -37,7 +38,7 @@ impl<W: World> Deployment<W> {
         let now = self.book();
         let point =
             |book: &Book| (book.stamp.clone(), book.generation, book.active.clone(), book.candidate.clone());
-        if point(&now) != point(&before) {
+        if point(&now) != point(&before) || rules != self.slot.settings().signatures {
             // Changed here meanwhile; the next look sees what is to be done.
             return Ok(());
         }

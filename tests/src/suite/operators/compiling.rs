@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_tests::host::{eventually, program};
+use bulkhead_tests::{
+    host::{CONFIG_FILE, eventually, program},
+    signer::Signer,
+};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -107,5 +110,50 @@ async fn a_program_that_cannot_compile_refuses_only_the_push() {
     assert_eq!(status, 422, "{refused}");
     assert!(refused.to_string().contains("cannot run /nonexistent"), "{refused}");
     assert_eq!(letter(&host, 1).await, 'A');
+    host.stop().await;
+}
+
+/// Signature rules that change while an unsigned version is made ready hold for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_changed_during_compilation_refuse_the_version() {
+    let (gated, folder, signer) = (Gated::new(), TempDir::new().unwrap(), Signer::new());
+    let signature = signer.sign(&answering('A', "").component(), 1);
+    fs::write(folder.path().join("guest-captcha.wasm.minisig"), signature).unwrap();
+    let host = hosting_a()
+        .folder(folder)
+        .compile_program(&gated.program())
+        .env("BULKHEAD_SANDBOX__CACHE", "false")
+        .start()
+        .await;
+    let operator = Operator::new(&host.admin_url(""), operator::ADMIN);
+    let version = operator.push(unknown('B')).await;
+    let file = host.folder().join(CONFIG_FILE);
+    let old = fs::read_to_string(&file).unwrap();
+    let rules = format!("[slots.captcha.signatures]\npolicy = \"required\"\nkeys = [\"{}\"]\n", signer.key());
+    for (path, mut body) in [
+        ("/swap", json!({ "version": version })),
+        ("/canary", json!({ "version": version, "weight": 50 })),
+        ("/shadow", json!({ "version": version })),
+    ] {
+        gated.close();
+        let before = gated.begun();
+        body["generation"] = operator.generation().await.into();
+        let change = {
+            let operator = operator.clone();
+            tokio::spawn(async move { operator.post(path, &body).await })
+        };
+        eventually("it is being compiled", async || gated.begun() == before + 1).await;
+        fs::write(&file, format!("{old}{rules}")).unwrap();
+        let (status, answer) = operator.post_at("/v1/config/reload", &json!({})).await;
+        assert_eq!(status, 200, "{answer}");
+        assert!(!change.is_finished());
+        gated.open();
+        let (status, error) = timeout(PATIENCE, change).await.unwrap().unwrap();
+        assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{path}: {error}");
+        let slot = operator.slot().await;
+        assert_eq!((letter(&host, 1).await, &slot["candidate"]), ('A', &Value::Null), "{path}");
+        fs::write(&file, &old).unwrap();
+        assert_eq!(operator.post_at("/v1/config/reload", &json!({})).await.0, 200);
+    }
     host.stop().await;
 }
