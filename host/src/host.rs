@@ -26,6 +26,7 @@ use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
 use crate::{
     admin::{self, Admin, Operators},
     appointments::Collector,
+    background,
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
@@ -315,8 +316,11 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
 fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
     let (compiler, roster) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.roster));
+    let vault = Arc::clone(roster.vault());
     async move {
         let compiled = async {
+            // A rollback on a full disk is written thanks to it.
+            let _ = background::run(move || vault.make_reserve()).await;
             compiler.start_eviction().await;
             for slot in roster.each() {
                 Arc::clone(&slot).precompile().await;

@@ -90,8 +90,13 @@ impl Book {
 
     /// Moves a version.
     pub fn step(&mut self, id: &VersionId, stage: Stage, actor: &str, reason: &str) {
+        self.add(id, Move::now(stage, actor, reason));
+    }
+
+    /// Adds a step of a version.
+    pub(super) fn add(&mut self, id: &VersionId, step: Move) {
         if let Some(record) = self.versions.iter_mut().find(|record| record.id == *id) {
-            record.step(Move::now(stage, actor, reason));
+            record.step(step);
         }
     }
 

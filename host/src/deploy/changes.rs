@@ -277,7 +277,7 @@ impl<W: World> Deployment<W> {
                 self.install(next.clone(), old);
                 self.has_changed(expected, reach);
             };
-            match self.commit_in_memory(&turn, reach, change, install).await {
+            match self.commit_rollback(&turn, reach, change, install).await {
                 Err(DeployError::Overtaken) => drop(turn),
                 committed => return committed,
             }

@@ -3,7 +3,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::MutexGuard;
 
 use super::{
-    Book, DeployError, Deployment,
+    Book, DeployError, Deployment, Vault,
     changes::{ATTEMPTS, Reach},
     vault::Blob,
 };
@@ -23,7 +23,9 @@ impl<W: World> Deployment<W> {
         self.reach_out(&mut after, &components, reach).await?;
         let (vault, slot, kept, edition) =
             (Arc::clone(&self.vault), self.slot.name(), after.clone(), self.edition_on_disk());
-        let write = move || vault.keep(slot, edition, &kept, &components);
+        // A try to write what counts in memory only may have logged moves of it.
+        let keep = if self.unwritten().is_some() { Vault::keep_late } else { Vault::keep };
+        let write = move || keep(&vault, slot, edition, &kept, &components);
         background::run(write).await.map_err(|_| DeployError::Stopping)??;
         self.set_book(after);
         self.is_written(turn);
@@ -39,10 +41,32 @@ impl<W: World> Deployment<W> {
         change: impl FnOnce(&mut Book),
         then: impl FnOnce(),
     ) -> Result<(), DeployError> {
+        self.count_in_memory(turn, reach, false, change, then).await
+    }
+
+    /// The same for a rollback, for which a full disk gives up its reserve.
+    pub(super) async fn commit_rollback(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        reach: Reach,
+        change: impl FnOnce(&mut Book),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
+        self.count_in_memory(turn, reach, true, change, then).await
+    }
+
+    async fn count_in_memory(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        reach: Reach,
+        is_rollback: bool,
+        change: impl FnOnce(&mut Book),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
         let mut after = self.changed(change);
         let components = self.at_hand(&after);
         self.reach_out(&mut after, &components, reach).await?;
-        self.is_unwritten(turn);
+        self.is_unwritten(turn, is_rollback);
         self.set_book(after);
         then();
         if !self.write_out(turn).await {

@@ -10,8 +10,8 @@ use tokio::{
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, Exported, HOST, Proof, Pushed, Record, Rehearsed, Report,
-    ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
+    Book, Change, Deploy, DeployError, Expected, Exported, HOST, Move, Proof, Pushed, Record, Rehearsed,
+    Report, ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
     predecessor::Held, shared::Standing, signature, unwritten::Unwritten, vault::Blob, watch::Watched,
 };
 use crate::{
@@ -194,10 +194,12 @@ impl<W: World> Deployment<W> {
             return;
         }
         let reason = match self.held(id) {
-            Some(_) => "its last call has ended; its code stays loaded for a rollback",
+            Some(_) => "its last call has ended; its code stays loaded while its successor is watched",
             None => "its last call has ended, its code is freed",
         };
-        let retire = |book: &mut Book| book.step(id, Stage::Retired, HOST, reason);
+        // One move, whichever write takes it.
+        let retired = Move::now(Stage::Retired, HOST, reason);
+        let retire = |book: &mut Book| book.add(id, retired.clone());
         let (slot, version) = (self.slot.name().as_str(), id.as_str());
         if let Err(error) = self.commit(&turn, None, Reach::Here, retire).await {
             tracing::warn!(slot, version, %error, "not noted as retired on disk; it is tried again");

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{sync::MutexGuard, task::spawn_blocking};
 
-use super::{DeployError, Deployment, VaultError, VersionId};
+use super::{DeployError, Deployment, Vault, VaultError, VersionId};
 use crate::slots::World;
 
 /// Pause before a write that has failed is tried again; it doubles with every try.
@@ -22,6 +22,8 @@ pub(super) struct Unwritten {
     edition: u64,
     /// The version that answers after a restart, by the book on disk.
     active: Option<VersionId>,
+    /// A rollback is among it: the reserve is given up for it.
+    has_rollback: bool,
     /// Why the last try has failed; none before the first.
     reason: Option<String>,
 }
@@ -58,14 +60,21 @@ impl<W: World> Deployment<W> {
     }
 
     /// Notes that the book is about to change in memory only.
-    pub(super) fn is_unwritten(&self, _turn: &MutexGuard<'_, ()>) {
+    pub(super) fn is_unwritten(&self, _turn: &MutexGuard<'_, ()>, is_rollback: bool) {
         let book = self.book();
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        unwritten.get_or_insert_with(|| Unwritten {
+        let unwritten = unwritten.get_or_insert_with(|| Unwritten {
             edition: book.edition,
             active: book.active.clone(),
+            has_rollback: false,
             reason: None,
         });
+        unwritten.has_rollback |= is_rollback;
+    }
+
+    fn has_rollback(&self) -> bool {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        unwritten.as_ref().is_some_and(|unwritten| unwritten.has_rollback)
     }
 
     /// Notes that the book is on disk, and the components that it names.
@@ -82,8 +91,9 @@ impl<W: World> Deployment<W> {
     pub(super) async fn write_out(&self, turn: &MutexGuard<'_, ()>) -> bool {
         let (vault, slot, book) = (Arc::clone(&self.vault), self.slot.name(), self.book());
         let (edition, components) = (self.edition_on_disk(), self.at_hand(&book));
+        let keep = if self.has_rollback() { Vault::keep_rollback } else { Vault::keep_late };
         let write = move || {
-            let kept = vault.keep_urgently(slot, edition, &book, &components);
+            let kept = keep(&vault, slot, edition, &book, &components);
             kept.map(|()| vault.make_reserve()).map_err(|error| error.to_string())
         };
         // Not in the background, where compilations may have every thread.

@@ -179,12 +179,11 @@ impl Vault {
         self.keep_lines(slot, edition, after, components, Ok)
     }
 
-    /// The same for what counts already: on a full disk the reserve is given up for it. Moves that an earlier try has
-    /// logged are not logged again.
+    /// The same for what counts already: moves that an earlier try has logged are not logged again.
     ///
     /// # Errors
     /// See [`Vault::keep`].
-    pub(super) fn keep_urgently(
+    pub(super) fn keep_late(
         &self,
         slot: SlotName,
         edition: u64,
@@ -195,7 +194,21 @@ impl Vault {
             let known = self.audit(Some(slot), entries.len().saturating_add(LOGGED)).unwrap_or_default();
             Ok(entries.into_iter().filter(|entry| !known.contains(entry)).collect())
         };
-        let keep = || self.keep_lines(slot, edition, after, components, unlogged);
+        self.keep_lines(slot, edition, after, components, unlogged)
+    }
+
+    /// The same for a rollback: on a full disk the reserve is given up for it.
+    ///
+    /// # Errors
+    /// See [`Vault::keep`].
+    pub(super) fn keep_rollback(
+        &self,
+        slot: SlotName,
+        edition: u64,
+        after: &Book,
+        components: &[Blob],
+    ) -> Result<(), VaultError> {
+        let keep = || self.keep_late(slot, edition, after, components);
         match keep() {
             Err(VaultError::Io(_, error))
                 if reserve::is_full(&error) && reserve::give_up(&self.reserve_path()) =>
@@ -239,7 +252,7 @@ impl Vault {
     }
 
     /// Makes the reserve where it is missing and the disk has room for it; whether it is there.
-    pub(super) fn make_reserve(&self) -> bool {
+    pub fn make_reserve(&self) -> bool {
         let made = reserve::make(&self.reserve_path());
         if let Err(error) = &made {
             tracing::debug!(%error, "the data folder has no reserve");

@@ -57,7 +57,7 @@ impl<W: World> Deployment<W> {
         let is_back = |(record, _): &Answering<W>| now.before.last() == Some(&record.id);
         let kept = if active.as_ref().is_some_and(is_back) {
             let follow = || is_switched = self.follow_up(active, candidate, old);
-            self.commit_in_memory(&turn, Reach::Here, write, follow).await
+            self.commit_rollback(&turn, Reach::Here, write, follow).await
         } else {
             let kept = self.commit(&turn, None, Reach::Here, write).await;
             if kept.is_ok() {

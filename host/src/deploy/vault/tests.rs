@@ -121,7 +121,7 @@ fn a_folder_that_takes_nothing_changes_nothing() {
 }
 
 #[test]
-fn full_disk_takes_urgent_writes_for_the_reserve() {
+fn full_disk_takes_rollback_for_the_reserve() {
     let folder = tempfile::tempdir().unwrap();
     let vault = Vault::new(folder.path().to_owned());
     let one = after(&Book::default(), b"one");
@@ -133,8 +133,9 @@ fn full_disk_takes_urgent_writes_for_the_reserve() {
     let two = after(&one, b"two");
     let refused = vault.keep(SLOT, one.edition, &two, &[]);
     assert!(matches!(refused, Err(VaultError::Io(_, error)) if error.kind() == io::ErrorKind::StorageFull));
-    assert!(reserve.exists(), "what can be refused does not have it");
-    vault.keep_urgently(SLOT, one.edition, &two, &[]).unwrap();
+    vault.keep_late(SLOT, one.edition, &two, &[]).unwrap_err();
+    assert!(reserve.exists(), "only a rollback has it");
+    vault.keep_rollback(SLOT, one.edition, &two, &[]).unwrap();
     assert_eq!(vault.book(SLOT).unwrap().unwrap(), two);
     assert!(reserve.exists(), "it is made again once there is room");
 }
@@ -146,7 +147,7 @@ fn other_errors_leave_the_reserve() {
     let one = after(&Book::default(), b"one");
     vault.keep(SLOT, 0, &one, &component(&one, b"one")).unwrap();
     vault.fault.set(|_| Err(io::ErrorKind::ReadOnlyFilesystem.into()));
-    vault.keep_urgently(SLOT, one.edition, &after(&one, b"two"), &[]).unwrap_err();
+    vault.keep_rollback(SLOT, one.edition, &after(&one, b"two"), &[]).unwrap_err();
     assert!(folder.path().join("reserve").exists());
 }
 
@@ -160,11 +161,11 @@ fn urgent_write_tried_again_logs_moves_once() {
     vault.fault.set(move |path| if path == book { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) });
     let two = after(&one, b"two");
     for _ in 0..3 {
-        vault.keep_urgently(SLOT, one.edition, &two, &[]).unwrap_err();
+        vault.keep_rollback(SLOT, one.edition, &two, &[]).unwrap_err();
     }
     assert_eq!(vault.book(SLOT).unwrap().unwrap(), one);
     vault.fault.set(|_| Ok(()));
-    vault.keep_urgently(SLOT, one.edition, &two, &[]).unwrap();
+    vault.keep_rollback(SLOT, one.edition, &two, &[]).unwrap();
     assert_eq!(vault.audit(None, 9).unwrap().len(), 2, "a line for each version's move");
 }
 

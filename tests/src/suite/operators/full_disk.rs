@@ -14,25 +14,39 @@ use crate::process::{child::Launch, full_disk::fill};
 
 const ROLLBACKS: &str = "bulkhead_rollouts_total{change=\"automatic-rollback\",slot=\"captcha\"}";
 
-/// A folder of slots that takes nothing while this lives: not even root writes into a file as if it were a folder.
+/// A folder of slots that takes nothing while this lives.
 struct Blocked {
-    slots: PathBuf,
+    path: PathBuf,
     away: PathBuf,
 }
 
 impl Blocked {
+    /// It gives nothing either: not even root writes into a file as if it were a folder.
     fn new(folder: &Path) -> Self {
-        let (slots, away) = (folder.join("data/slots"), folder.join("away"));
-        fs::rename(&slots, &away).unwrap();
-        fs::write(&slots, b"").unwrap();
-        Self { slots, away }
+        let blocked = Self::moved(folder, "data/slots");
+        fs::write(&blocked.path, b"").unwrap();
+        blocked
+    }
+
+    /// What is in it can be read: whoever writes locks it first, and nobody opens a folder to write.
+    fn for_writes(folder: &Path) -> Self {
+        let blocked = Self::moved(folder, "data/slots/lock");
+        fs::create_dir(&blocked.path).unwrap();
+        blocked
+    }
+
+    fn moved(folder: &Path, name: &str) -> Self {
+        let (path, away) = (folder.join(name), folder.join("away"));
+        fs::rename(&path, &away).unwrap();
+        Self { path, away }
     }
 }
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        fs::remove_file(&self.slots).unwrap();
-        fs::rename(&self.away, &self.slots).unwrap();
+        let removed = if self.path.is_dir() { fs::remove_dir } else { fs::remove_file };
+        removed(self.path.as_path()).unwrap();
+        fs::rename(&self.away, &self.path).unwrap();
     }
 }
 
@@ -59,7 +73,7 @@ async fn rollback_counts_in_memory_until_it_is_written() {
     operator.swap(&version).await;
     assert_eq!((kept(&host).await, degraded(&host).await), (true, None));
 
-    let blocked = Blocked::new(host.folder());
+    let blocked = Blocked::for_writes(host.folder());
     let slot = operator.change("rollback", json!({ "reason": "now" })).await;
     assert_eq!((&slot["kept"], &slot["active"]["id"], &slot["generation"]), (&json!(false), &old, &json!(2)));
     assert_eq!(letter(&host, 1).await, 'A');
@@ -77,7 +91,7 @@ async fn rollback_counts_in_memory_until_it_is_written() {
         let mut body = body;
         body["generation"] = generation.into();
         let (status, error) = operator.post(path, &body).await;
-        assert!([500, 507].contains(&status), "{path}: {status} {error}");
+        assert_eq!((status, error["error"].as_str()), (507, Some("storage")), "{path}: {error}");
     }
     assert_eq!(operator.try_push(answering('C', "").component()).await.0, 507);
     let admin = Operator::new(&host.admin_url(""), operator::ADMIN);
@@ -157,6 +171,19 @@ async fn crash_before_the_write_brings_the_old_record_back() {
     let host = start().await;
     let slot = Operator::new(&host.admin_url(""), operator::DEPLOY).slot().await;
     assert_eq!((&slot["active"]["id"], &slot["kept"]), (&json!(version), &json!(true)));
+    host.stop().await;
+}
+
+/// One that was given up before a restart, or never made, is there for the next rollback.
+#[tokio::test(flavor = "multi_thread")]
+async fn start_makes_the_reserve() {
+    let host = hosting_a().start().await;
+    operator(&host).push(answering('B', "").component()).await;
+    let reserve = host.folder().join("data/slots/reserve");
+    let folder = host.stop().await;
+    fs::remove_file(&reserve).unwrap();
+    let host = hosting_a().folder(folder).start().await;
+    eventually("the reserve is made", async || reserve.exists()).await;
     host.stop().await;
 }
 
