@@ -76,11 +76,13 @@ impl<W: World> Deployment<W> {
             return Ok(InFile::Same);
         }
         let (file, cap) = (path.clone(), self.slot.yard.sandbox.component_bytes);
-        let signatures = settings.signatures.clone();
+        let (signatures, slot) = (settings.signatures.clone(), self.slot.name());
         let look = move || {
             let (wasm, proof) = read_configured(&file, cap)?;
+            let digest = ComponentDigest::of(&wasm);
+            let proof = proof.or_built_in(slot, digest);
             let signer = signature::signer(&signatures, &wasm, &proof);
-            Ok((ComponentDigest::of(&wasm), wasm, proof, signer))
+            Ok((digest, wasm, proof, signer))
         };
         let looked: Result<_, String> = background::run(look).await.map_err(|_| DeployError::Stopping)?;
         let source = path.display().to_string();

@@ -2,7 +2,6 @@ use std::{collections::BTreeMap, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::signature::BUILT_IN;
 use crate::{
     compile::ComponentDigest,
     config::slots::Slot as Settings,
@@ -140,11 +139,6 @@ impl Record {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,
             Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => true,
         }
-    }
-
-    /// Whether it says that it was a binary's own component.
-    pub(super) fn is_built_in(&self) -> bool {
-        self.signed_by.as_deref() == Some(BUILT_IN)
     }
 
     /// Adds a step.

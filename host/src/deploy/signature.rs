@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Stands for a signer where the component is the binary's own.
-pub(super) const BUILT_IN: &str = "built in";
+const BUILT_IN: &str = "built in";
 
 /// What speaks for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +91,16 @@ pub(super) fn fresh(at: Option<u64>, newest: u64) -> Result<(), String> {
              new is refused; roll back or swap to a version that the slot remembers, or sign it anew"
         )),
         _ => Ok(()),
+    }
+}
+
+impl Proof {
+    /// The same, where a component without a signature may be the binary's own: its digest says so, wherever it came from.
+    pub(super) fn or_built_in(self, slot: SlotName, component: ComponentDigest) -> Self {
+        match self {
+            Self::None if is_built_in(slot, &component.to_string()) => Self::BuiltIn,
+            proof => proof,
+        }
     }
 }
 

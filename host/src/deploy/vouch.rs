@@ -32,7 +32,7 @@ impl<W: World> Deployment<W> {
         }
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
         let look = move || signature::is_built_in(slot, &component) || vault.was_built_in(slot, &component);
-        if record.is_built_in() && background::run(look).await.map_err(|_| DeployError::Stopping)? {
+        if background::run(look).await.map_err(|_| DeployError::Stopping)? {
             return Ok(());
         }
         let unsigned = || signature::still(signatures, None).map_err(refused);

@@ -202,16 +202,13 @@ impl<W: World> Deployment<W> {
         };
         let (signatures, looked) = (self.slot.settings().signatures.clone(), blob.clone());
         let look = move || {
-            if ComponentDigest::of(&looked.wasm).to_string() != looked.component {
+            let digest = ComponentDigest::of(&looked.wasm);
+            if digest.to_string() != looked.component {
                 return Err(
                     "its bytes in the hosts' database are not those of its digest; push it again".to_owned()
                 );
             }
-            let proof = match looked.signature {
-                Some(text) => Proof::Signature(text),
-                None if signature::is_built_in(slot, &looked.component) => Proof::BuiltIn,
-                None => Proof::None,
-            };
+            let proof = looked.signature.map_or(Proof::None, Proof::Signature).or_built_in(slot, digest);
             signature::signer(&signatures, &looked.wasm, &proof).map(drop)
         };
         let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;

@@ -1,6 +1,7 @@
 //! The component that is built in, and the bytes of versions.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bulkhead_tests::signer::Signer;
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -77,5 +78,30 @@ async fn a_permit_of_an_export_comes_back() {
         assert_eq!(answer.status(), 200);
         answer.bytes().await.unwrap();
     }
+    host.stop().await;
+}
+
+/// Its digest decides, wherever its bytes come from.
+#[tokio::test(flavor = "multi_thread")]
+async fn built_in_bytes_need_no_signature() {
+    let host = hosting_built_in().start().await;
+    let url = host.admin_url("/v1/slots/captcha/versions/embedded/component");
+    let answer = host.client().get(&url).bearer_auth(operator::DEPLOY).send().await.unwrap();
+    let wasm = answer.bytes().await.unwrap().to_vec();
+    host.stop().await;
+
+    let signer = Signer::new();
+    let rules = format!("[slots.captcha.signatures]\npolicy = \"required\"\nkeys = [\"{}\"]\n", signer.key());
+    let host = hosting_built_in().component(wasm.clone()).config(&rules).start().await;
+    let operator = operator(&host);
+    let first = operator.slot().await["active"].clone();
+    assert_eq!((&first["signed_by"], &first["configured"]), (&json!("built in"), &json!(true)), "a file");
+    let signed = answering('B', "").component();
+    let (_, version) = operator.try_push_signed(signed.clone(), &signer.sign(&signed, 1)).await;
+    operator.swap(version["id"].as_str().unwrap()).await;
+    let (status, pushed) = operator.try_push(wasm).await;
+    assert_eq!((status, &pushed["id"]), (201, &first["id"]), "{pushed}");
+    operator.swap(first["id"].as_str().unwrap()).await;
+    assert_eq!(ask(&host, 1).await.status(), 200);
     host.stop().await;
 }
