@@ -159,7 +159,7 @@ impl<W: World> Deployment<W> {
             && active.circuit.is_open()
         {
             let calls = active.settings.rollout.circuit_failures;
-            return Some((generation, Worse::Active, format!("{calls} of its calls in a row trapped")));
+            return Some((generation, Worse::Active, format!("{calls} of its calls in a row failed")));
         }
         let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watching.as_ref()?;

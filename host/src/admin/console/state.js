@@ -5,12 +5,13 @@ import { h } from "./dom.js";
 const pill = (kind, text) => h("span", { class: `pill ${kind}` }, text);
 
 /** A slot's state: what answers, and what is tried. */
-export function pills({ active, candidate }) {
+export function pills({ active, candidate, kept }) {
   const found = [];
   if (!active) found.push(pill("bad", "empty"));
   else if (active.circuit_open) found.push(pill("bad", "circuit open"));
   else found.push(pill("good", "answering"));
   if (candidate) found.push(pill("tried", candidate.shadow ? "candidate in shadow" : `candidate ${candidate.weight} %`));
+  if (kept === false) found.push(pill("bad", "not written yet"));
   return found;
 }
 

@@ -12,7 +12,7 @@ pub(super) fn slots(answer: &Value) -> Result<(), OutputError> {
     let row = |slot: &Value| {
         json!({
             "slot": slot.get("slot"),
-            "generation": slot.get("generation"),
+            "generation": generation(slot),
             "active": slot.pointer("/active/id").map_or_else(|| json!("none"), |id| json!(cut(&cell(Some(id))))),
             "source": slot.pointer("/active/source"),
             "since": slot.get("active").and_then(last).and_then(|step| step.get("at")),
@@ -24,6 +24,12 @@ pub(super) fn slots(answer: &Value) -> Result<(), OutputError> {
     let rows = Value::Array(slots.iter().map(row).collect());
     let columns = ["slot", "generation", "active", "source", "since", "candidate", "weight", "empty"];
     output::table(&columns, Some(&rows))
+}
+
+/// A slot's generation, marked where it is not on disk.
+fn generation(slot: &Value) -> String {
+    let mark = if slot.get("kept") == Some(&json!(false)) { " (not written)" } else { "" };
+    format!("{}{mark}", cell(slot.get("generation")))
 }
 
 pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
@@ -187,4 +193,16 @@ fn last(version: &Value) -> Option<&Value> {
 
 fn cut(id: &str) -> String {
     id.chars().take(DIGITS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generation_in_memory_only_is_marked() {
+        for (kept, text) in [(Some(true), "7"), (Some(false), "7 (not written)"), (None, "7")] {
+            assert_eq!(generation(&json!({ "generation": 7, "kept": kept })), text);
+        }
+    }
 }

@@ -83,7 +83,7 @@ async fn circuit_with_loaded_predecessor_answers_no_503() {
     let gone = versions.iter().find(|known| known["id"] == version.as_str()).unwrap();
     let moves = gone["moves"].as_array().unwrap();
     let reason = moves.iter().find(|step| step["stage"] == "draining").unwrap()["reason"].as_str().unwrap();
-    assert_eq!(reason, "automatic rollback: 20 of its calls in a row trapped");
+    assert_eq!(reason, "automatic rollback: 20 of its calls in a row failed");
     host.stop().await;
 }
 
