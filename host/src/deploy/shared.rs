@@ -140,6 +140,16 @@ impl Shared {
     fn head(&self, slot: SlotName) -> Option<Head> {
         self.heads.borrow().slots.get(slot.as_str()).cloned()
     }
+
+    /// Ends once the state of a slot is neither the one known now nor that of `stamp`.
+    async fn is_overtaken(&self, slot: SlotName, stamp: Option<&str>) {
+        let known = self.head(slot).map(|head| head.stamp);
+        let is_newer = |heads: &Heads| {
+            let head = heads.slots.get(slot.as_str()).map(|head| head.stamp.as_str());
+            head.is_some() && head != stamp && head != known.as_deref()
+        };
+        let _ = self.heads.subscribe().wait_for(is_newer).await.map(drop);
+    }
 }
 
 /// Between nine and eleven tenths of `period`, so that hosts that started together drift apart.

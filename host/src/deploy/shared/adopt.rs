@@ -24,10 +24,18 @@ impl<W: World> Deployment<W> {
         let old = self.answering(&before);
         let rules = self.slot.settings().signatures.clone();
         let (mut refusals, generation) = (Vec::new(), desired.generation);
-        let active = self.desired_active(&desired, &before, &old, &mut refusals).await?;
-        let candidate = match &active {
-            Some(_) => self.desired_candidate(&desired, &before, &old, &mut refusals).await?,
-            None => None,
+        let prepared = async {
+            let active = self.desired_active(&desired, &before, &old, &mut refusals).await?;
+            let candidate = match &active {
+                Some(_) => self.desired_candidate(&desired, &before, &old, &mut refusals).await?,
+                None => None,
+            };
+            Ok::<_, DeployError>((active, candidate))
+        };
+        let (active, candidate) = tokio::select! {
+            prepared = prepared => prepared?,
+            // A rollback on another host waits for no compilation of what it takes back; the next look brings it.
+            () = shared.is_overtaken(slot, desired.stamp.as_deref()) => return Ok(()),
         };
         // What the configuration of this host names may be what the others try.
         let is_other = |((tried, _), _): &(Answering<W>, Trial)| {

@@ -10,6 +10,7 @@ use std::{
 
 use bulkhead_tests::{
     host::{CONFIG_FILE, eventually, program},
+    servers::postgres::Postgres,
     signer::Signer,
 };
 use tempfile::TempDir;
@@ -156,4 +157,33 @@ async fn rules_changed_during_compilation_refuse_the_version() {
         assert_eq!(operator.post_at("/v1/config/reload", &json!({})).await.0, 200);
     }
     host.stop().await;
+}
+
+/// Hosts on one database: what one has taken back no other compiles first.
+#[tokio::test(flavor = "multi_thread")]
+async fn rollback_elsewhere_ends_waiting_for_compilation() {
+    let (gated, postgres) = (Gated::new(), Postgres::start());
+    let hosting = || {
+        hosting_a()
+            .env("BULKHEAD_CAPTCHA__DATABASE", &postgres.url())
+            .env("BULKHEAD_SHARING__POLL_MS", "200")
+            .env("BULKHEAD_SANDBOX__CACHE", "false")
+    };
+    let one = hosting().start().await;
+    let two = hosting().compile_program(&gated.program()).start().await;
+    let version = operator(&one).push(unknown('B')).await;
+    gated.close();
+    let before = gated.begun();
+    operator(&one).change("canary", json!({ "version": version, "weight": 5 })).await;
+    eventually("the other host compiles it", async || gated.begun() == before + 1).await;
+    let slot = operator(&one).change("rollback", json!({})).await;
+    eventually("the other host follows the rollback", async || {
+        let two = operator(&two).slot().await;
+        two["shared"]["applied"] == slot["generation"] && two["candidate"].is_null()
+    })
+    .await;
+    gated.open();
+    for host in [one, two] {
+        host.stop().await;
+    }
 }
