@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod captcha;
 pub mod embedding;
+mod json_object;
 mod shared_answer;
 pub mod status;
 pub mod triage;

@@ -7,7 +7,7 @@ mod world;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus::proto::MetricFamily;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use self::world::{Error, Options, Report, Wire};
 pub use self::world::{Level, Status, Verdict};
@@ -19,13 +19,19 @@ use crate::{
         status::{Status as Settings, Wire as Spelling},
     },
     invoke::{self, Outcome, Unusable},
-    services::shared_answer::{self, SharedAnswer, Versions},
+    services::{
+        json_object::json_object,
+        shared_answer::{self, SharedAnswer, Versions},
+    },
     slots::{Slot, Yard},
     telemetry::{escape_guest, guest_lines},
 };
 
 /// Longest text of a guest that is passed on, bytes.
 const TEXT_BYTES: usize = 2000;
+
+/// The first Unix second that no HTTP date can name.
+const YEAR_10000: f64 = 253_402_300_800.0;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -209,16 +215,32 @@ impl StatusService {
 /// The data of a report and when it was collected. Every name and text of it must be readable, for the data is read
 /// once more where a client selects from it.
 fn read(report: Report) -> Result<(Box<RawValue>, f64), Unusable> {
-    if !report.collected_at.is_finite() {
-        return Err(Unusable("the time of collection is not a finite number"));
+    if !(0.0..YEAR_10000).contains(&report.collected_at) {
+        return Err(Unusable("the time of collection is not between the years 1970 and 9999"));
     }
     let unreadable = |_| Unusable("the data of the report is not a JSON object that can be read");
-    serde_json::from_str::<Map<String, Value>>(&report.data).map_err(unreadable)?;
-    let data = RawValue::from_string(report.data).map_err(unreadable)?;
+    let data = json_object(report.data).map_err(unreadable)?;
     Ok((data, report.collected_at))
 }
 
 /// A verdict whose text may be shown to anybody.
 fn shown(verdict: Verdict) -> Result<Verdict, Unusable> {
     Ok(Verdict { text: escape_guest(&verdict.text, TEXT_BYTES), ..verdict })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(collected_at: f64) -> Report {
+        Report { data: "{}".into(), collected_at }
+    }
+
+    #[test]
+    fn times_that_no_header_can_name_are_refused() {
+        assert!(read(report(0.0)).is_ok() && read(report(1_791_000_000.5)).is_ok());
+        for collected_at in [-1.0, YEAR_10000, 1e19, f64::MAX, f64::NAN, f64::INFINITY] {
+            assert!(read(report(collected_at)).is_err(), "{collected_at}");
+        }
+    }
 }

@@ -47,9 +47,9 @@ const SITE: &str = r#"
 /// Answers every challenge with `letter`, after `body`.
 pub fn answering(letter: char, body: &str) -> Guest {
     Guest::call(&format!(
-        "{body} (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 3)) i32.const 0"
+        "{body} (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 14)) i32.const 0"
     ))
-    .with_fields(&format!(r#"(data (i32.const 1024) "\"{letter}\"")"#))
+    .with_fields(&format!(r#"(data (i32.const 1024) "{{\"letter\":\"{letter}\"}}")"#))
 }
 
 /// Traps on every call and passes its trial.
@@ -83,5 +83,5 @@ pub async fn letter(host: &TestHost, client: u32) -> char {
     let status = answer.status();
     let body: Value = answer.json().await.unwrap();
     assert_eq!(status, 200, "{body}");
-    body["challenge"].as_str().unwrap().chars().next().unwrap()
+    body["challenge"]["letter"].as_str().unwrap().chars().next().unwrap()
 }

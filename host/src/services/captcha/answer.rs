@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
     invoke::{self, Outcome, Unusable},
+    services::json_object::json_object,
     storage::StorageError,
     telemetry::{escape_guest, guest_lines},
 };
@@ -111,7 +112,7 @@ pub enum RejectedRequest {
 /// A challenge for the widget.
 #[derive(Debug)]
 pub struct Issued {
-    /// As JSON.
+    /// JSON text of an object.
     pub challenge: Box<RawValue>,
     /// What it costs.
     pub cost: u32,
@@ -122,7 +123,8 @@ pub struct Issued {
 /// The service's answer of what the guest returned.
 pub(super) fn issued(returned: GuestIssued) -> Result<Issued, Unusable> {
     let GuestIssued { challenge, cost, visits } = returned;
-    let challenge = RawValue::from_string(challenge).map_err(|_| Unusable("the challenge is not JSON"))?;
+    let unreadable = |_| Unusable("the challenge is not a JSON object that can be read");
+    let challenge = json_object(challenge).map_err(unreadable)?;
     Ok(Issued { challenge, cost, visits })
 }
 

@@ -70,7 +70,9 @@ impl Gated {
 fn unknown(letter: char) -> Vec<u8> {
     let name = TempDir::new().unwrap();
     let name = name.path().file_name().unwrap().to_str().unwrap().to_owned();
-    answering(letter, "").with_fields(&format!(r#"(data (i32.const 1024) "\"{letter}\"{name}")"#)).component()
+    answering(letter, "")
+        .with_fields(&format!(r#"(data (i32.const 1024) "{{\"letter\":\"{letter}\"}}{name}")"#))
+        .component()
 }
 
 #[tokio::test(flavor = "multi_thread")]

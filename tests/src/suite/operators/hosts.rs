@@ -40,7 +40,7 @@ async fn converge(hosts: &[&TestHost], expected: char) {
 /// The letter, where there is one.
 async fn letter_or_none(host: &TestHost) -> Option<char> {
     let body: Value = ask(host, 1).await.json().await.ok()?;
-    body["challenge"].as_str()?.chars().next()
+    body["challenge"]["letter"].as_str()?.chars().next()
 }
 
 async fn ready(host: &TestHost) -> (u16, Value) {

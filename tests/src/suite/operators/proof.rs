@@ -80,7 +80,7 @@ async fn letter_of(host: &Bulkhead) -> char {
     let body = json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": "192.0.2.7" });
     let (status, answer) = host.post("/api/v1/captcha/challenge", &body).await;
     assert_eq!(status, 200, "{answer}");
-    answer["challenge"].as_str().unwrap().chars().next().unwrap()
+    answer["challenge"]["letter"].as_str().unwrap().chars().next().unwrap()
 }
 
 const RESIDENT: &str = "process_resident_memory_bytes";

@@ -38,9 +38,9 @@ fn reading() -> Guest {
     let get = r#"(import "wasi:config/store@0.2.0-rc.1" "get" (func $get (param i32 i32 i32)))"#;
     let body = "(call $get (i32.const 1040) (i32.const 4) (i32.const 2048))
         (if (i32.load8_u (i32.const 2052))
-            (then (i32.store8 (i32.const 1025) (i32.load8_u (i32.load (i32.const 2056))))))
-        (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 3)) i32.const 0";
-    let data = r#"(data (i32.const 1024) "\"-\"") (data (i32.const 1040) "mode")"#;
+            (then (i32.store8 (i32.const 1035) (i32.load8_u (i32.load (i32.const 2056))))))
+        (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 14)) i32.const 0";
+    let data = r#"(data (i32.const 1024) "{\"letter\":\"-\"}") (data (i32.const 1040) "mode")"#;
     Guest::call(body).with_imports(get).with_fields(data)
 }
 
@@ -326,7 +326,7 @@ async fn a_signal_reads_it_anew() {
         let body = json!({ "siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": "192.0.2.7" });
         let (status, answer) = host.post("/api/v1/captcha/challenge", &body).await;
         assert_eq!(status, 200, "{answer}");
-        answer["challenge"].as_str().unwrap().to_owned()
+        answer["challenge"]["letter"].as_str().unwrap().to_owned()
     };
     assert_eq!(letter().await, "a");
     fs::write(folder.path().join("bulkhead.toml"), config("\"b\"")).unwrap();

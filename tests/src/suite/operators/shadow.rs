@@ -48,7 +48,10 @@ async fn answers_are_compared_and_never_served() {
     );
     let difference = &found["differences"][0];
     assert_eq!(difference["call"], "issue");
-    assert_eq!(difference["members"], json!([{ "name": "document", "live": "\"A\"", "shadow": "\"B\"" }]));
+    assert_eq!(
+        difference["members"],
+        json!([{ "name": "document.letter", "live": "\"A\"", "shadow": "\"B\"" }])
+    );
     let metric = "bulkhead_shadow_calls_total{result=\"different\",slot=\"captcha\"}";
     assert_eq!(host.metric(metric).await, 5.0);
     assert_eq!(operator.slot().await["candidate"]["calls"], 0, "it has answered nobody");

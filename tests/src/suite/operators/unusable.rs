@@ -9,9 +9,18 @@ use crate::status;
 /// Most calls after which a version that fails on each of them must have gone.
 const CALLS: u32 = 2000;
 
-/// Answers every challenge with what is not JSON.
-fn no_json() -> Vec<u8> {
-    Guest::default().component()
+/// Texts of challenges that no client can use.
+const NO_CHALLENGES: [&str; 6] = ["", "1", "null", "[{}]", r#"{"\ud800":1}"#, r#"{"a":"\ud800"}"#];
+
+/// Answers every request for a challenge with a text.
+fn issuing(text: &str) -> Vec<u8> {
+    let data: String = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    Guest::call(&format!(
+        "(i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const {})) i32.const 0",
+        text.len()
+    ))
+    .with_fields(&format!("(data (i32.const 1024) \"{data}\")"))
+    .component()
 }
 
 fn status_guest(data: &str) -> Vec<u8> {
@@ -52,9 +61,24 @@ async fn assert_rolled_back(host: &TestHost, slot: &'static str, failures: f64, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn challenges_that_are_no_objects_are_bad_answers() {
+    let host = hosting_a().start().await;
+    let operator = operator(&host);
+    for text in NO_CHALLENGES {
+        let version = operator.push(issuing(text)).await;
+        operator.swap(&version).await;
+        let answer = ask(&host, 1).await;
+        assert_eq!(answer.status(), 500, "{text}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], "bad-answer", "{text}");
+    }
+    assert_eq!(outcomes(&host, "captcha", "bad-answer").await, NO_CHALLENGES.len() as f64);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_captcha_answers_roll_the_version_back() {
     let host = hosting_a().start().await;
-    let bad = operator(&host).push(no_json()).await;
+    let bad = operator(&host).push(issuing("null")).await;
     operator(&host).swap(&bad).await;
     let failures = failures(async || ask(&host, 1).await).await;
     assert_eq!(letter(&host, 1).await, 'A');
@@ -64,7 +88,7 @@ async fn bad_captcha_answers_roll_the_version_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_captcha_answers_open_the_circuit() {
-    let host = hosting_a().component(no_json()).start().await;
+    let host = hosting_a().component(issuing("1")).start().await;
     for client in 0..20 {
         let answer = ask(&host, client).await;
         assert_eq!(answer.status(), 500);
@@ -74,7 +98,7 @@ async fn bad_captcha_answers_open_the_circuit() {
     let (_, logs) = operator(&host).get("/v1/slots/captcha/logs").await;
     let line = &logs["lines"][0];
     assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("bad-answer")));
-    assert_eq!(line["message"], "the challenge is not JSON");
+    assert_eq!(line["message"], "the challenge is not a JSON object that can be read");
     host.stop().await;
 }
 
@@ -82,7 +106,7 @@ async fn bad_captcha_answers_open_the_circuit() {
 async fn bad_answers_in_shadow_are_failed_copies() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
-    let version = operator.push(no_json()).await;
+    let version = operator.push(issuing("1")).await;
     operator.change("shadow", json!({ "version": version })).await;
     assert_eq!(letter(&host, 1).await, 'A');
     let metric = "bulkhead_shadow_calls_total{result=\"failed\",slot=\"captcha\"}";

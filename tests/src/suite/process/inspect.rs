@@ -54,7 +54,7 @@ async fn a_slot_s_shadow_differences_history_and_log_are_shown_to_people_and_to_
     assert_eq!(found["differences"].as_array().unwrap().len(), 2, "{found}");
     let shown = done(&host, &shadow).await;
     assert!(shown.contains("0 answered alike, 2 in another way, 0 failed, 0 skipped"), "{shown}");
-    assert!(shown.contains("  document: \"A\" -> \"B\""), "{shown}");
+    assert!(shown.contains("  document.letter: \"A\" -> \"B\""), "{shown}");
 
     let history = json_of(&host, &["component", "history", "captcha"]).await;
     let versions = history["versions"].as_array().unwrap();

@@ -24,7 +24,7 @@ const KILLS: u64 = 8;
 async fn letter(host: &Bulkhead) -> char {
     let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
     assert_eq!(status, 200, "{body}");
-    body["challenge"].as_str().unwrap().chars().next().unwrap()
+    body["challenge"]["letter"].as_str().unwrap().chars().next().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

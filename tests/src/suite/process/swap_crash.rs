@@ -94,7 +94,7 @@ async fn a_kill_leaves_the_old_version_or_the_new_one() {
         assert!(slot["empty"].is_null(), "{slot}");
         let expected = letter_of(&letters, &slot["active"]["component"]);
         let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
-        assert_eq!((status, &body["challenge"]), (200, &json!(expected.to_string())), "{body}");
+        assert_eq!((status, &body["challenge"]["letter"]), (200, &json!(expected.to_string())), "{body}");
         let last = audit(folder.path()).into_iter().rfind(|entry| entry["stage"] == "active").unwrap();
         assert_eq!((&last["generation"], &last["version"]), (&slot["generation"], &slot["active"]["id"]));
         answered.store(generation, Ordering::Release);

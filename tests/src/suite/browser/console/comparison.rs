@@ -70,7 +70,7 @@ async fn a_shadow_is_begun_watched_and_ended() {
 
     let mut steps = open(&host, operator::DEPLOY);
     steps.extend([
-        see(".differences .member", "document"),
+        see(".differences .member", "document.letter"),
         note(
             "counts",
             "[...document.querySelectorAll('[aria-labelledby=shadow-title] dd')].map((it) => it.textContent)",

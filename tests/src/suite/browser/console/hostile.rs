@@ -13,12 +13,14 @@ fn marking() -> Guest {
     let data = MARKUP.replace('"', "\\22");
     Guest::call(&format!(
         "(call $log (i32.const 3) (i32.const 2048) (i32.const {bytes}) (i32.const 2048) (i32.const {bytes}))
-         (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 3)) i32.const 0"
+         (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 14)) i32.const 0"
     ))
     .with_imports(
         r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#,
     )
-    .with_fields(&format!(r#"(data (i32.const 1024) "\"M\"") (data (i32.const 2048) "{data}")"#))
+    .with_fields(&format!(
+        r#"(data (i32.const 1024) "{{\"letter\":\"M\"}}") (data (i32.const 2048) "{data}")"#
+    ))
 }
 
 #[tokio::test(flavor = "multi_thread")]
