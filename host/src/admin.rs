@@ -40,7 +40,7 @@ use crate::{
         accept::{self, ConnectionObserver, Settings},
         connection_limit::ConnectionLimit,
         error, host_field, layers,
-        lifecycle::Lifecycle,
+        lifecycle::{Drain, Lifecycle},
         listen::{self, Bound, ListenError},
         path,
         tls::{Certificates, TlsError},
@@ -57,7 +57,7 @@ const CONNECTIONS_PER_ADDRESS: usize = 32;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between requests: longer than the usual scrape interval.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// A scrape in flight has this long once the host is told to stop.
+/// Requests in flight have this long once the host has stopped; README.md names it.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Writes all metrics: from the value of `Accept` to content type and body.
@@ -149,19 +149,24 @@ impl Admin {
         &self.url
     }
 
-    /// Stops and waits for the thread, for a second at most if a request is in flight. Last of all in a
-    /// shutdown, so that probes are answered to the end.
-    pub fn stop(self) {
-        drop(self);
+    /// Stops and waits for the thread, for a second at most if a request is in flight; how the requests have ended.
+    /// Last of all in a shutdown, so that probes are answered to the end.
+    pub fn stop(mut self) -> Drain {
+        self.join();
+        self.lifecycle.drain()
+    }
+
+    fn join(&mut self) {
+        self.lifecycle.stop();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the admin thread panicked");
+        }
     }
 }
 
 impl Drop for Admin {
     fn drop(&mut self) {
-        self.lifecycle.stop();
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the admin thread panicked");
-        }
+        self.join();
     }
 }
 

@@ -268,7 +268,7 @@ impl Host {
     }
 
     /// Flips readiness, lets requests in flight end within `server.drain_seconds`, and closes storage. Returns how the
-    /// requests have ended.
+    /// requests of all listeners have ended.
     pub async fn stop(mut self) -> Drain {
         self.lifecycle.shut_down(NOTICE).await;
         while self.servers.join_next().await.is_some() {}
@@ -287,8 +287,8 @@ impl Host {
         tracing::info!("stopped");
         // Joins the admin thread, which a worker must not wait for.
         let admin = self.admin;
-        let _ = tokio::task::spawn_blocking(move || admin.stop()).await;
-        self.lifecycle.drain()
+        let of_operators = tokio::task::spawn_blocking(move || admin.stop()).await;
+        self.lifecycle.drain().and(of_operators.unwrap_or(Drain::Complete))
     }
 }
 

@@ -115,7 +115,7 @@ fn an_address_that_others_reach_needs_protection() {
 fn a_stopped_listener_is_gone_and_its_address_free() {
     let admin = start(sources(&[]));
     let address = admin.local_addr();
-    admin.stop();
+    assert_eq!(admin.stop(), Drain::Complete);
     assert!(TcpStream::connect(address).is_err());
     let again = Admin::start(address, &LOCAL, sources(&[])).unwrap();
     let error = Admin::start(address, &LOCAL, sources(&[])).unwrap_err().to_string();

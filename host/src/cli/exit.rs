@@ -16,7 +16,8 @@ pub(super) struct Misuse(pub(super) String);
 /// A drain whose time was over before the last request had its answer.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "server.drain_seconds were over before every request in flight had ended; those that had not are lost"
+    "the time to drain (server.drain_seconds; a second for operators' requests) was over before every request in flight \
+     had ended; those that had not are lost"
 )]
 pub(super) struct CutOff;
 

@@ -34,7 +34,7 @@ pub struct Lifecycle {
     requests: Arc<Requests>,
 }
 
-/// Requests of all listeners.
+/// Requests of all listeners that share the latch.
 #[derive(Debug, Default)]
 struct Requests {
     in_flight: AtomicUsize,
@@ -48,6 +48,16 @@ pub enum Drain {
     Complete,
     /// Requests that were in flight when the time was over have had none.
     CutOff,
+}
+
+impl Drain {
+    /// How both drains have ended: complete where each is.
+    pub const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Complete, Self::Complete) => Self::Complete,
+            _ => Self::CutOff,
+        }
+    }
 }
 
 impl Lifecycle {

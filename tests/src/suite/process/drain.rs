@@ -1,6 +1,6 @@
 //! How signals end it.
 
-use bulkhead_tests::host::eventually;
+use bulkhead_tests::{host::eventually, operator};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -114,6 +114,31 @@ async fn the_drain_is_bounded() {
     assert_eq!(held.rest().await, "");
 }
 
+/// What operators wait for is lost as what clients wait for.
+#[tokio::test]
+async fn an_operator_s_push_is_cut_off_too() {
+    let folder = TempDir::new().unwrap();
+    let config = format!("{}{SITE}", operator::tokens());
+    let mut host = Launch::serve_with(folder.path(), &config).ready().await;
+    let admin = host.admin_url("");
+    let mut push = TcpStream::connect(admin.strip_prefix("http://").unwrap()).await.unwrap();
+    let head = format!(
+        "POST /v1/slots/captcha/versions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+         content-type: application/wasm\r\ncontent-length: 8\r\nexpect: 100-continue\r\n\r\n",
+        operator::DEPLOY
+    );
+    push.write_all(head.as_bytes()).await.unwrap();
+    // The host says so once it reads the body, which never comes.
+    let mut answer = [0; 12];
+    push.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100");
+    host.signal(Signal::TERM);
+    assert_eq!(host.ended().await.code(), Some(8), "{}", host.text());
+    let lines = host.said("drain time is over, closing connections");
+    assert_eq!(lines.len(), 1, "{}", host.text());
+    assert_eq!(lines[0]["requests"], 1, "{}", host.text());
+}
+
 /// A connection without a request has nothing to lose.
 #[tokio::test]
 async fn idle_connections_are_no_loss() {
@@ -126,6 +151,11 @@ async fn idle_connections_are_no_loss() {
     idle.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
     let _silent = TcpStream::connect(host.address()).await.unwrap();
+    let admin = host.admin_url("");
+    let mut scraper = TcpStream::connect(admin.strip_prefix("http://").unwrap()).await.unwrap();
+    scraper.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    scraper.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
     host.signal(Signal::TERM);
     assert_eq!(host.ended().await.code(), Some(0), "{}", host.text());
 }
