@@ -92,7 +92,15 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
     if !wasm.starts_with(MAGIC) {
         return Err("it does not begin as WebAssembly does, with the bytes 00 61 73 6d; see that it is the right file".into());
     }
-    let mut reading = Reading::default();
+    let first = read(wasm, Largest::default())?;
+    // What stands before the largest was counted with less.
+    let reading = if first.has_guessed { read(wasm, first.largest)? } else { first };
+    if reading.whole { Ok(reading.outline) } else { Err(CUT_OFF.into()) }
+}
+
+/// Reads a file once. Of what has no known size, an instance takes at least as much as `largest` says.
+fn read(wasm: &[u8], largest: Largest) -> Result<Reading, String> {
+    let mut reading = Reading { largest, ..Reading::default() };
     for payload in Parser::new(0).parse_all(wasm) {
         let read = payload.map_err(Unread::from).and_then(|payload| reading.take(payload));
         read.map_err(|unread| match unread {
@@ -103,7 +111,7 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
             Unread::TooMany => format!("it defines more than {DEFINITIONS} modules and components"),
         })?;
     }
-    if reading.whole { Ok(reading.outline) } else { Err(CUT_OFF.into()) }
+    Ok(reading)
 }
 
 enum Unread {
@@ -118,6 +126,14 @@ impl From<BinaryReaderError> for Unread {
     }
 }
 
+/// The most that an instance of any module, and of any component inside, takes: for what comes from an import or an
+/// instance, whose size only the compiler finds out.
+#[derive(Clone, Copy, Default)]
+struct Largest {
+    module: Usage,
+    component: Usage,
+}
+
 /// How far a file has been read.
 #[derive(Default)]
 struct Reading {
@@ -125,9 +141,9 @@ struct Reading {
     /// Where the reader is, the file's own component first.
     frames: Vec<Frame>,
     definitions: usize,
-    /// The most that an instance of anything takes so far: for what comes from an import or an instance, whose size
-    /// only the compiler finds out.
-    largest: Usage,
+    largest: Largest,
+    /// Something has been counted as the largest of its kind.
+    has_guessed: bool,
     whole: bool,
 }
 
@@ -177,8 +193,8 @@ impl Reading {
                         note(imports, import_count, import.name.name);
                     }
                     match import.ty {
-                        ComponentTypeRef::Module(_) => self.define(true, self.largest)?,
-                        ComponentTypeRef::Component(_) => self.define(false, self.largest)?,
+                        ComponentTypeRef::Module(_) => self.guess(true)?,
+                        ComponentTypeRef::Component(_) => self.guess(false)?,
                         _ => {}
                     }
                 }
@@ -215,17 +231,16 @@ impl Reading {
             self.whole = true;
             return Ok(());
         }
-        self.largest = self.largest.larger(usage);
+        let largest = if is_module { &mut self.largest.module } else { &mut self.largest.component };
+        *largest = largest.larger(usage);
         self.define(is_module, usage)
     }
 
     fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), Unread> {
         match alias {
-            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => {
-                self.define(true, self.largest)
-            }
+            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => self.guess(true),
             ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } => {
-                self.define(false, self.largest)
+                self.guess(false)
             }
             ComponentAlias::Outer { kind: ComponentOuterAliasKind::CoreModule, count, index } => {
                 self.define(true, self.known(|frame| &frame.modules, *count, *index))
@@ -247,6 +262,12 @@ impl Reading {
             if is_module { &mut frame.modules } else { &mut frame.components }.push(usage);
         }
         Ok(())
+    }
+
+    /// The same of one whose size is not known.
+    fn guess(&mut self, is_module: bool) -> Result<(), Unread> {
+        self.has_guessed = true;
+        self.define(is_module, if is_module { self.largest.module } else { self.largest.component })
     }
 
     /// What an instance takes of something that the component `outward` levels around the innermost one can name.

@@ -17,6 +17,8 @@ use crate::{
 
 /// Names listed in one refusal; a hostile component may have thousands.
 const LISTED: usize = 20;
+/// Largest count that a refusal writes out.
+const COUNT_SHOWN: u64 = 1_000_000;
 /// Imports, or exports, of one component: several times what any slot offers.
 const NAMES: u64 = 200;
 
@@ -111,6 +113,10 @@ impl fmt::Display for Finding {
                 write!(f, "it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes")
             }
             Self::NotAComponent(why) => write!(f, "it is not a WebAssembly component: {why}"),
+            Self::TooMany { what, count, limit } if *count > COUNT_SHOWN => write!(
+                f,
+                "it has more than {COUNT_SHOWN} {what}, over the limit of {limit}; make it of fewer parts"
+            ),
             Self::TooMany { what, count, limit } => {
                 write!(f, "it has {count} {what}, over the limit of {limit}; make it of fewer parts")
             }

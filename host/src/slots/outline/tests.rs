@@ -80,6 +80,16 @@ fn aliases_imports_and_exports_count_as_what_they_name() {
 }
 
 #[test]
+fn imported_modules_count_as_the_largest_anywhere() {
+    // It imports a module, instantiates it 100 times and stands before the first module.
+    let module_type = section(3, &[1, 0x50, 0]);
+    let import = section(10, &[1, 0, 1, b'm', 0, 0x11, 0]);
+    let inner = component(&[module_type, import, instantiate(2, 0, 100)]);
+    let file = component(&[section(4, &inner), section(1, MODULE), instantiate(5, 0, 1)]);
+    assert_eq!(usage(&file), [100; 3]);
+}
+
+#[test]
 fn definitions_without_end_are_refused() {
     let empty = section(4, EMPTY);
     assert!(outline(&component(&vec![empty.clone(); DEFINITIONS])).is_ok());

@@ -164,7 +164,7 @@ fn counts_over_a_limit_are_refused_with_both_numbers() {
             "it has 201 imports, over the limit of 200; make it of fewer parts",
             "it has 202 exports, over the limit of 200; make it of fewer parts",
             "it has 9 core instances, over the limit of 8; make it of fewer parts",
-            "it has 18446744073709551615 memories, over the limit of 4; make it of fewer parts",
+            "it has more than 1000000 memories, over the limit of 4; make it of fewer parts",
             "it has 5 tables, over the limit of 4; make it of fewer parts",
         ]
     );
