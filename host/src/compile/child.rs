@@ -20,6 +20,9 @@ pub(super) const REFUSED: u8 = 1;
 const UNUSABLE: u8 = 2;
 /// Threads of one process: each has functions of its own in memory.
 const THREADS: usize = 16;
+/// Address space for each thread. A thread takes a stack and an arena of the allocator before it compiles anything, and
+/// arenas grow with what they have held at most: 16 threads ended at 2 GiB with less than half of that in memory.
+const THREAD_BYTES: u64 = 512 << 20;
 
 /// What a process is to compile, and within which limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,12 @@ impl Job {
             self.threads.to_string(),
             self.wasm_bytes.to_string(),
         ]
+    }
+
+    /// Threads that the process has: no more than its memory is enough for.
+    pub(super) fn threads_within_memory(&self) -> usize {
+        let enough = usize::try_from(self.memory_bytes / THREAD_BYTES).unwrap_or(THREADS);
+        self.threads.min(enough).clamp(1, THREADS)
     }
 
     fn parse(arguments: &[String]) -> Option<Self> {
@@ -130,8 +139,7 @@ fn compile(job: &Job) -> Result<(), Failure> {
         return Err(Failure::Pipe(io::ErrorKind::UnexpectedEof.into()));
     }
     // Where threads cannot be had, this one compiles.
-    let threads = job.threads.clamp(1, THREADS);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(job.threads_within_memory()).build_global();
     let engine = job.code.compiling(pool.is_ok()).map_err(Failure::Refused)?;
     let code = engine.precompile_component(&wasm).map_err(Failure::Refused)?;
     let mut stdout = io::stdout().lock();
@@ -149,6 +157,25 @@ mod tests {
             let job = Job { code, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
             assert_eq!(Job::parse(&job.arguments()), Some(job));
             assert_eq!(Job::parse(&job.arguments()[1..]), None);
+        }
+    }
+
+    #[test]
+    fn threads_are_as_many_as_memory_allows() {
+        let code = CodeSettings { stack_bytes: 1 << 19, reservation: None };
+        let within = |threads, memory_bytes| {
+            Job { code, cpu_seconds: 1, memory_bytes, threads, wasm_bytes: 4 }.threads_within_memory()
+        };
+        for (threads, mebibytes, expected) in [
+            (16, 512, 1),
+            (16, 1023, 1),
+            (16, 1024, 2),
+            (16, 2048, 4),
+            (2, 2048, 2),
+            (64, 1 << 20, 16),
+            (0, 1, 1),
+        ] {
+            assert_eq!(within(threads, mebibytes << 20), expected, "{threads} threads, {mebibytes} MiB");
         }
     }
 }

@@ -51,11 +51,22 @@ impl CompileProcess {
         }
     }
 
-    /// Compiles `wasm`. Dropping the future ends the process.
+    /// Compiles `wasm`; where the process fails for another reason than the component, once more with one thread. Dropping
+    /// the future ends the process.
     pub(super) async fn translate(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
         let share = Share::of(&self.running);
         let Self { code, cpu_seconds, memory_bytes, .. } = *self;
         let job = Job { code, cpu_seconds, memory_bytes, threads: share.threads(), wasm_bytes: wasm.len() };
+        match self.run(&job, Arc::clone(&wasm)).await {
+            Err(error) if may_pass(&error, &job) => {
+                tracing::warn!(%error, "compiling again with one thread");
+                self.run(&Job { threads: 1, ..job }, wasm).await
+            }
+            result => result,
+        }
+    }
+
+    async fn run(&self, job: &Job, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
         let mut command = Command::new(&self.program);
         command.arg0("bulkhead").arg(ARGUMENT).args(job.arguments()).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -74,10 +85,10 @@ impl CompileProcess {
             }
         };
         // The code is no larger than the memory that it was made in.
-        let (receive, hear) = (first(stdout, memory_bytes), first(stderr, WORDS_BYTES));
+        let (receive, hear) = (first(stdout, job.memory_bytes), first(stderr, WORDS_BYTES));
         let ((), code, words, status) = tokio::join!(send, receive, hear, child.wait());
         let status = status.map_err(failed)?;
-        match failure(status, &job, &words) {
+        match failure(status, job, &words) {
             Some(error) => Err(error),
             None => Ok(MachineCode::new(code)),
         }
@@ -118,6 +129,15 @@ async fn first(pipe: Option<impl AsyncRead + Unpin>, bytes: u64) -> Vec<u8> {
     kept
 }
 
+/// Whether one thread may do what this process did not. Several take more memory than one.
+fn may_pass(error: &CompileError, job: &Job) -> bool {
+    match error {
+        CompileError::Process(_) => true,
+        CompileError::MemoryBytes(_) => job.threads_within_memory() > 1,
+        CompileError::Refused(_) | CompileError::CpuSeconds(_) | CompileError::Stopped => false,
+    }
+}
+
 /// Why the process returned no code, where it did not.
 fn failure(status: ExitStatus, job: &Job, words: &[u8]) -> Option<CompileError> {
     if status.success() {
@@ -137,6 +157,12 @@ fn failure(status: ExitStatus, job: &Job, words: &[u8]) -> Option<CompileError> 
         let text =
             "the system has killed it, as it does when memory is short; lower sandbox.compile_memory_bytes";
         CompileError::Process(text.into())
+    } else if signal.is_some_and(|signal| {
+        [Signal::SEGV, Signal::BUS].contains(&signal) || (signal == Signal::ABORT && words.is_empty())
+    }) {
+        // A thread that cannot be started, or an allocator without memory for its own lists, has no words.
+        let text = format!("{status}, as when memory is short; raise sandbox.compile_memory_bytes: {words}");
+        CompileError::Process(text.trim_end_matches(": ").into())
     } else {
         CompileError::Process(format!("{status}: {words}").into())
     })
@@ -170,10 +196,31 @@ mod tests {
             (Signal::ABORT.as_raw(), "memory allocation of 64 bytes failed", "more than 268435456 bytes"),
             (1 << 8, "Cannot allocate memory (os error 12)", "sandbox.compile_memory_bytes"),
             (Signal::KILL.as_raw(), "", "memory is short"),
+            (
+                Signal::SEGV.as_raw(),
+                "",
+                "signal: 11 (SIGSEGV), as when memory is short; raise sandbox.compile_memory",
+            ),
+            (Signal::ABORT.as_raw(), "", "raise sandbox.compile_memory_bytes"),
+            (Signal::ABORT.as_raw(), "panicked at", "(SIGABRT): panicked at"),
             (101 << 8, "panicked at", "exit status: 101: panicked at"),
         ] {
             let said = said(status, words).unwrap();
             assert!(said.contains(part), "{status}: {said}");
+        }
+    }
+
+    #[test]
+    fn only_failures_that_may_pass_are_retried() {
+        let one = Job { threads: 1, ..JOB };
+        let two = Job { memory_bytes: 1 << 30, ..JOB };
+        for (error, retried) in [
+            (CompileError::Process("killed".into()), [true, true]),
+            (CompileError::MemoryBytes(1), [false, true]),
+            (CompileError::CpuSeconds(1), [false, false]),
+            (CompileError::Refused("bad".into()), [false, false]),
+        ] {
+            assert_eq!([one, two].map(|job| may_pass(&error, &job)), retried, "{error}");
         }
     }
 
