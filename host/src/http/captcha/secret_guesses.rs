@@ -1,6 +1,7 @@
 //! How many wrong secrets a client may come with at `siteverify`, which no other credential guards.
 //!
-//! A secret that an address has not come with before is paid for before it is looked at, and paid back if it is a
+//! A right secret that is too long to be guessed is never held up: there the limits are of what wrong ones hear. A
+//! shorter one that an address has not come with before is paid for before it is looked at, and paid back if it is a
 //! site's. So guesses are limited, while neither a stranger's guesses nor a neighbour's outdated secret hold up a back
 //! end that is known.
 
@@ -9,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::http::rate_limit::RateLimiter;
+use crate::{config::captcha::SECRET_CHARS, http::rate_limit::RateLimiter};
 
 /// Different wrong secrets a minute from one address, and how often the same one.
 const BY_CLIENT: u32 = 10;
@@ -36,9 +37,12 @@ impl SecretGuesses {
         Ok(Self { wrong: RateLimiter::new()?, right: RateLimiter::over(KNOWN)? })
     }
 
-    /// Counts a secret of which it `is_right` that a site has it. Refused, whichever it is: the seconds after which
-    /// another one fits.
+    /// Counts a secret of which it `is_right` that a site has it. Refused, unless it is right and long: the seconds
+    /// after which another one fits.
     pub fn count(&self, secret: &str, client: IpAddr, is_right: bool, now: Instant) -> Result<(), u32> {
+        if is_right && secret.chars().count() >= SECRET_CHARS {
+            return Ok(());
+        }
         let name = format!("secret {secret}");
         if is_right && self.right.remembers(&name, client, now) {
             // Again, so that it stays known.
@@ -103,6 +107,20 @@ mod tests {
             assert_eq!(guesses.count("the secret", address(0), true, then), Ok(()), "{after}");
         }
         assert!(guesses.count("the secret", address(1), true, now).is_err(), "it is nobody known");
+    }
+
+    #[test]
+    fn long_right_secrets_are_never_held_up() {
+        let (guesses, now) = (SecretGuesses::new().unwrap(), Instant::now());
+        let guess = |guess: u32| guesses.count(&format!("guess {guess}"), address(guess % 300), false, now);
+        let spent = (0..3000).filter(|number| guess(*number).is_ok()).count();
+        assert_eq!(spent, IN_ALL as usize);
+        let secret = |chars| "\u{e9}".repeat(chars);
+        for client in [address(0), address(500)] {
+            assert_eq!(guesses.count(&secret(SECRET_CHARS), client, true, now), Ok(()), "{client}");
+            assert!(guesses.count(&secret(SECRET_CHARS), client, false, now).is_err(), "{client}");
+            assert!(guesses.count(&secret(SECRET_CHARS - 1), client, true, now).is_err(), "{client}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use bulkhead_tests::TestHost;
 
-use super::{CONFIG, Captcha, read};
+use super::{COMPAT_SECRET, CONFIG, Captcha, read};
 
 /// Sites that share a secret, as an import may bring them.
 const TWINS: &str = r#"
@@ -164,5 +164,34 @@ async fn wrong_secrets_are_limited() {
     let answer = answer.send().await.unwrap();
     assert_eq!(answer.status() == 429, answer.headers().contains_key(header::RETRY_AFTER));
     assert_eq!(post("web-secret-old").await, (200, errors("invalid-input-response")));
+    captcha.stop().await;
+}
+
+/// Strangers' guesses keep no back end out whose secret cannot be guessed, known or not.
+#[tokio::test]
+async fn guesses_do_not_hold_up_long_secrets() {
+    let captcha = Captcha::start().await;
+    let from = |last: u8| {
+        reqwest::Client::builder().local_address(std::net::IpAddr::from([127, 0, 0, last])).build().unwrap()
+    };
+    let post = async |client: &reqwest::Client, secret: &str| {
+        let question = json!({ "secret": secret, "response": "x" });
+        read(client.post(captcha.url("/siteverify")).json(&question)).await
+    };
+    // Nine each, so that no address spends its own allowance.
+    let mut guessers = 2..100;
+    let limited = loop {
+        let guesser = from(guessers.next().expect("all addresses together have a limit"));
+        let mut limited = false;
+        for guess in 0..9 {
+            limited |= post(&guesser, &format!("guess {guess}")).await.0 == 429;
+        }
+        if limited {
+            break guesser;
+        }
+    };
+    for client in [&limited, &from(200)] {
+        assert_eq!(post(client, COMPAT_SECRET).await, (200, errors("invalid-input-response")));
+    }
     captcha.stop().await;
 }
