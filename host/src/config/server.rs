@@ -54,7 +54,7 @@ pub struct Tls {
 /// Which headers of trusted proxies say who the client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardedBy {
-    /// Whichever there is; two that name different clients are refused.
+    /// Whichever there is; two that contradict each other are refused.
     Either,
     /// `Forwarded` (RFC 7239).
     Forwarded,

@@ -2,9 +2,10 @@
 //!
 //! The chain is read from the right, since only what trusted proxies appended can be believed: the first hop that is
 //! not one of them is the client, and nothing left of it matters. Where that hop names no address (`unknown`,
-//! `_hidden`, garbage), the client is the peer. Where `Forwarded` (RFC 7239) and `X-Forwarded-For` name different
-//! clients, one of them went unchecked through the proxy, and the request is refused, unless the configuration says
-//! which of the two counts. Scheme and host come from the header that names the client.
+//! `_hidden`, garbage), the client is nobody (`0.0.0.0`): the proxy's own address may be allow-listed. Scheme and host
+//! come from the header that names the client. Where both `Forwarded` (RFC 7239) and `X-Forwarded-For` do, one of them
+//! may have gone unchecked through the proxy: if client, scheme or host differ, the request is refused, and a scheme or
+//! host that only one names does not count; unless the configuration says which of the two headers does.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -37,7 +38,7 @@ const LONGEST_AUTHORITY: usize = 261;
 /// The client as far as it can be known. In every request's extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Its address; IPv4 addresses in IPv6 clothes (`::ffff:192.0.2.1`) are plain IPv4. Never log it.
+    /// Its address, `0.0.0.0` if the proxy names none; IPv4 addresses in IPv6 clothes (`::ffff:192.0.2.1`) are plain IPv4. Never log it.
     pub address: IpAddr,
     /// `http` or `https`, as the client used it.
     pub scheme: &'static str,
@@ -71,7 +72,7 @@ impl Proxies {
     }
 }
 
-/// `Forwarded` and `X-Forwarded-For` of a trusted proxy name different clients. In such a request's extensions, in the
+/// `Forwarded` and `X-Forwarded-*` of a trusted proxy name different clients, schemes or hosts. In such a request's extensions, in the
 /// place of the [`Client`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradicting;
@@ -80,12 +81,12 @@ impl Contradicting {
     /// The name for programs.
     pub const CODE: &'static str = "contradicting-forwarded";
     /// The text for people.
-    pub const MESSAGE: &'static str = "Forwarded and X-Forwarded-For name different clients; let the proxy set or \
-                                       remove both, or name the one that counts in server.forwarded";
+    pub const MESSAGE: &'static str = "Forwarded and X-Forwarded-* name different clients, schemes or hosts; let the \
+                                       proxy set or remove both, or name the one that counts in server.forwarded";
     /// The text where an error's shape has no place for the name.
-    pub const NAMED_MESSAGE: &'static str = "contradicting-forwarded: Forwarded and X-Forwarded-For name different \
-                                             clients; let the proxy set or remove both, or name the one that counts \
-                                             in server.forwarded";
+    pub const NAMED_MESSAGE: &'static str = "contradicting-forwarded: Forwarded and X-Forwarded-* name different \
+                                             clients, schemes or hosts; let the proxy set or remove both, or name the \
+                                             one that counts in server.forwarded";
 }
 
 /// Middleware: puts the [`Client`] into the request's extensions, or [`Contradicting`]. Without a connection (in tests)
@@ -125,7 +126,7 @@ const fn unspecified() -> SocketAddr {
 /// one: HTTP/2 has no Host header, and in HTTP/1.1 it goes before that (RFC 9112, 3.2.2).
 ///
 /// # Errors
-/// Where both headers count and name different clients.
+/// Where both headers count and name different clients, schemes or hosts.
 pub fn client(
     peer: IpAddr,
     over_tls: bool,
@@ -149,15 +150,13 @@ pub fn client(
         ForwardedBy::Forwarded => standard(),
         ForwardedBy::XForwarded => customary(),
         ForwardedBy::Either => match (standard(), customary()) {
-            (Some(standard), Some(customary)) if standard.address != customary.address => {
-                return Err(Contradicting);
-            }
+            (Some(standard), Some(customary)) => Some(standard.agreed(customary)?),
             (standard, customary) => standard.or(customary),
         },
     };
     let Some(hop) = hop else { return Ok(direct) };
     Ok(Client {
-        address: hop.address.unwrap_or(peer),
+        address: hop.address.unwrap_or(unspecified().ip()),
         scheme: hop.scheme.unwrap_or(direct.scheme),
         host: hop.host.or(direct.host),
     })
@@ -170,6 +169,22 @@ struct Hop {
     address: Option<IpAddr>,
     scheme: Option<&'static str>,
     host: Option<String>,
+}
+
+impl Hop {
+    /// What this header and the other one say. A scheme or host that only one names may be the client's word.
+    fn agreed(self, other: Self) -> Result<Self, Contradicting> {
+        let schemes = self.scheme.zip(other.scheme);
+        let hosts = self.host.as_ref().zip(other.host.as_ref());
+        if self.address != other.address
+            || schemes.is_some_and(|(one, other)| one != other)
+            || hosts.is_some_and(|(one, other)| one != other)
+        {
+            return Err(Contradicting);
+        }
+        let (scheme, host) = (self.scheme.and(other.scheme), self.host.and(other.host));
+        Ok(Self { address: self.address, scheme, host })
+    }
 }
 
 /// The hop that counts: from the right the first that is not a trusted proxy, else the leftmost.

@@ -40,7 +40,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"))
     }
 
-    /// 400: the proxies' headers name different clients.
+    /// 400: the proxies' headers contradict each other.
     pub fn contradicting_forwarded() -> Self {
         Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE)
     }

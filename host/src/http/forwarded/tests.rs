@@ -7,6 +7,7 @@ use super::*;
 mod steps;
 
 const PROXY: &str = "10.0.0.1";
+const NOBODY: &str = "0.0.0.0";
 
 fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     let line = |(name, value): &(&str, &str)| {
@@ -96,22 +97,24 @@ fn addresses_come_in_every_form() {
 }
 
 #[test]
-fn a_hop_without_an_address_leaves_the_peer() {
+fn a_hop_without_an_address_is_nobody() {
     for bad in ["for=unknown", "for=_hidden", "for=", "for=1.2.3", "garbage", "", "proto=https"] {
-        assert_eq!(address(PROXY, &[("forwarded", bad)]), PROXY, "{bad}");
+        assert_eq!(address(PROXY, &[("forwarded", bad)]), NOBODY, "{bad}");
         let hidden = format!("for=203.0.113.5, {bad}, for=10.2.3.4");
-        assert_eq!(address(PROXY, &[("forwarded", &hidden)]), PROXY, "{bad}");
+        assert_eq!(address(PROXY, &[("forwarded", &hidden)]), NOBODY, "{bad}");
         let irrelevant = format!("{bad}, for=192.0.2.1");
         assert_eq!(address(PROXY, &[("forwarded", &irrelevant)]), "192.0.2.1", "{bad}");
     }
-    assert_eq!(address(PROXY, &[("x-forwarded-for", "192.0.2.1, localhost")]), PROXY);
+    for bad in ["192.0.2.1, localhost", "unknown", ""] {
+        assert_eq!(address(PROXY, &[("x-forwarded-for", bad)]), NOBODY, "{bad}");
+    }
+    assert_eq!(address(PROXY, &[]), PROXY, "it asks on its own account");
 }
 
 #[test]
 fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
-    let agreeing = [("forwarded", "for=192.0.2.1;proto=https"), ("x-forwarded-for", "192.0.2.1")];
-    let client = ask(PROXY, &agreeing);
-    assert_eq!((client.address.to_string().as_str(), client.scheme), ("192.0.2.1", "https"));
+    let agreeing = [("forwarded", "for=192.0.2.1"), ("x-forwarded-for", "192.0.2.1")];
+    assert_eq!(address(PROXY, &agreeing), "192.0.2.1");
     for forwarded in
         ["for=203.0.113.5", "for=unknown", "for=_hidden", "garbage", "for=192.0.2.1, for=10.2.3.4, for=x"]
     {
@@ -119,6 +122,41 @@ fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
         assert_eq!(judge(ForwardedBy::Either, PROXY, &smuggled), Err(Contradicting), "{forwarded}");
         // Whoever is not trusted is not heard at all.
         assert_eq!(address("198.51.100.7", &smuggled), "198.51.100.7");
+    }
+}
+
+/// The address may be the client's own, which it knows; scheme and host are then not for one header to choose.
+#[test]
+fn scheme_and_host_count_where_headers_agree() {
+    let seen = |forwarded: &str, proto: &str, host: &str| {
+        let forwarded = format!("for=192.0.2.1;{forwarded}");
+        let mut lines = vec![("forwarded", forwarded.as_str()), ("x-forwarded-for", "192.0.2.1")];
+        lines.push(("host", "direct.example"));
+        lines.extend(
+            [("x-forwarded-proto", proto), ("x-forwarded-host", host)]
+                .iter()
+                .filter(|line| !line.1.is_empty()),
+        );
+        judge(ForwardedBy::Either, PROXY, &lines).map(|client| (client.scheme, client.host.unwrap()))
+    };
+    let expected = |scheme, host: &str| Ok((scheme, host.to_owned()));
+    let agreed = expected("https", "www.example");
+    assert_eq!(seen("proto=https;host=www.example", "https", "www.example"), agreed);
+    for (forwarded, proto, host) in [
+        ("proto=https;host=evil.example", "https", "www.example"),
+        ("proto=http;host=www.example", "https", "www.example"),
+        ("host=evil.example", "", "www.example"),
+        ("proto=https", "http", ""),
+    ] {
+        assert_eq!(seen(forwarded, proto, host), Err(Contradicting), "{forwarded}");
+    }
+    for (forwarded, proto, host, wanted) in [
+        ("proto=https;host=evil.example", "", "", expected("http", "direct.example")),
+        ("", "https", "evil.example", expected("http", "direct.example")),
+        ("proto=https;host=evil.example", "https", "", expected("https", "direct.example")),
+        ("host=www.example", "https", "www.example", expected("http", "www.example")),
+    ] {
+        assert_eq!(seen(forwarded, proto, host), wanted, "{forwarded} {proto} {host}");
     }
 }
 

@@ -79,7 +79,7 @@ impl ApiError {
             .class(r"BO\Zmsclient\GraphQL\GraphQLException")
     }
 
-    /// 400: the proxies' headers name different clients.
+    /// 400: the proxies' headers contradict each other.
     pub fn contradicting_forwarded() -> Self {
         Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::NAMED_MESSAGE)
             .class(r"BO\Zmsbackend\Exception\BadRequest")

@@ -60,7 +60,7 @@ impl ApiError {
     pub const METHOD_NOT_ALLOWED: Self =
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Detail::Text("Method Not Allowed"));
 
-    /// 400: the proxies' headers name different clients.
+    /// 400: the proxies' headers contradict each other.
     pub fn contradicting_forwarded() -> Self {
         Self::typed(StatusCode::BAD_REQUEST, "InvalidRequestError", Contradicting::NAMED_MESSAGE, false)
     }

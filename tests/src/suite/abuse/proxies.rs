@@ -59,3 +59,45 @@ async fn agreeing_headers_and_the_named_one_are_taken() {
     assert_eq!(victim.ask(head("GET /actuator/health", contradicting)).await.status, 200);
     victim.finish().await;
 }
+
+/// The client's `Forwarded` names its own address, as the proxy does, and another host.
+#[tokio::test]
+async fn a_client_cannot_choose_its_host() {
+    let victim = Victim::with(TRUSTING).await;
+    let fields = |forwarded: &str, host: &str| {
+        format!("forwarded: for=192.0.2.1;{forwarded}\r\nx-forwarded-for: 192.0.2.1\r\n{host}")
+    };
+    let differing = fields("host=evil.example", "x-forwarded-host: www.example\r\n");
+    let answer = victim.ask(head("GET /actuator/info", &differing)).await;
+    assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("contradicting-forwarded")));
+    for host in ["", "x-forwarded-host: www.example\r\n"] {
+        let forwarded = if host.is_empty() { "host=evil.example" } else { "host=www.example" };
+        let answer = victim.ask(head("GET /actuator", &fields(forwarded, host))).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let shown = if host.is_empty() { "http://x/" } else { "http://www.example/" };
+        assert!(answer.body.contains(shown) && !answer.body.contains("evil"), "{}", answer.body);
+    }
+    victim.finish().await;
+}
+
+/// A proxy's own address may be allow-listed; a client that it gives no address is not the proxy.
+#[tokio::test]
+async fn a_client_without_address_is_not_allow_listed() {
+    let site = "[captcha.sites.listed]\nsecret = \"listed-secret\"\nalgorithm = \"SHA-256\"\n\
+                difficulty_map = [{ min_visits = 1, cost = 7 }]\nwhitelisted_source_addresses = [\"127.0.0.1\"]\n\
+                allowed_origins = [\"*\"]\n";
+    let victim = Victim::with(&format!("{TRUSTING}{site}")).await;
+    for (fields, cost) in [
+        ("", 1),
+        ("x-forwarded-for: unknown\r\n", 7),
+        ("x-forwarded-for:\r\n", 7),
+        ("forwarded: for=unknown\r\n", 7),
+        ("forwarded: for=_hidden;proto=https\r\n", 7),
+        ("x-forwarded-for: 127.0.0.1\r\n", 1),
+    ] {
+        let answer = victim.ask(head("GET /api/v1/captcha/widget/challenge?siteKey=listed", fields)).await;
+        let challenge = answer.json();
+        assert_eq!((answer.status, &challenge["parameters"]["cost"]), (200, &json!(cost)), "{fields}");
+    }
+    victim.finish().await;
+}
