@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use super::refusals::{Refusal, Refusals};
+use super::refusals::{Kind, Refusal, Refusals};
 use crate::{
     config,
     http::{accept::PeerAddr, error::HostError},
@@ -87,7 +87,8 @@ pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, nex
     tracing::warn!(?client, route, host, "a request for another host was refused; see admin.hosts");
     if let (Some(refusals), Some(client)) = (&hosts.refusals, client) {
         let code = format!("wrong-host `{host}`");
-        refusals.note(&Refusal { client, actor: None, method: request.method(), route, code: &code });
+        let (kind, method) = (Kind::Host, request.method());
+        refusals.note(&Refusal { kind, client, actor: None, method, route, code: &code });
     }
     WRONG_HOST.into_response()
 }

@@ -20,16 +20,43 @@ use crate::{
 
 /// Lines are counted over this time.
 const WINDOW: Duration = Duration::from_secs(3600);
-/// Lines about one address, or about one token.
+/// Lines of one kind about one address, or about one token.
 const BY_CLIENT: u32 = 10;
-/// Lines about all that come without a known token.
+/// Lines of one kind about all that come without a known token.
 const IN_ALL: u32 = 60;
 /// Stands for those.
 const EVERYBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
+/// What is wrong with an attempt. Any web page can send the first three from a browser on this machine; each has
+/// an allowance of its own, so that they do not hide the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The host that it is for.
+    Host,
+    /// It has no token.
+    NoToken,
+    /// It has a token in its URL.
+    TokenInUrl,
+    /// Its token.
+    Token,
+}
+
+impl Kind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::NoToken => "no token",
+            Self::TokenInUrl => "token in url",
+            Self::Token => "token",
+        }
+    }
+}
+
 /// An attempt that was refused.
 #[derive(Debug)]
 pub(super) struct Refusal<'a> {
+    /// What is wrong with it.
+    pub(super) kind: Kind,
     /// Where it came from.
     pub(super) client: IpAddr,
     /// The name of its token, where that is known.
@@ -73,7 +100,7 @@ impl Refusals {
             self.left_out.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        let Refusal { client, actor, method, route, code } = refusal;
+        let Refusal { client, actor, method, route, code, .. } = refusal;
         let method = method_label(method.as_str());
         let mut reason = format!("{method} {route} from {client}: {code}");
         let left_out = self.left_out.swap(0, Ordering::Relaxed);
@@ -86,10 +113,11 @@ impl Refusals {
     fn has_room(&self, refusal: &Refusal<'_>, now: Instant) -> bool {
         let Some(limiter) = &self.limiter else { return false };
         match refusal.actor {
-            Some(actor) => limiter.take(&format!("token {actor}"), EVERYBODY, BY_CLIENT, now).is_ok(),
+            Some(actor) => limiter.take(&format!("of token {actor}"), EVERYBODY, BY_CLIENT, now).is_ok(),
             None => {
-                limiter.take("", refusal.client, BY_CLIENT, now).is_ok()
-                    && limiter.take("", EVERYBODY, IN_ALL, now).is_ok()
+                let kind = refusal.kind.as_str();
+                limiter.take(kind, refusal.client, BY_CLIENT, now).is_ok()
+                    && limiter.take(&format!("all of {kind}"), EVERYBODY, IN_ALL, now).is_ok()
             }
         }
     }
@@ -108,7 +136,8 @@ mod tests {
 
     fn refusal<'a>(client: u32, actor: Option<&'a str>) -> Refusal<'a> {
         let client = Ipv4Addr::from_bits(0xC000_0200 + client).into();
-        Refusal { client, actor, method: &Method::POST, route: "/v1/slots/{slot}/swap", code: "forbidden" }
+        let (method, route) = (&Method::POST, "/v1/slots/{slot}/swap");
+        Refusal { kind: Kind::Token, client, actor, method, route, code: "forbidden" }
     }
 
     #[test]
@@ -129,6 +158,13 @@ mod tests {
         assert_eq!(all, (IN_ALL - BY_CLIENT) as usize);
         assert_eq!(lines(1, Some("ops")), BY_CLIENT as usize, "strangers do not hide a token's");
         assert_eq!(lines(2, Some("ops")), 0);
+        for (kind, clients) in [(Kind::Host, 100_u32), (Kind::NoToken, 1), (Kind::TokenInUrl, 1)] {
+            let attempt = |client: u32| Refusal { kind, ..refusal(client % clients, None) };
+            let lines =
+                (0..1000_u32).filter(|client| refusals.entry(&attempt(*client), now).is_some()).count();
+            let wanted = if clients == 1 { BY_CLIENT } else { IN_ALL };
+            assert_eq!(lines, wanted as usize, "{kind:?}");
+        }
         let later = refusals.entry(&refusal(1, Some("ci")), now).unwrap();
         assert!(later.reason.contains("more were refused before"), "{}", later.reason);
     }

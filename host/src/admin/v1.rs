@@ -19,7 +19,7 @@ use axum::{
     Router,
     extract::{MatchedPath, Request},
     http::{HeaderValue, header::CACHE_CONTROL},
-    middleware::{from_fn, from_fn_with_state, map_response},
+    middleware::{from_fn_with_state, map_response},
     response::Response,
     routing::{get, post},
 };
@@ -125,12 +125,13 @@ pub(super) fn router(operators: Operators, refusals: Arc<Refusals>) -> Router {
         .route("/v1/config/trial", post(configuration::trial))
         .route("/v1/config/reload", post(configuration::reload))
         .route("/v1/config/undo", post(configuration::undo));
+    let refuse_token_in_url = from_fn_with_state(Arc::clone(&api), access::refuse_token_in_url);
     guarded(Scope::Read, read)
         .merge(guarded(Scope::Deploy, deploy))
         .merge(guarded(Scope::Admin, admin))
         .route("/v1/openapi.json", get(openapi::document))
         .with_state(api)
-        .layer((map_response(never_kept), from_fn(access::refuse_token_in_url)))
+        .layer((map_response(never_kept), refuse_token_in_url))
 }
 
 async fn never_kept(mut response: Response) -> Response {

@@ -15,7 +15,7 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{Api, ApiError, pattern};
 use crate::{
-    admin::refusals::{Refusal, Refusals},
+    admin::refusals::{Kind, Refusal, Refusals},
     config::tokens::Scope,
     deploy::Tokens,
     http::{accept::PeerAddr, bearer, rate_limit::RateLimiter},
@@ -68,6 +68,15 @@ impl Access {
         }
     }
 
+    /// Answers with `error`, and notes the attempt in log and audit log.
+    fn refuse(&self, request: &Request, kind: Kind, error: ApiError) -> Response {
+        let (client, route) = (client(request), pattern(request));
+        let (code, actor, method) = (error.code(), error.actor(), request.method());
+        tracing::warn!(%client, route, code, actor, "an operator's call was refused");
+        self.refusals.note(&Refusal { kind, client, actor, method, route: &route, code });
+        error.into_response()
+    }
+
     /// Whose token has this text. Every one is compared, in a time that tells nothing.
     fn find(&self, given: &str) -> Option<Actor> {
         let given: [u8; 32] = Sha256::digest(given).into();
@@ -91,30 +100,37 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip().to_canonical());
-    // Every connection has a peer; one without is no one's.
-    let client = peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
-    match api.access.authorize(request.headers(), client, scope) {
+    match api.access.authorize(request.headers(), client(&request), scope) {
         Ok(actor) => {
             request.extensions_mut().insert(actor);
             next.run(request).await
         }
         Err(error) => {
-            let (route, code, actor) = (pattern(&request), error.code(), error.actor());
-            tracing::warn!(%client, route, code, actor, "an operator's call was refused");
-            let method = request.method();
-            api.access.refusals.note(&Refusal { client, actor, method, route: &route, code });
-            error.into_response()
+            let has_token = bearer::token(request.headers()).is_some();
+            api.access.refuse(&request, if has_token { Kind::Token } else { Kind::NoToken }, error)
         }
     }
 }
 
+fn client(request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip().to_canonical());
+    // Every connection has a peer; one without is no one's.
+    peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))
+}
+
 /// Middleware: a token in a URL ends up in logs and histories, so it is of no use here.
-pub(super) async fn refuse_token_in_url(request: Request, next: Next) -> Response {
+pub(super) async fn refuse_token_in_url(
+    State(api): State<Arc<Api>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let query = request.uri().query().unwrap_or_default();
     let named = form_urlencoded::parse(query.as_bytes())
         .any(|(name, _)| TOKEN_PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known)));
-    if named { ApiError::token_in_url().into_response() } else { next.run(request).await }
+    if !named {
+        return next.run(request).await;
+    }
+    api.access.refuse(&request, Kind::TokenInUrl, ApiError::token_in_url())
 }
 
 #[cfg(test)]

@@ -143,3 +143,40 @@ async fn refused_attempts_leave_a_few_lines() {
     assert_eq!(wrong_host.send().await.unwrap().status(), 421);
     host.stop().await;
 }
+
+/// What any web page can send from a browser on this machine hides no wrong token from the same address.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_kind_of_refusal_has_its_lines() {
+    let host = hosting_a().start().await;
+    let ask = async |path: &str, token: Option<&str>, name: &str| {
+        let mut request = host.client().get(host.admin_url(path)).header("host", name);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    for _ in 0..20 {
+        assert_eq!(ask("/metrics", None, "evil.example").await, 421);
+        assert_eq!(ask("/v1/slots", None, "localhost").await, 401);
+        let path = format!("/v1/slots?access_token={}", operator::ADMIN);
+        assert_eq!(ask(&path, None, "localhost").await, 400);
+    }
+    assert_eq!(ask("/v1/slots/captcha", Some("a wrong token"), "localhost").await, 401);
+    let admin = Operator::new(&host.admin_url(""), operator::ADMIN);
+    let count = async |what: &str| {
+        let (_, audit) = admin.get("/v1/audit?slot=access&limit=1000").await;
+        let lines = audit["entries"].as_array().unwrap().iter();
+        lines.filter(|line| line["reason"].as_str().unwrap().contains(what)).count()
+    };
+    for (what, lines) in [
+        ("from 127.0.0.1: wrong-host `evil.example`", 10),
+        ("GET /v1/slots from 127.0.0.1: unauthorized", 10),
+        ("GET /v1/slots from 127.0.0.1: token-in-url", 10),
+        ("GET /v1/slots/{slot} from 127.0.0.1: unauthorized", 1),
+    ] {
+        bulkhead_tests::host::eventually(what, async || count(what).await == lines).await;
+    }
+    let all = std::fs::read_to_string(host.folder().join("data/slots/audit.jsonl")).unwrap();
+    assert!(!all.contains(operator::ADMIN), "the token is in the audit log");
+    host.stop().await;
+}
