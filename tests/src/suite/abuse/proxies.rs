@@ -68,7 +68,7 @@ async fn a_client_cannot_choose_its_host() {
         format!("forwarded: for=192.0.2.1;{forwarded}\r\nx-forwarded-for: 192.0.2.1\r\n{host}")
     };
     let differing = fields("host=evil.example", "x-forwarded-host: www.example\r\n");
-    let answer = victim.ask(head("GET /actuator/info", &differing)).await;
+    let answer = victim.ask(head("GET /actuator/health", &differing)).await;
     assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("contradicting-forwarded")));
     for host in ["", "x-forwarded-host: www.example\r\n"] {
         let forwarded = if host.is_empty() { "host=evil.example" } else { "host=www.example" };
