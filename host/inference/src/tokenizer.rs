@@ -37,8 +37,8 @@ use definition::Definition;
 use reference::Reference;
 
 /// A text longer than this (bytes), and than [`BYTES_PER_TOKEN`] times the limit, is not read to its end: a
-/// limit of 512 tokens must not cost the time and memory of 10 MB of text.
-const READ_BYTES: usize = 256 << 10;
+/// limit of 512 tokens, whose bytes these are, must not cost the time and memory of 10 MB of text.
+const READ_BYTES: usize = 512 * BYTES_PER_TOKEN;
 
 /// No text of natural language comes near this many bytes a token.
 const BYTES_PER_TOKEN: usize = 256;
@@ -81,7 +81,7 @@ pub enum TruncationSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoded {
     /// Tokens of the whole text, special tokens included; `None` for a text that was not read to its end (longer
-    /// than 256 KiB and than 256 bytes a token of the limit), as it has more than the limit.
+    /// than 128 KiB and than 256 bytes a token of the limit), as it has more than the limit.
     pub count: Option<usize>,
     /// Tokens that were appended, at most the limit.
     pub kept: usize,
@@ -261,7 +261,7 @@ impl Tokenizer {
                 return Ok(None);
             }
             ids.truncate(before);
-            // Few texts need another part. Larger steps read less in all: at worst twice the text.
+            // Few texts need another part. Larger steps read less in all: at worst little more than twice the text.
             bytes = bytes.saturating_mul(16);
         }
     }

@@ -205,14 +205,14 @@ fn a_text_that_must_not_be_cut_is_named() {
 /// Whichever thread comes first: a text that takes long stands before others that are refused at once.
 #[test]
 fn of_several_texts_that_must_not_be_cut_the_first_is_named() {
-    let (slow, quick) = ("hello ".repeat(40_000), "hello ".repeat(700));
+    let (slow, quick) = ("hello ".repeat(20_000), "hello ".repeat(700));
     for model in [Arc::new(toy()), Arc::new(faulty())] {
         let engine = engine(3, 1000);
         for _ in 0..20 {
             let mut request = request(&["good", &slow, &quick, &quick, &quick, "good"]);
             request.options.refuse_long = true;
             let failure = engine.embed(&model, request).unwrap().wait().unwrap_err();
-            let error = TextError::TooLong { count: Some(40_000), limit: 512 };
+            let error = TextError::TooLong { count: Some(20_000), limit: 512 };
             assert_eq!(failure, Failure::Text { index: 1, error });
         }
         let after = engine.embed(&model, request(&["hello"])).unwrap().wait();

@@ -1,4 +1,4 @@
-//! How the work of tokenising grows with the text; `/tokenize` takes 1 MiB, `/embed` what `embedding.body_bytes` allows.
+//! How the work of tokenising grows with the text; `/tokenize` takes 64 KiB, `/embed` what `embedding.body_bytes` allows.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,28 +8,61 @@ use serde_json::json;
 use super::toys::{Folder, metaspace, precompiled, unigram, wordpiece};
 use super::{EncodeOptions, Tokenizer, TruncationSide};
 
-fn assert_tokenizer(test: &str, definition: &str, units: &[&str]) {
+fn assert_tokenizer<R>(
+    test: &str,
+    definition: &str,
+    units: &[&str],
+    bytes: usize,
+    read: impl Fn(&Tokenizer, &str) -> R,
+) {
     let folder = Folder::new();
     let tokenizer = Tokenizer::open(&folder.write(definition)).unwrap();
     let inputs: Vec<_> = units.iter().map(|unit| move |bytes: usize| repeated("", unit, "", bytes)).collect();
     let shapes: Vec<Shape<'_, String>> =
         units.iter().zip(&inputs).map(|(unit, input)| (*unit, input as &dyn Fn(usize) -> String)).collect();
-    assert_linear(test, 1 << 20, &shapes, |text| {
+    assert_linear(test, bytes, &shapes, |text| read(&tokenizer, text));
+}
+
+/// Ids of a text of 1 MiB, up to a limit.
+fn assert_ids(test: &str, definition: &str, units: &[&str]) {
+    assert_tokenizer(test, definition, units, 1 << 20, |tokenizer, text| {
         let mut ids = Vec::new();
         let options = EncodeOptions { limit: 512, side: TruncationSide::Left, special_tokens: true };
         tokenizer.encode(text, options, &mut ids).map(|encoded| (encoded, ids)).ok()
     });
 }
 
+/// All tokens of a text of 64 KiB with their places.
+fn assert_tokens(test: &str, definition: &str, units: &[&str]) {
+    assert_tokenizer(test, definition, units, 1 << 16, |tokenizer, text| tokenizer.tokens(text, true).ok());
+}
+
+const WORDPIECE: [&str; 9] =
+    ["hello ", "a", "[", "[MASK]", "[MAS", "\u{308}", "unbeliev", "中", "\u{20000} "];
+const UNIGRAM: [&str; 8] = ["hello ", "a", " ", "hellohello", "\u{308}", "😀", "中", "<s>"];
+
 #[test]
 fn wordpiece_steps_grow_with_a_text() {
-    let units = ["hello ", "a", "[", "[MASK]", "[MAS", "\u{308}", "unbeliev", "中", "\u{20000} "];
-    assert_tokenizer(concat!(module_path!(), "::wordpiece_steps_grow_with_a_text"), &wordpiece(), &units);
+    assert_ids(concat!(module_path!(), "::wordpiece_steps_grow_with_a_text"), &wordpiece(), &WORDPIECE);
 }
 
 #[test]
 fn unigram_steps_grow_with_a_text() {
     let definition = unigram(precompiled(), metaspace(true), json!([]));
-    let units = ["hello ", "a", " ", "hellohello", "\u{308}", "😀", "中", "<s>"];
-    assert_tokenizer(concat!(module_path!(), "::unigram_steps_grow_with_a_text"), &definition, &units);
+    assert_ids(concat!(module_path!(), "::unigram_steps_grow_with_a_text"), &definition, &UNIGRAM);
+}
+
+#[test]
+fn wordpiece_token_steps_grow_with_text() {
+    assert_tokens(
+        concat!(module_path!(), "::wordpiece_token_steps_grow_with_text"),
+        &wordpiece(),
+        &WORDPIECE,
+    );
+}
+
+#[test]
+fn unigram_token_steps_grow_with_text() {
+    let definition = unigram(precompiled(), metaspace(true), json!([]));
+    assert_tokens(concat!(module_path!(), "::unigram_token_steps_grow_with_text"), &definition, &UNIGRAM);
 }
