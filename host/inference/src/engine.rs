@@ -130,7 +130,7 @@ pub enum Failure {
 /// What an engine has done since it started, and what it has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Texts that wait now.
+    /// Texts that wait now; one for [`Engine::each`] counts once for each 4 KiB.
     pub waiting_texts: usize,
     /// Batches embedded.
     pub batches: u64,
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// Queues texts of each of which `work` makes something, in their order. They wait in the same queue, and are worked on
-    /// by the same threads, as texts that are embedded; dropping the future withdraws those that no thread has taken.
+    /// by the same threads, as texts that are embedded, and take a place there for each 4 KiB; dropping the future withdraws those that no thread has taken.
     ///
     /// # Errors
     ///
@@ -191,9 +191,9 @@ impl Engine {
         work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
     ) -> Result<Pending<Vec<T>>, Failure> {
         let (sender, receiver) = oneshot::channel();
-        let count = texts.len();
-        self.queue
-            .submit_each(&(Arc::new(Texts::new(texts, deadline, work, sender)) as Arc<dyn Each>), count)?;
+        let bytes: Vec<usize> = texts.iter().map(String::len).collect();
+        let job: Arc<dyn Each> = Arc::new(Texts::new(texts, deadline, work, sender));
+        self.queue.submit_each(&job, &bytes)?;
         Ok(Pending(receiver))
     }
 

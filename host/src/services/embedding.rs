@@ -10,8 +10,9 @@ use bulkhead_inference::{engine::Embedded, tokenizer::Token};
 
 use crate::inference::{Choice, Inference, Refusal, ServedModel};
 
-/// Most bytes of the texts of one request for tokens: an answer takes a hundred times as much.
-const TOKENIZE_BYTES: usize = 1 << 20;
+/// Most bytes of the texts of one request for tokens: an answer takes up to seventy times as much, and nobody else has the
+/// thread until a text is done.
+const TOKENIZE_BYTES: usize = 64 << 10;
 
 /// The embedding service.
 #[derive(Clone, Debug)]

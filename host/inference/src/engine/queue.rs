@@ -43,28 +43,30 @@ pub(super) enum Task {
 /// Texts of one request that one thread takes in one go.
 enum Piece {
     Tokenize(Arc<Job>, Range<usize>),
-    Each(Arc<dyn Each>, usize),
+    /// One text by itself, and the places that it takes.
+    Each(Arc<dyn Each>, usize, usize),
 }
 
 impl Piece {
-    fn texts(&self) -> usize {
+    /// Places in the queue.
+    fn places(&self) -> usize {
         match self {
             Self::Tokenize(_, texts) => texts.len(),
-            Self::Each(..) => 1,
+            Self::Each(_, _, places) => *places,
         }
     }
 
     fn is_wanted(&self) -> bool {
         match self {
             Self::Tokenize(job, _) => job.is_wanted(),
-            Self::Each(job, _) => job.is_wanted(),
+            Self::Each(job, ..) => job.is_wanted(),
         }
     }
 
     fn fail(&self, failure: Failure) {
         match self {
             Self::Tokenize(job, _) => job.fail(failure),
-            Self::Each(job, _) => job.fail(failure),
+            Self::Each(job, ..) => job.fail(failure),
         }
     }
 }
@@ -101,26 +103,30 @@ impl Queue {
         self.admit(texts.len(), pieces)
     }
 
-    /// The same for `texts` texts that are worked on one by one.
-    pub(super) fn submit_each(&self, job: &Arc<dyn Each>, texts: usize) -> Result<(), Failure> {
-        self.admit(texts, (0..texts).map(|index| Piece::Each(Arc::clone(job), index)))
+    /// The same for texts of so many bytes that are worked on one by one. No limit of tokens cuts these, so that a long
+    /// text takes a place for each [`PIECE_BYTES`].
+    pub(super) fn submit_each(&self, job: &Arc<dyn Each>, bytes: &[usize]) -> Result<(), Failure> {
+        let places = |bytes: &usize| bytes.div_ceil(PIECE_BYTES).max(1);
+        let pieces = bytes.iter().map(places).enumerate();
+        let pieces = pieces.map(|(index, places)| Piece::Each(Arc::clone(job), index, places));
+        self.admit(bytes.iter().map(places).sum(), pieces)
     }
 
-    fn admit(&self, texts: usize, pieces: impl Iterator<Item = Piece>) -> Result<(), Failure> {
+    fn admit(&self, places: usize, pieces: impl Iterator<Item = Piece>) -> Result<(), Failure> {
         let mut state = self.lock();
         let waiting = state.stats.waiting_texts;
         if state.stopped {
             return Err(Failure::Stopped);
         }
         // A request larger than the whole queue is let in when nothing else waits: refusing it would be for ever.
-        if waiting > 0 && waiting.saturating_add(texts) > self.capacity {
+        if waiting > 0 && waiting.saturating_add(places) > self.capacity {
             state.forget_abandoned();
             let waiting = state.stats.waiting_texts;
-            if waiting > 0 && waiting.saturating_add(texts) > self.capacity {
+            if waiting > 0 && waiting.saturating_add(places) > self.capacity {
                 return Err(Failure::Overloaded { waiting });
             }
         }
-        state.stats.waiting_texts += texts;
+        state.stats.waiting_texts += places;
         state.pieces.extend(pieces);
         drop(state);
         self.news.notify_one();
@@ -227,7 +233,7 @@ impl State {
             {
                 return Some(match piece {
                     Piece::Tokenize(job, texts) => Task::Tokenize(job, texts),
-                    Piece::Each(job, text) => Task::Each(job, text),
+                    Piece::Each(job, text, _) => Task::Each(job, text),
                 });
             }
             match self.next_batch() {
@@ -250,7 +256,7 @@ impl State {
 
     fn next_piece(&mut self) -> Option<Piece> {
         while let Some(piece) = self.pieces.pop_front() {
-            self.stats.waiting_texts -= piece.texts();
+            self.stats.waiting_texts -= piece.places();
             if piece.is_wanted() {
                 return Some(piece);
             }
@@ -296,6 +302,6 @@ impl State {
         self.pieces.retain(Piece::is_wanted);
         self.ready.retain(|text| text.job.is_wanted());
         self.ready_tokens = self.ready.iter().map(|text| text.ids.len()).sum();
-        self.stats.waiting_texts = self.pieces.iter().map(Piece::texts).sum::<usize>() + self.ready.len();
+        self.stats.waiting_texts = self.pieces.iter().map(Piece::places).sum::<usize>() + self.ready.len();
     }
 }

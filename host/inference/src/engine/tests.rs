@@ -322,6 +322,32 @@ fn texts_of_both_kinds_share_one_queue() {
 }
 
 #[test]
+fn long_texts_take_places_by_size() {
+    let engine = engine(1, 16);
+    let (first, busy) = held(&engine, 1, later());
+    busy.wait_until_begun(1);
+    let each = |bytes: &[usize]| {
+        engine.each(bytes.iter().map(|bytes| "a".repeat(*bytes)).collect(), later(), |text| Ok(text.len()))
+    };
+    let mut waiting = Vec::new();
+    for (bytes, places) in [(&[4096][..], 1), (&[4097, 1], 4), (&[9 * 4096 + 1], 14)] {
+        waiting.push(each(bytes).unwrap());
+        assert_eq!(engine.stats().waiting_texts, places, "{bytes:?}");
+    }
+    assert!(matches!(each(&[2 * 4096 + 1]), Err(Failure::Overloaded { waiting: 14 })));
+    waiting.push(each(&[2 * 4096]).unwrap());
+    // Those that nobody waits for any more make room for others.
+    drop(waiting.remove(2));
+    waiting.push(each(&[3 * 4096]).unwrap());
+    assert_eq!(engine.stats().waiting_texts, 9);
+    busy.release.send(()).unwrap();
+    assert_eq!(first.wait(), Ok(vec![0]));
+    let made: Vec<_> = waiting.into_iter().map(|texts| texts.wait().unwrap()).collect();
+    assert_eq!(made, [vec![4096], vec![4097, 1], vec![8192], vec![12_288]]);
+    assert_eq!(engine.stats().waiting_texts, 0);
+}
+
+#[test]
 fn texts_of_a_caller_that_left_are_not_begun() {
     let engine = engine(1, 100);
     let (left, held_up) = held(&engine, 10, later());

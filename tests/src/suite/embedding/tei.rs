@@ -184,14 +184,14 @@ async fn tokens_are_shown_with_their_places() {
     let last = shown(1).pop().unwrap();
     assert_eq!((last.0, last.2, last.3), (7, 2, 5), "characters, not bytes");
     service.post("/tokenize", &json!({ "inputs": [] })).await.assert_error(400, "invalid_request");
-    let long = "hello \u{e9} ".repeat(50_000);
+    let long = "hello \u{e9} ".repeat(7_000);
     let answer = service.post("/tokenize", &json!({ "inputs": long })).await.json();
     let tokens = answer[0].as_array().unwrap();
     let last = tokens.last().unwrap();
     let places = (last["start"].as_u64().unwrap(), last["stop"].as_u64().unwrap());
     assert_eq!(places, (long.chars().count() as u64 - 2, long.chars().count() as u64 - 1), "{last}");
-    let longer = json!({ "inputs": "hello ".repeat(200_000) });
+    let longer = json!({ "inputs": "hello ".repeat(11_000) });
     let refused = service.post("/tokenize", &longer).await.assert_error(400, "invalid_request");
-    assert!(refused.contains("at most 1048576 are tokenised at once"), "{refused}");
+    assert!(refused.contains("at most 65536 are tokenised at once"), "{refused}");
     service.stop().await;
 }
