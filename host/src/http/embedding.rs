@@ -22,6 +22,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
+use tokio::sync::Semaphore;
 
 use crate::{
     config::{embedding::Embedding, server::Server},
@@ -50,6 +51,8 @@ pub struct EmbeddingState {
     pub cors_origins: Vec<HeaderValue>,
     /// Where calls are counted.
     pub metrics: Arc<Metrics>,
+    /// A permit for each byte that answers of `/tokenize` may hold.
+    pub tokenized: Arc<Semaphore>,
 }
 
 impl EmbeddingState {
@@ -73,6 +76,7 @@ impl EmbeddingState {
             model_owner: settings.model_owner.clone(),
             cors_origins: settings.cors_origins.clone(),
             metrics,
+            tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
         }
     }
 

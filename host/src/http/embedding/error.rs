@@ -71,6 +71,12 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
     }
 
+    /// 429: clients have not read what they have asked for.
+    pub fn unread() -> Self {
+        let message = "too many answers with tokens are not read yet; ask again";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(RETRY_AFTER_SECONDS)
+    }
+
     /// 503: what is needed is not there; another try will not help soon.
     pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", message)

@@ -17,6 +17,7 @@ use bulkhead_inference::{
 use futures_util::stream;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     EmbeddingState,
@@ -26,6 +27,9 @@ use super::{
     request::{Direction, EmbedBody, JsonObject, TokenizeBody, refuse_model_parameter},
 };
 use crate::inference::{Choice, Refusal, ServedModel};
+
+/// Most bytes of all answers of `/tokenize` that clients have not read yet.
+pub const TOKENIZED_BYTES: usize = 64 << 20;
 
 /// How many texts were cut to the model's limit; absent when none was.
 pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
@@ -165,16 +169,38 @@ async fn tokens(
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_LENGTH, HeaderValue::from(rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1)),
     ];
-    Ok((ModelLabel::of(model), headers, Body::from_stream(stream::iter(list(rows)))).into_response())
+    let body = Body::from_stream(stream::iter(list(rows, &state.tokenized)?));
+    Ok((ModelLabel::of(model), headers, body).into_response())
 }
 
-/// The parts of a JSON list: each text's tokens as they are, with a byte before, and the end.
-fn list(rows: Vec<Vec<u8>>) -> impl Iterator<Item = Result<Bytes, Infallible>> {
-    let parts = rows.into_iter().enumerate().flat_map(|(index, row)| {
+/// A text's tokens as JSON, which are being sent: the permit goes back once the client has all of the request's, or has
+/// left.
+struct Row {
+    json: Vec<u8>,
+    _permit: Arc<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Row {
+    fn as_ref(&self) -> &[u8] {
+        &self.json
+    }
+}
+
+/// The parts of a JSON list: each text's tokens as they are, with a byte before, and the end. They hold as many of the
+/// permits `free` as they have bytes; more than all there are can be had when nobody else holds any.
+fn list(
+    rows: Vec<Vec<u8>>,
+    free: &Arc<Semaphore>,
+) -> Result<impl Iterator<Item = Result<Bytes, Infallible>> + use<>, ApiError> {
+    let bytes = rows.iter().map(Vec::capacity).sum::<usize>().min(TOKENIZED_BYTES);
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let permit = Arc::clone(free).try_acquire_many_owned(bytes).map_err(|_| ApiError::unread())?;
+    let permit = Arc::new(permit);
+    let parts = rows.into_iter().enumerate().flat_map(move |(index, json)| {
         let before: &[u8] = if index == 0 { b"[" } else { b"," };
-        [Bytes::from_static(before), Bytes::from(row)]
+        [Bytes::from_static(before), Bytes::from_owner(Row { json, _permit: Arc::clone(&permit) })]
     });
-    parts.chain([Bytes::from_static(b"]")]).map(Ok)
+    Ok(parts.chain([Bytes::from_static(b"]")]).map(Ok))
 }
 
 /// A token as clients see it; `start` and `stop` count characters of the text.
@@ -215,5 +241,34 @@ impl Place<'_> {
         }
         self.bytes = bytes;
         Some(self.characters)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn body(rows: Vec<Vec<u8>>, free: &Arc<Semaphore>) -> Result<Body, ApiError> {
+        list(rows, free).map(|parts| Body::from_stream(stream::iter(parts)))
+    }
+
+    #[tokio::test]
+    async fn unread_answers_hold_their_bytes() {
+        let free = Arc::new(Semaphore::new(TOKENIZED_BYTES));
+        let half = || vec![vec![b'1'; TOKENIZED_BYTES / 4]; 2];
+        let (first, second) = (body(half(), &free).unwrap(), body(half(), &free).unwrap());
+        assert_eq!(body(vec![b"1".to_vec()], &free).unwrap_err(), ApiError::unread());
+        drop(first);
+        assert_eq!(free.available_permits(), TOKENIZED_BYTES / 2);
+        let read = axum::body::to_bytes(second, usize::MAX).await.unwrap();
+        assert_eq!(read.len(), TOKENIZED_BYTES / 2 + 3);
+        assert_eq!(free.available_permits(), TOKENIZED_BYTES);
+        let small = body(vec![b"[1]".to_vec(), b"[]".to_vec()], &free).unwrap();
+        let large = || vec![vec![b'1'; TOKENIZED_BYTES + 1]];
+        assert!(body(large(), &free).is_err());
+        assert_eq!(axum::body::to_bytes(small, usize::MAX).await.unwrap(), "[[1],[]]");
+        assert!(body(large(), &free).is_ok(), "what is alone is let in");
     }
 }
