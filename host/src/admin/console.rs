@@ -110,6 +110,7 @@ mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
     use axum::{body::Body, http::Request};
+    use bulkhead_steps::{Shape, assert_linear, repeated};
     use tower::ServiceExt as _;
 
     use super::*;
@@ -166,5 +167,19 @@ mod tests {
             assert_eq!(again.headers()[header::ETAG].to_str().unwrap(), tag);
             assert!(again.headers().get(header::CONTENT_TYPE).is_none());
         }
+    }
+
+    #[test]
+    fn known_tags_steps_grow_with_header() {
+        let with = |unit: &str, bytes| {
+            HeaderMap::from_iter([(header::IF_NONE_MATCH, repeated("", unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("tags", &|bytes| with("W/\"a\",", bytes)),
+            ("commas", &|bytes| with(",", bytes)),
+            ("spaces", &|bytes| with(" ", bytes)),
+        ];
+        let test = concat!(module_path!(), "::known_tags_steps_grow_with_header");
+        assert_linear(test, 1 << 20, &shapes, |headers| answer(&FILES[0], "\"b\"", headers));
     }
 }

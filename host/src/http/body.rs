@@ -237,6 +237,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
     use axum::http::HeaderValue;
+    use bulkhead_steps::{Shape, assert_linear, repeated};
     use futures_util::stream;
 
     use super::*;
@@ -309,6 +310,21 @@ mod tests {
         assert!(!declared(&[]));
         let ambiguous = ["application/json", "text/plain"];
         assert!(!declared(&ambiguous));
+    }
+
+    #[test]
+    fn media_type_steps_grow_with_header() {
+        let with = |head: &str, unit: &str, bytes| {
+            HeaderMap::from_iter([(CONTENT_TYPE, repeated(head, unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 4] = [
+            ("subtype", &|bytes| with("application/", "+json", bytes)),
+            ("spaces", &|bytes| with("", " ", bytes)),
+            ("parameters", &|bytes| with("application/json", ";charset=utf-8", bytes)),
+            ("quotes", &|bytes| with("application/json;charset=", "\"", bytes)),
+        ];
+        let test = concat!(module_path!(), "::media_type_steps_grow_with_header");
+        assert_linear(test, 1 << 20, &shapes, |headers| (is_json(headers), is_plain_utf8(headers)));
     }
 
     #[tokio::test]

@@ -83,6 +83,8 @@ fn hex_field(text: &str, length: usize) -> Option<&str> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {
@@ -126,5 +128,21 @@ mod tests {
         ] {
             assert_eq!(parsed(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn steps_of_ids_grow_with_headers() {
+        const LATER: &str = "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-";
+        let with = |name, head: &str, unit: &str, bytes| headers(name, &repeated(head, unit, "", bytes));
+        let shapes: [Shape<'_, HeaderMap>; 4] = [
+            ("id", &|bytes| with(X_REQUEST_ID, "", "a", bytes)),
+            ("hexadecimal digits", &|bytes| with(TRACEPARENT, "", "a", bytes)),
+            ("hyphens", &|bytes| with(TRACEPARENT, "", "-", bytes)),
+            ("fields of a later version", &|bytes| with(TRACEPARENT, LATER, "a-", bytes)),
+        ];
+        let test = concat!(module_path!(), "::steps_of_ids_grow_with_headers");
+        assert_linear(test, 1 << 20, &shapes, |headers| {
+            (RequestId::of(headers), traceparent(headers).is_some())
+        });
     }
 }

@@ -137,6 +137,8 @@ pub(super) async fn show(
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     #[test]
@@ -154,6 +156,21 @@ mod tests {
             let headers: HeaderMap = fields.collect();
             assert_eq!(super::is_preferred(&headers), is_preferred, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn preference_steps_grow_with_header() {
+        let with = |unit: &str, bytes| {
+            HeaderMap::from_iter([(PREFER, repeated("", unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 4] = [
+            ("preferences", &|bytes| with("wait=10,", bytes)),
+            ("parameters", &|bytes| with("wait;a=b;", bytes)),
+            ("commas", &|bytes| with(",", bytes)),
+            ("spaces", &|bytes| with(" ", bytes)),
+        ];
+        let test = concat!(module_path!(), "::preference_steps_grow_with_header");
+        assert_linear(test, 1 << 20, &shapes, is_preferred);
     }
 
     #[test]

@@ -46,13 +46,17 @@ pub(super) async fn one(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let tags: Option<Vec<Tag>> = query(&uri, "tag")?.into_iter().map(Tag::parse).collect();
-    let tags = tags.ok_or_else(|| Problem::bad_request(&uri, "write each tag as tag=name:value"))?;
+    let tags = tags(&uri)?;
     let meter = name.ok().and_then(|Path(name)| meters::meter(&state.metrics.gather(), &name, &tags));
     match meter {
         Some(meter) => media::json(&headers, &uri, &meter),
         None => Ok(StatusCode::NOT_FOUND.into_response()),
     }
+}
+
+fn tags(uri: &Uri) -> Result<Vec<Tag>, Problem> {
+    let tags: Option<Vec<Tag>> = query(uri, "tag")?.into_iter().map(Tag::parse).collect();
+    tags.ok_or_else(|| Problem::bad_request(uri, "write each tag as tag=name:value"))
 }
 
 /// `GET /actuator/scrape` and `GET /actuator/prometheus`.
@@ -66,12 +70,8 @@ pub(super) async fn scrape(
 
 /// All families, or those that `includedNames=A,B` names, in a text format.
 fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<Response, Problem> {
-    let included = query(uri, "includedNames")?;
-    let names: Vec<&str> = included.iter().flat_map(|list| list.split(',')).collect();
     let mut families = state.metrics.gather();
-    if !names.is_empty() {
-        families.retain(|family| names.iter().any(|name| names_family(name, family)));
-    }
+    retain_included(&mut families, uri)?;
     let format =
         if content_type == Format::OpenMetrics.content_type() { Format::OpenMetrics } else { Format::Text };
     let body = format.encode(&families).map_err(|error| {
@@ -80,6 +80,16 @@ fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, uri)
     })?;
     Ok(media::typed(content_type, body))
+}
+
+/// Keeps the families that `includedNames=A,B` names, or all without it.
+fn retain_included(families: &mut Vec<MetricFamily>, uri: &Uri) -> Result<(), Problem> {
+    let included = query(uri, "includedNames")?;
+    let names: Vec<&str> = included.iter().flat_map(|list| list.split(',')).collect();
+    if !names.is_empty() {
+        families.retain(|family| names.iter().any(|name| names_family(name, family)));
+    }
+    Ok(())
 }
 
 /// Whether `name` is a family's name, with or without `_total`, or that of one of its samples.
@@ -100,4 +110,40 @@ fn query(uri: &Uri, name: &str) -> Result<Vec<String>, Problem> {
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|_| Problem::bad_request(uri, "the query is not form-encoded text"))?;
     Ok(pairs.into_iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    /// Longest target that is read.
+    const BYTES: usize = 65_000;
+
+    fn target(head: &str, unit: &str, bytes: usize) -> Uri {
+        repeated(&format!("/actuator/metrics?{head}"), unit, "", bytes).parse().unwrap()
+    }
+
+    #[test]
+    fn query_steps_grow_with_target() {
+        let shapes: [Shape<'_, Uri>; 5] = [
+            ("names", &|bytes| target("includedNames=", "a,", bytes)),
+            ("commas", &|bytes| target("includedNames=", ",", bytes)),
+            ("lists", &|bytes| target("", "includedNames=a&", bytes)),
+            ("escapes", &|bytes| target("includedNames=", "%2c", bytes)),
+            ("tags", &|bytes| target("", "tag=a:b&", bytes)),
+        ];
+        let metrics = crate::telemetry::Metrics::new("/".into()).unwrap();
+        let families = metrics.gather();
+        let name = meters::names(&families).into_iter().next().unwrap();
+        let test = concat!(module_path!(), "::query_steps_grow_with_target");
+        assert_linear(test, BYTES, &shapes, |uri| {
+            let mut included = families.clone();
+            let meter = tags(uri).ok().and_then(|tags| meters::meter(&families, &name, &tags));
+            (retain_included(&mut included, uri).is_ok(), meter)
+        });
+    }
 }
