@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics};
+use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, WasmBacktraceDetails};
 
 pub use self::{
     pool::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, PoolSize, TABLES_PER_CALL},
@@ -73,6 +73,8 @@ impl CodeSettings {
             // Guests are synchronous: without this a call costs half as much.
             .concurrency_support(false)
             .memory_init_cow(true)
+            // Else it is read from the environment, which the compiler's process does not have.
+            .wasm_backtrace_details(WasmBacktraceDetails::Disable)
             .max_wasm_stack(self.stack_bytes)
             .async_stack_size(self.stack_bytes.saturating_add(HOST_STACK_BYTES));
         // Each memory takes the address space of the largest that a call may have, instead of the 4 GiB and guards that

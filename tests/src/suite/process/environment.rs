@@ -61,6 +61,16 @@ async fn an_unknown_variable_is_an_error() {
     assert!(error.contains("BULKHEAD_SERVER__LISTN") && error.contains("did you mean listen"), "{error}");
 }
 
+/// wasmtime reads it where the host does not say what counts, and the compiler's process has no environment.
+#[tokio::test]
+async fn wasmtime_s_variables_change_no_code() {
+    let folder = TempDir::new().unwrap();
+    let launch = Launch::serve_with(folder.path(), super::SITE).env("WASMTIME_BACKTRACE_DETAILS", "1");
+    let host = launch.ready().await;
+    assert_eq!(host.status(&host.admin_url("/health/ready")).await, 200);
+    host.stop().await;
+}
+
 /// The Java service's deployment, with nothing changed but the image.
 #[tokio::test]
 async fn the_replaced_service_s_variables_are_enough() {
