@@ -1,8 +1,18 @@
 // The way in: a token that the host knows.
 
-import { tokenOf } from "./api.js";
+import { ApiError, tokenOf } from "./api.js";
 import { h } from "./dom.js";
 import { problem } from "./problem.js";
+
+/** What a header can carry of a token. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
+function checked(text) {
+  const token = text.trim();
+  if (TOKEN.test(token)) return token;
+  const message = "a token has letters, digits and plain signs only, and this has others, such as a space or typographic quotes; paste the token alone";
+  throw new ApiError(0, { error: "not-a-token", message });
+}
 
 /** A form that calls `enter` with a token and what the host says of it. `left` is why the last session ended. */
 export function login(enter, left) {
@@ -23,7 +33,7 @@ export function login(enter, left) {
     button.disabled = true;
     answer.replaceChildren();
     try {
-      const token = field.value.trim();
+      const token = checked(field.value);
       enter(token, await tokenOf(token));
     } catch (error) {
       answer.append(problem(error));
@@ -39,7 +49,12 @@ export function login(enter, left) {
     h("h1", { tabindex: "-1" }, "Log in"),
     h("label", { for: "token" }, "Operator’s token"),
     field,
-    h("p", { id: "token-hint", class: "quiet" }, h("code", {}, "bulkhead admin token NAME"), " makes one. It stays in this tab."),
+    h(
+      "p",
+      { id: "token-hint", class: "quiet" },
+      h("code", {}, "bulkhead admin token NAME --scope deploy"),
+      " makes one; without a scope it may only look. It stays in this tab.",
+    ),
     answer,
     button,
   );

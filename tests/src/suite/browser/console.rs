@@ -100,6 +100,11 @@ async fn a_wrong_token_is_told_and_a_right_one_lasts_until_the_log_out() {
         button("Log in"),
         see(".problem", "does not know the token"),
         note("refused", "[document.activeElement.id, sessionStorage.length]"),
+        // What an editor makes of quotes is no value of a header.
+        json!(["fill", "#token", format!("\u{201c}{}\u{201d}", operator::DEPLOY)]),
+        button("Log in"),
+        see(".problem", "typographic quotes"),
+        see("#token-hint", "bulkhead admin token NAME --scope deploy"),
         json!(["fill", "#token", operator::DEPLOY]),
         json!(["press", "Enter"]),
         see("h1", "Slots"),
