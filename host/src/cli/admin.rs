@@ -40,11 +40,11 @@ pub(super) enum Command {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Scope {
-    /// Look at slots, versions and logs.
+    /// Look at slots, versions and logs; change nothing.
     Read,
-    /// Change what answers.
+    /// Change what answers: push, swap, try, promote and roll back versions.
     Deploy,
-    /// See who did what.
+    /// Reload the configuration and undo that, see who did what.
     Admin,
 }
 

@@ -29,6 +29,8 @@ async fn help_lists_commands_and_flags() {
     {
         assert!(help.stdout.contains(flag), "{}", help.stdout);
     }
+    let help = Launch::bulkhead(&["admin", "token", "--help"]).finish().await;
+    assert!(help.stdout.contains("Reload the configuration and undo that"), "{}", help.stdout);
     let version = Launch::bulkhead(&["--version"]).finish().await;
     assert_eq!(version.stdout, format!("bulkhead {}\n", env!("CARGO_PKG_VERSION")));
 }
