@@ -1,11 +1,67 @@
-//! Files that are whole or not there, whatever ends the process or the machine.
+//! Files: plain ones are read, and nothing else is waited for; what is written is whole or not there, whatever ends the
+//! process or the machine.
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
+
+use rustix::fs::OFlags;
+
+/// Largest file of settings, such as secrets and keys, bytes.
+const SETTINGS_BYTES: usize = 64 << 20;
+
+/// Reads a plain file of at most `cap` bytes. A pipe is never waited for.
+///
+/// # Errors
+/// When it cannot be read, is no plain file, or has more bytes: [`io::ErrorKind::FileTooLarge`].
+pub fn read(path: &Path, cap: usize) -> io::Result<Vec<u8>> {
+    read_with(path, cap, OFlags::empty())
+}
+
+/// Reads as [`read`] does, with more flags for opening.
+///
+/// # Errors
+/// As [`read`] has them.
+pub fn read_with(path: &Path, cap: usize, flags: OFlags) -> io::Result<Vec<u8>> {
+    let plain = |is_file: bool| match is_file {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a folder, a pipe or a device; put a plain file there",
+        )),
+    };
+    plain(fs::metadata(path)?.is_file())?;
+    let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    // It may have been replaced meanwhile.
+    plain(file.metadata()?.is_file())?;
+    let mut bytes = Vec::new();
+    file.take((cap as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() > cap {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {cap} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Reads a plain file of settings.
+///
+/// # Errors
+/// As [`read`] has them.
+pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
+    read(path, SETTINGS_BYTES)
+}
+
+/// Reads a plain file of settings that is text.
+///
+/// # Errors
+/// As [`read`] has them, and when it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_settings(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
 
 /// Writes `parts` beside `path` and renames: readers, and whoever comes after a crash, see the old file or the
 /// whole new one. Only this user can read it.
@@ -51,6 +107,22 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_plain_files_are_read_up_to_the_cap() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("plain"), folder.path().join("pipe"));
+        fs::write(&path, b"12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        // Nobody writes to it, so that to open it would take for ever.
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
+        for special in [&pipe, &folder.path().join("socket"), folder.path(), Path::new("/dev/zero")] {
+            let refusal = read_text(special).unwrap_err().to_string();
+            assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
+        }
     }
 
     #[test]

@@ -18,8 +18,8 @@
 //! registry             components from OCI registries
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
-//! sandbox, compile, engine, embedded, keys, files, background, pool
-//! telemetry, config
+//! sandbox, compile, engine, embedded, keys, background, pool
+//! telemetry, config, files
 //! ```
 
 pub mod admin;

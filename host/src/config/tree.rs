@@ -1,10 +1,11 @@
 //! The values of all layers in one tree, each with its origin.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, path::Path};
 
 use sha2::{Digest as _, Sha256};
 
 use super::problems::Origin;
+use crate::files;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -134,7 +135,7 @@ pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
                 value => {
                     let text = plain(value);
                     let named = Some(&text).filter(|_| FILES.contains(&path.as_str()));
-                    let held = named.and_then(|file| fs::read(file).ok());
+                    let held = named.and_then(|file| files::read_settings(Path::new(file)).ok());
                     let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
                     found.insert(path, digest.finalize().into());
                 }
@@ -146,7 +147,7 @@ pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
 
 /// What the file of `file:PATH` holds.
 fn held(text: &str) -> Option<String> {
-    fs::read_to_string(text.strip_prefix("file:")?).ok()
+    files::read_text(Path::new(text.strip_prefix("file:")?)).ok()
 }
 
 /// A value as text, whichever layer wrote it.
@@ -169,6 +170,8 @@ fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::fs;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! The component's file that the configuration names.
 
 use std::{
-    fs, io,
-    path::Path,
+    io,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
@@ -11,6 +11,7 @@ use crate::{
     background,
     compile::ComponentDigest,
     config::slots::{ComponentSource, Slot as Settings},
+    files,
     slots::{Version, World, read_component},
 };
 
@@ -22,7 +23,8 @@ pub fn read_configured(path: &Path, cap: usize) -> Result<(Arc<[u8]>, Proof), St
     let wasm = read_component(path, cap).map_err(|error| error.to_string())?;
     let mut beside = path.as_os_str().to_owned();
     beside.push(".minisig");
-    match fs::read_to_string(&beside) {
+    let beside = PathBuf::from(beside);
+    match files::read_text(&beside) {
         Ok(text) => Ok((wasm, Proof::Signature(text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((wasm, Proof::None)),
         Err(error) => Err(format!("cannot read {}: {error}", beside.display())),

@@ -17,7 +17,7 @@ use rustls::{
 };
 
 use super::lifecycle::Stopping;
-use crate::config::server::Tls;
+use crate::{config::server::Tls, files};
 
 /// How often the files are looked at. Certificates are renewed days before they expire.
 const POLL: Duration = Duration::from_secs(30);
@@ -168,7 +168,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(path).map_err(|cause| TlsError::Read { path: path.to_owned(), cause })
+    files::read_settings(path).map_err(|cause| TlsError::Read { path: path.to_owned(), cause })
 }
 
 fn unfit(path: &Path, wanted: &'static str, cause: pem::Error) -> TlsError {

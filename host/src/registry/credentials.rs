@@ -1,13 +1,13 @@
 //! Name and password for a registry.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 
 use super::Fault;
-use crate::config::registries::Registry;
+use crate::{config::registries::Registry, files};
 
 /// What is read of docker's `config.json`.
 #[derive(Deserialize)]
@@ -44,7 +44,8 @@ pub(super) fn sensitive(text: &str) -> Result<HeaderValue, Fault> {
 
 fn in_file(path: &Path, host: &str) -> Result<Option<String>, Fault> {
     let wrong = |why: String| Fault::Settings(format!("registries.NAME.auth_file {}: {why}", path.display()));
-    let text = fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}; make it readable")))?;
+    let text = files::read_settings(path)
+        .map_err(|error| wrong(format!("cannot be read: {error}; make it readable")))?;
     // The parser's word could show what stands there.
     let file: AuthFile = serde_json::from_slice(&text)
         .map_err(|_| wrong("is not in the form of docker's config.json; `docker login` writes it".into()))?;
@@ -76,14 +77,14 @@ mod tests {
         let text = format!(
             r#"{{"auths":{{"https://oci.example/v1/":{{"auth":"{pair}"}},"r:5000":{{}},"bad":{{"auth":"c2VjcmV0"}}}}}}"#
         );
-        fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         assert_eq!(in_file(&path, "oci.example").unwrap().unwrap(), pair);
         assert_eq!(in_file(&path, "oci.example.evil.example").unwrap(), None);
         for host in ["r:5000", "bad"] {
             let refused = in_file(&path, host).unwrap_err().to_string();
             assert!(refused.contains("credential helpers") && !refused.contains("secret"), "{refused}");
         }
-        fs::write(&path, "secret").unwrap();
+        std::fs::write(&path, "secret").unwrap();
         let refused = in_file(&path, "oci.example").unwrap_err().to_string();
         assert!(refused.contains("docker login") && !refused.contains("secret"), "{refused}");
         in_file(&folder.path().join("none"), "oci.example").unwrap_err();

@@ -1,6 +1,6 @@
 //! Questions to one registry about one repository.
 
-use std::{error::Error, fs, io};
+use std::{error::Error, io};
 
 use reqwest::{
     Certificate, Client, Response, StatusCode,
@@ -16,7 +16,10 @@ use super::{
     challenge::Challenge,
     credentials::{basic, sensitive},
 };
-use crate::config::registries::{Reference, Registry};
+use crate::{
+    config::registries::{Reference, Registry},
+    files,
+};
 
 /// Redirects that are followed: from the registry to its storage, and a step or two within that.
 const REDIRECTS: usize = 3;
@@ -57,7 +60,7 @@ impl<'r> Session<'r> {
             let wrong = |error: String| {
                 Fault::Settings(format!("registries.NAME.ca {}: {error}; name a PEM file", path.display()))
             };
-            let pem = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+            let pem = files::read_settings(path).map_err(|error| wrong(error.to_string()))?;
             let authority = Certificate::from_pem(&pem).map_err(|error| wrong(error.to_string()))?;
             client = client.add_root_certificate(authority);
         }

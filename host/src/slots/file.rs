@@ -1,11 +1,12 @@
 //! A component's file.
 
 use std::{
-    fs::File,
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+use crate::files;
 
 /// Why a file is not looked at.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +14,7 @@ pub enum FileError {
     /// It cannot be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(PathBuf, io::Error),
-    /// It is too large, or has no end.
+    /// It is too large.
     #[error("{0} has more than {1} bytes; raise sandbox.component_bytes")]
     TooLarge(PathBuf, usize),
 }
@@ -23,14 +24,13 @@ pub enum FileError {
 /// # Errors
 /// When it cannot be read or has more than `cap` bytes.
 pub fn read_component(path: &Path, cap: usize) -> Result<Arc<[u8]>, FileError> {
-    let mut wasm = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take((cap as u64).saturating_add(1)).read_to_end(&mut wasm));
-    read.map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
-    if wasm.len() > cap {
-        return Err(FileError::TooLarge(path.to_owned(), cap));
+    match files::read(path, cap) {
+        Ok(wasm) => Ok(wasm.into()),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(FileError::TooLarge(path.to_owned(), cap))
+        }
+        Err(error) => Err(FileError::Unreadable(path.to_owned(), error)),
     }
-    Ok(wasm.into())
 }
 
 #[cfg(test)]
@@ -56,10 +56,10 @@ mod tests {
     fn what_has_no_end_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let sparse = folder.path().join("sparse");
-        File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
-        for path in [Path::new("/dev/zero"), &sparse] {
-            let refusal = read_component(path, 1 << 16);
-            assert!(matches!(refusal, Err(FileError::TooLarge(..))), "{refusal:?}");
-        }
+        std::fs::File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
+        let refusal = read_component(&sparse, 1 << 16);
+        assert!(matches!(refusal, Err(FileError::TooLarge(..))), "{refusal:?}");
+        let refusal = read_component(Path::new("/dev/zero"), 1 << 16);
+        assert!(matches!(refusal, Err(FileError::Unreadable(..))), "{refusal:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -16,9 +16,12 @@ use super::{Slot, operate::path, reference};
 use crate::{
     cli::{
         client::{Failure, PATIENCE, Remote},
+        exit::Misuse,
         output,
     },
     config::sandbox::LARGEST_COMPONENT_BYTES,
+    deploy::EMBEDDED,
+    files,
     slots::read_component,
 };
 
@@ -36,9 +39,21 @@ pub(super) fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<V
         remote.start(&to, &[], |request| request.json(&json!({ "reference": name })))?
     } else {
         // The host has a cap of its own; this one is for what has no end.
+        if name == EMBEDDED && !file.exists() {
+            let slot = slot.as_str();
+            return Err(Misuse(format!(
+                "{EMBEDDED} is not a file; `bulkhead component swap {slot} {EMBEDDED}` has the built-in component answer"
+            ))
+            .into());
+        }
         let wasm = read_component(file, LARGEST_COMPONENT_BYTES)?.to_vec();
         progress = Progress::new(format!("pushing {name}, {} bytes", wasm.len()));
-        let signature = std::fs::read_to_string(format!("{name}.minisig")).ok();
+        let beside = PathBuf::from(format!("{name}.minisig"));
+        let signature = match files::read_text(&beside) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", beside.display())),
+        };
         remote.upload(&to, &name, wasm, signature.as_deref())?
     };
     // A host that knows no jobs has answered when all was done.

@@ -1,10 +1,13 @@
 //! Untyped values into plain ones.
 
-use std::fs;
+use std::path::Path;
 
-use crate::config::{
-    problems::Origin,
-    tree::{Node, Table, Value},
+use crate::{
+    config::{
+        problems::Origin,
+        tree::{Node, Table, Value},
+    },
+    files,
 };
 
 pub(super) fn text(value: Value) -> Result<String, String> {
@@ -67,8 +70,9 @@ pub(super) fn secret(value: Value) -> Result<String, String> {
     let secret = match written.strip_prefix("file:") {
         None => written,
         Some(path) => {
-            let held = fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {path}: {error}; make the file readable"))?;
+            let held = files::read_text(Path::new(path)).map_err(|error| {
+                format!("cannot read {path}: {error}; the file must be plain and readable")
+            })?;
             let line = held.strip_suffix('\n').unwrap_or(&held);
             line.strip_suffix('\r').unwrap_or(line).to_owned()
         }

@@ -1,14 +1,11 @@
 //! The file that says what tickets are about.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use bulkhead_triage::configuration::{Configuration, Invalid, Reading, Settings};
 use serde_json::Value;
 
-use crate::config::located;
+use crate::{config::located, files};
 
 /// A configuration that has been checked, and the same as JSON for the component.
 #[derive(Clone, Debug)]
@@ -44,7 +41,7 @@ impl Rules {
     /// # Errors
     /// When it cannot be read, or with everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self, RulesError> {
-        let text = fs::read_to_string(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
+        let text = files::read_text(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
         Self::parse_file(path, &text)
     }
 

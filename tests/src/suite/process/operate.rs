@@ -234,6 +234,7 @@ async fn arguments_that_make_no_sense_end_as_wrong_arguments() {
         ("admin audit", nobody, "secret\nsecret", "has a line break"),
         ("admin audit", nobody, " \n", "is empty"),
         ("admin token a.b", nobody, "token", "letters, digits, - and _ only"),
+        ("component push captcha embedded", nobody, "token", "`bulkhead component swap captcha embedded`"),
         ("component push captcha oci://Registry.example/a:1", nobody, "token", "must be oci://HOST"),
         ("component swap captcha --file oci://registry.example", nobody, "token", "must be oci://HOST"),
         ("component check --slot captcha oci://registry.example/a", nobody, "token", "must name a tag"),

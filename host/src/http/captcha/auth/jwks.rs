@@ -1,7 +1,6 @@
 //! The keys that JWTs are checked with: a JWKS (RFC 7517) from a file, or from a URL with a cache.
 
 use std::{
-    fs,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,7 +15,7 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::AuthError;
-use crate::config::captcha::KeySet as Location;
+use crate::{config::captcha::KeySet as Location, files};
 
 /// A fetched set is renewed when it is older.
 const FRESH: Duration = Duration::from_secs(5 * 60);
@@ -113,7 +112,7 @@ impl KeySource {
     pub fn new(location: &Location) -> Result<Self, AuthError> {
         match location {
             Location::File(path) => {
-                let read = fs::read(path);
+                let read = files::read_settings(path);
                 let json = read.map_err(|source| AuthError::Read { path: path.clone(), source })?;
                 Ok(Self::Fixed(Arc::new(parse(&json)?)))
             }
