@@ -14,11 +14,14 @@ use std::{
     ffi::OsStr,
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
+
+use tokio::time::{Instant, sleep_until};
 
 use self::{
     events::{News, listen},
-    files::{Which, component, fits, is_linked, look, settled},
+    files::{Looked, Unsettled, Which, component, fits, is_linked, look, settled},
 };
 use super::{Change, Deployment, Expected, HOST, VersionId};
 use crate::{
@@ -34,8 +37,31 @@ const REASON: &str = "moved into the watched folder";
 /// What a component's file must be called.
 const NAMES: &str = "components are called NAME.wasm, of letters, digits, `.`, `_` and `-`";
 
-/// Components of a folder by name, as they were seen last.
-type Seen = BTreeMap<String, ComponentDigest>;
+/// Shortest time until files are looked at again that may be half of one.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
+/// What is known of a folder.
+#[derive(Debug, Default)]
+struct Known {
+    /// Components by name, as they were seen last.
+    seen: BTreeMap<String, ComponentDigest>,
+    /// Why names are ignored, as the log says already.
+    ignored: BTreeMap<String, String>,
+    /// Files that lay there at the start and may be half of one, and when they are looked at again.
+    unsettled: Option<(Instant, Vec<String>)>,
+}
+
+impl Known {
+    /// Keeps why a name is ignored; whether the log does not say so yet.
+    fn ignore(&mut self, name: &str, reason: &str) -> bool {
+        self.ignored.insert(name.to_owned(), reason.to_owned()).is_none_or(|said| said != reason)
+    }
+
+    fn wait_for(&mut self, unsettled: Option<Unsettled>) {
+        self.unsettled =
+            unsettled.map(|Unsettled { names, wait }| (Instant::now() + wait.max(SHORTEST_WAIT), names));
+    }
+}
 
 /// Where a slot's new components are looked for, and what becomes of them.
 fn watch(settings: &Slot) -> Watch {
@@ -56,18 +82,23 @@ impl<W: World> Deployment<W> {
         };
         let deployment = self.weak();
         self.spawn(async move {
-            let mut seen = Seen::new();
+            let mut known = Known::default();
             if let Some(deployment) = deployment.upgrade() {
-                let which = if is_linked(&folder) { Which::All } else { Which::Links };
-                seen = deployment.look(&folder, which).await.unwrap_or_default();
                 // What came while the host was down.
-                deployment.take_settled(&folder).await;
+                deployment.take_present(&folder, &mut known).await;
             }
-            while let Some(news) = told.recv().await {
+            loop {
+                let settling = known.unsettled.as_ref().map(|(at, _)| *at);
+                let news = tokio::select! {
+                    news = told.recv() => Some(news),
+                    () = sleep_until(settling.unwrap_or_else(Instant::now)), if settling.is_some() => None,
+                };
                 let Some(deployment) = deployment.upgrade() else { return };
                 match news {
-                    Ok(news) => deployment.take_news(&folder, news, &mut seen).await,
-                    Err(error) => {
+                    None => deployment.take_settled(&folder, &mut known).await,
+                    Some(None) => return,
+                    Some(Some(Ok(news))) => deployment.take_news(&folder, news, &mut known).await,
+                    Some(Some(Err(error))) => {
                         tracing::error!(slot, %error, "the folder is watched no more; restart to watch it again");
                         return;
                     }
@@ -76,21 +107,22 @@ impl<W: World> Deployment<W> {
         });
     }
 
-    async fn take_news(&self, folder: &Path, news: News, seen: &mut Seen) {
+    async fn take_news(&self, folder: &Path, news: News, known: &mut Known) {
         let slot = self.slot.name().as_str();
         for (name, why) in news.ignored {
-            tracing::warn!(slot, name, "not taken from the folder: {why}");
+            self.ignore(known, &name, why);
         }
         for name in &news.moved_in {
+            known.ignored.remove(name);
             self.take_file(folder, name, false).await;
         }
         if news.links || news.elsewhere {
             let which = if news.elsewhere { Which::All } else { Which::Links };
-            self.take_replaced(folder, which, seen).await;
+            self.take_replaced(folder, which, known).await;
         }
         if news.again {
             tracing::info!(slot, folder = %folder.display(), "the folder is there and is watched");
-            self.take_settled(folder).await;
+            self.take_present(folder, known).await;
         }
         if news.lost {
             tracing::warn!(
@@ -107,40 +139,76 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Takes the newest of what lies in the folder, where its component is not known yet.
-    async fn take_settled(&self, folder: &Path) {
-        let (slot, path) = (self.slot.name().as_str(), folder.to_owned());
-        let Ok(Ok(found)) = background::run(move || settled(&path)).await else { return };
-        for (name, why) in found.ignored {
-            tracing::info!(slot, name, "not taken from the folder at the start: {why}");
+    /// Says once in the log why a name is ignored.
+    fn ignore(&self, known: &mut Known, name: &str, why: &str) {
+        if known.ignore(name, why) {
+            tracing::warn!(slot = self.slot.name().as_str(), name, "not taken from the folder: {why}");
         }
+    }
+
+    /// Takes the newest of what lies in the folder, where its component is not known yet.
+    async fn take_present(&self, folder: &Path, known: &mut Known) {
+        let which = if is_linked(folder) { Which::All } else { Which::Links };
+        let Ok(Looked { seen, ignored }) = self.look(folder, which).await else { return };
+        for (name, why) in &ignored {
+            self.ignore(known, name, why);
+        }
+        known.seen = seen;
+        self.take_newest(folder, which, known, move |name| !ignored.contains_key(name)).await;
+    }
+
+    /// Looks again at the files that lay in the folder and might have been half of one.
+    async fn take_settled(&self, folder: &Path, known: &mut Known) {
+        let Some((_, names)) = known.unsettled.take() else { return };
+        self.take_newest(folder, Which::Links, known, move |name| names.iter().any(|known| known == name))
+            .await;
+    }
+
+    async fn take_newest(
+        &self,
+        folder: &Path,
+        which: Which,
+        known: &mut Known,
+        wanted: impl Fn(&str) -> bool + Send + 'static,
+    ) {
+        let path = folder.to_owned();
+        let Ok(Ok(found)) = background::run(move || settled(&path, which, wanted)).await else { return };
+        for (name, why) in found.ignored {
+            self.ignore(known, &name, why);
+        }
+        known.wait_for(found.unsettled);
         if let Some(name) = found.newest {
+            known.ignored.remove(&name);
             self.take_file(folder, &name, true).await;
         }
     }
 
-    async fn look(&self, folder: &Path, which: Which) -> io::Result<Seen> {
+    async fn look(&self, folder: &Path, which: Which) -> io::Result<Looked> {
         let (path, cap) = (folder.to_owned(), self.slot.yard.sandbox.component_bytes);
         background::run(move || look(&path, which, cap)).await.map_err(io::Error::other)?
     }
 
     /// Takes the components that a replaced link has brought: those that are not what was seen under their names, and
     /// those that nobody knows.
-    async fn take_replaced(&self, folder: &Path, which: Which, seen: &mut Seen) {
-        let now = match self.look(folder, which).await {
-            Ok(now) => now,
+    async fn take_replaced(&self, folder: &Path, which: Which, known: &mut Known) {
+        let Looked { seen: now, ignored } = match self.look(folder, which).await {
+            Ok(looked) => looked,
             Err(error) => {
                 tracing::warn!(slot = self.slot.name().as_str(), %error, "the folder cannot be read");
                 return;
             }
         };
+        for (name, why) in &ignored {
+            self.ignore(known, name, why);
+        }
         for (name, digest) in &now {
-            self.take_file(folder, name, seen.get(name) == Some(digest)).await;
+            known.ignored.remove(name);
+            self.take_file(folder, name, known.seen.get(name) == Some(digest)).await;
         }
         if which == Which::All {
-            seen.clear();
+            known.seen.clear();
         }
-        seen.extend(now);
+        known.seen.extend(now);
     }
 
     /// Makes a file a candidate, or says in the log why not. With `unknown` only if its component is not known yet.
@@ -194,5 +262,17 @@ impl<W: World> Deployment<W> {
         self.apply(&change, &expected).await.map_err(|error| error.to_string())?;
         self.slot.metrics.rollout(change.as_str());
         Ok(Some(taken.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_said_once() {
+        let mut known = Known::default();
+        let mut said = |reason| known.ignore("a.wasm", reason);
+        assert_eq!(["one", "one", "other", "other"].map(&mut said), [true, false, true, false]);
     }
 }

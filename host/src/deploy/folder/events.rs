@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use super::files::is_meant;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::inotify::{self, ReadFlags, WatchFlags},
@@ -64,13 +65,22 @@ impl News {
         let is_link = || fs::symlink_metadata(folder.join(&name)).is_ok_and(|found| found.is_symlink());
         match () {
             () if is_folder => {
-                if is_moved && !name.starts_with('.') {
+                if is_moved && !name.starts_with('.') || is_meant(&name) {
                     self.ignored.push((name, "it is a folder; move the file itself in"));
                 }
             }
             () if (is_moved || events.contains(ReadFlags::CREATE)) && is_link() => self.links = true,
             () if is_moved => self.moved_in.push(name),
-            () if events.contains(ReadFlags::CLOSE_WRITE) && name.ends_with(".wasm") => {
+            () if events.contains(ReadFlags::CREATE) && is_meant(&name) => {
+                if let Ok(found) = fs::symlink_metadata(folder.join(&name)) {
+                    match found.is_file() {
+                        true if found.nlink() < 2 => {}
+                        true => self.ignored.push((name, "it is a hard link; move the file itself in")),
+                        false => self.ignored.push((name, "it is a pipe or a device; move a file in")),
+                    }
+                }
+            }
+            () if events.contains(ReadFlags::CLOSE_WRITE) && is_meant(&name) => {
                 self.ignored.push((
                     name,
                     "it was written in place and may be half of a file; write it beside the folder and move it in",
@@ -215,6 +225,8 @@ mod tests {
         let mut told = listen(folder.path()).unwrap();
         fs::write(folder.path().join("written.wasm"), b"x").unwrap();
         fs::write(folder.path().join("written.tmp"), b"x").unwrap();
+        fs::write(folder.path().join("WRITTEN.WASM"), b"x").unwrap();
+        fs::hard_link(folder.path().join("written.tmp"), folder.path().join("linked.wasm")).unwrap();
         fs::create_dir(elsewhere.path().join("folder.wasm")).unwrap();
         for name in ["one.wasm", "two.wasm"] {
             fs::write(elsewhere.path().join(name), b"x").unwrap();
@@ -229,7 +241,7 @@ mod tests {
             ignored.extend(news.ignored.into_iter().map(|(name, _)| name));
         }
         assert_eq!(seen, ["one.wasm", "two.wasm"]);
-        assert_eq!(ignored, ["written.wasm", "folder.wasm"]);
+        assert_eq!(ignored, ["written.wasm", "WRITTEN.WASM", "linked.wasm", "folder.wasm"]);
     }
 
     #[tokio::test]

@@ -2,9 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
+    fs, io,
     path::{self, Path},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -12,7 +10,8 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::{compile::ComponentDigest, deploy::Proof};
+use super::NAMES;
+use crate::{compile::ComponentDigest, deploy::Proof, files};
 
 /// Longest name of a file that is taken, bytes.
 const NAME_BYTES: usize = 100;
@@ -31,8 +30,13 @@ pub(super) fn fits(name: &str) -> bool {
         && name.bytes().all(known)
 }
 
+/// Whether a file of this name is meant to be a component, whether its name fits or not.
+pub(super) fn is_meant(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("wasm"))
+}
+
 /// A file's bytes, at most `cap`; none where there is no such file. A link is followed within the folder, as volumes of
-/// Kubernetes and working trees have them, and no further. No pipe is opened.
+/// Kubernetes and working trees have them, and no further.
 fn read(folder: &Path, name: &str, cap: usize) -> io::Result<Option<Vec<u8>>> {
     let absent = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(None),
@@ -45,20 +49,7 @@ fn read(folder: &Path, name: &str, cap: usize) -> io::Result<Option<Vec<u8>>> {
     if !path.starts_with(fs::canonicalize(folder)?) {
         return Err(io::Error::other("it is a link that leads out of the folder; move the file itself in"));
     }
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = match File::options().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) => return absent(error),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no plain file"));
-    }
-    let mut bytes = Vec::new();
-    file.take((cap as u64).saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() > cap {
-        return Err(io::Error::other(format!("it has more than {cap} bytes")));
-    }
-    Ok(Some(bytes))
+    files::read_with(&path, cap, OFlags::NOFOLLOW).map_or_else(absent, |bytes| Ok(Some(bytes)))
 }
 
 /// A component and what lies beside it to vouch for it.
@@ -85,19 +76,37 @@ pub(super) enum Which {
     Links,
 }
 
-/// The components of a folder by their names; what cannot be read is left out.
-pub(super) fn look(folder: &Path, which: Which, cap: usize) -> io::Result<BTreeMap<String, ComponentDigest>> {
-    let mut seen = BTreeMap::new();
+/// The components of a folder by their names, and what is ignored, with the reasons.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    pub(super) seen: BTreeMap<String, ComponentDigest>,
+    pub(super) ignored: BTreeMap<String, String>,
+}
+
+/// Reads the components of a folder.
+pub(super) fn look(folder: &Path, which: Which, cap: usize) -> io::Result<Looked> {
+    let mut looked = Looked::default();
     for file in fs::read_dir(folder)?.flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
         let is_link = file.file_type().is_ok_and(|kind| kind.is_symlink());
-        let name = file.file_name().into_string().ok().filter(|name| fits(name));
-        if let Some(name) = name.filter(|_| is_link || which == Which::All)
-            && let Ok(Some(wasm)) = read(folder, &name, cap)
-        {
-            seen.insert(name, ComponentDigest::of(&wasm));
+        let is_other = name.starts_with('.') && !is_meant(&name) || name.ends_with(".minisig");
+        // A link is put there to be taken, whatever it is called; a tree may hold much else.
+        if is_other || !(is_link || which == Which::All && is_meant(&name)) {
+            continue;
         }
+        let reason = match fits(&name).then(|| read(folder, &name, cap)) {
+            Some(Ok(Some(wasm))) => {
+                looked.seen.insert(name, ComponentDigest::of(&wasm));
+                continue;
+            }
+            Some(Ok(None)) if is_link => "it is a link that leads nowhere; have it lead to a file".to_owned(),
+            Some(Ok(None)) => continue,
+            Some(Err(error)) => error.to_string(),
+            None => NAMES.to_owned(),
+        };
+        looked.ignored.insert(name, reason);
     }
-    Ok(seen)
+    Ok(looked)
 }
 
 /// What lies in a folder at the start: the component that is taken, and what is ignored, with the reasons.
@@ -105,25 +114,49 @@ pub(super) fn look(folder: &Path, which: Which, cap: usize) -> io::Result<BTreeM
 pub(super) struct Found {
     pub(super) newest: Option<String>,
     pub(super) ignored: Vec<(String, &'static str)>,
+    pub(super) unsettled: Option<Unsettled>,
 }
 
-/// Looks for the component that was put into the folder last, of the links and of the files that nobody has written to
-/// for a while.
-pub(super) fn settled(folder: &Path) -> io::Result<Found> {
+/// Files that were written a moment ago.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unsettled {
+    pub(super) names: Vec<String>,
+    /// Time until the first of them counts as whole, if nobody writes to it.
+    pub(super) wait: Duration,
+}
+
+impl Found {
+    fn wait_for(&mut self, name: &str, wait: Duration) {
+        let unsettled = self.unsettled.get_or_insert(Unsettled { names: Vec::new(), wait });
+        unsettled.names.push(name.to_owned());
+        unsettled.wait = unsettled.wait.min(wait);
+    }
+}
+
+/// Looks for the component that was put into the folder last, of those that are `wanted` by their names: of the files
+/// that are whole as `which` says, and those that nobody has written to for a while.
+pub(super) fn settled(folder: &Path, which: Which, wanted: impl Fn(&str) -> bool) -> io::Result<Found> {
     let (mut newest, mut found) = (None::<(SystemTime, String)>, Found::default());
     for file in fs::read_dir(folder)?.flatten() {
-        let Ok(name) = file.file_name().into_string() else { continue };
-        if !name.ends_with(".wasm") {
+        let name = file.file_name().to_string_lossy().into_owned();
+        if !is_meant(&name) || !wanted(&name) {
             continue;
         }
         let is_link = file.file_type().is_ok_and(|kind| kind.is_symlink());
         let modified = fs::metadata(file.path()).and_then(|found| found.modified());
-        let is_whole = |at: &SystemTime| is_link || at.elapsed().is_ok_and(|age| age >= SETTLED);
+        // A time to come is that of a clock that was wrong.
+        let age = |at: &SystemTime| at.elapsed().unwrap_or_default();
+        let is_whole = |at: &SystemTime| which == Which::All || is_link || age(at) >= SETTLED;
         let ignored = match (fits(&name), modified) {
-            (false, _) => (name, "its name is none of a component"),
+            (false, _) => (name, NAMES),
             (true, Err(_)) => (name, "it cannot be read"),
             (true, Ok(at)) if !is_whole(&at) => {
-                (name, "it was written a moment ago and may be half of a file; move it in again")
+                found.wait_for(&name, SETTLED.saturating_sub(age(&at)));
+                (
+                    name,
+                    "it was written a moment ago and may be half of a file; it is looked at again once nobody has \
+                     written to it for a minute",
+                )
             }
             (true, Ok(at)) => match &newest {
                 Some((known, _)) if at <= *known => (name, "another file is newer"),
@@ -144,7 +177,7 @@ pub(super) fn settled(folder: &Path) -> io::Result<Found> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::os::unix::fs::symlink;
+    use std::{fs::File, os::unix::fs::symlink};
 
     use super::*;
 
@@ -193,11 +226,41 @@ mod tests {
         read(&folder, "loop.wasm", 5).unwrap_err();
         fs::create_dir(path("folder.wasm")).unwrap();
         read(&folder, "folder.wasm", 5).unwrap_err();
-        assert_eq!(
-            look(&folder, Which::All, 5).unwrap().into_keys().collect::<Vec<_>>(),
-            ["a.wasm", "b.wasm"]
-        );
-        assert_eq!(look(&folder, Which::Links, 5).unwrap().into_keys().collect::<Vec<_>>(), ["b.wasm"]);
+        let seen = |which| look(&folder, which, 5).unwrap().seen.into_keys().collect::<Vec<_>>();
+        assert_eq!(seen(Which::All), ["a.wasm", "b.wasm"]);
+        assert_eq!(seen(Which::Links), ["b.wasm"]);
+    }
+
+    #[test]
+    fn what_is_ignored_has_a_reason() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("folder");
+        let path = |name: &str| folder.join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::write(root.path().join("outside"), b"1").unwrap();
+        for name in ["large.wasm", "A.WASM", "two words.wasm", "README.md"] {
+            fs::write(path(name), b"123456").unwrap();
+        }
+        for (target, link) in
+            [("../outside", "out.wasm"), ("none", "dangling.wasm"), ("A.WASM", "captcha"), ("none", "..data")]
+        {
+            symlink(target, path(link)).unwrap();
+        }
+        let mut expected = BTreeMap::from([
+            ("captcha", "components are called NAME.wasm"),
+            ("dangling.wasm", "leads nowhere"),
+            ("out.wasm", "leads out of the folder"),
+        ]);
+        for which in [Which::Links, Which::All] {
+            let ignored = look(&folder, which, 5).unwrap().ignored;
+            assert!(ignored.keys().eq(expected.keys()), "{ignored:?}");
+            for (name, reason) in &expected {
+                assert!(ignored.get(*name).unwrap().contains(reason), "{ignored:?}");
+            }
+            expected.insert("large.wasm", "it has more than 5 bytes");
+            expected
+                .extend(["A.WASM", "two words.wasm"].map(|name| (name, "components are called NAME.wasm")));
+        }
     }
 
     #[test]
@@ -221,18 +284,23 @@ mod tests {
             fs::write(&path, b"x").unwrap();
             File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();
         };
-        assert_eq!(settled(folder.path()).unwrap(), Found::default());
+        let settled = |which| settled(folder.path(), which, |name| name != "unwanted.wasm").unwrap();
+        assert_eq!(settled(Which::Links), Found::default());
+        put("unwanted.wasm", SETTLED * 2);
         put("old.wasm", SETTLED * 3);
         put("new.wasm", SETTLED * 2);
         put("notes.txt", SETTLED * 2);
         put("two words.wasm", SETTLED * 2);
         put("being-written.wasm", Duration::ZERO);
-        let found = settled(folder.path()).unwrap();
+        let found = settled(Which::Links);
         assert_eq!(found.newest.as_deref(), Some("new.wasm"));
         let ignored: Vec<&str> = found.ignored.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(ignored, ["being-written.wasm", "old.wasm", "two words.wasm"]);
+        assert_eq!(found.unsettled.unwrap().names, ["being-written.wasm"]);
+        let found = settled(Which::All);
+        assert_eq!((found.newest.as_deref(), found.unsettled), (Some("being-written.wasm"), None));
         // What a link leads to is whole.
         symlink("being-written.wasm", folder.path().join("link.wasm")).unwrap();
-        assert_eq!(settled(folder.path()).unwrap().newest.as_deref(), Some("link.wasm"));
+        assert_eq!(settled(Which::Links).newest.as_deref(), Some("link.wasm"));
     }
 }

@@ -138,6 +138,19 @@ async fn what_came_while_the_host_was_down_is_taken_once() {
     host.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_written_before_the_start_is_taken_once_settled() {
+    let watched = TempDir::new().unwrap();
+    let file = watched.path().join("b.wasm");
+    fs::write(&file, answering('B', "").component()).unwrap();
+    let moment = SystemTime::now() - Duration::from_secs(55);
+    File::options().write(true).open(&file).unwrap().set_modified(moment).unwrap();
+    let host = watching(watched.path()).start().await;
+    let candidate = candidate(&operator(&host)).await;
+    assert!(candidate["source"].as_str().unwrap().ends_with("/b.wasm"), "{candidate}");
+    host.stop().await;
+}
+
 /// Has `link` lead to `target` in one stroke.
 fn relink(target: &str, link: &Path) {
     let beside = link.with_file_name("..next");
@@ -194,21 +207,23 @@ async fn a_volume_of_kubernetes_brings_candidates() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_behind_a_link_is_followed() {
     let root = TempDir::new().unwrap();
-    let [b, c] = ['B', 'C'].map(|letter| answering(letter, "").component());
+    let [b, c, d] = ['B', 'C', 'D'].map(|letter| answering(letter, "").component());
     for (tree, component) in [("one", &b), ("two", &c)] {
         fs::create_dir_all(root.path().join(tree).join("components")).unwrap();
         fs::write(root.path().join(tree).join("components/captcha.wasm"), component).unwrap();
     }
     let current = root.path().join("current");
-    relink("one", &current);
     let host = watching(&current.join("components")).start().await;
     let operator = operator(&host);
+    // The first commit comes while the host runs, and its files are new.
+    relink("one", &current);
+    tried(&operator, &b).await;
     relink("two", &current);
     fs::remove_dir_all(root.path().join("one")).unwrap();
     let source = tried(&operator, &c).await;
     assert!(source.ends_with("/current/components/captcha.wasm"), "{source}");
     // It is watched where it is now.
-    move_in(&root.path().join("two/components"), "b.wasm", &b);
-    tried(&operator, &b).await;
+    move_in(&root.path().join("two/components"), "d.wasm", &d);
+    tried(&operator, &d).await;
     host.stop().await;
 }
