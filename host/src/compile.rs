@@ -54,6 +54,13 @@ pub enum CompileError {
     Stopped,
 }
 
+impl CompileError {
+    /// Whether the compiler has refused the component: anything else may pass.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
 /// The sha256 of a component's bytes: its name everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ComponentDigest([u8; 32]);

@@ -25,6 +25,7 @@ mod restore;
 mod roster;
 mod shared;
 mod signature;
+mod uncompiled;
 mod unwritten;
 mod vault;
 mod verdict;

@@ -135,7 +135,7 @@ impl<W: World> Deployment<W> {
     async fn swap(&self, name: &str, expected: &Expected) -> Result<(), DeployError> {
         let record = self.tried(name)?;
         let book = self.book();
-        if book.active.as_ref() == Some(&record.id) && book.candidate.is_none() {
+        if self.answering_id(&book).as_ref() == Some(&record.id) && book.candidate.is_none() {
             return Err(DeployError::Answering(record.id));
         }
         if book.candidate.as_ref().is_some_and(|candidate| candidate.version == record.id) {
@@ -298,6 +298,11 @@ impl<W: World> Deployment<W> {
         move |book| {
             line(book, before.active.clone());
             note(book, next, expected);
+            if let Some(active) =
+                before.active.as_ref().filter(|id| self.has_substitute() && !book.answers(id))
+            {
+                book.step(active, Stage::Retired, HOST, "it was not compiled, so that no call of it runs");
+            }
             if reach == Reach::Alone && self.shared.is_some() {
                 book.generation = before.generation;
             }
@@ -312,6 +317,9 @@ impl<W: World> Deployment<W> {
     /// Has the versions answer that the book names, and lets the others go. Whoever calls has the turn.
     pub(super) fn install(&self, next: Next<W>, old: Vec<(VersionId, Arc<Version<W>>)>) {
         self.watch_over(&next, &old);
+        if !self.slot.active().is_ok_and(|active| Arc::ptr_eq(&active, &next.active.1)) {
+            self.set_uncompiled(None);
+        }
         let Next { active: (_, active), candidate } = next;
         let predecessor = self.hold(&active, &old);
         self.slot.serve(active, candidate.map(|(_, version, trial)| (version, trial)), predecessor);
@@ -343,7 +351,7 @@ impl<W: World> Deployment<W> {
 
     /// The versions that answer, by the book and by the slot.
     pub(super) fn answering(&self, book: &Book) -> Vec<(VersionId, Arc<Version<W>>)> {
-        let active = book.active.clone().zip(self.slot.active().ok());
+        let active = self.answering_id(book).zip(self.slot.active().ok());
         let candidate = book.candidate.clone().zip(self.slot.candidate());
         let candidate = candidate.map(|(candidate, (version, _))| (candidate.version, version));
         active.into_iter().chain(candidate).collect()

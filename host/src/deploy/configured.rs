@@ -104,7 +104,7 @@ impl<W: World> Deployment<W> {
             (record.signed_by, record.signed_at) = (Some(signed.by), signed.at);
         }
         let prepared = self.prepare(Arc::clone(&wasm), &source, Arc::clone(settings), |_| {}).await;
-        let version = prepared.map_err(|reason| refused(&record.id, reason))?;
+        let version = prepared.map_err(|error| error.of(&record.id))?;
         record.configured = true;
         record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
         let signature = match proof {

@@ -11,8 +11,15 @@ use tokio::{
 
 use super::{
     Book, Change, Deploy, DeployError, Expected, Exported, HOST, Move, Proof, Pushed, Record, Rehearsed,
-    Report, ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId, changes::Reach,
-    predecessor::Held, shared::Standing, signature, unwritten::Unwritten, vault::Blob, watch::Watched,
+    Report, ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId,
+    changes::Reach,
+    predecessor::Held,
+    shared::Standing,
+    signature,
+    uncompiled::{Uncompiled, Unprepared},
+    unwritten::Unwritten,
+    vault::Blob,
+    watch::Watched,
 };
 use crate::{
     background,
@@ -20,7 +27,7 @@ use crate::{
     compile::ComponentDigest,
     config::slots::{Slot as Settings, SlotName},
     invoke,
-    slots::{Slot, Version, World, revision},
+    slots::{LoadError, Slot, Version, World, revision},
 };
 
 /// One slot and what its operators may do with it.
@@ -33,6 +40,8 @@ pub struct Deployment<W: World> {
     pub(super) why_empty: Mutex<Option<String>>,
     /// Why the configured file was of no use when it was looked at last.
     pub(super) file_fault: Mutex<Option<String>>,
+    /// Another version answers than should, or the configured one does not.
+    pub(super) uncompiled: Mutex<Option<Uncompiled>>,
     pub(super) watched: Mutex<Option<Watched<W>>>,
     /// The loaded code of the version that a rollback goes back to.
     pub(super) held: Mutex<Option<Held<W>>>,
@@ -77,6 +86,7 @@ impl<W: World> Deployment<W> {
             book: Mutex::default(),
             why_empty: Mutex::default(),
             file_fault: Mutex::default(),
+            uncompiled: Mutex::default(),
             watched: Mutex::default(),
             held: Mutex::default(),
             unwritten: Mutex::default(),
@@ -123,14 +133,15 @@ impl<W: World> Deployment<W> {
         source: &str,
         settings: Arc<Settings>,
         mut passed: impl FnMut(Stage),
-    ) -> Result<Arc<Version<W>>, String> {
-        let refused = |error| format!("{error:#}");
-        let checked = self.slot.check(Arc::clone(&wasm), &settings).await;
-        let digest = checked.map_err(|error| refused(error.into()))?;
+    ) -> Result<Arc<Version<W>>, Unprepared> {
+        let failed = |error: LoadError| {
+            let is_passing = matches!(&error, LoadError::Compile(error) if !error.is_refusal());
+            let reason = format!("{:#}", anyhow::Error::from(error));
+            if is_passing { Unprepared::Uncompiled(reason) } else { Unprepared::Refused(reason) }
+        };
+        let digest = self.slot.check(Arc::clone(&wasm), &settings).await.map_err(failed)?;
         passed(Stage::Checked);
-        let compiled = self.slot.compile(wasm, digest, source, settings).await;
-        let version =
-            compiled.map_err(|error: crate::slots::LoadError| refused(anyhow::Error::from(error)))?;
+        let version = self.slot.compile(wasm, digest, source, settings).await.map_err(failed)?;
         passed(Stage::Compiled);
         let trial = invoke::trial(&self.slot, &version).await;
         trial.map_err(|word| format!("the component's self-test failed: {word}"))?;
@@ -150,7 +161,7 @@ impl<W: World> Deployment<W> {
         let wasm = self.component(record).await?;
         self.prepare(wasm, &record.source, self.settings_of(&record.revision), |_| {})
             .await
-            .map_err(|reason| DeployError::Refused { version: record.id.clone(), reason })
+            .map_err(|error| error.of(&record.id))
     }
 
     /// The bytes of a version's component.
@@ -238,7 +249,9 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn view(&self) -> SlotView {
-        SlotView::new(&self.slot, &self.book(), self.why_empty(), self.unwritten(), self.shared_view())
+        let mut book = Book::clone(&self.book());
+        book.active = self.answering_id(&book);
+        SlotView::new(&self.slot, &book, self.why_empty(), self.unwritten(), self.shared_view())
     }
 
     fn unwritten(&self) -> Option<String> {
@@ -247,6 +260,10 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn file_fault(&self) -> Option<String> {
         self.file_fault()
+    }
+
+    fn why_uncompiled(&self) -> Option<String> {
+        self.why_uncompiled()
     }
 
     fn hold_predecessor(&self) {

@@ -27,6 +27,14 @@ pub enum DeployError {
         /// Everything that is wrong, and what mends it.
         reason: String,
     },
+    /// The component was not compiled, for a reason that may pass.
+    #[error("{reason}")]
+    Uncompiled {
+        /// Which version.
+        version: VersionId,
+        /// Why.
+        reason: String,
+    },
     /// The version has not passed its trial.
     #[error("version {0} has not passed its trial; push it again and see what is wrong with it")]
     Untried(VersionId),
@@ -72,7 +80,7 @@ impl DeployError {
             Self::Conflict { .. } | Self::Overtaken | Self::Vault(VaultError::Overtaken(_)) => "conflict",
             Self::StateUnreachable(_) => "state-unreachable",
             Self::UnknownVersion { .. } => "unknown-version",
-            Self::Refused { .. } => "refused",
+            Self::Refused { .. } | Self::Uncompiled { .. } => "refused",
             Self::Untried(_) => "untried",
             Self::Answering(_) => "answering",
             Self::NoCandidate(_) => "no-candidate",

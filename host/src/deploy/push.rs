@@ -61,11 +61,11 @@ impl<W: World> Deployment<W> {
                 })
                 .await
             }
-            Err(reason) => Err(reason),
+            Err(reason) => Err(reason.into()),
         };
-        if let Err(reason) = &tried {
+        if let Err(error) = &tried {
             report(Stage::Refused);
-            steps.push(Move::now(Stage::Refused, actor, reason));
+            steps.push(Move::now(Stage::Refused, actor, &error.to_string()));
         }
         let step = |book: &mut Book| {
             if tried.is_ok() {
@@ -81,7 +81,7 @@ impl<W: World> Deployment<W> {
         self.record(None, step).await?;
         match tried {
             Ok(_) => Ok(Pushed { record: self.known(id.as_str())?, answering: false }),
-            Err(reason) => Err(DeployError::Refused { version: id, reason }),
+            Err(error) => Err(error.of(&id)),
         }
     }
 

@@ -120,8 +120,7 @@ impl<W: World> Deployment<W> {
     ) -> Result<(Record, Arc<Version<W>>), DeployError> {
         let (wasm, bytes) = (self.component(&record).await?, record.bytes);
         let prepared = self.prepare(wasm, &record.source, Arc::clone(settings), |_| {}).await;
-        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
-        let version = prepared.map_err(refused)?;
+        let version = prepared.map_err(|error| error.of(&record.id))?;
         let now = Record::new(version.digest, bytes, &record.source, settings);
         let mut now = Record {
             signed_by: record.signed_by,

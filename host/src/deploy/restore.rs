@@ -1,8 +1,11 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{
-    Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId, changes::Reach,
-    vault::Blob, watch::Watched,
+    Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId,
+    changes::Reach,
+    uncompiled::{Uncompiled, Unprepared},
+    vault::Blob,
+    watch::Watched,
 };
 use crate::{
     config::{registries::Reference, slots::ComponentSource},
@@ -43,14 +46,13 @@ impl<W: World> Deployment<W> {
         self.reconcile(&book);
         book.end_drains();
         let line: Vec<VersionId> = book.active.iter().chain(book.before.iter().rev()).cloned().collect();
+        let kept = book.clone();
         let mut configured = Some(configured);
-        let mut first = None;
+        let (mut first, mut uncompiled) = (None, None);
         // The configuration's own stands at the end of the line, or it is all there is.
         for id in line.iter().map(Some).chain([None]) {
             let found = match id.and_then(|id| book.get(id)).cloned() {
-                Some(record) if !record.configured => {
-                    self.again(record).await.map_err(|error| error.to_string())
-                }
+                Some(record) if !record.configured => self.again(record).await.map_err(Unprepared::from),
                 last => match configured.take() {
                     Some(configured) => self.configured(configured, &book, last).await,
                     None => continue,
@@ -58,10 +60,13 @@ impl<W: World> Deployment<W> {
             };
             match found {
                 Ok((record, version)) => {
-                    self.settle(book, record, version, first.as_deref()).await;
+                    match uncompiled.filter(|_| kept.active.as_ref() != Some(&record.id)) {
+                        Some(reason) => self.stand_in(kept, record, version, reason).await,
+                        None => self.settle(book, record, version, first.as_deref()).await,
+                    }
                     return Ok(());
                 }
-                Err(reason) => {
+                Err(Unprepared::Refused(reason)) => {
                     tracing::error!(
                         slot = slot.as_str(),
                         reason = one_line(&reason),
@@ -72,11 +77,44 @@ impl<W: World> Deployment<W> {
                     }
                     first = first.or(Some(reason));
                 }
+                Err(Unprepared::Uncompiled(reason)) => {
+                    tracing::error!(slot = slot.as_str(), reason, "the component is not compiled");
+                    uncompiled.get_or_insert_with(|| reason.clone());
+                    first = first.or(Some(reason));
+                }
             }
+        }
+        if uncompiled.is_some() {
+            self.slot.empty("its component was not compiled; the host's log and /health/ready say why");
+            self.set_book(kept);
+            self.compile_later();
+            return Err(first.unwrap_or_default());
         }
         self.slot.empty("its component was refused; the host's log and /health/ready say why");
         self.set_book(Book { active: None, candidate: None, ..book });
         Err(first.unwrap_or_default())
+    }
+
+    /// Has `version` answer while the one that should is not compiled. The record stays, so that a restart comes back to it.
+    async fn stand_in(&self, mut book: Book, mut record: Record, version: Arc<Version<W>>, reason: String) {
+        let id = record.id.clone();
+        if book.get(&id).is_none() {
+            record.step(Move::now(Stage::Trialled, HOST, "the component under other settings"));
+            book.receive(record);
+        }
+        let candidate = self.candidate(&mut book).await;
+        self.watch_candidate(candidate.as_ref(), &version);
+        let slot = self.slot.name().as_str();
+        tracing::error!(
+            slot,
+            version = id.as_str(),
+            reason,
+            "a version before answers until the one that should is compiled"
+        );
+        self.slot.serve(version, candidate, None);
+        self.set_book(book);
+        self.set_uncompiled(Some(Uncompiled { reason, instead: Some(id) }));
+        self.compile_later();
     }
 
     /// A pushed version, under the settings as they are now.
@@ -99,26 +137,36 @@ impl<W: World> Deployment<W> {
         configured: impl Future<Output = Configured>,
         book: &Book,
         last: Option<Record>,
-    ) -> Result<Found<W>, String> {
+    ) -> Result<Found<W>, Unprepared> {
         if let Some(pinned) = self.pinned(book).await {
-            let found = self.again(Record { configured: true, ..pinned }).await;
-            return found.map_err(|error| error.to_string());
+            return Ok(self.again(Record { configured: true, ..pinned }).await?);
         }
-        let reason = match self.load_configured(configured).await {
+        let error = match self.load_configured(configured).await {
             Ok(found) => return Ok(found),
-            Err(reason) => reason,
+            Err(error) => error,
         };
-        let Some(last) = last else { return Err(reason) };
+        let Some(last) = last else { return Err(error) };
         let (slot, version) = (self.slot.name().as_str(), last.id.to_string());
-        let found = self.again(last).await.map_err(|_| reason.clone())?;
+        let found = match self.again(last).await {
+            Ok(found) => found,
+            Err(last @ DeployError::Uncompiled { .. }) => return Err(last.into()),
+            Err(_) => return Err(error),
+        };
+        let reason = error.to_string();
         tracing::error!(
             slot,
             version,
             reason = one_line(&reason),
             "the configured component cannot be had or may not answer; the one that answered last goes on"
         );
-        if matches!(self.slot.settings().component, ComponentSource::File(_)) {
-            self.set_file_fault(Some(format!("{}; what answered last goes on", one_line(&reason))));
+        match error {
+            Unprepared::Uncompiled(reason) => {
+                self.set_uncompiled(Some(Uncompiled { reason, instead: None }));
+            }
+            Unprepared::Refused(_) if matches!(self.slot.settings().component, ComponentSource::File(_)) => {
+                self.set_file_fault(Some(format!("{}; what answered last goes on", one_line(&reason))));
+            }
+            Unprepared::Refused(_) => {}
         }
         Ok(found)
     }
@@ -127,7 +175,7 @@ impl<W: World> Deployment<W> {
     async fn load_configured(
         &self,
         configured: impl Future<Output = Configured>,
-    ) -> Result<Found<W>, String> {
+    ) -> Result<Found<W>, Unprepared> {
         let (wasm, source, proof) = configured.await?;
         let signature = match &proof {
             Proof::Signature(text) => Some(text.clone()),
@@ -140,9 +188,14 @@ impl<W: World> Deployment<W> {
         signer.map_err(named)?;
         record.configured = true;
         let prepared = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await;
-        let version = prepared.map_err(named)?;
-        let unkept = Blob { component: record.component.clone(), wasm, signature };
-        *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
+        if !matches!(prepared, Err(Unprepared::Refused(_))) {
+            let unkept = Blob { component: record.component.clone(), wasm, signature };
+            *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
+        }
+        let version = prepared.map_err(|error| match error {
+            Unprepared::Refused(reason) => Unprepared::Refused(named(reason)),
+            uncompiled @ Unprepared::Uncompiled(_) => uncompiled,
+        })?;
         Ok((record, version))
     }
 
@@ -177,26 +230,10 @@ impl<W: World> Deployment<W> {
                 None if record.configured => "the configuration names it",
                 None => "the slot's settings have changed",
             };
-            let mut record = record.clone();
-            record.step(Move::now(Stage::Active, HOST, reason));
-            if let Some(last) = book
-                .active
-                .take()
-                .filter(|last| book.get(last).is_some_and(|last| last.stage() == Stage::Active))
-            {
-                book.step(&last, Stage::Retired, HOST, reason);
-            }
-            book.receive(record);
-            if let Some(at) = book.before.iter().position(|before| *before == id) {
-                book.before.truncate(at);
-            }
-            book.active = Some(id);
+            activate(&mut book, record.clone(), reason);
         }
         let candidate = self.candidate(&mut book).await;
-        if let Some((candidate, Trial::Canary(_))) = &candidate {
-            let watched = Watched::candidate(candidate, &version);
-            *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
-        }
+        self.watch_candidate(candidate.as_ref(), &version);
         let is_pulled = Reference::is_one(&record.source);
         // Hosts that share their state have it from the database.
         let is_file = self.shared.is_none()
@@ -226,6 +263,18 @@ impl<W: World> Deployment<W> {
         }
     }
 
+    /// Watches a candidate in canary beside `active`.
+    pub(super) fn watch_candidate(
+        &self,
+        candidate: Option<&(Arc<Version<W>>, Trial)>,
+        active: &Arc<Version<W>>,
+    ) {
+        if let Some((candidate, Trial::Canary(_))) = candidate {
+            let watched = Watched::candidate(candidate, active);
+            *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
+        }
+    }
+
     /// The candidate that there was; given up when it may not answer any more.
     async fn candidate(&self, book: &mut Book) -> Option<(Arc<Version<W>>, Trial)> {
         let candidate = book.candidate.take()?;
@@ -234,10 +283,18 @@ impl<W: World> Deployment<W> {
             return None;
         }
         let record = book.get(&candidate.version)?.clone();
-        let revived = self.revive(&record).await.map_err(|error| error.to_string());
-        match revived
-            .and_then(|version| Ok((version, candidate.trial().ok_or("its weight is no percentage")?)))
-        {
+        let trial = candidate.trial().ok_or_else(|| "its weight is no percentage".to_owned());
+        let revived = match self.revive(&record).await {
+            Err(DeployError::Uncompiled { reason, .. }) => {
+                let slot = self.slot.name().as_str();
+                tracing::error!(slot, reason, "the candidate is not compiled; a restart tries again");
+                self.set_uncompiled(Some(Uncompiled { reason, instead: None }));
+                book.candidate = Some(candidate);
+                return None;
+            }
+            revived => revived.map_err(|error| error.to_string()),
+        };
+        match revived.and_then(|version| Ok((version, trial?))) {
             Ok(revived) => {
                 book.candidate = Some(candidate);
                 Some(revived)
@@ -283,4 +340,19 @@ impl<W: World> Deployment<W> {
             tracing::warn!(slot = slot.as_str(), %error, "the audit log cannot be written");
         }
     }
+}
+
+/// Writes into the book that a version answers instead of the one that did. What it goes back to is what stood before it.
+pub(super) fn activate(book: &mut Book, mut record: Record, reason: &str) {
+    let id = record.id.clone();
+    record.step(Move::now(Stage::Active, HOST, reason));
+    let is_active = |last: &VersionId| book.get(last).is_some_and(|last| last.stage() == Stage::Active);
+    if let Some(last) = book.active.clone().filter(is_active) {
+        book.step(&last, Stage::Retired, HOST, reason);
+    }
+    book.receive(record);
+    if let Some(at) = book.before.iter().position(|before| *before == id) {
+        book.before.truncate(at);
+    }
+    book.active = Some(id);
 }

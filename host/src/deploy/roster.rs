@@ -61,6 +61,9 @@ pub trait Deploy: Send + Sync + 'static {
     /// Why what it does now is not on disk, while it is not.
     fn unwritten(&self) -> Option<String>;
 
+    /// Why another version answers than should, while one does.
+    fn why_uncompiled(&self) -> Option<String>;
+
     /// After the start of the host: loads the version that a rollback goes back to, where the active one is watched still.
     fn hold_predecessor(&self);
 

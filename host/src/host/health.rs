@@ -116,6 +116,9 @@ impl HostHealth {
             if let Some(reason) = slot.file_fault() {
                 report.degrade(format!("slot {name}"), reason);
             }
+            if let Some(reason) = slot.why_uncompiled() {
+                report.degrade(format!("slot {name}"), reason);
+            }
             if let Some(SharedView { desired, applied, behind, away }) = slot.shared() {
                 report.slots.insert(name, Generations { desired, applied });
                 if let Some(reason) = behind {

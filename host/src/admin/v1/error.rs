@@ -163,7 +163,7 @@ impl From<DeployError> for ApiError {
     fn from(error: DeployError) -> Self {
         let status = match &error {
             DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
-            DeployError::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            DeployError::Refused { .. } | DeployError::Uncompiled { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             DeployError::Vault(VaultError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
             DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_)) => {
                 StatusCode::INTERNAL_SERVER_ERROR
@@ -185,6 +185,7 @@ impl From<DeployError> for ApiError {
             DeployError::Conflict { slot, .. } => Self { slot: Some(slot), ..answer },
             DeployError::StateUnreachable(_) => Self { retry_after: Some(AWAY_SECONDS), ..answer },
             DeployError::Refused { version, .. }
+            | DeployError::Uncompiled { version, .. }
             | DeployError::Untried(version)
             | DeployError::Answering(version)
             | DeployError::OtherCandidate(version) => Self { version: Some(version.to_string()), ..answer },

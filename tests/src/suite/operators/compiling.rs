@@ -30,18 +30,14 @@ impl Gated {
     fn new() -> Self {
         let gated = Self { folder: TempDir::new().unwrap() };
         gated.open();
-        let (begun, gate, draft) = (gated.path("begun"), gated.path("gate"), gated.path("draft"));
+        let (begun, gate) = (gated.path("begun"), gated.path("gate"));
         let script = format!(
-            "#!/bin/sh\necho begun >> {}\nwhile [ ! -e {} ]; do /bin/sleep 0.02; done\nexec {} \"$@\"\n",
+            "echo begun >> {}\nwhile [ ! -e {} ]; do /bin/sleep 0.02; done\nexec {} \"$@\"\n",
             begun.display(),
             gate.display(),
             program().display()
         );
-        fs::write(&draft, script).unwrap();
-        fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).unwrap();
-        // A copy that this process never had open: else a child of another test may keep it from being run.
-        let copied = Command::new("/bin/cp").arg("-p").args([&draft, &gated.program()]).status().unwrap();
-        assert!(copied.success());
+        executable(&gated.program(), &script);
         gated
     }
 
@@ -64,6 +60,16 @@ impl Gated {
     fn begun(&self) -> usize {
         fs::read_to_string(self.path("begun")).unwrap_or_default().lines().count()
     }
+}
+
+/// Writes a script that can be run at once.
+fn executable(path: &Path, script: &str) {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, format!("#!/bin/sh\n{script}")).unwrap();
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).unwrap();
+    // A copy that this process never had open: else a child of another test may keep it from being run.
+    let copied = Command::new("/bin/cp").arg("-p").args([&draft, path]).status().unwrap();
+    assert!(copied.success());
 }
 
 /// A component that no cache has.
@@ -188,4 +194,61 @@ async fn rollback_elsewhere_ends_waiting_for_compilation() {
     for host in [one, two] {
         host.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_compilation_is_tried_again() {
+    let folder = TempDir::new().unwrap();
+    let (compile, killed) = (folder.path().join("compile"), folder.path().join("killed"));
+    let (path, program) = (killed.display(), program());
+    let script =
+        format!("[ -e {path} ] && exec {} \"$@\"\necho killed > {path}\nkill -KILL $$\n", program.display());
+    let host = hosting_a().start().await;
+    let host = hosting_a().folder(host.stop().await).compile_program(&compile);
+    executable(&compile, &script);
+    let host = host.start().await;
+    let (status, version) = operator(&host).try_push(unknown('B')).await;
+    assert_eq!((status, killed.exists()), (201, true), "{version}");
+    host.stop().await;
+}
+
+/// Takes the compiled code of a version from the cache, as an upgrade does.
+fn forget(host: &TestHost, component: &str) {
+    let digest = component.strip_prefix("sha256:").unwrap();
+    let files = fs::read_dir(host.folder().join("data/compiled")).unwrap().map(|file| file.unwrap().path());
+    let is_its = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(digest);
+    let files: Vec<PathBuf> = files.filter(is_its).collect();
+    assert_eq!(files.len(), 1);
+    fs::remove_file(&files[0]).unwrap();
+}
+
+/// The OOM killer is no reason to have another version answer for good.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_compilation_keeps_the_active_version() {
+    let folder = TempDir::new().unwrap();
+    let kills = folder.path().join("compile");
+    executable(&kills, "kill -KILL $$\n");
+    let host = hosting_a().start().await;
+    let operator_before = operator(&host);
+    let old = operator_before.slot().await["active"]["id"].clone();
+    let version = operator_before.push(unknown('B')).await;
+    let slot = operator_before.swap(&version).await;
+    let (active, generation) = (slot["active"]["id"].clone(), slot["generation"].clone());
+    forget(&host, slot["active"]["component"].as_str().unwrap());
+
+    let host = hosting_a().folder(host.stop().await).compile_program(&kills).start().await;
+    assert_eq!(letter(&host, 1).await, 'A');
+    let slot = operator(&host).slot().await;
+    assert_eq!((&slot["active"]["id"], &slot["generation"]), (&old, &generation), "{slot}");
+    let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();
+    let ready: Value = ready.json().await.unwrap();
+    assert_eq!(ready["degraded"][0]["check"], "slot captcha", "{ready}");
+    let reason = ready["degraded"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("the system has killed it"), "{reason}");
+
+    let host = hosting_a().folder(host.stop().await).start().await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    let slot = operator(&host).slot().await;
+    assert_eq!((&slot["active"]["id"], &slot["generation"]), (&active, &generation), "{slot}");
+    host.stop().await;
 }

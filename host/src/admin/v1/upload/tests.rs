@@ -91,6 +91,9 @@ impl Deploy for Slow {
     fn unwritten(&self) -> Option<String> {
         panic!("not asked")
     }
+    fn why_uncompiled(&self) -> Option<String> {
+        panic!("not asked")
+    }
     fn hold_predecessor(&self) {
         panic!("not asked")
     }
