@@ -11,11 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::files;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use subtle::{Choice, ConstantTimeEq as _};
+
+use crate::files;
 
 /// Bytes of a generated secret.
 const GENERATED_BYTES: usize = 32;

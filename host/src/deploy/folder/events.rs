@@ -10,13 +10,14 @@ use std::{
     time::Duration,
 };
 
-use super::files::is_meant;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::inotify::{self, ReadFlags, WatchFlags},
     io::Errno,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::files::is_meant;
 
 /// How often the thread looks where the folder's path leads, and whether anybody listens still.
 const LOOK_UP: Duration = Duration::from_secs(1);

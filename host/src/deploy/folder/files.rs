@@ -143,14 +143,15 @@ pub(super) fn settled(folder: &Path, which: Which, wanted: impl Fn(&str) -> bool
             continue;
         }
         let is_link = file.file_type().is_ok_and(|kind| kind.is_symlink());
-        let modified = fs::metadata(file.path()).and_then(|found| found.modified());
+        let modified = fs::metadata(file.path()).ok().filter(fs::Metadata::is_file);
+        let modified = modified.and_then(|found| found.modified().ok());
         // A time to come is that of a clock that was wrong.
         let age = |at: &SystemTime| at.elapsed().unwrap_or_default();
         let is_whole = |at: &SystemTime| which == Which::All || is_link || age(at) >= SETTLED;
         let ignored = match (fits(&name), modified) {
             (false, _) => (name, NAMES),
-            (true, Err(_)) => (name, "it cannot be read"),
-            (true, Ok(at)) if !is_whole(&at) => {
+            (true, None) => (name, "it is not a file that can be read; move a file in"),
+            (true, Some(at)) if !is_whole(&at) => {
                 found.wait_for(&name, SETTLED.saturating_sub(age(&at)));
                 (
                     name,
@@ -158,7 +159,7 @@ pub(super) fn settled(folder: &Path, which: Which, wanted: impl Fn(&str) -> bool
                      written to it for a minute",
                 )
             }
-            (true, Ok(at)) => match &newest {
+            (true, Some(at)) => match &newest {
                 Some((known, _)) if at <= *known => (name, "another file is newer"),
                 _ => match newest.replace((at, name)) {
                     Some((_, older)) => (older, "another file is newer"),
@@ -292,10 +293,11 @@ mod tests {
         put("notes.txt", SETTLED * 2);
         put("two words.wasm", SETTLED * 2);
         put("being-written.wasm", Duration::ZERO);
+        fs::create_dir(folder.path().join("folder.wasm")).unwrap();
         let found = settled(Which::Links);
         assert_eq!(found.newest.as_deref(), Some("new.wasm"));
         let ignored: Vec<&str> = found.ignored.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(ignored, ["being-written.wasm", "old.wasm", "two words.wasm"]);
+        assert_eq!(ignored, ["being-written.wasm", "folder.wasm", "old.wasm", "two words.wasm"]);
         assert_eq!(found.unsettled.unwrap().names, ["being-written.wasm"]);
         let found = settled(Which::All);
         assert_eq!((found.newest.as_deref(), found.unsettled), (Some("being-written.wasm"), None));

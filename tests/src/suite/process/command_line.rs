@@ -131,7 +131,7 @@ async fn a_component_file_without_end_is_refused() {
         .finish()
         .await;
     assert_eq!(finished.status.code(), Some(1));
-    assert!(finished.stderr.contains("raise sandbox.component_bytes"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("put a plain file there"), "{}", finished.stderr);
 }
 
 #[tokio::test]
