@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use super::{DeployError, Deployment, HOST, Move, Proof, Record, Stage, VersionId, signature, vault::Blob};
+use super::{
+    DeployError, Deployment, HOST, Move, Proof, Record, Stage, VersionId, signature, uncompiled::Unprepared,
+    vault::Blob,
+};
 use crate::{
     background,
     compile::ComponentDigest,
@@ -104,7 +107,10 @@ impl<W: World> Deployment<W> {
             (record.signed_by, record.signed_at) = (Some(signed.by), signed.at);
         }
         let prepared = self.prepare(Arc::clone(&wasm), &source, Arc::clone(settings), |_| {}).await;
-        let version = prepared.map_err(|error| error.of(&record.id))?;
+        let version = prepared.map_err(|error| match error {
+            Unprepared::Refused(reason) => refused(&record.id, reason),
+            uncompiled @ Unprepared::Uncompiled(_) => uncompiled.of(&record.id),
+        })?;
         record.configured = true;
         record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
         let signature = match proof {
