@@ -72,7 +72,7 @@ pub(super) struct Refusal<'a> {
 /// Writes refusals into the audit log.
 pub(super) struct Refusals {
     roster: Arc<Roster>,
-    /// Without random bytes there is none, and no line.
+    /// Missing without random bytes; then no line is written.
     limiter: Option<RateLimiter>,
     /// Refusals since the last line that got none.
     left_out: AtomicU64,

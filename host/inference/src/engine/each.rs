@@ -1,4 +1,4 @@
-//! Work on each text of a request by itself, such as telling its tokens: no batches, and the same queue.
+//! Work on each text of a request, such as listing its tokens: without batches, in the same queue.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

@@ -32,7 +32,7 @@ pub(super) struct Ready {
 pub(super) enum Task {
     /// Turn these texts of a job into ids.
     Tokenize(Arc<Job>, Range<usize>),
-    /// Work on this text of a request by itself.
+    /// Work on this one text of a request.
     Each(Arc<dyn Each>, usize),
     /// Embed these texts, all of one model; so many other threads have nothing to do.
     Embed(Vec<Ready>, usize),
@@ -43,7 +43,7 @@ pub(super) enum Task {
 /// Texts of one request that one thread takes in one go.
 enum Piece {
     Tokenize(Arc<Job>, Range<usize>),
-    /// One text by itself, and the places that it takes.
+    /// One text outside batches, and the places that it takes.
     Each(Arc<dyn Each>, usize, usize),
 }
 
