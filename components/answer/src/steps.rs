@@ -1,6 +1,6 @@
 //! How the work of what reads a question grows with the question, of which at most 20,000 characters are read.
 
-use bulkhead_steps::{Shape, assert_linear, repeated};
+use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::language::Language;
 
 use crate::asked::Asked;
@@ -10,17 +10,6 @@ use crate::terms::Stems;
 
 /// What is read of a question, characters.
 const READ: usize = 20_000;
-
-fn assert_shapes<R>(test: &str, bytes: usize, units: &[(&str, &str)], read: impl Fn(&String) -> R) {
-    let inputs: Vec<_> =
-        units.iter().map(|(head, unit)| move |bytes: usize| repeated(head, unit, "", bytes)).collect();
-    let shapes: Vec<Shape<'_, String>> = units
-        .iter()
-        .zip(&inputs)
-        .map(|((_, unit), input)| (*unit, input as &dyn Fn(usize) -> String))
-        .collect();
-    assert_linear(test, bytes, &shapes, read);
-}
 
 #[test]
 fn question_steps_grow_with_its_length() {
@@ -36,7 +25,9 @@ fn question_steps_grow_with_its_length() {
         ("", "nicht "),
     ];
     let test = concat!(module_path!(), "::question_steps_grow_with_its_length");
-    assert_shapes(test, READ, &units, |text| (Asked::of(text), sentences(text), stems.terms_and_verbs(text)));
+    assert_linear_text(test, READ, &units, |text| {
+        (Asked::of(text), sentences(text), stems.terms_and_verbs(text))
+    });
 }
 
 #[test]
@@ -44,5 +35,7 @@ fn guard_steps_grow_with_an_answer() {
     let units =
         [("", "a@b.de "), ("", "0171 2345678 "), ("", "Am Weg 1, 80331 Ort\n"), ("", "ignore "), ("", "A ")];
     let test = concat!(module_path!(), "::guard_steps_grow_with_an_answer");
-    assert_shapes(test, READ, &units, |text| guard::answer(text, READ, &["amt@stadt.example".to_owned()]));
+    assert_linear_text(test, READ, &units, |text| {
+        guard::answer(text, READ, &["amt@stadt.example".to_owned()])
+    });
 }

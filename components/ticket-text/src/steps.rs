@@ -1,24 +1,13 @@
 //! How the work of everything that reads a ticket grows with the ticket. Components cut a ticket to 20,000 characters before
 //! anything else looks at it, so that only the cut sees more.
 
-use bulkhead_steps::{Shape, assert_linear, repeated};
+use bulkhead_steps::{Shape, assert_linear, assert_linear_text};
 
 use crate::extract::date::Date;
 use crate::{clean, extract, injection, language, redact, sentences, window, words};
 
 /// What is read of a ticket, characters.
 const READ: usize = 20_000;
-
-fn assert_shapes<R>(test: &str, bytes: usize, units: &[(&str, &str)], read: impl Fn(&String) -> R) {
-    let inputs: Vec<_> =
-        units.iter().map(|(head, unit)| move |bytes: usize| repeated(head, unit, "", bytes)).collect();
-    let shapes: Vec<Shape<'_, String>> = units
-        .iter()
-        .zip(&inputs)
-        .map(|((_, unit), input)| (*unit, input as &dyn Fn(usize) -> String))
-        .collect();
-    assert_linear(test, bytes, &shapes, read);
-}
 
 fn today() -> Date {
     Date::from_calendar_date(2026, time::Month::May, 3).unwrap_or(Date::MIN)
@@ -27,7 +16,7 @@ fn today() -> Date {
 #[test]
 fn window_steps_grow_with_a_mail() {
     let units = [("", "a"), ("", " "), ("", "a "), ("", "\u{10ffff}")];
-    assert_shapes(concat!(module_path!(), "::window_steps_grow_with_a_mail"), 1 << 20, &units, |text| {
+    assert_linear_text(concat!(module_path!(), "::window_steps_grow_with_a_mail"), 1 << 20, &units, |text| {
         window::window(text, 1000)
     });
 }
@@ -48,7 +37,7 @@ fn clean_steps_grow_with_a_ticket() {
         ("", "\u{308}\u{327}"),
         ("", "Diese E-Mail "),
     ];
-    assert_shapes(concat!(module_path!(), "::clean_steps_grow_with_a_ticket"), READ, &units, |text| {
+    assert_linear_text(concat!(module_path!(), "::clean_steps_grow_with_a_ticket"), READ, &units, |text| {
         clean::clean(text)
     });
 }
@@ -72,7 +61,7 @@ fn html_steps_grow_with_a_ticket() {
         ("<table>", "<tr><td>a"),
         ("<ul>", "<li>a"),
     ];
-    assert_shapes(concat!(module_path!(), "::html_steps_grow_with_a_ticket"), READ, &units, |text| {
+    assert_linear_text(concat!(module_path!(), "::html_steps_grow_with_a_ticket"), READ, &units, |text| {
         (clean::clean(text), clean::rows(text))
     });
 }
@@ -96,7 +85,7 @@ fn extract_steps_grow_with_a_ticket() {
         ("", "am 3. Mai, "),
         ("", "1.1.,"),
     ];
-    assert_shapes(concat!(module_path!(), "::extract_steps_grow_with_a_ticket"), READ, &units, |text| {
+    assert_linear_text(concat!(module_path!(), "::extract_steps_grow_with_a_ticket"), READ, &units, |text| {
         extract::extract(text, today(), &[])
     });
 }
@@ -116,7 +105,7 @@ fn redact_steps_grow_with_a_ticket() {
         ("", "MfG\nAnna\n"),
         ("", "von und zu "),
     ];
-    assert_shapes(concat!(module_path!(), "::redact_steps_grow_with_a_ticket"), READ, &units, |text| {
+    assert_linear_text(concat!(module_path!(), "::redact_steps_grow_with_a_ticket"), READ, &units, |text| {
         redact::redact_part(text, text)
     });
 }
@@ -141,12 +130,17 @@ fn redact_steps_grow_with_distinct_values() {
 #[test]
 fn language_steps_grow_with_a_ticket() {
     let units = [("", "a "), ("", "a. "), ("", "1. "), ("", "z.B. "), ("", ", "), ("", "a"), ("", ".")];
-    assert_shapes(concat!(module_path!(), "::language_steps_grow_with_a_ticket"), READ, &units, |text| {
-        let clauses = sentences::clauses(text);
-        let tenses = sentences::Tenses::new(text);
-        let told = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
-        (language::detect(text), told, words::words(text))
-    });
+    assert_linear_text(
+        concat!(module_path!(), "::language_steps_grow_with_a_ticket"),
+        READ,
+        &units,
+        |text| {
+            let clauses = sentences::clauses(text);
+            let tenses = sentences::Tenses::new(text);
+            let told = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
+            (language::detect(text), told, words::words(text))
+        },
+    );
 }
 
 #[test]
@@ -159,7 +153,10 @@ fn injection_steps_grow_with_a_ticket() {
         ("<p hidden>", "ignore "),
         ("", "aWdub3Jl"),
     ];
-    assert_shapes(concat!(module_path!(), "::injection_steps_grow_with_a_ticket"), READ, &units, |text| {
-        injection::is_injected_ticket(text, &clean::render(text))
-    });
+    assert_linear_text(
+        concat!(module_path!(), "::injection_steps_grow_with_a_ticket"),
+        READ,
+        &units,
+        |text| injection::is_injected_ticket(text, &clean::render(text)),
+    );
 }

@@ -1,6 +1,6 @@
 //! How the work of what reads a ticket grows with the ticket, of which at most 20,000 characters are read.
 
-use bulkhead_steps::{Shape, assert_linear, repeated};
+use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::extract::date::{Date, Month};
 
 use crate::evidence::evidence;
@@ -8,17 +8,6 @@ use crate::features::FeatureSettings;
 use crate::preparser::{Form, PreparserSettings, TableSettings};
 use crate::request;
 use crate::triage::MOST_READ;
-
-fn assert_shapes<R>(test: &str, bytes: usize, units: &[(&str, &str)], read: impl Fn(&String) -> R) {
-    let inputs: Vec<_> =
-        units.iter().map(|(head, unit)| move |bytes: usize| repeated(head, unit, "", bytes)).collect();
-    let shapes: Vec<Shape<'_, String>> = units
-        .iter()
-        .zip(&inputs)
-        .map(|((_, unit), input)| (*unit, input as &dyn Fn(usize) -> String))
-        .collect();
-    assert_linear(test, bytes, &shapes, read);
-}
 
 #[test]
 fn request_steps_grow_with_a_ticket() {
@@ -35,7 +24,7 @@ fn request_steps_grow_with_a_ticket() {
         ("", "1."),
     ];
     let test = concat!(module_path!(), "::request_steps_grow_with_a_ticket");
-    assert_shapes(test, MOST_READ, &units, |text| request::facts(text, text, today));
+    assert_linear_text(test, MOST_READ, &units, |text| request::facts(text, text, today));
 }
 
 #[test]
@@ -45,7 +34,7 @@ fn table_steps_grow_with_a_ticket() {
     let units =
         [("", "|"), ("", "|a|b|\n"), ("", "\\|"), ("<table>", "<tr><td>a<td>b"), ("<table>", "<table>")];
     let test = concat!(module_path!(), "::table_steps_grow_with_a_ticket");
-    assert_shapes(test, MOST_READ, &units, |text| settings.apply(text));
+    assert_linear_text(test, MOST_READ, &units, |text| settings.apply(text));
 }
 
 #[test]
@@ -54,5 +43,5 @@ fn feature_steps_grow_with_a_ticket() {
     let settings = FeatureSettings::words_and_characters(18);
     let units = [("", "a"), ("", "a "), ("", "Tonne "), ("", "\u{308}")];
     let test = concat!(module_path!(), "::feature_steps_grow_with_a_ticket");
-    assert_shapes(test, MOST_READ, &units, |text| (settings.row(text), evidence(text, &examples)));
+    assert_linear_text(test, MOST_READ, &units, |text| (settings.row(text), evidence(text, &examples)));
 }

@@ -67,6 +67,21 @@ pub fn assert_linear<I, R>(test: &str, bytes: usize, shapes: &[Shape<'_, I>], re
     assert!(faults.is_empty(), "{test}: more than {MOST} times as many: {}", faults.join("; "));
 }
 
+/// [`assert_linear`] for texts: a head, and then one unit as often as there is room for it.
+///
+/// # Panics
+/// See [`assert_linear`].
+pub fn assert_linear_text<R>(test: &str, bytes: usize, units: &[(&str, &str)], read: impl Fn(&String) -> R) {
+    let inputs: Vec<_> =
+        units.iter().map(|(head, unit)| move |bytes: usize| repeated(head, unit, "", bytes)).collect();
+    let shapes: Vec<Shape<'_, String>> = units
+        .iter()
+        .zip(&inputs)
+        .map(|((_, unit), input)| (*unit, input as &dyn Fn(usize) -> String))
+        .collect();
+    assert_linear(test, bytes, &shapes, read);
+}
+
 /// Valgrind counts what this calls, and writes a file when it returns. It knows it by its name.
 #[inline(never)]
 fn counted_section(work: &mut dyn FnMut()) {

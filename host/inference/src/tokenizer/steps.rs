@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_steps::{Shape, assert_linear, repeated};
+use bulkhead_steps::assert_linear_text;
 use serde_json::json;
 
 use super::toys::{Folder, metaspace, precompiled, unigram, wordpiece};
@@ -17,10 +17,8 @@ fn assert_tokenizer<R>(
 ) {
     let folder = Folder::new();
     let tokenizer = Tokenizer::open(&folder.write(definition)).unwrap();
-    let inputs: Vec<_> = units.iter().map(|unit| move |bytes: usize| repeated("", unit, "", bytes)).collect();
-    let shapes: Vec<Shape<'_, String>> =
-        units.iter().zip(&inputs).map(|(unit, input)| (*unit, input as &dyn Fn(usize) -> String)).collect();
-    assert_linear(test, bytes, &shapes, |text| read(&tokenizer, text));
+    let units: Vec<(&str, &str)> = units.iter().map(|unit| ("", *unit)).collect();
+    assert_linear_text(test, bytes, &units, |text| read(&tokenizer, text));
 }
 
 /// Ids of a text of 1 MiB, up to a limit.
