@@ -90,8 +90,8 @@ pub(super) fn parse(written: &str) -> Result<Written, String> {
     }
 }
 
-/// What is to be said of a database on another machine whose URL does not demand TLS; a driver that merely prefers it takes
-/// the word of anybody on the way that there is none.
+/// Returns the warning for a database on another machine whose URL does not demand TLS. With a mode that only prefers TLS,
+/// an attacker between the two can claim that the server has none.
 pub(super) fn warning(written: &str) -> Option<&'static str> {
     let (is_here, demands_tls, text) = match parse(written).ok()? {
         Written::Sqlite(_) => return None,

@@ -46,7 +46,7 @@ impl Bench {
         files[0].clone()
     }
 
-    /// Puts another file in its place, as whoever looks at the old one expects it to stay as it is.
+    /// Puts another file in its place: a reader that has mapped the old one expects it to stay unchanged.
     fn replace(&self, bytes: &[u8]) {
         let (file, other) = (self.file(), self.model.path().join("other"));
         fs::write(&other, bytes).unwrap();

@@ -42,7 +42,7 @@ pub(super) struct Access {
 
 impl Access {
     pub(super) fn new(tokens: Arc<Tokens>, refusals: Arc<Refusals>) -> Self {
-        // Without random bytes clients cannot be told apart: then every wrong token is one too many.
+        // Without random bytes addresses cannot be hashed: then every wrong token is over the limit.
         Self { tokens, limiter: RateLimiter::new().ok(), refusals }
     }
 
