@@ -24,7 +24,7 @@ mod reload;
 mod restore;
 mod roster;
 mod shared;
-mod signature;
+pub mod signature;
 mod uncompiled;
 mod unwritten;
 mod vault;

@@ -7,7 +7,7 @@ mod challenge;
 mod credentials;
 mod error;
 mod layer;
-mod manifest;
+pub mod manifest;
 mod session;
 
 use std::{path::PathBuf, sync::Arc};

@@ -1,3 +1,5 @@
+//! Who vouches for a component: signatures in minisign's form, and the policy that asks for them.
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use minisign_verify::{PublicKey, Signature};
@@ -30,11 +32,11 @@ const AHEAD: u64 = 24 * 60 * 60;
 
 /// Who vouches for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Signed {
-    /// The key that signed it, or [`BUILT_IN`].
-    pub(super) by: String,
+pub struct Signed {
+    /// The key that signed it, or `built in`.
+    pub by: String,
     /// When, Unix seconds, by the word that the signature covers.
-    pub(super) at: Option<u64>,
+    pub at: Option<u64>,
 }
 
 /// Who vouches for `wasm`.
@@ -44,7 +46,7 @@ pub(super) struct Signed {
 ///
 /// # Errors
 /// Why it may not answer, and what mends that.
-pub(super) fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Option<Signed>, String> {
+pub fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Option<Signed>, String> {
     let text = match (signatures.policy, proof) {
         (_, Proof::BuiltIn) => return Ok(Some(Signed { by: BUILT_IN.to_owned(), at: None })),
         (Policy::Off, _) | (Policy::Optional, Proof::None) => return Ok(None),

@@ -10,7 +10,7 @@ mod gql;
 mod health;
 mod members;
 mod metrics;
-mod query;
+pub mod query;
 mod report;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ mod auth;
 mod error;
 mod observe;
 mod openapi;
-mod request;
+pub mod request;
 mod session;
 mod triage;
 

@@ -32,7 +32,7 @@ const TOLD_BYTES: usize = 100;
 
 /// What a manifest comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Manifest {
+pub enum Manifest {
     /// A component.
     Component {
         /// Its bytes.
@@ -46,9 +46,11 @@ pub(super) enum Manifest {
 
 /// A layer that is a component.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Layer {
-    pub(super) digest: String,
-    pub(super) bytes: u64,
+pub struct Layer {
+    /// Its digest by SHA-256.
+    pub digest: String,
+    /// Its size by the manifest's word, bytes.
+    pub bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +81,10 @@ struct Platform {
 }
 
 /// Reads a manifest, declared to be of this type.
-pub(super) fn read(declared: &str, text: &[u8]) -> Result<Manifest, Fault> {
+///
+/// # Errors
+/// When it is no component's, nor an index with one.
+pub fn read(declared: &str, text: &[u8]) -> Result<Manifest, Fault> {
     let declared = declared.split(';').next().unwrap_or_default().trim();
     if ![IMAGE, INDEX].contains(&declared) {
         return other("manifest", declared, &[IMAGE, INDEX]);

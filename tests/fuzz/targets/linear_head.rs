@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bulkhead_fuzz::linear_head(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bulkhead_fuzz::files::linear_head(data));

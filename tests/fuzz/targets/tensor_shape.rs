@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bulkhead_fuzz::tensor_shape(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bulkhead_fuzz::files::tensor_shape(data));

@@ -3,7 +3,7 @@
 // A panic of the reference tokeniser is caught and is a refusal; libFuzzer's own hook would end the run at it.
 // One that nobody catches still does.
 libfuzzer_sys::fuzz_target!(init: { std::panic::set_hook(Box::new(said)); }, |data: &[u8]| {
-    bulkhead_fuzz::tokenizer_json(data);
+    bulkhead_fuzz::files::tokenizer_json(data);
 });
 
 fn said(panic: &std::panic::PanicHookInfo<'_>) {

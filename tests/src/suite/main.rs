@@ -7,6 +7,7 @@ mod browser;
 mod captcha_http;
 mod conformance;
 mod embedding;
+mod fuzzed;
 mod hostile;
 mod ledger;
 mod operators;

@@ -36,8 +36,11 @@ impl FromRequest<std::sync::Arc<TicketState>> for Members {
 }
 
 impl Members {
-    /// What is not declared as JSON is a text, and no object; nothing at all, and null, are no body.
-    fn read(is_json: bool, bytes: &[u8]) -> Result<Self, ApiError> {
+    /// Reads a body. What is not declared as JSON is a text, and no object; nothing at all, and null, are no body.
+    ///
+    /// # Errors
+    /// 422 where it is no object.
+    pub fn read(is_json: bool, bytes: &[u8]) -> Result<Self, ApiError> {
         let refused = |kind, place: Vec<Value>, message: String, input| {
             ApiError::violations(vec![Violation { kind, place, message, input }])
         };
