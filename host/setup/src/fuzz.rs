@@ -1,5 +1,7 @@
 //! `just fuzz`: each target of `tests/fuzz` for a while, with AddressSanitizer.
 
+use std::path::PathBuf;
+
 use crate::command::{Outcome, cargo, run};
 use crate::{cargo_tool, files, places};
 
@@ -7,6 +9,18 @@ use crate::{cargo_tool, files, places};
 const CARGO_FUZZ: &str = "^0.13";
 /// How long each target runs when nothing is said.
 const SECONDS: u32 = 60;
+
+/// Where the targets are.
+pub fn folder() -> PathBuf {
+    places::workspace().join("tests/fuzz")
+}
+
+/// Locks the targets' crates: the workspace's versions, and what only the targets use.
+pub fn lock() -> Outcome {
+    let folder = folder();
+    files::copy_into(&places::workspace().join("Cargo.lock"), &folder)?;
+    run(cargo(["update", "--quiet", "--workspace", "--manifest-path"]).arg(folder.join("Cargo.toml")))
+}
 
 /// Runs the target that `arguments` name first, else every one, for as many seconds as they say next.
 pub fn fuzz(arguments: &[String]) -> Outcome {
@@ -19,8 +33,8 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
         }
         _ => return Err(USAGE.to_owned()),
     };
-    let folder = places::workspace().join("tests/fuzz");
-    let name = |path: &std::path::PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+    let folder = folder();
+    let name = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
     let targets: Vec<String> = files::entries(&folder.join("targets")).iter().filter_map(name).collect();
     let chosen: Vec<&String> =
         targets.iter().filter(|target| one.is_none_or(|one| one == "all" || one == *target)).collect();
@@ -28,12 +42,14 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
         return Err(format!("the targets are {}\n{USAGE}", targets.join(", ")));
     }
     cargo_tool::install("fuzz", CARGO_FUZZ)?;
+    lock()?;
+    let mut failed = Vec::new();
     for target in chosen {
         println!("fuzz: {target}, {seconds} seconds");
         // What a run finds worth keeping stays out of the samples, which are chosen by hand.
         let corpus = places::target().join("fuzz/corpus").join(target);
         files::create_folder(&corpus)?;
-        run(cargo(["fuzz", "run", "--fuzz-dir"])
+        let ran = run(cargo(["fuzz", "run", "--fuzz-dir"])
             .arg(&folder)
             .arg("--target-dir")
             .arg(places::target().join("fuzz"))
@@ -43,7 +59,17 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
             .args(["--", &format!("-max_total_time={seconds}"), "-rss_limit_mb=4096", "-print_final_stats=1"])
             .current_dir(&folder)
             // The sanitiser is an unstable flag of the compiler.
-            .env("RUSTC_BOOTSTRAP", "1"))?;
+            .env("RUSTC_BOOTSTRAP", "1"));
+        if let Err(reason) = ran {
+            eprintln!("{reason}");
+            failed.push(target.as_str());
+        }
     }
-    Ok(())
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let failed = failed.join(", ");
+    Err(format!(
+        "failed: {failed}; copy the input that is named above to tests/fuzz/samples and mend what it shows"
+    ))
 }
