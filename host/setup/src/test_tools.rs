@@ -7,17 +7,15 @@ use std::path::Path;
 use crate::command::{Outcome, capture, find, program};
 use crate::{apt, files, places};
 
-/// Pinned exactly, since the tests compare with what these very versions do.
-const NPM_PACKAGES: [(&str, &str); 4] = [
-    // The captcha widget that the browser test solves with.
-    ("altcha", "3.2.2"),
-    // The Node server that the benchmark compares with.
-    ("altcha-lib", "2.8.0"),
-    // A client of the embedding service; the next major release wants Node.js 22.
-    ("openai", "6.49.0"),
-    // Drives the installed Chromium; brings no browser of its own.
-    ("playwright-core", "1.64.1"),
-];
+/// The npm packages, pinned exactly, since the tests compare with what these very versions do: `altcha`, the captcha
+/// widget that the browser test solves with; `altcha-lib`, the Node server that the benchmark compares with; `openai`, a
+/// client of the embedding service, whose next major release wants Node.js 22; `playwright-core`, which drives the
+/// installed Chromium and brings no browser of its own.
+const NPM_MANIFEST: &str = include_str!("test_tools/package.json");
+
+/// Them and all that they need by digest, without addresses, so that any registry may serve them. After a change to the
+/// manifest `npm install --package-lock-only --omit-lockfile-registry-resolved` beside it writes it anew.
+const NPM_LOCK: &str = include_str!("test_tools/package-lock.json");
 
 /// Installs what is missing.
 pub fn install() -> Outcome {
@@ -72,29 +70,24 @@ fn has_postgresql() -> bool {
     find("initdb").is_some() || versions.iter().any(|version| version.join("bin/initdb").is_file())
 }
 
-/// Installs the npm packages; the manifest written last time tells whether they are the same.
+/// Installs the npm packages; the lock file of last time tells whether they are the same.
 fn npm_packages(folder: &Path) -> Outcome {
-    let manifest = manifest();
     let stamp = folder.join("installed.json");
-    let names = NPM_PACKAGES.map(|(name, version)| format!("{name} {version}")).join(", ");
-    if files::holds(&stamp, manifest.as_bytes()) {
-        println!("test tools: {names} are here");
+    let count = NPM_LOCK.matches("\"integrity\": ").count();
+    if files::holds(&stamp, NPM_LOCK.as_bytes()) {
+        println!("test tools: {count} npm packages are here");
         return Ok(());
     }
     if find("node").is_none() || find("npm").is_none() {
         return Err("node and npm are needed for tests; install Node.js 20 or later".to_owned());
     }
-    println!("test tools: installing {names} with npm");
+    println!("test tools: installing {count} npm packages");
     files::remove_folder(folder)?;
-    files::write(&folder.join("package.json"), manifest.as_bytes())?;
-    let args = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+    files::write(&folder.join("package.json"), NPM_MANIFEST.as_bytes())?;
+    files::write(&folder.join("package-lock.json"), NPM_LOCK.as_bytes())?;
+    let args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     capture(program("npm", args).current_dir(folder))?;
-    files::write(&stamp, manifest.as_bytes())
-}
-
-fn manifest() -> String {
-    let lines = NPM_PACKAGES.map(|(name, version)| format!("    \"{name}\": \"{version}\""));
-    format!("{{\n  \"private\": true,\n  \"dependencies\": {{\n{}\n  }}\n}}\n", lines.join(",\n"))
+    files::write(&stamp, NPM_LOCK.as_bytes())
 }
 
 #[cfg(test)]
@@ -102,9 +95,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_manifest_pins_every_package() {
-        let manifest = manifest();
-        assert!(manifest.contains("\"altcha\": \"3.2.2\",\n"), "{manifest}");
-        assert_eq!(manifest.matches(',').count(), NPM_PACKAGES.len(), "{manifest}");
+    fn every_npm_package_is_locked_by_digest() {
+        assert_eq!(NPM_LOCK.matches("\"node_modules/").count(), NPM_LOCK.matches("\"integrity\": ").count());
+        assert!(!NPM_LOCK.contains("\"resolved\""), "{NPM_LOCK}");
+        for line in NPM_MANIFEST.lines().filter(|line| line.starts_with("    ")) {
+            assert!(NPM_LOCK.contains(&format!("    {line}\n")), "{line}: not in the lock file");
+        }
     }
 }

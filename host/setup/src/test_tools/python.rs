@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::command::{Outcome, capture, program, succeeds};
 use crate::files;
 
-/// Every package, pinned exactly, since the tests hold us against what these very versions do.
+/// Every package, pinned by version and by the digests of its wheels, since the tests hold us against what these very
+/// versions do.
 const PACKAGES: &str = include_str!("python.txt");
 
 /// Asks for what the packages need: their oldest Python, and the modules that Debian packs apart.
@@ -38,14 +39,15 @@ pub fn install(folder: &Path) -> Outcome {
     let list = folder.join("wanted.txt");
     files::write(&list, PACKAGES.as_bytes())?;
     let args = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"];
-    let wheels = ["--only-binary", ":all:", "--requirement"];
+    let wheels = ["--only-binary", ":all:", "--require-hashes", "--requirement"];
     capture(program(&python.to_string_lossy(), args).args(wheels).arg(list))?;
     files::write(&stamp, PACKAGES.as_bytes())
 }
 
 /// The packages with their versions.
 fn names() -> impl Iterator<Item = &'static str> {
-    PACKAGES.lines().filter(|line| !line.starts_with('#'))
+    let lines = PACKAGES.lines().filter(|line| !line.starts_with(['#', ' ']));
+    lines.map(|line| line.trim_end_matches([' ', '\\']))
 }
 
 #[cfg(test)]
@@ -53,11 +55,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_package_is_pinned() {
+    fn every_package_is_pinned_by_digest() {
         for line in names() {
             let (name, version) = line.split_once("==").unwrap_or_default();
             assert!(!name.is_empty() && version.starts_with(|c: char| c.is_ascii_digit()), "{line}");
         }
+        let lines = PACKAGES.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
+        for pair in lines.windows(2) {
+            let [line, next] = pair else { continue };
+            assert_eq!(line.ends_with('\\'), next.starts_with("    --hash=sha256:"), "{line}");
+        }
+        assert!(lines.last().is_some_and(|line| line.starts_with("    --hash=sha256:")));
         for client in ["openai", "huggingface_hub", "langchain-huggingface", "langchain-openai"] {
             assert!(names().any(|line| line.split("==").next() == Some(client)), "{client}");
         }
