@@ -5,6 +5,7 @@ set positional-arguments
 
 setup := "cargo run --quiet --release --locked -p bulkhead-setup --"
 deny := "cargo deny --config .config/deny.toml --workspace --locked"
+manifests := "Cargo.toml tests/peers/Cargo.toml tests/fuzz/Cargo.toml"
 
 # List the recipes
 default:
@@ -37,11 +38,13 @@ lint: components && deny
     cargo clippy --release --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --release --workspace --no-deps --locked
 
-# Licences, bans and sources; advisories where their database can be fetched
-[private]
+# Licences, bans and sources of every crate; advisories where their database can be fetched
 deny:
-    {{ deny }} check bans licenses sources
-    @if {{ deny }} fetch db 2>/dev/null; then {{ deny }} check advisories; \
+    @{{ setup }} lint
+    @for manifest in {{ manifests }}; do echo "$manifest:"; \
+        {{ deny }} --manifest-path "$manifest" check bans licenses sources || exit; done
+    @if {{ deny }} fetch db 2>/dev/null; then for manifest in {{ manifests }}; do \
+        {{ deny }} --manifest-path "$manifest" check advisories || exit; done; \
         else echo "advisories: not checked, their database cannot be fetched"; fi
 
 # Measure, as ratios in one run; ARGS go to the bench program

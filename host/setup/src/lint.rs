@@ -1,12 +1,12 @@
 //! What `just lint` runs beside the toolchain's own tools.
 
-use crate::cargo_tool;
 use crate::command::{Outcome, cargo, succeeds};
+use crate::{cargo_tool, fuzz};
 
 /// Checks licences, sources and advisories; pinned to the line that the configuration is for.
 const CARGO_DENY: &str = "^0.20";
 
-/// Installs cargo-deny where it is missing and checks that rustfmt and clippy are here.
+/// Installs cargo-deny where it is missing, locks what the fuzz targets use, and checks that rustfmt and clippy are here.
 pub fn install() -> Outcome {
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !succeeds(&mut cargo([tool, "--version"])) {
@@ -14,6 +14,7 @@ pub fn install() -> Outcome {
         }
     }
     cargo_tool::install("deny", CARGO_DENY)?;
+    fuzz::lock()?;
     println!("lint tools: rustfmt, clippy and cargo-deny are here");
     Ok(())
 }
