@@ -8,12 +8,14 @@ use wasmparser::{
     ComponentTypeRef, Encoding, Instance, Parser, Payload,
 };
 
-/// Longest name quoted, characters.
-const NAME_CHARS: usize = 120;
+use crate::telemetry::quoted;
+
 /// Names kept of imports, and of exports.
 const NAMES_KEPT: usize = 1000;
 /// Modules and components that one file may define or name: each takes memory while it is read.
 const DEFINITIONS: usize = 10_000;
+/// Readings of a file after which what still grows has no bound.
+const READINGS: usize = 5;
 /// What every WebAssembly file begins with.
 const MAGIC: &[u8] = b"\0asm";
 const CUT_OFF: &str = "it ends before its end; see that it has been copied whole";
@@ -45,6 +47,9 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// More than any limit.
+    const MAX: Self = Self { core_instances: u64::MAX, memories: u64::MAX, tables: u64::MAX };
+
     fn add(&mut self, other: Self) {
         self.core_instances = self.core_instances.saturating_add(other.core_instances);
         self.memories = self.memories.saturating_add(other.memories);
@@ -64,11 +69,14 @@ impl Usage {
 #[derive(Default)]
 struct Frame {
     is_module: bool,
+    /// It imports components, or instances, which may have some.
+    is_open: bool,
     /// What one instance of it takes.
     usage: Usage,
-    /// What an instance takes of each module, and of each component, that it can name by index.
-    modules: Vec<Usage>,
-    components: Vec<Usage>,
+    /// What an instance takes of each module, and of each component, that it can name by index; none of what comes from
+    /// an import or an instance.
+    modules: Vec<Option<Usage>>,
+    components: Vec<Option<Usage>>,
 }
 
 impl Frame {
@@ -92,9 +100,16 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
     if !wasm.starts_with(MAGIC) {
         return Err("it does not begin as WebAssembly does, with the bytes 00 61 73 6d; see that it is the right file".into());
     }
-    let first = read(wasm, Largest::default())?;
-    // What stands before the largest was counted with less.
-    let reading = if first.has_guessed { read(wasm, first.largest)? } else { first };
+    // What stands before the largest was counted with less, and so was what takes something of that in turn.
+    let mut largest = Largest::default();
+    let mut reading = read(wasm, largest)?;
+    for number in 2..=READINGS {
+        if !reading.has_guessed || reading.largest == largest {
+            break;
+        }
+        largest = if number < READINGS { reading.largest } else { Largest::MAX };
+        reading = read(wasm, largest)?;
+    }
     if reading.whole { Ok(reading.outline) } else { Err(CUT_OFF.into()) }
 }
 
@@ -128,10 +143,16 @@ impl From<BinaryReaderError> for Unread {
 
 /// The most that an instance of any module, and of any component inside, takes: for what comes from an import or an
 /// instance, whose size only the compiler finds out.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Largest {
     module: Usage,
     component: Usage,
+    /// Of components that import neither components nor instances. What is instantiated without either is one of them.
+    closed: Usage,
+}
+
+impl Largest {
+    const MAX: Self = Self { module: Usage::MAX, component: Usage::MAX, closed: Usage::MAX };
 }
 
 /// How far a file has been read.
@@ -169,14 +190,26 @@ impl Reading {
             Payload::InstanceSection(section) => {
                 for instance in section {
                     if let Instance::Instantiate { module_index, .. } = instance? {
-                        self.use_more(self.known(|frame| &frame.modules, 0, module_index));
+                        let known = self.known(|frame| &frame.modules, 0, module_index);
+                        let usage = known.unwrap_or_else(|| self.guess(self.largest.module));
+                        self.use_more(usage);
                     }
                 }
             }
             Payload::ComponentInstanceSection(section) => {
                 for instance in section {
-                    if let ComponentInstance::Instantiate { component_index, .. } = instance? {
-                        self.use_more(self.known(|frame| &frame.components, 0, component_index));
+                    if let ComponentInstance::Instantiate { component_index, args } = instance? {
+                        let is_open = args.iter().any(|arg| {
+                            matches!(
+                                arg.kind,
+                                ComponentExternalKind::Component | ComponentExternalKind::Instance
+                            )
+                        });
+                        let Largest { component, closed, .. } = self.largest;
+                        let known = self.known(|frame| &frame.components, 0, component_index);
+                        let usage =
+                            known.unwrap_or_else(|| self.guess(if is_open { component } else { closed }));
+                        self.use_more(usage);
                     }
                 }
             }
@@ -193,8 +226,12 @@ impl Reading {
                         note(imports, import_count, import.name.name);
                     }
                     match import.ty {
-                        ComponentTypeRef::Module(_) => self.guess(true)?,
-                        ComponentTypeRef::Component(_) => self.guess(false)?,
+                        ComponentTypeRef::Module(_) => self.define(true, None)?,
+                        ComponentTypeRef::Component(_) => {
+                            self.define(false, None)?;
+                            self.open();
+                        }
+                        ComponentTypeRef::Instance(_) => self.open(),
                         _ => {}
                     }
                 }
@@ -225,22 +262,31 @@ impl Reading {
 
     /// Ends the innermost component or module, which the one around it can name from now on.
     fn end(&mut self) -> Result<(), Unread> {
-        let Some(Frame { is_module, usage, .. }) = self.frames.pop() else { return Ok(()) };
+        let Some(Frame { is_module, is_open, usage, .. }) = self.frames.pop() else { return Ok(()) };
         if self.frames.is_empty() {
             self.outline.usage = usage;
             self.whole = true;
             return Ok(());
         }
-        let largest = if is_module { &mut self.largest.module } else { &mut self.largest.component };
-        *largest = largest.larger(usage);
-        self.define(is_module, usage)
+        let Largest { module, component, closed } = &mut self.largest;
+        if is_module {
+            *module = module.larger(usage);
+        } else {
+            *component = component.larger(usage);
+        }
+        if !is_module && !is_open {
+            *closed = closed.larger(usage);
+        }
+        self.define(is_module, Some(usage))
     }
 
     fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), Unread> {
         match alias {
-            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => self.guess(true),
+            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => {
+                self.define(true, None)
+            }
             ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } => {
-                self.guess(false)
+                self.define(false, None)
             }
             ComponentAlias::Outer { kind: ComponentOuterAliasKind::CoreModule, count, index } => {
                 self.define(true, self.known(|frame| &frame.modules, *count, *index))
@@ -252,8 +298,8 @@ impl Reading {
         }
     }
 
-    /// Gives the innermost component another module, or component, to name.
-    fn define(&mut self, is_module: bool, usage: Usage) -> Result<(), Unread> {
+    /// Gives the innermost component another module, or component, to name; without a usage one whose size is not known.
+    fn define(&mut self, is_module: bool, usage: Option<Usage>) -> Result<(), Unread> {
         self.definitions += 1;
         if self.definitions > DEFINITIONS {
             return Err(Unread::TooMany);
@@ -264,17 +310,29 @@ impl Reading {
         Ok(())
     }
 
-    /// The same of one whose size is not known.
-    fn guess(&mut self, is_module: bool) -> Result<(), Unread> {
+    /// Notes that the innermost component imports what may be, or have, a component.
+    fn open(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.is_open = true;
+        }
+    }
+
+    /// Counts something whose size is not known as the largest that it may be.
+    const fn guess(&mut self, largest: Usage) -> Usage {
         self.has_guessed = true;
-        self.define(is_module, if is_module { self.largest.module } else { self.largest.component })
+        largest
     }
 
     /// What an instance takes of something that the component `outward` levels around the innermost one can name.
     /// An index that leads nowhere is the compiler's to refuse.
-    fn known(&self, space: impl Fn(&Frame) -> &Vec<Usage>, outward: u32, index: u32) -> Usage {
+    fn known(
+        &self,
+        space: impl Fn(&Frame) -> &Vec<Option<Usage>>,
+        outward: u32,
+        index: u32,
+    ) -> Option<Usage> {
         let frame = self.frames.iter().rev().nth(outward as usize);
-        frame.and_then(|frame| space(frame).get(index as usize)).copied().unwrap_or_default()
+        frame.and_then(|frame| space(frame).get(index as usize)).copied().unwrap_or(Some(Usage::default()))
     }
 
     fn use_more(&mut self, usage: Usage) {
@@ -297,9 +355,4 @@ fn damage(error: &BinaryReaderError, bytes: usize) -> String {
         return CUT_OFF.to_owned();
     }
     format!("it is damaged at byte {}: {}", error.offset(), quoted(error.message()))
-}
-
-/// Names come from the component: cut, and free of control characters.
-fn quoted(name: &str) -> String {
-    name.chars().take(NAME_CHARS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use bulkhead_steps::{Shape, assert_linear};
+
 use super::*;
 
 /// An empty component.
@@ -9,16 +11,19 @@ const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 /// A core module with a memory and a table.
 const MODULE: &[u8] = b"\0asm\x01\0\0\0\x04\x04\x01\x70\0\x01\x05\x03\x01\0\x01";
 
-fn section(id: u8, content: &[u8]) -> Vec<u8> {
-    let mut section = vec![id];
-    let mut length = content.len();
-    while length >= 0x80 {
-        section.push((length & 0x7f) as u8 | 0x80);
-        length >>= 7;
+/// Number of bytes, or items, as WebAssembly writes it.
+fn number(mut number: usize) -> Vec<u8> {
+    let mut written = Vec::new();
+    while number >= 0x80 {
+        written.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
     }
-    section.push(length as u8);
-    section.extend_from_slice(content);
-    section
+    written.push(number as u8);
+    written
+}
+
+fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    [&[id], number(content.len()).as_slice(), content].concat()
 }
 
 fn component(sections: &[Vec<u8>]) -> Vec<u8> {
@@ -112,7 +117,77 @@ fn names_are_kept_up_to_a_number_and_counted() {
 }
 
 #[test]
-fn names_are_cut_and_lose_their_control_characters() {
-    assert_eq!(quoted("a\u{1b}[2J\u{7}\n\u{9b}b"), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}b");
-    assert_eq!(quoted(&"x".repeat(10_000)).len(), NAME_CHARS);
+fn names_are_cut_and_escaped() {
+    for (name, kept) in [
+        ("a\u{1b}[2J\n\u{9b}b", "a\\u{1b}[2J\\n\\u{9b}b"),
+        (&*"x".repeat(101), &*format!("{}…", "x".repeat(100))),
+    ] {
+        let export = [&[1, 0, name.len() as u8], name.as_bytes(), &[5, 0, 0]].concat();
+        assert_eq!(outline(&component(&[section(11, &export)])).unwrap().exports, [kept]);
+    }
+}
+
+/// A component that imports another and instantiates it so many times, and gives it a component each time or nothing.
+fn open(times: u8, argument: &[u8]) -> Vec<u8> {
+    let import = section(10, &[1, 0, 1, b'c', 4, 0]);
+    let one = [&[0, 0], argument].concat();
+    component(&[import, section(5, &[&[times], one.repeat(times.into()).as_slice()].concat())])
+}
+
+/// The argument `c`: the component with this index.
+const GIVEN: &[u8] = &[1, 1, b'c', 4, 0];
+
+#[test]
+fn imported_components_count_as_the_largest_that_fits() {
+    // What gets no component is the one that imports none, and not the one around it.
+    let file = component(&[section(4, &open(2, &[0])), section(4, &modules(3)), instantiate(5, 0, 1)]);
+    assert_eq!(usage(&file), [6; 3]);
+    // What is given one may be any, itself among them.
+    let file = component(&[section(4, &open(2, GIVEN)), section(4, &modules(1)), instantiate(5, 1, 4)]);
+    assert_eq!(usage(&file), [4; 3], "it is not instantiated");
+}
+
+#[test]
+fn imported_components_are_bounded_at_any_depth() {
+    // Each instantiates three times what it is given: 27 instances, were they given to one another.
+    let levels = [open(3, &[0]), open(3, GIVEN), open(3, GIVEN)];
+    let mut sections: Vec<Vec<u8>> = levels.iter().map(|level| section(4, level)).collect();
+    sections.extend([section(4, &modules(1)), instantiate(5, 2, 1)]);
+    let [instances, ..] = usage(&component(&sections));
+    assert!(instances >= 27, "{instances}");
+}
+
+/// The largest WebAssembly that the host takes is some 16 MiB; the worst is made of what is shortest.
+#[test]
+fn steps_grow_with_the_file() {
+    let list = |id: u8, bytes: usize, one: &[u8]| {
+        let items = bytes / one.len();
+        section(id, &[number(items), one.repeat(items)].concat())
+    };
+    let shapes: [Shape<'_, Vec<u8>>; 7] = [
+        ("sections", &|bytes| component(&vec![section(0, &[1, b'n']); bytes / 4])),
+        ("components", &|bytes| component(&vec![section(4, EMPTY); bytes / 11])),
+        ("exports", &|bytes| component(&[list(11, bytes, &[0, 1, b'e', 5, 0, 0])])),
+        ("imports", &|bytes| component(&[list(10, bytes, &[0, 1, b'i', 5, 0])])),
+        ("instances", &|bytes| component(&[section(4, &modules(1)), list(5, bytes, &[0, 0, 0])])),
+        ("guesses", &|bytes| {
+            let import = section(10, &[1, 0, 1, b'c', 4, 0]);
+            let inner = component(&[import, list(5, bytes, &[0, 0, 1, 1, b'c', 4, 0])]);
+            component(&[section(4, &inner), section(4, &modules(1)), instantiate(5, 0, 1)])
+        }),
+        ("nesting", &|bytes| {
+            // Innermost first: sizes are known only then.
+            let depth = bytes / 16;
+            let mut reversed: Vec<u8> = Vec::new();
+            for level in 0..depth {
+                let length = reversed.len() + EMPTY.len();
+                let header = if level + 1 < depth { [vec![4], number(length)].concat() } else { Vec::new() };
+                reversed.extend([header.as_slice(), EMPTY].concat().iter().rev());
+            }
+            reversed.reverse();
+            reversed
+        }),
+    ];
+    let test = concat!(module_path!(), "::steps_grow_with_the_file");
+    assert_linear(test, 1 << 20, &shapes, |wasm| outline(wasm).is_ok());
 }
