@@ -81,6 +81,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use bulkhead_steps::{Shape, assert_linear, repeated};
     use reqwest::header::HeaderValue;
 
     use super::*;
@@ -115,5 +116,20 @@ mod tests {
             assert_eq!(challenge(&[text]), None, "{text}");
         }
         assert_eq!(challenge(&[]), None);
+    }
+
+    #[test]
+    fn challenge_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 7] = [
+            ("parameters", &|bytes| repeated("Bearer ", "a=b,", "", bytes)),
+            ("realms", &|bytes| repeated("Bearer ", "realm=\"r\",", "", bytes)),
+            ("escapes", &|bytes| repeated("Bearer realm=\"", "\\\"", "\"", bytes)),
+            ("open quotes", &|bytes| repeated("Bearer ", "a=\"", "", bytes)),
+            ("commas", &|bytes| repeated("Bearer a=b", ",", "", bytes)),
+            ("blanks", &|bytes| repeated("Bearer", " ", "a=b", bytes)),
+            ("a long name", &|bytes| repeated("Bearer ", "A", "=b", bytes)),
+        ];
+        let test = concat!(module_path!(), "::challenge_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| Challenge::parse(text).is_some());
     }
 }

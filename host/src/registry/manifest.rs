@@ -1,7 +1,5 @@
 //! What a manifest names (OCI image specification; the CNCF's layout of WebAssembly artifacts).
 
-use std::collections::BTreeMap;
-
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Deserialize;
 
@@ -63,7 +61,13 @@ struct Document {
     #[serde(default)]
     manifests: Vec<Descriptor>,
     #[serde(default)]
-    annotations: BTreeMap<String, String>,
+    annotations: Annotations,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "bulkhead.minisig")]
+    signature: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -124,7 +128,7 @@ fn component(document: Document) -> Result<Manifest, Fault> {
     if !is_digest(&layer.digest) {
         return Err(Fault::MediaType("its layer has no digest by sha256".to_owned()));
     }
-    let signature = annotations.get(SIGNATURE).map(|text| signature(text)).transpose()?;
+    let signature = annotations.signature.as_deref().map(signature).transpose()?;
     Ok(Manifest::Component { layer: Layer { digest: layer.digest.clone(), bytes: layer.size }, signature })
 }
 
@@ -156,6 +160,7 @@ fn index(document: &Document) -> Result<Manifest, Fault> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
     use serde_json::{Value, json};
 
     use super::*;
@@ -268,5 +273,33 @@ mod tests {
             let refused = read_json(INDEX, &index(entries)).unwrap_err().to_string();
             assert!(refused.contains("by its digest"), "{refused}");
         }
+    }
+
+    #[test]
+    fn manifest_steps_grow_with_its_length() {
+        let layer = image()["layers"][0].to_string();
+        let entry = json!({ "mediaType": IMAGE, "digest": digest("a"), "size": 9, "platform": { "architecture": "wasm" } });
+        let (layers, entries) = (format!("{layer},"), format!("{entry},"));
+        let config = image()["config"].to_string();
+        let head = format!("{{\"config\":{config},\"layers\":[{layer}],\"annotations\":{{");
+        let annotations = |bytes: usize| {
+            let members = (0..bytes / 14).map(|number| format!("\"{number:06}\":\"a\","));
+            format!("{head}{}\"b\":\"\"}}}}", members.collect::<String>())
+        };
+        let signature = format!("{head}\"{SIGNATURE}\":\"");
+        let shapes: [Shape<'_, String>; 6] = [
+            ("layers", &|bytes| {
+                repeated("{\"layers\":[", &layers, &format!("{layer}],\"config\":{config}}}"), bytes)
+            }),
+            ("entries", &|bytes| repeated("{\"manifests\":[", &entries, &format!("{entry}]}}"), bytes)),
+            ("annotations", &annotations),
+            ("a signature", &|bytes| repeated(&signature, "AAAA", "\"}}", bytes)),
+            ("a media type", &|bytes| repeated("{\"mediaType\":\"", "\\u001b", "\"}", bytes)),
+            ("brackets", &|bytes| repeated("{\"a\":", "[", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::manifest_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            [IMAGE, INDEX].map(|declared| read(declared, text.as_bytes()).is_ok())
+        });
     }
 }

@@ -94,6 +94,8 @@ fn cut(text: &str, offsets: &[i32]) -> Result<Vec<String>, NnError> {
 
 #[cfg(test)]
 mod tests {
+    use bulkhead_steps::{Shape, assert_linear};
+
     use super::*;
 
     fn texts(text: &str, offsets: &[i32]) -> Result<Vec<String>, String> {
@@ -137,5 +139,31 @@ mod tests {
             let refused = texts("\u{e9}ab", &offsets);
             assert!(refused.as_ref().is_err_and(|text| text.contains(fault)), "{offsets:?}: {refused:?}");
         }
+    }
+
+    #[test]
+    fn text_steps_grow_with_offsets() {
+        let end = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
+        let shapes: [Shape<'_, (String, Vec<i32>)>; 3] = [
+            ("letters", &|bytes| ("a".repeat(bytes), (0..=end(bytes)).collect())),
+            ("empty texts", &|bytes| ("a".into(), [vec![0; bytes / 4], vec![1]].concat())),
+            ("one text", &|bytes| ("\u{e9}".repeat(bytes / 2), vec![0, end(bytes / 2 * 2)])),
+        ];
+        let test = concat!(module_path!(), "::text_steps_grow_with_offsets");
+        assert_linear(test, 1 << 20, &shapes, |(text, offsets)| cut(text, offsets).is_ok());
+    }
+
+    #[test]
+    fn token_steps_grow_with_a_matrix() {
+        let shapes: [Shape<'_, [usize; 2]>; 3] = [
+            ("one row", &|bytes| [1, bytes / 8]),
+            ("one column", &|bytes| [bytes / 8, 1]),
+            ("no column", &|bytes| [bytes, 0]),
+        ];
+        let test = concat!(module_path!(), "::token_steps_grow_with_a_matrix");
+        assert_linear(test, 1 << 20, &shapes, |shape| {
+            let ones = vec![1; shape[0] * shape[1]];
+            unpadded((*shape, ones.clone()), (*shape, ones)).is_ok()
+        });
     }
 }

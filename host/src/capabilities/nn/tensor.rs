@@ -240,6 +240,8 @@ impl wit::HostTensor for Capabilities {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
     use super::*;
 
     fn tensor(dimensions: &[u32], kind: TensorType, data: &[u8]) -> Tensor {
@@ -283,5 +285,34 @@ mod tests {
         let mut inputs = Inputs::new(vec![("a".into(), one())], &["a"]).unwrap();
         assert_eq!(inputs.take("a", Tensor::text), Ok(Some("a".to_owned())));
         assert_eq!(inputs.take("a", Tensor::text), Ok(None));
+    }
+
+    #[test]
+    fn input_steps_grow_with_names_and_bytes() {
+        const KNOWN: [&str; 3] = ["a", "b", "c"];
+        let one = || tensor(&[1], TensorType::U8, b"a");
+        let bytes_of = |kind, bytes: usize, size: usize| {
+            let rows = u32::try_from(bytes / size).unwrap();
+            ("a".to_owned(), Tensor { dimensions: vec![rows], kind, data: vec![b'a'; bytes] })
+        };
+        let shapes: [Shape<'_, Vec<(String, Tensor)>>; 6] = [
+            ("one name again and again", &|bytes| vec![("a".to_owned(), one()); bytes / 64]),
+            ("known names", &|bytes| {
+                KNOWN.iter().cycle().take(bytes / 64).map(|name| ((*name).to_owned(), one())).collect()
+            }),
+            ("an unknown name", &|bytes| vec![(repeated("", "\u{1b}", "", bytes), one())]),
+            ("dimensions", &|bytes| {
+                vec![("a".to_owned(), tensor(&vec![1; bytes / 4], TensorType::U8, b"a"))]
+            }),
+            ("text", &|bytes| vec![bytes_of(TensorType::U8, bytes, 1)]),
+            ("numbers", &|bytes| vec![bytes_of(TensorType::I32, bytes, 4)]),
+        ];
+        let test = concat!(module_path!(), "::input_steps_grow_with_names_and_bytes");
+        assert_linear(test, 1 << 20, &shapes, |named| {
+            let read =
+                |tensor: Tensor| (tensor.value().is_ok(), tensor.counts().is_ok(), tensor.text().is_ok());
+            let inputs = Inputs::new(named.clone(), &KNOWN);
+            inputs.map(|mut inputs| inputs.take("a", |tensor| Ok(read(tensor))).is_ok()).is_ok()
+        });
     }
 }
