@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     connection::{self, Connection},
-    connection_limit::ConnectionLimit,
+    connection_limit::{ConnectionLimit, PATIENCE},
     lifecycle::Stopping,
     listen::Bound,
 };
@@ -47,7 +47,7 @@ pub enum Fault {
     Broken,
     /// Closed without an answer: the client's address had its share of the connections.
     Share,
-    /// Closed while idle, to make room for another.
+    /// Closed to make room for another: idle, or waiting for its client for long.
     GaveWay,
 }
 
@@ -109,15 +109,16 @@ pub struct Settings {
 impl Settings {
     /// The settings of all public listeners.
     pub fn new(server: &config::server::Server, observer: Arc<dyn ConnectionObserver>) -> Self {
+        let connections = ConnectionLimit::new(
+            server.max_connections,
+            server.connections_per_address.unwrap_or(server.max_connections.div_ceil(2)),
+            server.trusted_proxies.clone().into(),
+        );
         Self {
             header_timeout: server.header_timeout,
             keep_alive: server.keep_alive,
             drain: server.drain,
-            connections: Arc::new(ConnectionLimit::new(
-                server.max_connections,
-                server.connections_per_address.unwrap_or(server.max_connections.div_ceil(2)),
-                server.trusted_proxies.clone().into(),
-            )),
+            connections: Arc::new(connections.with_patience(PATIENCE)),
             observer,
         }
     }
@@ -126,7 +127,7 @@ impl Settings {
 /// Serves `router` until `stopping` resolves, then lets requests in flight end, for at most
 /// `settings.drain`. New connections are refused from the first moment of draining.
 ///
-/// While there is no room, one connection a listener is accepted and waits until an idle one has given way.
+/// While there is no room, one connection a listener is accepted and waits until another has given way.
 pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stopping: Stopping) {
     let address = bound.local_addr();
     let connection = Connection::new(&bound, router, settings.clone(), stopping.clone());

@@ -157,11 +157,7 @@ fn answer(
     if version == Version::HTTP_2 {
         pulse.multiplexes();
     }
-    let mut request = request.map(|body| match version {
-        // In HTTP/2 an unread body concerns its own stream only.
-        Version::HTTP_2 => Body::new(body),
-        _ => Body::new(RequestBody::new(body, Arc::clone(&pulse))),
-    });
+    let mut request = request.map(|body| Body::new(RequestBody::new(body, Arc::clone(&pulse), version)));
     request.extensions_mut().insert(PeerAddr(peer));
     request.extensions_mut().insert(OverTls(shared.tls.is_some()));
     let routed = shared.router.clone().oneshot(request);

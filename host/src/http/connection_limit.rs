@@ -19,7 +19,10 @@ use super::{pulse::Pulse, rate_limit::client_network};
 /// A connection that has been idle for so long gives way to others. Long enough for the head of a request that is on
 /// its way.
 const GRACE: Duration = Duration::from_secs(1);
-/// While there is no room, idle connections are looked for this often.
+/// A connection that has waited for its client for so long, to send a request's body or to take an answer, gives way where
+/// none is idle. Long enough for what is sent and taken over a slow network.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// While there is no room, connections that give way are looked for this often.
 const LOOK_ROUND: Duration = Duration::from_millis(50);
 
 /// The limit that listeners share.
@@ -30,6 +33,8 @@ pub struct ConnectionLimit {
     exempt: Arc<[IpNet]>,
     /// See [`GRACE`].
     grace: Duration,
+    /// See [`PATIENCE`]; none where such connections stay.
+    patience: Option<Duration>,
     table: Mutex<Table>,
     /// A connection has ended.
     freed: Notify,
@@ -58,11 +63,17 @@ impl ConnectionLimit {
     /// At most `most` connections at once, and `share` from one address, of IPv6 from one /64; loopback and `exempt`
     /// count towards no share.
     pub fn new(most: usize, share: usize, exempt: Arc<[IpNet]>) -> Self {
-        Self { most, share, exempt, grace: GRACE, table: Mutex::default(), freed: Notify::new() }
+        let (table, freed) = (Mutex::default(), Notify::new());
+        Self { most, share, exempt, grace: GRACE, patience: None, table, freed }
+    }
+
+    /// The same, where connections also give way that have waited for their client for so long.
+    pub(super) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
     }
 
     /// A permit for a connection from `peer`, as soon as there is room: idle connections give way, the one that has
-    /// been idle for longest first. `None` if the peer's network has its share and none of its own is idle.
+    /// been idle for longest first, then those that wait for their clients. `None` if the peer's network has its share and none of its own is idle.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = peer.is_loopback() || self.exempt.iter().any(|net| net.contains(&peer));
@@ -81,13 +92,16 @@ impl ConnectionLimit {
         let mut table = self.table();
         if let Some(network) = network
             && table.networks.get(&network).is_some_and(|count| *count >= self.share)
-            && !table.ask_longest_idle(self.grace, Some(network))
+            && !table.ask_longest(Pulse::idle_since, self.grace, Some(network))
         {
             return Attempt::OverShare;
         }
         if table.open.len() >= self.most {
-            if table.leaving == 0 {
-                table.ask_longest_idle(self.grace, None);
+            if table.leaving == 0
+                && !table.ask_longest(Pulse::idle_since, self.grace, None)
+                && let Some(patience) = self.patience
+            {
+                table.ask_longest(Pulse::stalled_since, patience, None);
             }
             return Attempt::Full;
         }
@@ -112,17 +126,22 @@ enum Attempt {
 }
 
 impl Table {
-    /// Asks the connection to leave that has been idle for longest, and for `grace` at least, of all or of one network.
+    /// Asks the connection to leave that has been so for longest, and for `least` at least, of all or of one network.
     /// Returns whether there is one.
-    fn ask_longest_idle(&mut self, grace: Duration, network: Option<u128>) -> bool {
+    fn ask_longest(
+        &mut self,
+        since: fn(&Pulse) -> Option<Instant>,
+        least: Duration,
+        network: Option<u128>,
+    ) -> bool {
         let now = Instant::now();
         let candidates = self.open.values_mut().filter(|open| !open.is_leaving);
         let candidates = candidates.filter(|open| network.is_none() || open.network == network);
-        let idle = candidates.filter_map(|open| {
-            let since = open.pulse.idle_since().filter(|since| now.duration_since(*since) >= grace)?;
+        let resting = candidates.filter_map(|open| {
+            let since = since(&open.pulse).filter(|since| now.duration_since(*since) >= least)?;
             Some((since, open))
         });
-        let Some((_, open)) = idle.min_by_key(|(since, _)| *since) else { return false };
+        let Some((_, open)) = resting.min_by_key(|(since, _)| *since) else { return false };
         open.is_leaving = true;
         open.leave.notify_one();
         let network = open.network;
@@ -169,7 +188,8 @@ impl ConnectionPermit {
     pub(super) async fn must_leave(&self) {
         loop {
             self.leave.notified().await;
-            if self.pulse.idle_since().is_some() {
+            let is_stalled = || self.limit.patience.is_some() && self.pulse.stalled_since().is_some();
+            if self.pulse.idle_since().is_some() || is_stalled() {
                 return;
             }
             self.stay();

@@ -47,7 +47,11 @@ pub(super) struct Pulse {
     begun: AtomicBool,
     /// Its requests come by HTTP/2, whose frames also arrive without a request.
     multiplexed: AtomicBool,
-    /// When the last of them ended, milliseconds after `start`.
+    /// Requests whose bodies the client has yet to send on.
+    awaited: AtomicUsize,
+    /// When the first of them began to be waited for, milliseconds after `start`.
+    awaits: AtomicU64,
+    /// When the last handler or answer ended, milliseconds after `start`.
     ended: AtomicU64,
     /// When the client last took bytes, milliseconds after `start`.
     wrote: AtomicU64,
@@ -70,6 +74,8 @@ impl Pulse {
             busy: AtomicUsize::new(0),
             begun: AtomicBool::new(false),
             multiplexed: AtomicBool::new(false),
+            awaited: AtomicUsize::new(0),
+            awaits: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             wrote: AtomicU64::new(0),
             unfinished: AtomicUsize::new(0),
@@ -105,6 +111,18 @@ impl Pulse {
         }
     }
 
+    /// A request's body has not come whole.
+    pub(super) fn begin_wait(&self) {
+        if self.awaited.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.awaits.store(self.elapsed(), Ordering::Release);
+        }
+    }
+
+    /// It has, or nobody waits for it any more.
+    pub(super) fn end_wait(&self) {
+        self.awaited.fetch_sub(1, Ordering::AcqRel);
+    }
+
     /// An answer's body begins.
     pub(super) fn begin_answer(&self) {
         self.unfinished.fetch_add(1, Ordering::AcqRel);
@@ -137,6 +155,15 @@ impl Pulse {
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = !self.is_busy() && !self.is_read_slowly();
         is_idle.then(|| self.rests_since())
+    }
+
+    /// Since when the connection has only waited for its client, to send the bodies of its requests or to take an answer;
+    /// none while it is idle or does anything else. Single bytes make no difference.
+    pub(super) fn stalled_since(&self) -> Option<Instant> {
+        match (self.busy.load(Ordering::Acquire), self.awaited.load(Ordering::Acquire)) {
+            (0, _) => self.is_read_slowly().then(|| self.after(&self.ended)),
+            (busy, awaited) => (awaited >= busy).then(|| self.after(&self.awaits)),
+        }
     }
 
     /// Resolves once the connection has been without work for longer than it may.
@@ -281,6 +308,25 @@ mod tests {
         drop(second);
         assert!(pulse.due(later, LIMITS) < later);
         assert!(pulse.idle_since().is_some());
+    }
+
+    #[test]
+    fn connection_stalls_while_it_only_waits_for_its_client() {
+        let pulse = Arc::new(pulse(false, 0));
+        assert_eq!(pulse.stalled_since(), None, "it is idle");
+        let (first, second) = (pulse.turn(), pulse.turn());
+        pulse.begin_wait();
+        assert_eq!(pulse.stalled_since(), None, "the other request is at work");
+        drop(second);
+        pulse.awaits.store(3000, Ordering::Release);
+        assert_eq!(pulse.stalled_since(), Some(pulse.start + Duration::from_secs(3)));
+        pulse.end_wait();
+        assert_eq!(pulse.stalled_since(), None, "it has come");
+        drop(first);
+        pulse.ended.store(5000, Ordering::Release);
+        pulse.begin_answer();
+        pulse.wrote.store(9000, Ordering::Release);
+        assert_eq!(pulse.stalled_since(), Some(pulse.start + Duration::from_secs(5)));
     }
 
     #[tokio::test]

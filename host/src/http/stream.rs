@@ -10,7 +10,7 @@ use std::{
 use axum::{BoxError, body::Body};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
+use hyper::{Version, body::Incoming};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
@@ -103,17 +103,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// A request body that notes whether it was read to its end.
+/// A request body that notes whether it is waited for, and whether it was read to its end.
 pub(super) struct RequestBody {
     inner: Incoming,
     pulse: Arc<Pulse>,
+    /// In HTTP/2 an unread body concerns its own stream only.
+    multiplexed: bool,
+    awaited: bool,
     ended: bool,
 }
 
 impl RequestBody {
-    pub(super) fn new(inner: Incoming, pulse: Arc<Pulse>) -> Self {
-        pulse.set_unread(false);
-        Self { inner, pulse, ended: false }
+    pub(super) fn new(inner: Incoming, pulse: Arc<Pulse>, version: Version) -> Self {
+        let multiplexed = version == Version::HTTP_2;
+        if !multiplexed {
+            pulse.set_unread(false);
+        }
+        Self { inner, pulse, multiplexed, awaited: false, ended: false }
+    }
+
+    /// Notes that the body is waited for, from the first time on and until all of it has come.
+    fn set_awaited(&mut self, awaited: bool) {
+        match (self.awaited, awaited) {
+            (false, true) => self.pulse.begin_wait(),
+            (true, false) => self.pulse.end_wait(),
+            _ => {}
+        }
+        self.awaited = awaited;
     }
 }
 
@@ -125,7 +141,13 @@ impl HttpBody for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
+            self.set_awaited(true);
+            return Poll::Pending;
+        };
+        if !matches!(frame, Some(Ok(_))) || self.inner.is_end_stream() {
+            self.set_awaited(false);
+        }
         self.ended |= frame.is_none();
         Poll::Ready(frame)
     }
@@ -141,7 +163,10 @@ impl HttpBody for RequestBody {
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        self.pulse.set_unread(!self.ended && !self.inner.is_end_stream());
+        self.set_awaited(false);
+        if !self.multiplexed {
+            self.pulse.set_unread(!self.ended && !self.inner.is_end_stream());
+        }
     }
 }
 

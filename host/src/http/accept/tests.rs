@@ -94,7 +94,9 @@ impl Host {
             header_timeout,
             keep_alive,
             drain,
-            connections: Arc::new(ConnectionLimit::new(connections, connections, [].into())),
+            connections: Arc::new(
+                ConnectionLimit::new(connections, connections, [].into()).with_patience(IMPATIENT),
+            ),
             observer: counts.clone(),
         };
         let lifecycle = Lifecycle::new();
@@ -146,6 +148,7 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/held", get(held))
         .route("/streamed", get(streamed))
         .route("/echo", post(echo))
+        .route("/whole", post(async |_: axum::body::Bytes| "whole"))
         .route("/peer", get(peer))
         .with_state(gate);
     let layers = Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()) };
@@ -293,6 +296,22 @@ async fn idle_and_headless_connections_give_way_when_full() {
     // Closed with half a head unread, which may be a reset.
     let _ = half.read_to_end(&mut Vec::new()).await;
     assert_eq!(host.stop().await, [Fault::GaveWay; 3]);
+}
+
+#[tokio::test]
+async fn missing_bodies_and_slow_readers_give_way_when_full() {
+    let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
+    let mut bodiless = host.connect().await;
+    bodiless.write_all(head("POST", "/whole", "content-length: 9\r\n").as_bytes()).await.unwrap();
+    let mut deaf = host.connect().await;
+    assert_eq!(rest(&mut bodiless).await, "", "closed for the deaf one");
+    let asks = "GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1000);
+    // Ends only when the host hangs up, since nobody takes its answers.
+    let deafness = tokio::spawn(async move { while deaf.write_all(asks.as_bytes()).await.is_ok() {} });
+    let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
+    assert!(asked.unwrap().ends_with("hello"));
+    deafness.await.unwrap();
+    assert_eq!(host.stop().await, [Fault::GaveWay; 2]);
 }
 
 #[tokio::test]

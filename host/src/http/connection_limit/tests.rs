@@ -7,13 +7,18 @@ use super::*;
 const MOST: usize = 6;
 const SHARE: usize = 3;
 /// Only a failing test waits for so long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// One whose connections give way as soon as they are idle.
 fn limit() -> Arc<ConnectionLimit> {
     let proxies = ["198.51.100.0/24".parse().unwrap()];
     let limit = ConnectionLimit::new(MOST, SHARE, proxies.into());
     Arc::new(ConnectionLimit { grace: Duration::ZERO, ..limit })
+}
+
+/// One whose connections also give way as soon as they wait for their clients.
+fn impatient_limit() -> Arc<ConnectionLimit> {
+    Arc::new(Arc::into_inner(limit()).unwrap().with_patience(Duration::ZERO))
 }
 
 /// One whose connections never give way.
@@ -104,11 +109,38 @@ async fn longest_idle_connection_gives_way_when_full() {
         biased;
         _ = &mut newcomer => panic!("there is no room"),
         () = kept[1].must_leave() => {}
-        () = tokio::time::sleep(PATIENCE) => panic!("nobody gives way"),
+        () = tokio::time::sleep(LONGEST_WAIT) => panic!("nobody gives way"),
     }
     assert_eq!(kept.iter().filter(|permit| is_asked(permit)).count(), 1);
     kept.remove(1);
-    assert!(timeout(PATIENCE, newcomer).await.unwrap().is_some());
+    assert!(timeout(LONGEST_WAIT, newcomer).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn stalled_connection_gives_way_when_none_is_idle() {
+    let limit = impatient_limit();
+    let kept = open(&limit, &["127.0.0.1"; MOST]).await;
+    let _work: Vec<_> = kept.iter().map(|permit| permit.pulse().turn()).collect();
+    kept[0].pulse().begin_wait();
+    let newcomer = limit.admit(address("192.0.2.1"));
+    let mut newcomer = std::pin::pin!(newcomer);
+    tokio::select! {
+        biased;
+        _ = &mut newcomer => panic!("there is no room"),
+        () = kept[0].must_leave() => {}
+        () = tokio::time::sleep(LONGEST_WAIT) => panic!("nobody gives way"),
+    }
+    assert_eq!(kept.iter().filter(|permit| is_asked(permit)).count(), 1);
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_before_stalled_ones() {
+    let limit = impatient_limit();
+    let kept = open(&limit, &["127.0.0.1"; MOST]).await;
+    let _work = kept[0].pulse().turn();
+    kept[0].pulse().begin_wait();
+    drop(timeout(LOOK_ROUND, limit.admit(address("192.0.2.1"))).await);
+    assert!(!is_asked(&kept[0]) && kept.iter().any(is_asked));
 }
 
 #[tokio::test]
@@ -143,5 +175,5 @@ async fn busy_connections_keep_others_waiting() {
     assert!(!newcomer.is_finished() && !kept.iter().any(is_asked));
     drop(work);
     kept.pop();
-    assert!(timeout(PATIENCE, newcomer).await.unwrap().unwrap());
+    assert!(timeout(LONGEST_WAIT, newcomer).await.unwrap().unwrap());
 }
