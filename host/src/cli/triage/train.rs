@@ -49,16 +49,14 @@ impl Train {
             Course { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
         let taught = course.train(&tickets)?;
         for (category, examples) in &taught.examples {
-            output::line(format_args!("{examples:6} examples of {category}"))?;
+            output::aside(format_args!("{examples:6} examples of {category}"));
         }
         for category in categories.without_examples().filter(|c| !taught.examples.contains_key(&c.name)) {
-            output::line(format_args!("    no examples of {}: it will never be chosen", category.name))?;
+            output::aside(format_args!("    no examples of {}: it will never be chosen", category.name));
         }
         for candidate in &taught.tried {
-            output::line(format_args!(
-                "{:.4} of held-out examples right {}",
-                candidate.accuracy, candidate.settings
-            ))?;
+            let (accuracy, settings) = (candidate.accuracy, &candidate.settings);
+            output::aside(format_args!("{accuracy:.4} of held-out examples right {settings}"));
         }
         let folder = config.data_dir.join(HEADS_DIR);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -57,6 +57,24 @@ async fn prompts_names_labels_and_shares_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn train_writes_only_toml_to_stdout() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("bulkhead.toml"), configured(folder.path(), RULES, "")).unwrap();
+    std::fs::write(path("tickets.jsonl"), r#"{"text":"fair wind","category":"harbour"}"#).unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (config, rules, tickets) = (path("bulkhead.toml"), path("rules.toml"), path("tickets.jsonl"));
+    let place = ["train", "--config", &config, "--data-dir", data, "--triage", &rules, &tickets];
+    let (code, stdout, stderr) = triage(&place).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let head = path("heads/triage.safetensors");
+    assert_eq!(stdout, format!("\n[embedding.heads]\n\"triage\" = {head:?}\n"));
+    for words in ["2 examples of harbour", "no examples of other", "of held-out examples right"] {
+        assert!(stderr.contains(words), "{stderr}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_old_services_yaml_loads_as_it_is() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("config.yaml");
