@@ -15,6 +15,7 @@ mod http;
 mod load;
 mod noop;
 mod options;
+mod parsers;
 mod process;
 mod report;
 mod server;
@@ -34,9 +35,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 14] = [
+const MEASURES: [(&str, Measure); 15] = [
     ("http", http::measure),
     ("calls", calls::measure),
+    ("parsers", parsers::measure),
     ("captcha", captcha::measure),
     ("start", start::measure),
     ("status", status::measure),

@@ -10,6 +10,7 @@ Usage: bench [--quick] [MEASURE]...
 Measures, all when none is named:
   http       a no-op component call through HTTP beside the same route in native Rust
   calls      a no-op component call without HTTP
+  parsers    parsers of what others send: a worst input of 1 MB beside one of 64 KB
   captcha    challenges and verifications beside a Node server with altcha-lib
   start      time to ready, memory and size of the real binary
   swap       p99 of calls during swaps beside without, the switch, a swap end to end, a rollback while others compile
