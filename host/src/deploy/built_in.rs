@@ -25,7 +25,9 @@ impl<W: World> Deployment<W> {
             return Ok(name.to_owned());
         }
         let wasm = self.built_in()?;
-        let (record, _) = self.identify(Arc::clone(&wasm), EMBEDDED, Proof::BuiltIn).await?;
+        let identified =
+            self.identify(Arc::clone(&wasm), EMBEDDED, Proof::BuiltIn, &self.slot.settings()).await;
+        let record = identified?.record;
         if self.book().get(&record.id).is_some_and(Record::is_tried) {
             return Ok(record.id.to_string());
         }

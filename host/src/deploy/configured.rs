@@ -7,12 +7,11 @@ use std::{
 };
 
 use super::{
-    DeployError, Deployment, HOST, Move, Proof, Record, Stage, VersionId, signature, uncompiled::Unprepared,
-    vault::Blob,
+    DeployError, Deployment, HOST, Move, Proof, Record, Stage, deployment::Identified,
+    uncompiled::Unprepared, vault::Blob,
 };
 use crate::{
     background,
-    compile::ComponentDigest,
     config::slots::{ComponentSource, Slot as Settings},
     files,
     slots::{Version, World, read_component},
@@ -81,43 +80,28 @@ impl<W: World> Deployment<W> {
             return Ok(InFile::Same);
         }
         let (file, cap) = (path.clone(), self.slot.yard.sandbox.component_bytes);
-        let (signatures, slot) = (settings.signatures.clone(), self.slot.name());
-        let look = move || {
-            let (wasm, proof) = read_configured(&file, cap)?;
-            let digest = ComponentDigest::of(&wasm);
-            let proof = proof.or_built_in(slot, digest);
-            let signer = signature::signer(&signatures, &wasm, &proof);
-            Ok((digest, wasm, proof, signer))
-        };
-        let looked: Result<_, String> = background::run(look).await.map_err(|_| DeployError::Stopping)?;
-        let source = path.display().to_string();
-        let (digest, wasm, proof, signer) = match looked {
-            Ok(looked) => looked,
+        let read = background::run(move || read_configured(&file, cap)).await;
+        let (wasm, proof) = match read.map_err(|_| DeployError::Stopping)? {
+            Ok(read) => read,
             Err(reason) => return Ok(InFile::Unreadable(reason)),
         };
-        if active.is_some_and(|active| digest.to_string() == active.component) {
+        let source = path.display().to_string();
+        let Identified { mut record, signer, blob } = self.identify(wasm, &source, proof, settings).await?;
+        if active.is_some_and(|active| record.component == active.component) {
             return Ok(InFile::Same);
         }
-        let mut record = Record::new(digest, wasm.len(), &source, settings);
-        let refused = |version: &VersionId, reason: String| {
+        let refused = |reason: String| {
             let reason = format!("{source}: {reason}");
-            DeployError::Refused { version: version.clone(), reason }
+            DeployError::Refused { version: record.id.clone(), reason }
         };
-        if let Some(signed) = signer.map_err(|reason| refused(&record.id, reason))? {
-            (record.signed_by, record.signed_at) = (Some(signed.by), signed.at);
-        }
-        let prepared = self.prepare(Arc::clone(&wasm), &source, Arc::clone(settings), |_| {}).await;
+        signer.map_err(refused)?;
+        let prepared = self.prepare(Arc::clone(&blob.wasm), &source, Arc::clone(settings), |_| {}).await;
         let version = prepared.map_err(|error| match error {
-            Unprepared::Refused(reason) => refused(&record.id, reason),
+            Unprepared::Refused(reason) => refused(reason),
             uncompiled @ Unprepared::Uncompiled(_) => uncompiled.of(&record.id),
         })?;
         record.configured = true;
         record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
-        let signature = match proof {
-            Proof::Signature(text) => Some(text),
-            Proof::BuiltIn | Proof::None => None,
-        };
-        let blob = Blob { component: record.component.clone(), wasm, signature };
         Ok(InFile::Other(Box::new(Changed { record, version, blob })))
     }
 }

@@ -30,6 +30,15 @@ use crate::{
     slots::{LoadError, Slot, Version, World, revision},
 };
 
+/// A component that has been looked at.
+pub(super) struct Identified {
+    pub(super) record: Record,
+    /// Why its signature does not let it answer.
+    pub(super) signer: Result<(), String>,
+    /// What the vault needs of it.
+    pub(super) blob: Blob,
+}
+
 /// One slot and what its operators may do with it.
 pub struct Deployment<W: World> {
     pub(super) slot: Arc<Slot<W>>,
@@ -219,27 +228,28 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// A component's record, and whether its signature lets it answer.
+    /// Looks at a component: what it is under `settings`, and whether its signature lets it answer.
     pub(super) async fn identify(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
         proof: Proof,
-    ) -> Result<(Record, Result<(), String>), DeployError> {
-        let settings = self.slot.settings();
-        let signatures = settings.signatures.clone();
-        let (bytes, hashed, slot) = (wasm.len(), wasm, self.slot.name());
+        settings: &Settings,
+    ) -> Result<Identified, DeployError> {
+        let (signatures, hashed, slot) = (settings.signatures.clone(), Arc::clone(&wasm), self.slot.name());
         let look = move || {
             let digest = ComponentDigest::of(&hashed);
-            (digest, signature::signer(&signatures, &hashed, &proof.or_built_in(slot, digest)))
+            let proof = proof.or_built_in(slot, digest);
+            (digest, signature::signer(&signatures, &hashed, &proof), proof.signature())
         };
         let looked = background::run(look).await;
-        let (digest, signer) = looked.map_err(|_| DeployError::Stopping)?;
-        let mut record = Record::new(digest, bytes, source, &settings);
+        let (digest, signer, signature) = looked.map_err(|_| DeployError::Stopping)?;
+        let mut record = Record::new(digest, wasm.len(), source, settings);
         if let Ok(Some(signed)) = &signer {
             (record.signed_by, record.signed_at) = (Some(signed.by.clone()), signed.at);
         }
-        Ok((record, signer.map(drop)))
+        let blob = Blob { component: record.component.clone(), wasm, signature };
+        Ok(Identified { record, signer: signer.map(drop), blob })
     }
 }
 

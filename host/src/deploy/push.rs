@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Book, DeployError, Deployment, Move, Proof, Pushed, Record, Stage, signature, vault::Blob};
+use super::{
+    Book, DeployError, Deployment, Move, Proof, Pushed, Record, Stage, deployment::Identified, signature,
+    vault::Blob,
+};
 use crate::{
     config::{registries::Reference, slots::ComponentSource},
     slots::World,
@@ -20,17 +23,14 @@ impl<W: World> Deployment<W> {
         report: &(dyn Fn(Stage) + Send + Sync),
     ) -> Result<Pushed, DeployError> {
         self.refresh().await?;
-        let signature = match &proof {
-            Proof::Signature(text) => Some(text.clone()),
-            Proof::BuiltIn | Proof::None => None,
-        };
         let is_built_in = proof == Proof::BuiltIn;
-        let (mut record, signer) = self.identify(Arc::clone(&wasm), source, proof).await?;
+        let Identified { mut record, signer, blob } =
+            self.identify(Arc::clone(&wasm), source, proof, &self.slot.settings()).await?;
         record.configured = is_built_in && self.slot.settings().component == ComponentSource::Embedded;
         let (id, signed_at) = (record.id.clone(), record.signed_at);
         let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
         if self.book().answers(&id) {
-            return self.known_already(record, wasm, signature, signer).await;
+            return self.known_already(record, blob, signer).await;
         }
         if let Err(reason) = &signer
             && self.book().get(&id).is_some_and(Record::is_tried)
@@ -48,7 +48,6 @@ impl<W: World> Deployment<W> {
         }
         let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
         record.step(Move::now(Stage::Received, actor, &reason));
-        let blob = Blob { component: record.component.clone(), wasm: Arc::clone(&wasm), signature };
         self.record(Some(blob), |book| book.receive(record.clone())).await?;
         report(Stage::Received);
 
@@ -89,14 +88,13 @@ impl<W: World> Deployment<W> {
     async fn known_already(
         &self,
         record: Record,
-        wasm: Arc<[u8]>,
-        signature: Option<String>,
+        blob: Blob,
         signer: Result<(), String>,
     ) -> Result<Pushed, DeployError> {
-        let Record { id, component, signed_by, signed_at, .. } = record;
-        match (signature, signer) {
+        let Record { id, signed_by, signed_at, .. } = record;
+        match (&blob.signature, signer) {
             (Some(_), Err(reason)) => return Err(DeployError::Refused { version: id, reason }),
-            (Some(text), Ok(())) if signed_by.is_some() => {
+            (Some(_), Ok(())) if signed_by.is_some() => {
                 let sign = |book: &mut Book| {
                     book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
                     if let Some(known) = book.versions.iter_mut().find(|known| known.id == id) {
@@ -104,7 +102,7 @@ impl<W: World> Deployment<W> {
                         known.signed_at = signed_at;
                     }
                 };
-                self.record(Some(Blob { component, wasm, signature: Some(text) }), sign).await?;
+                self.record(Some(blob), sign).await?;
             }
             _ => {}
         }

@@ -3,8 +3,8 @@ use std::sync::{Arc, PoisonError};
 use super::{
     Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId,
     changes::Reach,
+    deployment::Identified,
     uncompiled::{Uncompiled, Unprepared},
-    vault::Blob,
     watch::Watched,
 };
 use crate::{
@@ -177,20 +177,16 @@ impl<W: World> Deployment<W> {
         configured: impl Future<Output = Configured>,
     ) -> Result<Found<W>, Unprepared> {
         let (wasm, source, proof) = configured.await?;
-        let signature = match &proof {
-            Proof::Signature(text) => Some(text.clone()),
-            Proof::BuiltIn | Proof::None => None,
-        };
-        let identified = self.identify(Arc::clone(&wasm), &source, proof).await;
-        let (mut record, signer) = identified.map_err(|error| error.to_string())?;
-        let is_file = matches!(self.slot.settings().component, ComponentSource::File(_));
+        let settings = self.slot.settings();
+        let identified = self.identify(wasm, &source, proof, &settings).await;
+        let Identified { mut record, signer, blob } = identified.map_err(|error| error.to_string())?;
+        let is_file = matches!(settings.component, ComponentSource::File(_));
         let named = |reason| if is_file { format!("{source}: {reason}") } else { reason };
         signer.map_err(named)?;
         record.configured = true;
-        let prepared = self.prepare(Arc::clone(&wasm), &source, self.slot.settings(), |_| {}).await;
+        let prepared = self.prepare(Arc::clone(&blob.wasm), &source, settings, |_| {}).await;
         if !matches!(prepared, Err(Unprepared::Refused(_))) {
-            let unkept = Blob { component: record.component.clone(), wasm, signature };
-            *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(unkept);
+            *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(blob);
         }
         let version = prepared.map_err(|error| match error {
             Unprepared::Refused(reason) => Unprepared::Refused(named(reason)),

@@ -97,6 +97,14 @@ pub(super) fn fresh(at: Option<u64>, newest: u64) -> Result<(), String> {
 }
 
 impl Proof {
+    /// The text of the `.minisig` file, where there is one.
+    pub(super) fn signature(self) -> Option<String> {
+        match self {
+            Self::Signature(text) => Some(text),
+            Self::BuiltIn | Self::None => None,
+        }
+    }
+
     /// The same, where a component without a signature may be the binary's own: its digest says so, wherever it came from.
     pub(super) fn or_built_in(self, slot: SlotName, component: ComponentDigest) -> Self {
         match self {
@@ -129,6 +137,8 @@ pub(super) fn still(signatures: &Signatures, signer: Option<&str>) -> Result<(),
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
@@ -216,5 +226,28 @@ mod tests {
         still(&required(&[OTHER]), None).unwrap_err();
         still(&signatures(Policy::Off, &[]), None).unwrap();
         still(&signatures(Policy::Optional, &[KEY]), None).unwrap();
+    }
+
+    #[test]
+    fn signature_steps_grow_with_its_length() {
+        let (first, rest) = SIGNATURE.split_once('\n').unwrap();
+        let (second, rest) = rest.split_once('\n').unwrap();
+        let (_, last) = rest.split_once('\n').unwrap();
+        let head = format!("{first}\n{second}\ntrusted comment: ");
+        let shapes: [Shape<'_, String>; 6] = [
+            ("a comment", &|bytes| {
+                repeated("untrusted comment: ", "a", &format!("\n{second}\n{rest}"), bytes)
+            }),
+            ("a trusted comment", &|bytes| repeated(&head, "file:a ", &format!("\n{last}"), bytes)),
+            ("dates", &|bytes| repeated(&head, "timestamp: ", &format!("\n{last}"), bytes)),
+            ("base64", &|bytes| repeated(&format!("{first}\n"), "AAAA", &format!("\n{rest}"), bytes)),
+            ("lines", &|bytes| repeated(SIGNATURE, "a\n", "", bytes)),
+            ("empty lines", &|bytes| repeated("", "\n", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::signature_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            let trusted = text.lines().nth(2).unwrap_or_default();
+            (Signature::decode(text).is_ok(), timestamp(trusted))
+        });
     }
 }
