@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -16,7 +17,7 @@ use super::{
     predecessor::Held,
     shared::Standing,
     signature,
-    uncompiled::{Uncompiled, Unprepared},
+    uncompiled::{self, Uncompiled, Unprepared},
     unwritten::Unwritten,
     vault::Blob,
     watch::Watched,
@@ -51,6 +52,10 @@ pub struct Deployment<W: World> {
     pub(super) file_fault: Mutex<Option<String>>,
     /// Another version answers than should, or the configured one does not.
     pub(super) uncompiled: Mutex<Option<Uncompiled>>,
+    /// The candidate that was not compiled at the start, and why.
+    pub(super) uncompiled_candidate: Mutex<Option<(VersionId, String)>>,
+    /// Pause before either is compiled again; it doubles with every try.
+    pub(super) compile_pause: Duration,
     pub(super) watched: Mutex<Option<Watched<W>>>,
     /// The loaded code of the version that a rollback goes back to.
     pub(super) held: Mutex<Option<Held<W>>>,
@@ -85,6 +90,16 @@ impl<W: World> std::fmt::Debug for Deployment<W> {
 impl<W: World> Deployment<W> {
     /// A slot that nothing answers for yet. With `shared` it follows what other hosts do.
     pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Arc<Self> {
+        Self::retrying(slot, vault, shared, uncompiled::FIRST)
+    }
+
+    /// The same with another pause before a component is compiled again.
+    pub(super) fn retrying(
+        slot: Arc<Slot<W>>,
+        vault: Arc<Vault>,
+        shared: Option<Arc<Shared>>,
+        compile_pause: Duration,
+    ) -> Arc<Self> {
         let settings = slot.settings();
         let revisions = BTreeMap::from([(revision(&settings), settings)]);
         Arc::new_cyclic(|own| Self {
@@ -96,6 +111,8 @@ impl<W: World> Deployment<W> {
             why_empty: Mutex::default(),
             file_fault: Mutex::default(),
             uncompiled: Mutex::default(),
+            uncompiled_candidate: Mutex::default(),
+            compile_pause,
             watched: Mutex::default(),
             held: Mutex::default(),
             unwritten: Mutex::default(),

@@ -28,6 +28,7 @@ impl<W: World> Deployment<W> {
     pub async fn start(self: &Arc<Self>, configured: impl Future<Output = Configured>) -> Result<(), String> {
         let started = self.restore(configured).await;
         *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = started.as_ref().err().cloned();
+        self.compile_later();
         self.catch_up().await;
         self.follow();
         self.watch();
@@ -87,7 +88,6 @@ impl<W: World> Deployment<W> {
         if uncompiled.is_some() {
             self.slot.empty("its component was not compiled; the host's log and /health/ready say why");
             self.set_book(kept);
-            self.compile_later();
             return Err(first.unwrap_or_default());
         }
         self.slot.empty("its component was refused; the host's log and /health/ready say why");
@@ -114,7 +114,6 @@ impl<W: World> Deployment<W> {
         self.slot.serve(version, candidate, None);
         self.set_book(book);
         self.set_uncompiled(Some(Uncompiled { reason, instead: Some(id) }));
-        self.compile_later();
     }
 
     /// A pushed version, under the settings as they are now.
@@ -283,8 +282,8 @@ impl<W: World> Deployment<W> {
         let revived = match self.revive(&record).await {
             Err(DeployError::Uncompiled { reason, .. }) => {
                 let slot = self.slot.name().as_str();
-                tracing::error!(slot, reason, "the candidate is not compiled; a restart tries again");
-                self.set_uncompiled(Some(Uncompiled { reason, instead: None }));
+                tracing::error!(slot, reason, "the candidate is not compiled; it is tried again");
+                self.set_uncompiled_candidate(candidate.version.clone(), reason);
                 book.candidate = Some(candidate);
                 return None;
             }

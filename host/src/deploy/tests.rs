@@ -1,9 +1,67 @@
-use crate::config::{
-    rollout::Rollout,
-    signatures::Signatures,
-    slots::{ComponentSource, Limits, Slot},
-    watch::Watch,
+//! A slot's settings, and a deployment whose components need nothing.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use wasmtime::{Store, component::InstancePre};
+
+use super::{Deployment, Vault};
+use crate::{
+    capabilities::{Backing, Guest},
+    compile::Compiler,
+    config::{
+        rollout::Rollout,
+        sandbox::Sandbox,
+        signatures::Signatures,
+        slots::{ComponentSource, Limits, Slot, SlotName},
+        watch::Watch,
+    },
+    engine::{Engine, tests::sandbox},
+    pow::Pow,
+    slots::{self, World, Yard},
+    telemetry::Metrics,
 };
+
+/// The smallest component there is.
+pub(super) const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// A world that every component without imports fits.
+#[derive(Debug)]
+pub(super) struct Bare;
+
+impl World for Bare {
+    const NAME: &'static str = "test:bare/bare@0.1.0";
+    const EXPORTS: &'static [&'static str] = &[];
+    type Linked = InstancePre<Guest>;
+
+    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+        Ok(linked)
+    }
+
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+        linked.instantiate_async(store).await.map(|_| Self)
+    }
+
+    async fn self_test(&self, _: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+        Ok(Ok(()))
+    }
+}
+
+/// An empty slot with its data in `folder`; `compile_program` compiles its components, and does again at once what fails
+/// at the start.
+pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deployment<Bare>> {
+    let sandbox = Sandbox { compile_program: compile_program.to_owned(), ..sandbox() };
+    let metrics = Arc::new(Metrics::new(folder.to_owned()).unwrap());
+    let engine = Arc::new(Engine::new(&sandbox, [&Limits::DEFAULT]).unwrap());
+    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &sandbox, None, Arc::clone(&metrics)));
+    let (yard, name) = (Yard { engine, compiler, sandbox: Arc::new(sandbox) }, SlotName::Captcha);
+    let pow = Arc::new(Pow::start(1, 1).unwrap());
+    let backing = Backing::new(name, &settings(), pow, Arc::clone(&metrics));
+    let slot = slots::Slot::new(yard, settings(), backing, metrics.slot(name));
+    let vault = Arc::new(Vault::new(folder.join("slots")));
+    Deployment::retrying(Arc::new(slot), vault, None, Duration::from_millis(1))
+}
 
 /// A slot's settings.
 pub(super) fn settings() -> Slot {

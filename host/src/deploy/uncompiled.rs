@@ -1,16 +1,24 @@
-//! A version that answered last and was not compiled at the start, though nothing says that it may not answer: the one before
-//! answers meanwhile, and the record stays.
+//! Versions that answered last and were not compiled at the start, though nothing says that they may not answer. The version
+//! before the active one answers meanwhile, a candidate gets no call, and the record stays.
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     sync::{Arc, PoisonError},
     time::Duration,
 };
 
-use super::{Book, DeployError, Deployment, VersionId, changes::Reach, restore::activate};
-use crate::slots::World;
+use super::{
+    Book, DeployError, Deployment, HOST, Record, Stage, VersionId, changes::Reach, restore::activate,
+};
+use crate::{
+    slots::{Trial, World},
+    telemetry::one_line,
+};
 
-/// Pause before it is compiled again; it doubles with every try.
-const FIRST: Duration = Duration::from_secs(30);
+/// Pause before they are compiled again; it doubles with every try.
+pub(super) const FIRST: Duration = Duration::from_secs(30);
 /// Longest pause.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -61,15 +69,25 @@ pub(super) struct Uncompiled {
 }
 
 impl<W: World> Deployment<W> {
-    /// Why another version answers than should, in words for operators.
+    /// Why another version answers than should, or no call reaches the candidate, in words for operators.
     pub(super) fn why_uncompiled(&self) -> Option<String> {
-        self.uncompiled().map(|uncompiled| match uncompiled.instead {
+        let active = self.uncompiled().map(|uncompiled| match uncompiled.instead {
             Some(version) => format!(
                 "version {version} answers until the one that should is compiled, which is tried again: {}",
                 uncompiled.reason
             ),
             None => format!("what should answer is not compiled; restart the host: {}", uncompiled.reason),
-        })
+        });
+        let candidate = self.missing_candidate().map(|(record, _)| {
+            let known = self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let reason = known.map(|(_, reason)| reason).unwrap_or_default();
+            format!(
+                "candidate {} gets no call until it is compiled, which is tried again: {reason}",
+                record.id
+            )
+        });
+        let reasons: Vec<String> = active.into_iter().chain(candidate).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     pub(super) fn uncompiled(&self) -> Option<Uncompiled> {
@@ -85,17 +103,33 @@ impl<W: World> Deployment<W> {
         self.uncompiled().and_then(|uncompiled| uncompiled.instead).or_else(|| book.active.clone())
     }
 
-    /// Compiles the active version again, ever more seldom, until it answers or another one should.
+    pub(super) fn set_uncompiled_candidate(&self, id: VersionId, reason: String) {
+        *self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, reason));
+    }
+
+    /// The book's candidate, where it was not compiled at the start and gets no call yet.
+    fn missing_candidate(&self) -> Option<(Record, Trial)> {
+        let book = self.book();
+        let candidate = book.candidate.as_ref().filter(|_| self.slot.candidate().is_none())?;
+        let known = self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = known.as_ref().is_some_and(|(id, _)| *id == candidate.version);
+        book.get(&candidate.version).filter(|_| is_it).cloned().zip(candidate.trial())
+    }
+
+    /// Compiles what was not compiled at the start again, ever more seldom, until it answers or something else should.
     pub(super) fn compile_later(&self) {
-        let Some(id) = self.book().active.clone() else { return };
-        let deployment = self.weak();
+        let is_due =
+            self.book().active.is_some() && self.has_substitute() || self.missing_candidate().is_some();
+        if !is_due {
+            return;
+        }
+        let (deployment, mut pause) = (self.weak(), self.compile_pause);
         self.spawn(async move {
-            let mut pause = FIRST;
             loop {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST);
                 let Some(deployment) = deployment.upgrade() else { return };
-                if deployment.compile_again(&id).await {
+                if deployment.compile_active().await && deployment.compile_candidate().await {
                     return;
                 }
             }
@@ -103,9 +137,10 @@ impl<W: World> Deployment<W> {
     }
 
     /// Has the version answer that should, if it compiles now. Whether there is nothing left to try.
-    async fn compile_again(&self, id: &VersionId) -> bool {
-        let is_wanted = || self.book().active.as_ref() == Some(id) && self.has_substitute();
-        let Some(record) = self.book().get(id).filter(|_| is_wanted()).cloned() else { return true };
+    async fn compile_active(&self) -> bool {
+        let Some(id) = self.book().active.clone() else { return true };
+        let is_wanted = || self.book().active.as_ref() == Some(&id) && self.has_substitute();
+        let Some(record) = self.book().get(&id).filter(|_| is_wanted()).cloned() else { return true };
         let (slot, version) = (self.slot.name().as_str(), id.as_str());
         let (record, active) = match self.again(record).await {
             Ok(found) => found,
@@ -130,7 +165,7 @@ impl<W: World> Deployment<W> {
             *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = None;
         };
         tracing::info!(slot, version, "the version that should answer is compiled and answers");
-        if record.id == *id {
+        if record.id == id {
             serve();
             return true;
         }
@@ -141,30 +176,49 @@ impl<W: World> Deployment<W> {
         true
     }
 
+    /// Has the candidate get its calls, if it compiles now; gives it up if it may not answer. Whether there is nothing left
+    /// to try.
+    async fn compile_candidate(&self) -> bool {
+        let Some((record, _)) = self.missing_candidate() else { return true };
+        let (slot, id, version) = (self.slot.name().as_str(), &record.id, record.id.as_str());
+        let revived = self.revive(&record).await;
+        let turn = self.turn().await;
+        let now = self.missing_candidate().filter(|(now, _)| now.id == *id);
+        let (Some((_, trial)), Ok(active)) = (now, self.slot.active()) else { return true };
+        match revived {
+            Ok(candidate) => {
+                let predecessor = self.book().before.last().and_then(|before| self.held(before));
+                let candidate = Some((candidate, trial));
+                self.watch_candidate(candidate.as_ref(), &active);
+                self.slot.serve(active, candidate, predecessor);
+                tracing::info!(slot, version, "the candidate is compiled and is tried");
+                true
+            }
+            Err(DeployError::Uncompiled { reason, .. }) => {
+                tracing::warn!(slot, version, reason, "the candidate does not compile yet");
+                self.set_uncompiled_candidate(id.clone(), reason);
+                false
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                tracing::error!(slot, version, reason = one_line(&reason), "the candidate may not answer");
+                let give_up = |book: &mut Book| {
+                    book.candidate = None;
+                    book.step(id, Stage::Refused, HOST, &reason);
+                    // Where hosts share one, the generation is that of what all should have.
+                    book.generation += u64::from(self.shared.is_none());
+                };
+                if let Err(error) = self.commit_in_memory(&turn, Reach::Here, give_up, || {}).await {
+                    tracing::warn!(slot, %error, "the end of the candidate is not kept");
+                }
+                true
+            }
+        }
+    }
+
     /// Whether another version than the book's active one answers, or none does.
     pub(super) fn has_substitute(&self) -> bool {
         self.uncompiled().is_some_and(|uncompiled| uncompiled.instead.is_some())
             || self.slot.active().is_err()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        compile::ComponentDigest,
-        deploy::{Record, tests::settings},
-    };
-
-    #[test]
-    fn only_uncompiled_errors_may_pass() {
-        let version = Record::new(ComponentDigest::of(b"a"), 1, "test", &settings()).id;
-        let passing = Unprepared::Uncompiled("killed".to_owned()).of(&version);
-        assert!(matches!(&passing, DeployError::Uncompiled { .. }));
-        assert_eq!((passing.code(), passing.to_string().as_str()), ("refused", "killed"));
-        assert!(matches!(Unprepared::from(passing), Unprepared::Uncompiled(reason) if reason == "killed"));
-        let final_error = Unprepared::from("bad".to_owned()).of(&version);
-        assert!(matches!(&final_error, DeployError::Refused { .. }));
-        assert!(matches!(Unprepared::from(final_error), Unprepared::Refused(reason) if reason == "bad"));
     }
 }

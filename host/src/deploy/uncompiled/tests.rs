@@ -1,0 +1,195 @@
+//! What is compiled again after a start, and what becomes of it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    compile::ComponentDigest,
+    config::slots::SlotName,
+    deploy::{
+        Candidate, Move, Proof, Record,
+        tests::{Bare, EMPTY, deployment, settings},
+        vault::Blob,
+    },
+    slots::Weight,
+};
+
+/// Only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+const SLOT: SlotName = SlotName::Captcha;
+
+/// A component of a size of its own.
+fn component(number: usize) -> Arc<[u8]> {
+    let length = u8::try_from(number).unwrap();
+    [EMPTY, &[0, length + 1, length], &vec![b'n'; number]].concat().into()
+}
+
+fn record(wasm: &[u8]) -> Record {
+    let mut record = Record::new(ComponentDigest::of(wasm), wasm.len(), "test", &settings());
+    record.step(Move::now(Stage::Trialled, "ops", ""));
+    record
+}
+
+/// A host whose compiling process fails for every component until there is code for it.
+struct Host {
+    folder: TempDir,
+    deployment: Arc<Deployment<Bare>>,
+}
+
+impl Host {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let program = folder.path().join("compile");
+        // Its last argument is the component's size.
+        let script = format!(
+            "#!/bin/sh\nfor last; do :; done\nexec /bin/cat {}/$last.code\n",
+            folder.path().display()
+        );
+        executable(&program, &script);
+        let deployment = deployment(folder.path(), &program);
+        Self { folder, deployment }
+    }
+
+    fn put_code(&self, wasm: &[u8], code: &[u8]) {
+        let (draft, name) = (self.folder.path().join("draft"), format!("{}.code", wasm.len()));
+        fs::write(&draft, code).unwrap();
+        fs::rename(draft, self.folder.path().join(name)).unwrap();
+    }
+
+    /// Has a component compile from now on.
+    fn let_compile(&self, wasm: &[u8]) {
+        let engine = self.deployment.slot.yard.engine.wasmtime();
+        self.put_code(wasm, &engine.precompile_component(EMPTY).unwrap());
+    }
+
+    /// Starts the slot with a book of these components, of which `arrange` says which one answers.
+    async fn start(&self, components: &[Arc<[u8]>], arrange: impl FnOnce(&mut Book, &[VersionId])) {
+        let mut book = Book { edition: 1, ..Book::default() };
+        let blob = |wasm: &Arc<[u8]>| {
+            let component = ComponentDigest::of(wasm).to_string();
+            Blob { component, wasm: Arc::clone(wasm), signature: None }
+        };
+        components.iter().for_each(|wasm| book.receive(record(wasm)));
+        let ids: Vec<VersionId> = book.versions.iter().map(|record| record.id.clone()).collect();
+        arrange(&mut book, &ids);
+        let blobs: Vec<Blob> = components.iter().map(blob).collect();
+        self.deployment.vault.keep(SLOT, 0, &book, &blobs).unwrap();
+        let _ = self.deployment.start(async { Err("nothing is configured".to_owned()) }).await;
+    }
+
+    /// Waits for what becomes true in the background.
+    async fn eventually(&self, is_so: impl Fn(&Deployment<Bare>) -> bool) {
+        let wait = async {
+            while !is_so(&self.deployment) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap();
+    }
+
+    fn answering(&self) -> Option<String> {
+        self.deployment.slot.active().ok().map(|version| version.id.to_string())
+    }
+}
+
+/// Writes a script that can be run at once: no child of another test has it open.
+fn executable(path: &Path, script: &str) {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, script).unwrap();
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(Command::new("/bin/cp").arg("-p").args([&draft, path]).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn active_version_answers_once_compiled() {
+    let (host, wasm) = (Host::new(), component(1));
+    host.start(&[Arc::clone(&wasm)], |book, ids| book.active = ids.first().cloned()).await;
+    assert_eq!(host.answering(), None);
+    host.let_compile(&wasm);
+    host.eventually(|deployment| deployment.slot.active().is_ok()).await;
+    assert_eq!(host.answering(), Some(record(&wasm).id.to_string()));
+    host.eventually(|deployment| deployment.why_empty.lock().unwrap().is_none()).await;
+}
+
+#[tokio::test]
+async fn substitute_answers_until_active_version_compiles() {
+    let (host, old, new) = (Host::new(), component(1), component(2));
+    host.let_compile(&old);
+    let arrange = |book: &mut Book, ids: &[VersionId]| {
+        (book.before, book.active) = (ids.first().cloned().into_iter().collect(), ids.last().cloned());
+    };
+    host.start(&[Arc::clone(&old), Arc::clone(&new)], arrange).await;
+    assert_eq!(host.answering(), Some(record(&old).id.to_string()));
+    assert!(host.deployment.why_uncompiled().unwrap().contains("answers until the one that should"));
+    host.let_compile(&new);
+    host.eventually(|deployment| deployment.why_uncompiled().is_none()).await;
+    assert_eq!(host.answering(), Some(record(&new).id.to_string()));
+}
+
+/// A host whose candidate, the second of these components, was not compiled at the start.
+async fn without_candidate() -> (Host, Arc<[u8]>, VersionId) {
+    let (host, active, wasm) = (Host::new(), component(1), component(2));
+    host.let_compile(&active);
+    let id = record(&wasm).id;
+    let trial = Trial::Canary(Weight::new(10).unwrap());
+    let candidate = Candidate::new(id.clone(), trial);
+    let arrange = |book: &mut Book, ids: &[VersionId]| {
+        (book.active, book.candidate) = (ids.first().cloned(), Some(candidate));
+    };
+    host.start(&[active, Arc::clone(&wasm)], arrange).await;
+    assert!(host.deployment.slot.candidate().is_none() && host.deployment.slot.active().is_ok());
+    let reason = host.deployment.why_uncompiled().unwrap();
+    assert!(reason.contains(&format!("candidate {id} gets no call until it is compiled")), "{reason}");
+    (host, wasm, id)
+}
+
+#[tokio::test]
+async fn candidate_is_tried_once_compiled() {
+    let (host, wasm, id) = without_candidate().await;
+    host.let_compile(&wasm);
+    host.eventually(|deployment| deployment.slot.candidate().is_some()).await;
+    let (candidate, trial) = host.deployment.slot.candidate().unwrap();
+    assert_eq!((&*candidate.id, trial.percent()), (id.as_str(), 10));
+    assert!(host.deployment.watched.lock().unwrap().as_ref().unwrap().is_of_candidate());
+    assert_eq!(host.deployment.why_uncompiled(), None);
+}
+
+#[tokio::test]
+async fn candidate_that_turns_out_refused_is_given_up() {
+    let (host, wasm, id) = without_candidate().await;
+    host.put_code(&wasm, b"no machine code");
+    host.eventually(|deployment| deployment.why_uncompiled().is_none()).await;
+    let book = host.deployment.book();
+    assert_eq!((book.generation, &book.candidate), (1, &None));
+    assert_eq!(book.get(&id).unwrap().stage(), Stage::Refused);
+}
+
+#[tokio::test]
+async fn uncompiled_pushes_take_no_place_of_the_history() {
+    let (host, history) = (Host::new(), settings().rollout.history);
+    let known: Vec<Arc<[u8]>> = (1..=history).map(component).collect();
+    host.start(&known, |_, _| {}).await;
+    for number in [history + 1, history + 2] {
+        let pushed = host.deployment.take_up(component(number), "test", Proof::None, "ops", &|_| {}).await;
+        assert!(matches!(pushed, Err(DeployError::Uncompiled { .. })), "{pushed:?}");
+    }
+    let book = host.deployment.book();
+    let count = |stage| book.versions.iter().filter(|record| record.stage() == stage).count();
+    assert_eq!((count(Stage::Trialled), count(Stage::Refused)), (history, 2));
+}
+
+#[test]
+fn only_uncompiled_errors_may_pass() {
+    let version = Record::new(ComponentDigest::of(b"a"), 1, "test", &settings()).id;
+    let passing = Unprepared::Uncompiled("killed".to_owned()).of(&version);
+    assert!(matches!(&passing, DeployError::Uncompiled { .. }));
+    assert_eq!((passing.code(), passing.to_string().as_str()), ("refused", "killed"));
+    assert!(matches!(Unprepared::from(passing), Unprepared::Uncompiled(reason) if reason == "killed"));
+    let final_error = Unprepared::from("bad".to_owned()).of(&version);
+    assert!(matches!(&final_error, DeployError::Refused { .. }));
+    assert!(matches!(Unprepared::from(final_error), Unprepared::Refused(reason) if reason == "bad"));
+}
