@@ -139,6 +139,13 @@ impl Book {
             || self.candidate.as_ref().is_some_and(|candidate| candidate.version == *id)
     }
 
+    /// Whether the same versions answer as by `other`, in the same generation. What a host that is not where all should
+    /// be changes by itself leaves the generation.
+    pub(super) fn answers_as(&self, other: &Self) -> bool {
+        let point = |book: &Self| (book.generation, book.active.clone(), book.candidate.clone());
+        point(self) == point(other)
+    }
+
     /// Whether calls are answered by a version: it is active, or a candidate that is not in shadow.
     pub(super) fn is_serving(&self, id: &VersionId) -> bool {
         let candidate = self.candidate.as_ref().filter(|candidate| !candidate.shadow);

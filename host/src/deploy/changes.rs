@@ -1,5 +1,7 @@
 use std::sync::{Arc, PoisonError};
 
+use tokio::sync::MutexGuard;
+
 use super::{Book, Candidate, Deploy as _, DeployError, Deployment, HOST, Record, Stage, VersionId};
 use crate::slots::{Trial, Version, Weight, World};
 
@@ -109,7 +111,7 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    fn compare(&self, expected: &Expected) -> Result<(), DeployError> {
+    pub(super) fn compare(&self, expected: &Expected) -> Result<(), DeployError> {
         let expected = expected.generation;
         if self.book().generation == expected {
             return Ok(());
@@ -143,7 +145,7 @@ impl<W: World> Deployment<W> {
         }
         let version = self.revive(&record).await?;
         let next = Next { active: (record.id.clone(), version), candidate: None };
-        self.switch_to(Some(&record), next, expected, self.reach(expected), push_down).await
+        self.switch_to(&record, next, expected, self.reach(expected), push_down).await
     }
 
     async fn try_on(&self, name: Option<&str>, trial: Trial, expected: &Expected) -> Result<(), DeployError> {
@@ -163,7 +165,7 @@ impl<W: World> Deployment<W> {
         };
         let record = self.known(id.as_str())?;
         let next = Next { active, candidate: Some((id, version, trial)) };
-        self.switch_to(Some(&record), next, expected, self.reach(expected), |_, _| {}).await
+        self.switch_to(&record, next, expected, self.reach(expected), |_, _| {}).await
     }
 
     async fn promote(&self, expected: &Expected) -> Result<(), DeployError> {
@@ -172,10 +174,10 @@ impl<W: World> Deployment<W> {
         let (candidate, (version, _)) = candidate.ok_or(none)?;
         let record = self.known(candidate.version.as_str())?;
         let next = Next { active: (candidate.version, version), candidate: None };
-        self.switch_to(Some(&record), next, expected, self.reach(expected), push_down).await
+        self.switch_to(&record, next, expected, self.reach(expected), push_down).await
     }
 
-    async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
+    pub(super) async fn roll_back(&self, expected: &Expected) -> Result<(), DeployError> {
         let book = self.book();
         if let Some(active) = book.active.clone().zip(self.slot.active().ok())
             && book.candidate.is_some()
@@ -205,22 +207,11 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
-    /// goes back to, given the version that answered.
-    pub(super) async fn switch(
-        &self,
-        next: Next<W>,
-        expected: &Expected,
-        reach: Reach,
-        line: impl Fn(&mut Book, Option<VersionId>),
-    ) -> Result<(), DeployError> {
-        self.switch_to(None, next, expected, reach, line).await
-    }
-
-    /// The same for a version that is `remembered`: the slot's signature rules may have changed while it was made ready.
+    /// Has other versions answer, one of which is `remembered`: the slot's signature rules may have changed while it was
+    /// made ready.
     async fn switch_to(
         &self,
-        remembered: Option<&Record>,
+        remembered: &Record,
         next: Next<W>,
         expected: &Expected,
         reach: Reach,
@@ -229,20 +220,10 @@ impl<W: World> Deployment<W> {
         for _ in 0..ATTEMPTS {
             let turn = self.turn().await;
             self.compare(expected)?;
-            if let Some(record) = remembered {
-                self.vouched(record).await?;
-            }
-            let before = self.book();
-            let old = self.answering(&before);
-            let change = self.change_to(&before, &next, expected, reach, &line);
-            match self.commit(&turn, None, reach, change).await {
+            self.vouched(remembered).await?;
+            match self.switch(&turn, next.clone(), expected, reach, &line).await {
                 Err(DeployError::Overtaken) => drop(turn),
-                committed => {
-                    committed?;
-                    self.install(next, old);
-                    self.has_changed(expected, reach);
-                    return Ok(());
-                }
+                switched => return switched,
             }
             // Another host was faster: either what answers is another now, or the change is made upon its books.
             self.refresh().await?;
@@ -250,7 +231,26 @@ impl<W: World> Deployment<W> {
         Err(DeployError::Overtaken)
     }
 
-    /// The same for a rollback, whose versions are loaded: it counts before it is on disk, and though the disk may take
+    /// Has other versions answer: in the book, then in the slot, in one stroke each. `line` keeps what a rollback
+    /// goes back to, given the version that answered. The caller has compared the generation in this turn.
+    pub(super) async fn switch(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        next: Next<W>,
+        expected: &Expected,
+        reach: Reach,
+        line: impl Fn(&mut Book, Option<VersionId>),
+    ) -> Result<(), DeployError> {
+        let before = self.book();
+        let old = self.answering(&before);
+        let change = self.change_to(&before, &next, expected, reach, &line);
+        self.commit(turn, None, reach, change).await?;
+        self.install(next, old);
+        self.has_changed(expected, reach);
+        Ok(())
+    }
+
+    /// Has other versions answer after a rollback, whose versions are loaded: it counts before it is on disk, and though the disk may take
     /// nothing.
     async fn switch_in_memory(
         &self,

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use tokio::task::AbortHandle;
+use tokio::{sync::MutexGuard, task::AbortHandle};
 
 use super::{Book, DeployError, Deployment, Record, Stage, VersionId};
 use crate::{
@@ -111,9 +111,8 @@ impl<W: World> Deployment<W> {
     }
 
     /// Lets the predecessor go and loads it again, which asks once more whether it may answer: the slot's settings have
-    /// changed.
-    pub(super) async fn hold_again(&self) {
-        let turn = self.turn().await;
+    /// changed in this `turn`.
+    pub(super) fn hold_again(&self, turn: MutexGuard<'_, ()>) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(held) = held else { return };
         self.slot.set_predecessor(None);

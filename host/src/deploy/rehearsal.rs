@@ -3,9 +3,10 @@
 use std::sync::{Arc, PoisonError};
 
 use futures_util::future::BoxFuture;
+use tokio::sync::MutexGuard;
 
 use super::{
-    Book, Deploy as _, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
+    Book, DeployError, Deployment, Expected, HOST, Move, Record, Stage, VersionId,
     changes::{Next, Reach, push_down},
     configured::{Changed, InFile},
     vault::Blob,
@@ -35,7 +36,8 @@ pub trait Rehearsed: Send {
 pub(super) struct Rehearsal<W: World> {
     deployment: Arc<Deployment<W>>,
     settings: Arc<Settings>,
-    generation: u64,
+    /// What answered when it was tried.
+    seen: Arc<Book>,
     next: Option<(Record, Arc<Version<W>>)>,
     /// A component that the vault does not have.
     blob: Option<Blob>,
@@ -63,7 +65,7 @@ impl<W: World> Deployment<W> {
             (None, Some(record)) => (Some(self.under(record, &settings).await?), None),
             (None, None) => (None, None),
         };
-        Ok(Rehearsal { deployment: self, settings, generation: book.generation, next, blob, file_fault })
+        Ok(Rehearsal { deployment: self, settings, seen: book, next, blob, file_fault })
     }
 
     /// What the configured file brings, or why it is of no use. One that may not answer refuses the settings, but where
@@ -96,11 +98,13 @@ impl<W: World> Deployment<W> {
         if *signatures == self.slot.settings().signatures {
             return Ok(());
         }
-        let answer = |record: &&Record| book.answers(&record.id) && Some(&record.id) != replaced;
+        let substitute = self.answering_id(book);
+        let answers = |id: &VersionId| book.answers(id) || substitute.as_ref() == Some(id);
+        let answer = |record: &&Record| answers(&record.id) && Some(&record.id) != replaced;
         for record in book.versions.iter().filter(answer) {
             self.vouched_by(signatures, record).await.map_err(|error| match error {
                 DeployError::Refused { version, reason } => {
-                    let stands = if book.is_serving(&version) { "answers" } else { "is the candidate" };
+                    let stands = if book.is_serving(&version) || substitute.as_ref() == Some(&version) { "answers" } else { "is the candidate" };
                     let reason = format!(
                         "version {version} {stands}, and under these slots.{}.signatures it may not: {reason}",
                         self.slot.name().as_str()
@@ -110,6 +114,37 @@ impl<W: World> Deployment<W> {
                 error => error,
             })?;
         }
+        Ok(())
+    }
+
+    /// Has the version answer that the settings or the file mean.
+    async fn switch_settings(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        record: Record,
+        version: Arc<Version<W>>,
+        blob: Option<Blob>,
+        expected: &Expected,
+    ) -> Result<(), DeployError> {
+        let fetched = || self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let component = blob.as_ref().map(|blob| blob.component.clone());
+        fetched().extend(blob);
+        let candidate = self.book().candidate.clone().zip(self.slot.candidate());
+        let candidate = candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
+        // A candidate that has become what the settings or the file mean is tried no more.
+        let (version, candidate) = match candidate {
+            Some((id, same, _)) if id == record.id => (same, None),
+            other => (version, other),
+        };
+        let next = Next { active: (record.id.clone(), version), candidate };
+        let line = |book: &mut Book, active| {
+            book.receive(record.clone());
+            push_down(book, active);
+        };
+        let switched = self.switch(turn, next, expected, Reach::Alone, line).await;
+        fetched().retain(|blob| Some(&blob.component) != component.as_ref());
+        switched?;
+        self.slot.metrics.rollout("reload");
         Ok(())
     }
 
@@ -135,7 +170,7 @@ impl<W: World> Deployment<W> {
 
 impl<W: World> Rehearsed for Rehearsal<W> {
     fn generation(&self) -> u64 {
-        self.generation
+        self.seen.generation
     }
 
     fn version(&self) -> Option<VersionId> {
@@ -147,33 +182,16 @@ impl<W: World> Rehearsed for Rehearsal<W> {
     }
 
     fn perform(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>> {
-        let Self { deployment, settings, next, blob, file_fault, .. } = *self;
         Box::pin(async move {
-            let fetched = || deployment.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-            let component = blob.as_ref().map(|blob| blob.component.clone());
-            fetched().extend(blob);
+            let Self { deployment, settings, seen, next, blob, file_fault } = *self;
+            // A change that is on its way ends before, so that what it has checked still holds when it counts.
+            let turn = deployment.turn().await;
+            deployment.compare(&expected)?;
+            if !deployment.book().answers_as(&seen) {
+                return Err(DeployError::Overtaken);
+            }
             if let Some((record, version)) = next {
-                let book = deployment.book();
-                let candidate = book.candidate.clone().zip(deployment.slot.candidate());
-                let candidate =
-                    candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
-                // A candidate that has become what the settings or the file mean is tried no more.
-                let (version, candidate) = match candidate {
-                    Some((id, same, _)) if id == record.id => (same, None),
-                    other => (version, other),
-                };
-                let next = Next { active: (record.id.clone(), version), candidate };
-                let line = |book: &mut Book, active| {
-                    book.receive(record.clone());
-                    push_down(book, active);
-                };
-                let switched = deployment.switch(next, &expected, Reach::Alone, line).await;
-                fetched().retain(|blob| Some(&blob.component) != component.as_ref());
-                switched?;
-                deployment.slot.metrics.rollout("reload");
-            } else if deployment.book().generation != expected.generation {
-                let slot = Box::new(deployment.view());
-                return Err(DeployError::Conflict { expected: expected.generation, slot });
+                deployment.switch_settings(&turn, record, version, blob, &expected).await?;
             }
             deployment.set_file_fault(file_fault);
             let known = (revision(&settings), Arc::clone(&settings));
@@ -182,9 +200,81 @@ impl<W: World> Rehearsed for Rehearsal<W> {
             deployment.slot.set_settings(settings);
             if is_other {
                 // Whether it may still answer is another question now.
-                deployment.hold_again().await;
+                deployment.hold_again(turn);
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use futures_util::FutureExt as _;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{
+        compile::ComponentDigest,
+        config::signatures::Policy,
+        deploy::tests::{Bare, deployment, settings},
+    };
+
+    /// Settings under which only signed components answer, tried in a slot that nothing answers for.
+    async fn rehearsed() -> (TempDir, Arc<Deployment<Bare>>, Box<Rehearsal<Bare>>) {
+        let folder = TempDir::new().unwrap();
+        let deployment = deployment(folder.path(), "/nowhere".as_ref());
+        let signatures = Signatures { policy: Policy::Required, ..Signatures::DEFAULT };
+        let required = Settings { signatures, ..settings() };
+        let rehearsal = Arc::clone(&deployment).rehearsal(required).await.unwrap();
+        (folder, deployment, Box::new(rehearsal))
+    }
+
+    fn expected() -> Expected {
+        Expected { generation: 0, actor: HOST.to_owned(), reason: String::new() }
+    }
+
+    /// A book of which an unsigned version is active.
+    fn unsigned(generation: u64) -> Book {
+        let record = Record::new(ComponentDigest::of(b"a"), 1, "test", &settings());
+        let mut book = Book { generation, active: Some(record.id.clone()), ..Book::default() };
+        book.receive(record);
+        book
+    }
+
+    fn policy(deployment: &Deployment<Bare>) -> Policy {
+        deployment.slot.settings().signatures.policy
+    }
+
+    #[tokio::test]
+    async fn settings_wait_for_a_change_under_way() {
+        let (_folder, deployment, rehearsal) = rehearsed().await;
+        // A swap has found its version good under the old rules, and is being written.
+        let swap = deployment.turn().await;
+        let mut performed = rehearsal.perform(expected());
+        assert!(performed.as_mut().now_or_never().is_none());
+        assert_eq!(policy(&deployment), Policy::Off);
+        deployment.set_book(unsigned(1));
+        drop(swap);
+        assert!(matches!(performed.await, Err(DeployError::Conflict { expected: 0, .. })));
+        assert_eq!(policy(&deployment), Policy::Off);
+    }
+
+    #[tokio::test]
+    async fn settings_for_versions_of_before_are_refused() {
+        let (_folder, deployment, rehearsal) = rehearsed().await;
+        // A host that is behind the others keeps their generation.
+        deployment.set_book(unsigned(0));
+        assert!(matches!(rehearsal.perform(expected()).await, Err(DeployError::Overtaken)));
+        assert_eq!(policy(&deployment), Policy::Off);
+    }
+
+    #[tokio::test]
+    async fn settings_count_where_nothing_has_changed() {
+        let (_folder, deployment, rehearsal) = rehearsed().await;
+        rehearsal.perform(expected()).await.unwrap();
+        assert_eq!(policy(&deployment), Policy::Required);
+        assert!(deployment.turn().now_or_never().is_some());
     }
 }

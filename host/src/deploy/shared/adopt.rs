@@ -44,9 +44,7 @@ impl<W: World> Deployment<W> {
         let candidate = candidate.filter(is_other);
         let turn = self.turn().await;
         let now = self.book();
-        let point =
-            |book: &Book| (book.stamp.clone(), book.generation, book.active.clone(), book.candidate.clone());
-        if point(&now) != point(&before) || rules != self.slot.settings().signatures {
+        if now.stamp != before.stamp || !now.answers_as(&before) || rules != self.slot.settings().signatures {
             // Changed here meanwhile; the next look sees what is to be done.
             return Ok(());
         }
