@@ -81,7 +81,11 @@ impl<W: World> Clone for Next<W> {
 
 impl<W: World> Deployment<W> {
     pub(super) async fn apply(&self, change: &Change, expected: &Expected) -> Result<(), DeployError> {
-        if self.reach(expected) == Reach::Everywhere {
+        let is_shared = self.reach(expected) == Reach::Everywhere;
+        if is_shared && *change == Change::Rollback {
+            return self.roll_back_everywhere(expected).await;
+        }
+        if is_shared {
             self.refresh().await?;
         }
         self.compare(expected)?;
@@ -250,8 +254,8 @@ impl<W: World> Deployment<W> {
         Ok(())
     }
 
-    /// Has other versions answer after a rollback, whose versions are loaded: it counts before it is on disk, and though the disk may take
-    /// nothing.
+    /// Has other versions answer after a rollback, whose versions are loaded: it counts before it is on disk, and though
+    /// the disk may take nothing.
     async fn switch_in_memory(
         &self,
         remembered: Option<&Record>,
@@ -259,31 +263,23 @@ impl<W: World> Deployment<W> {
         expected: &Expected,
         line: impl Fn(&mut Book, Option<VersionId>),
     ) -> Result<(), DeployError> {
-        let reach = self.reach(expected);
-        for _ in 0..ATTEMPTS {
-            let turn = self.turn().await;
-            self.compare(expected)?;
-            if expected.actor != HOST {
-                self.is_not_overtaken(&turn).await?;
-            }
-            // What is held is let go where the rules change.
-            if let Some(record) = remembered.filter(|record| self.held(&record.id).is_none()) {
-                self.vouched(record).await?;
-            }
-            let before = self.book();
-            let old = self.answering(&before);
-            let change = self.change_to(&before, &next, expected, reach, &line);
-            let install = || {
-                self.install(next.clone(), old);
-                self.has_changed(expected, reach);
-            };
-            match self.commit_rollback(&turn, reach, change, install).await {
-                Err(DeployError::Overtaken) => drop(turn),
-                committed => return committed,
-            }
-            self.refresh().await?;
+        let (reach, turn) = (self.reach(expected), self.turn().await);
+        self.compare(expected)?;
+        if expected.actor != HOST {
+            self.is_not_overtaken(&turn).await?;
         }
-        Err(DeployError::Overtaken)
+        // What is held is let go where the rules change.
+        if let Some(record) = remembered.filter(|record| self.held(&record.id).is_none()) {
+            self.vouched(record).await?;
+        }
+        let before = self.book();
+        let old = self.answering(&before);
+        let change = self.change_to(&before, &next, expected, reach, &line);
+        let install = || {
+            self.install(next.clone(), old);
+            self.has_changed(expected, reach);
+        };
+        self.commit_rollback(&turn, reach, change, install).await
     }
 
     /// What a change makes of the book `before`.
@@ -297,7 +293,8 @@ impl<W: World> Deployment<W> {
     ) -> impl FnOnce(&mut Book) + 'a {
         move |book| {
             line(book, before.active.clone());
-            note(book, next, expected);
+            let candidate = next.candidate.as_ref().map(|(id, _, trial)| (id, *trial));
+            note(book, &next.active.0, candidate, expected);
             if let Some(active) =
                 before.active.as_ref().filter(|id| self.has_substitute() && !book.answers(id))
             {
@@ -364,13 +361,17 @@ pub(super) fn push_down(book: &mut Book, active: Option<VersionId>) {
 }
 
 /// Writes the versions that answer, and every step that leads there, into the book.
-fn note<W: World>(book: &mut Book, next: &Next<W>, expected: &Expected) {
+pub(super) fn note(
+    book: &mut Book,
+    active: &VersionId,
+    candidate: Option<(&VersionId, Trial)>,
+    expected: &Expected,
+) {
     let before = book.clone();
     let Expected { actor, reason, .. } = expected;
-    let (active, _) = &next.active;
     book.generation += 1;
     book.active = Some(active.clone());
-    book.candidate = next.candidate.as_ref().map(|(id, _, trial)| Candidate::new(id.clone(), *trial));
+    book.candidate = candidate.map(|(id, trial)| Candidate::new(id.clone(), trial));
     // What answers is not what a rollback goes back to.
     book.before.retain(|id| id != active);
     let was = [before.active.clone(), before.candidate.as_ref().map(|candidate| candidate.version.clone())];
@@ -382,7 +383,7 @@ fn note<W: World>(book: &mut Book, next: &Next<W>, expected: &Expected) {
     if before.active.as_ref() != Some(active) {
         book.step(active, Stage::Active, actor, reason);
     }
-    if let Some((id, _, trial)) = &next.candidate {
+    if let Some((id, trial)) = candidate {
         let reason = match trial {
             Trial::Canary(weight) => format!("{} % of the calls: {reason}", weight.percent()),
             Trial::Shadow => format!("in shadow: {reason}"),

@@ -4,7 +4,7 @@ use super::{SlotView, VaultError, VersionId};
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
     /// Somebody else has changed the slot since the caller looked.
-    #[error("the slot has generation {} and not {expected}; look again and decide anew", slot.generation)]
+    #[error("the slot has generation {} and not {expected}; look again and decide anew", slot.latest())]
     Conflict {
         /// What the caller had seen.
         expected: u64,

@@ -11,6 +11,7 @@
 //! * A desired version that may not answer here leaves what answers; the host says so and tries again, ever more seldom.
 
 mod adopt;
+mod ahead;
 mod depot;
 mod follow;
 mod listen;

@@ -109,6 +109,12 @@ impl VersionView {
 }
 
 impl SlotView {
+    /// The generation that the slot has, or should have where hosts share their state.
+    pub fn latest(&self) -> u64 {
+        let desired = self.shared.as_ref().and_then(|shared| shared.desired);
+        desired.map_or(self.generation, |desired| desired.max(self.generation))
+    }
+
     pub(super) fn new<W: World>(
         slot: &Slot<W>,
         book: &Book,

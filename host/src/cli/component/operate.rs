@@ -141,7 +141,7 @@ pub(in crate::cli) struct Change {
     /// Why, for the audit log.
     #[arg(long, default_value = "")]
     reason: String,
-    /// Only if the slot has this generation [default: the one that it has when the command starts].
+    /// Only if the slot has this generation [default: the one that it should have when the command starts].
     #[arg(long)]
     generation: Option<u64>,
     #[command(flatten)]
@@ -226,8 +226,13 @@ impl Change {
 }
 
 fn seen(remote: &Remote, slot: Slot) -> anyhow::Result<u64> {
-    let answer = remote.get(&path(slot, ""))?;
-    answer.get("generation").and_then(Value::as_u64).context("the host's answer has no generation")
+    latest(&remote.get(&path(slot, ""))?).context("the host's answer has no generation")
+}
+
+/// The generation that a slot should have: a host that compiles what all should have does not have it yet.
+fn latest(slot: &Value) -> Option<u64> {
+    let number = |pointer| slot.pointer(pointer).and_then(Value::as_u64);
+    number("/generation").max(number("/shared/desired"))
 }
 
 /// The path of something of a slot.
@@ -242,4 +247,22 @@ fn shown(
 ) -> anyhow::Result<()> {
     let printed = if remote.json { output::json(answer) } else { human(answer) };
     Ok(printed?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_name_the_latest_generation() {
+        for (slot, generation) in [
+            (json!({ "generation": 5 }), Some(5)),
+            (json!({ "generation": 5, "shared": { "desired": 6 } }), Some(6)),
+            (json!({ "generation": 5, "shared": { "desired": null } }), Some(5)),
+            (json!({ "generation": 7, "shared": { "desired": 6 } }), Some(7)),
+            (json!({}), None),
+        ] {
+            assert_eq!(latest(&slot), generation, "{slot}");
+        }
+    }
 }

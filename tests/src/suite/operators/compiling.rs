@@ -167,18 +167,20 @@ async fn rules_changed_during_compilation_refuse_the_version() {
     host.stop().await;
 }
 
+/// A host that shares its state in this database.
+fn sharing(postgres: &Postgres) -> Builder {
+    hosting_a()
+        .env("BULKHEAD_CAPTCHA__DATABASE", &postgres.url())
+        .env("BULKHEAD_SHARING__POLL_MS", "200")
+        .env("BULKHEAD_SANDBOX__CACHE", "false")
+}
+
 /// Hosts on one database: what one has taken back no other compiles first.
 #[tokio::test(flavor = "multi_thread")]
 async fn rollback_elsewhere_ends_waiting_for_compilation() {
     let (gated, postgres) = (Gated::new(), Postgres::start());
-    let hosting = || {
-        hosting_a()
-            .env("BULKHEAD_CAPTCHA__DATABASE", &postgres.url())
-            .env("BULKHEAD_SHARING__POLL_MS", "200")
-            .env("BULKHEAD_SANDBOX__CACHE", "false")
-    };
-    let one = hosting().start().await;
-    let two = hosting().compile_program(&gated.program()).start().await;
+    let one = sharing(&postgres).start().await;
+    let two = sharing(&postgres).compile_program(&gated.program()).start().await;
     let version = operator(&one).push(unknown('B')).await;
     gated.close();
     let before = gated.begun();
@@ -191,6 +193,46 @@ async fn rollback_elsewhere_ends_waiting_for_compilation() {
     })
     .await;
     gated.open();
+    for host in [one, two] {
+        host.stop().await;
+    }
+}
+
+/// The same on the very host that compiles it.
+#[tokio::test(flavor = "multi_thread")]
+async fn rollback_where_the_head_compiles_does_not_wait() {
+    let (gated, postgres) = (Gated::new(), Postgres::start());
+    let one = sharing(&postgres).start().await;
+    let two = sharing(&postgres).compile_program(&gated.program()).start().await;
+    for (change, body) in [("swap", json!({})), ("canary", json!({ "weight": 5 }))] {
+        let version = operator(&one).push(unknown('B')).await;
+        let stale = operator(&two).generation().await;
+        gated.close();
+        let before = gated.begun();
+        let mut body = body;
+        body["version"] = version.into();
+        let desired = operator(&one).change(change, body).await["generation"].as_u64().unwrap();
+        eventually("the other host compiles it", async || gated.begun() == before + 1).await;
+        let rollback = async |generation: u64| {
+            let (operator, body) = (operator(&two), json!({ "generation": generation, "reason": "test" }));
+            timeout(PATIENCE, operator.post("/rollback", &body)).await.unwrap()
+        };
+        let (status, error) = rollback(stale).await;
+        assert_eq!((status, &error["slot"]["shared"]["desired"]), (409, &json!(desired)), "{error}");
+        let message = format!("the slot has generation {desired} and not {stale}");
+        assert!(error["message"].as_str().unwrap().starts_with(&message), "{error}");
+        let (status, slot) = rollback(desired).await;
+        assert_eq!((status, &slot["generation"]), (200, &json!(desired + 1)), "{slot}");
+        assert!(slot["candidate"].is_null(), "{slot}");
+        assert_eq!(letter(&two, 1).await, 'A');
+        eventually("the other host follows the rollback", async || {
+            let slot = operator(&one).slot().await;
+            slot["generation"] == desired + 1 && letter(&one, 1).await == 'A'
+        })
+        .await;
+        assert_eq!(gated.begun(), before + 1);
+        gated.open();
+    }
     for host in [one, two] {
         host.stop().await;
     }
