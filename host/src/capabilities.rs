@@ -142,7 +142,10 @@ impl std::fmt::Debug for Capabilities {
 impl Capabilities {
     /// Fresh state for one call, which takes its bytes from `budget`.
     pub fn new(backing: Arc<Backing>, version: Arc<str>, settings: Arc<Slot>, budget: Arc<Budget>) -> Self {
-        // Values that others put in, such as pollables, are small: they are counted by their number.
+        // Values that wasmtime-wasi puts in are counted by their number. Only pollables are: two entries each, a deadline
+        // and what waits for it, with wasmtime's own handle less than 400 bytes. `sandbox.handles` bounds them to 400 KB a
+        // call by default, and this capacity to 1.6 times `memory_bytes` whatever that is. What a `poll` of them takes
+        // ends with it, and its list counts against `response_bytes`, as all lists do that a guest hands over.
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.limit() / held::ENTRY_BYTES);
         Self {
