@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    Book, DeployError, Deployment, Move, Proof, Pushed, Record, Stage, deployment::Identified, signature,
-    vault::Blob,
+    Book, DeployError, Deployment, Entry, Move, Proof, Pushed, Record, Stage, deployment::Identified,
+    signature, vault::Blob,
 };
 use crate::{
+    background,
     config::{registries::Reference, slots::ComponentSource},
     slots::World,
 };
@@ -30,21 +31,16 @@ impl<W: World> Deployment<W> {
         let (id, signed_at) = (record.id.clone(), record.signed_at);
         let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
         if self.book().answers(&id) {
-            return self.known_already(record, blob, signer).await;
+            if let (Some(_), Err(reason)) = (&blob.signature, signer) {
+                return Err(self.refuse_known(&record, actor, reason).await);
+            }
+            return self.known_already(record, blob).await;
         }
         if let Err(reason) = &signer
             && self.book().get(&id).is_some_and(Record::is_tried)
         {
-            // Else whoever pushes an old version with a bad signature takes it from those that can be gone back to.
-            let slot = self.slot.name().as_str();
-            tracing::warn!(
-                slot,
-                version = id.as_str(),
-                actor,
-                reason,
-                "a version that is known was refused anew"
-            );
-            return Err(DeployError::Refused { version: id, reason: reason.clone() });
+            // Else a push of an old version with a bad signature takes it from those that can be gone back to.
+            return Err(self.refuse_known(&record, actor, reason.clone()).await);
         }
         let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
         record.step(Move::now(Stage::Received, actor, &reason));
@@ -84,27 +80,41 @@ impl<W: World> Deployment<W> {
         }
     }
 
+    /// Refuses a push of a version that is known, which stays as it is; the audit log has a line of it.
+    async fn refuse_known(&self, record: &Record, actor: &str, reason: String) -> DeployError {
+        let (slot, version) = (self.slot.name(), record.id.clone());
+        tracing::warn!(
+            slot = slot.as_str(),
+            version = version.as_str(),
+            actor,
+            reason,
+            "a push of a known version was refused"
+        );
+        let step = Move::now(Stage::Refused, actor, &reason);
+        let entry = Entry::new(slot, self.book().generation, record, &step);
+        let vault = Arc::clone(&self.vault);
+        if let Ok(Err(error)) = background::run(move || vault.note(slot, entry)).await {
+            tracing::warn!(slot = slot.as_str(), %error, "the audit log has no line of a refused push");
+        }
+        DeployError::Refused { version, reason }
+    }
+
     /// What comes of a push of a version that is active or the candidate: a good signature is kept, nothing else changes.
     async fn known_already(
         &self,
         record: Record,
         blob: Blob,
-        signer: Result<(), String>,
     ) -> Result<Pushed, DeployError> {
         let Record { id, signed_by, signed_at, .. } = record;
-        match (&blob.signature, signer) {
-            (Some(_), Err(reason)) => return Err(DeployError::Refused { version: id, reason }),
-            (Some(_), Ok(())) if signed_by.is_some() => {
-                let sign = |book: &mut Book| {
-                    book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
-                    if let Some(known) = book.versions.iter_mut().find(|known| known.id == id) {
-                        known.signed_by.clone_from(&signed_by);
-                        known.signed_at = signed_at;
-                    }
-                };
-                self.record(Some(blob), sign).await?;
-            }
-            _ => {}
+        if blob.signature.is_some() && signed_by.is_some() {
+            let sign = |book: &mut Book| {
+                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
+                if let Some(known) = book.versions.iter_mut().find(|known| known.id == id) {
+                    known.signed_by.clone_from(&signed_by);
+                    known.signed_at = signed_at;
+                }
+            };
+            self.record(Some(blob), sign).await?;
         }
         let answering = self.book().is_serving(&id);
         Ok(Pushed { record: self.known(id.as_str())?, answering })
