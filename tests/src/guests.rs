@@ -161,7 +161,14 @@ pub fn component(module: &[u8]) -> Vec<u8> {
 
 /// A core module's text as a component of a service's world, which is called as its package is.
 pub fn of_service(text: &str, service: &str) -> Vec<u8> {
-    let world = format!("package test:guest; world guest {{ include bulkhead:{service}/{service}@0.1.0; }}");
+    of_service_importing(text, service, &[])
+}
+
+/// The same with `imports` beyond those of the service's world, such as `bulkhead:host/keys@0.1.0`.
+pub fn of_service_importing(text: &str, service: &str, imports: &[&str]) -> Vec<u8> {
+    let imports: String = imports.iter().map(|import| format!("import {import}; ")).collect();
+    let world =
+        format!("package test:guest; world guest {{ include bulkhead:{service}/{service}@0.1.0; {imports}}}");
     let folders = [&PLATFORM[..], &["deps/nn", service]].concat();
     wrap(&wat::parse_str(text).unwrap(), &wit(), &folders, &world)
 }

@@ -107,10 +107,15 @@ macro_rules! hostile_guests {
 
 mod answers;
 mod compiling;
+mod excess;
 mod held;
 mod host_calls;
 mod instantiation;
+mod isolation;
 mod limits;
+mod lists;
+mod neighbours;
+mod pool_slots;
 mod proof_of_work;
 mod reuse;
 mod storms;

@@ -1,0 +1,55 @@
+//! Components of more parts than a call may have: refused before they are compiled, with the numbers.
+
+use super::*;
+
+/// A component that instantiates a core module of `memories` memories and `tables` tables `times` times in each of
+/// `copies` instances of an inner component.
+fn of_parts(memories: usize, tables: usize, times: usize, copies: usize) -> Vec<u8> {
+    let (memories, tables) = ("(memory 1)".repeat(memories), "(table 1 funcref)".repeat(tables));
+    let instances = "(core instance (instantiate $parts))".repeat(times);
+    let copies = "(instance (instantiate $inner))".repeat(copies);
+    let text = format!(
+        r#"(component
+            (component $inner (core module $parts {memories} {tables}) {instances})
+            {copies}
+            (instance $nothing)
+            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (core module $code (func (export "run")))
+            (core instance $code (instantiate $code))
+            (func $run (canon lift (core func $code "run")))
+            (export "self-test" (func $run)))"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
+async fn assert_counted(component: Vec<u8>, counts: &[(usize, &str, usize)]) {
+    for allocator in ["pooling", "on-demand"] {
+        let reason = refusal(component.clone(), &[("sandbox.allocator", allocator)]).await;
+        for (count, what, limit) in counts {
+            let words = format!("it has {count} {what}, over the limit of {limit}");
+            assert!(reason.contains(&words), "no {words:?} in {reason}");
+        }
+        assert_eq!(reason.matches("over the limit of").count(), counts.len(), "{reason}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_initial_tables() {
+    let tables = "(table 1 funcref)".repeat(9);
+    let guest = Guest::default().with_memory(&format!(r#"(memory (export "memory") 4) {tables}"#));
+    assert_counted(guest.component(), &[(9, "tables", 4)]).await;
+}
+
+/// No module of it has too much of anything: only all instances together have.
+#[tokio::test(flavor = "multi_thread")]
+async fn excess_spread_over_instances_is_summed() {
+    let counts = [(31, "core instances", 8), (60, "memories", 4), (90, "tables", 4)];
+    assert_counted(of_parts(2, 3, 5, 6), &counts).await;
+}
+
+/// At the limits it is refused for something else: what it exports does not fit the world.
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_within_limits_are_not_counted() {
+    let reason = refusal(of_parts(4, 4, 1, 1), &[]).await;
+    assert!(!reason.contains("over the limit of") && reason.contains("does not fit"), "{reason}");
+}
