@@ -182,12 +182,11 @@ impl Host {
     /// # Errors
     /// See [`Host::start`].
     pub async fn start_reloading(loaded: Loaded, source: Option<Source>) -> anyhow::Result<Self> {
+        let demo = loaded.config.demo;
+        let loaded = demonstrating(loaded, demo);
+        let source = source
+            .map(|source| -> Source { Arc::new(move || source().map(|loaded| demonstrating(loaded, demo))) });
         let config = loaded.config.clone();
-        let config = if config.demo {
-            tickets::with_demo_contacts(status::with_demo_token(captcha::with_demo_site(config)))
-        } else {
-            config
-        };
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let mut parts = Parts::new(&config, lifecycle.clone())?;
@@ -200,7 +199,7 @@ impl Host {
         listeners.merge(None, "server.listen", Router::new());
         parts.inference = models::load(&parts).await?;
         sharing::start(&parts).await;
-        let opened = services(&parts, &mut listeners).await?;
+        let opened = services(&parts, &reloader, &mut listeners).await?;
         parts.roster.complete();
 
         let layers = Layers::new(&config.server, parts.metrics.clone());
@@ -292,6 +291,15 @@ impl Host {
     }
 }
 
+/// A configuration with what a demonstration adds to each service.
+fn demonstrating(loaded: Loaded, demo: bool) -> Loaded {
+    if !demo {
+        return loaded;
+    }
+    let config = status::with_demo_token(captcha::with_demo_site(loaded.config));
+    Loaded { config: tickets::with_demo_contacts(config), ..loaded }
+}
+
 fn data_folder(path: &Path) -> anyhow::Result<()> {
     let made =
         fs::create_dir_all(path).and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
@@ -356,7 +364,11 @@ fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources 
 }
 
 /// Builds every service that is on, and gives back what is to be closed.
-async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Result<Opened> {
+async fn services(
+    parts: &Parts<'_>,
+    reloader: &Reloader,
+    listeners: &mut Listeners,
+) -> anyhow::Result<Opened> {
     let mut opened = Opened { shared: parts.roster.shared().cloned(), ..Opened::default() };
     let services = &parts.config.services;
     if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
@@ -368,14 +380,14 @@ async fn services(parts: &Parts<'_>, listeners: &mut Listeners) -> anyhow::Resul
         listeners.add(&services.tickets, "services.tickets.listen", router);
     }
     if services.status.enabled {
-        let (router, appointments) = status::build(parts).await?;
+        let (router, appointments) = status::build(parts, reloader).await?;
         listeners.add(&services.status, "services.status.listen", router);
         opened.appointments = Some(appointments);
     }
     if !services.captcha.enabled {
         return Ok(opened);
     }
-    let CaptchaParts { router, actuator, ledger } = captcha::build(parts).await?;
+    let CaptchaParts { router, actuator, ledger } = captcha::build(parts, reloader).await?;
     listeners.add(&services.captcha, "services.captcha.listen", router);
     match parts.config.management.listen {
         None => listeners.add(&services.captcha, "services.captcha.listen", actuator::router(actuator)),

@@ -9,8 +9,10 @@ use std::{
     io::Write as _,
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    sync::{Arc, Weak},
 };
 
+use arc_swap::ArcSwap;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
@@ -39,9 +41,9 @@ pub enum SecretFileError {
 }
 
 /// Keys that callers prove themselves with. Only their SHA-256 is kept: equal lengths, so that a comparison tells
-/// nothing.
+/// nothing. Clones share one set, which can be replaced while it is used.
 #[derive(Clone, Debug, Default)]
-pub struct ApiKeys(Vec<[u8; 32]>);
+pub struct ApiKeys(Arc<ArcSwap<Vec<[u8; 32]>>>);
 
 /// What of a key is kept: its SHA-256.
 pub fn token_hash(key: &str) -> [u8; 32] {
@@ -51,23 +53,28 @@ pub fn token_hash(key: &str) -> [u8; 32] {
 impl ApiKeys {
     /// A set of keys.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
-        Self(keys.into_iter().map(token_hash).collect())
+        Self::of_hashes(keys.into_iter().map(token_hash))
     }
 
     /// A set of keys of which only the SHA-256 is known.
     pub fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
-        Self(hashes.into_iter().collect())
+        Self(Arc::new(ArcSwap::from_pointee(hashes.into_iter().collect())))
+    }
+
+    /// Accepts these keys in place of the ones before, by their SHA-256.
+    pub fn replace(&self, hashes: impl IntoIterator<Item = [u8; 32]>) {
+        self.0.store(Arc::new(hashes.into_iter().collect()));
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.load().is_empty()
     }
 
     /// Whether `token` is one of them, in the same time whichever it is.
     pub fn holds(&self, token: &str) -> bool {
         let token = token_hash(token);
-        self.0.iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
+        self.0.load().iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
     }
 }
 
@@ -218,23 +225,31 @@ impl Key {
     }
 }
 
-/// Keys by name, the current one of a name first, then those still accepted.
-#[derive(Clone, Debug, Default)]
-pub struct KeyRing(BTreeMap<String, Vec<Key>>);
+/// The keys of one name, the current one first.
+pub type NamedKeys = Arc<[Key]>;
+
+/// Keys by name. A name is known while somebody holds its keys, so that what is under way ends with the keys that it began
+/// with.
+#[derive(Debug, Default)]
+pub struct KeyRing(ArcSwap<BTreeMap<String, Weak<[Key]>>>);
 
 impl KeyRing {
-    /// Adds a name with its keys, the current one first.
-    pub fn insert(&mut self, name: String, keys: Vec<Key>) {
-        self.0.insert(name, keys);
+    /// The keys of a name, the current one first: those that are held already, else those that `make` gives.
+    pub fn hold(&self, name: &str, make: impl FnOnce() -> Vec<Key>) -> NamedKeys {
+        if let Some(held) = self.accepted(name) {
+            return held;
+        }
+        let keys: NamedKeys = make().into();
+        self.0.rcu(|names| {
+            let held = names.iter().filter(|(_, keys)| keys.strong_count() > 0);
+            let held = held.map(|(name, keys)| (name.clone(), Weak::clone(keys)));
+            held.chain([(name.to_owned(), Arc::downgrade(&keys))]).collect::<BTreeMap<_, _>>()
+        });
+        keys
     }
 
-    /// The key that signs under `name`.
-    pub fn current(&self, name: &str) -> Option<&Key> {
-        self.accepted(name).first()
-    }
-
-    /// Every key that verifies under `name`.
-    pub fn accepted(&self, name: &str) -> &[Key] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
+    /// Every key that verifies under `name`; the first one signs.
+    pub fn accepted(&self, name: &str) -> Option<NamedKeys> {
+        self.0.load().get(name)?.upgrade()
     }
 }

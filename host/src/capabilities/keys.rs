@@ -8,7 +8,7 @@ use super::{
     bindings::bulkhead::host::keys::{self, Error, Signature},
 };
 use crate::{
-    keys::{Hash, Key},
+    keys::{Hash, Key, NamedKeys},
     telemetry::quoted,
 };
 
@@ -34,8 +34,14 @@ impl From<keys::Hash> for Hash {
 }
 
 impl Capabilities {
-    fn key(&self, name: &str) -> Result<&Key, Error> {
-        self.backing.keys.current(name).ok_or_else(|| unknown(self, name))
+    fn keys(&self, name: &str) -> Result<NamedKeys, Error> {
+        self.backing.keys.accepted(name).ok_or_else(|| unknown(self, name))
+    }
+
+    /// What the key that signs under `name` gives.
+    fn with_key<T>(&self, name: &str, act: impl FnOnce(&Key) -> Result<T, Error>) -> Result<T, Error> {
+        let keys = self.keys(name)?;
+        keys.first().ok_or_else(|| unknown(self, name)).and_then(act)
     }
 }
 
@@ -51,9 +57,9 @@ impl keys::Host for Capabilities {
         hash: keys::Hash,
         data: Vec<u8>,
     ) -> wasmtime::Result<Result<Signature, Error>> {
-        Ok(self
-            .key(&name)
-            .map(|key| Signature { key_id: key.id().to_owned(), tag: key.hmac(hash.into(), &data) }))
+        Ok(self.with_key(&name, |key| {
+            Ok(Signature { key_id: key.id().to_owned(), tag: key.hmac(hash.into(), &data) })
+        }))
     }
 
     fn hmac_verify(
@@ -64,10 +70,10 @@ impl keys::Host for Capabilities {
         data: Vec<u8>,
         tag: Vec<u8>,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        let accepted = self.backing.keys.accepted(&name);
-        if accepted.is_empty() {
-            return Ok(Err(unknown(self, &name)));
-        }
+        let accepted = match self.keys(&name) {
+            Ok(accepted) => accepted,
+            Err(error) => return Ok(Err(error)),
+        };
         let mut candidates = accepted.iter().filter(|key| key_id.as_deref().is_none_or(|id| id == key.id()));
         Ok(Ok(candidates.any(|key| key.verifies(hash.into(), &data, &tag))))
     }
@@ -83,6 +89,6 @@ impl keys::Host for Capabilities {
         if length > 255 * 32 {
             return Ok(Err(too_long()));
         }
-        Ok(self.key(&name).and_then(|key| key.derive_for_guest(&info, length as usize).ok_or_else(too_long)))
+        Ok(self.with_key(&name, |key| key.derive_for_guest(&info, length as usize).ok_or_else(too_long)))
     }
 }

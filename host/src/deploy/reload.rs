@@ -12,14 +12,13 @@ use std::{
 
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
-use tracing::Level;
 
 use self::keys::{Set, changes, live_settings, sort};
 pub use self::view::{ConfigurationView, Reloaded, Reversioned};
 use super::{DeployError, Entry, Expected, HOST, Move, Rehearsed, Roster, Stage, VaultError, VersionId};
 use crate::{
     background,
-    config::{Loaded, Problems, slots::Slots, tokens::Token},
+    config::{Config, Loaded, Problems, tokens::Token},
     telemetry::logs,
 };
 
@@ -57,12 +56,14 @@ pub enum ReloadError {
     Stopping,
 }
 
-/// What of a configuration can count at once, and the digests of all its keys.
+/// Takes from a configuration what a service can change while it runs.
+pub type Follow = Box<dyn Fn(&Config) + Send + Sync>;
+
+/// A configuration, and the digests of all its keys.
 struct Configuration {
     revision: VersionId,
-    slots: Slots,
+    config: Config,
     tokens: Arc<BTreeMap<String, Token>>,
-    level: Level,
     set: Set,
 }
 
@@ -70,9 +71,8 @@ impl Configuration {
     fn new(loaded: &Loaded) -> Self {
         Self {
             revision: VersionId::of_configuration(&loaded.set),
-            slots: loaded.config.slots.clone(),
+            config: loaded.config.clone(),
             tokens: Arc::new(loaded.config.admin.tokens.clone()),
-            level: loaded.config.log.level,
             set: loaded.set.clone(),
         }
     }
@@ -84,6 +84,8 @@ struct State {
     running: Set,
     present: Arc<Configuration>,
     before: Option<Arc<Configuration>>,
+    /// Services that take their part of a configuration.
+    followers: Vec<Follow>,
 }
 
 /// What another configuration means, ready to be performed.
@@ -138,7 +140,12 @@ impl Reloader {
             source,
             roster,
             tokens: Arc::new(ArcSwap::new(Arc::clone(&present.tokens))),
-            state: Mutex::new(State { running: present.set.clone(), present, before: None }),
+            state: Mutex::new(State {
+                running: present.set.clone(),
+                present,
+                before: None,
+                followers: Vec::new(),
+            }),
             view: ArcSwap::from_pointee(view),
         }
     }
@@ -146,6 +153,13 @@ impl Reloader {
     /// The tokens that count; a reload replaces them.
     pub fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens)
+    }
+
+    /// Has a service take its part of the configuration that counts, and of each one after it.
+    pub async fn follow(&self, follow: Follow) {
+        let mut state = self.state.lock().await;
+        follow(&state.present.config);
+        state.followers.push(follow);
     }
 
     /// The configuration that counts.
@@ -209,7 +223,7 @@ impl Reloader {
         let (mut versions, mut warnings, mut rehearsed) = (Vec::new(), Vec::new(), Vec::new());
         for slot in self.roster.each() {
             let name = slot.slot();
-            let settings = live_settings(&slot.settings(), next.slots.get(name));
+            let settings = live_settings(&slot.settings(), next.config.slots.get(name));
             let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
             let rehearsal = rehearsal.map_err(|error| ReloadError::Slot { slot, error })?;
             versions.extend(rehearsal.version().map(|version| Reversioned { slot, version }));
@@ -249,8 +263,9 @@ impl Reloader {
             rehearsal.perform(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
         }
         self.tokens.store(Arc::clone(&next.tokens));
+        state.followers.iter().for_each(|follow| follow(&next.config));
         // What came of it is still said where the new level would keep quiet about it, see `conclude`.
-        logs::set_level(next.level.max(state.present.level));
+        logs::set_level(next.config.log.level.max(state.present.config.log.level));
         // What waits for a restart is said again next time: it does not count yet.
         let waits = |key: &str| answer.restart.iter().any(|waiting| waiting == key);
         state.running.retain(|key, _| waits(key));
@@ -283,7 +298,7 @@ impl Reloader {
             Ok(Reloaded { live, restart, .. }) => {
                 let (live, restart) = (live.join(", "), restart.join(", "));
                 tracing::info!(actor = asked.actor, live, restart, "{}", asked.what);
-                logs::set_level(state.present.level);
+                logs::set_level(state.present.config.log.level);
             }
             Err(error) => {
                 let refused = Move::now(Stage::Refused, asked.actor, &error.to_string());

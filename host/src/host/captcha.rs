@@ -13,6 +13,7 @@ use crate::{
         captcha::{Captcha, Database, Secret, Site},
         slots::SlotName,
     },
+    deploy::Reloader,
     http::{
         actuator::{ActuatorState, Application},
         captcha::{self, CaptchaState, demo},
@@ -40,7 +41,7 @@ pub(super) fn with_demo_site(mut config: Config) -> Config {
     config
 }
 
-pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
+pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<CaptchaParts> {
     let config = parts.config;
     let settings = &config.captcha;
     let ledger = open_ledger(settings, config).await?;
@@ -62,6 +63,8 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<CaptchaParts> {
             "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
         );
     }
+    let served = Arc::clone(&service);
+    reloader.follow(Box::new(move |config: &Config| served.replace_sites(&config.captcha.sites))).await;
     let prefix = &config.services.captcha.path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();

@@ -14,6 +14,7 @@ use crate::{
         slots::SlotName,
         status::{AppointmentDatabase, Status, TokenHash},
     },
+    deploy::Reloader,
     http::status::{self, StatusState},
     keys::token_hash,
     services::status::StatusService,
@@ -31,7 +32,7 @@ pub(super) fn with_demo_token(mut config: Config) -> Config {
     config
 }
 
-pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<(Router, Collector)> {
+pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<(Router, Collector)> {
     let config = parts.config;
     let settings = &config.status;
     let clock = clock(settings)?;
@@ -54,6 +55,9 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<(Router, Collecto
     let prefix = &config.services.status.path_prefix;
     let state = StatusState::new(service, settings, prefix, Arc::clone(&parts.pow))
         .context("cannot draw a random key for rate limits")?;
+    let tokens = state.tokens();
+    let follow = move |config: &Config| tokens.replace(config.status.tokens.iter().map(|token| token.0));
+    reloader.follow(Box::new(follow)).await;
     Ok((status::router(state), collector))
 }
 

@@ -31,6 +31,7 @@ use crate::{
         access_log::Served,
         forwarded::{self, Client},
     },
+    keys::ApiKeys,
     pow::Pow,
     services::status::StatusService,
 };
@@ -59,6 +60,11 @@ pub struct StatusState {
 }
 
 impl StatusState {
+    /// The tokens that may read the status.
+    pub fn tokens(&self) -> ApiKeys {
+        self.guard.tokens()
+    }
+
     /// A state as configured; `path_prefix` stands before the base path.
     ///
     /// # Errors

@@ -63,20 +63,44 @@ fn hmac_is_rfc_2104s() {
 #[test]
 fn the_first_key_of_a_name_signs_and_all_verify() {
     let (new, old) = (Key::new("new"), Key::new("old"));
-    let mut ring = KeyRing::default();
-    ring.insert("site".into(), vec![new.clone(), old.clone()]);
-    assert_eq!(ring.current("site").map(Key::id), Some(new.id()));
-    let accepted: Vec<_> = ring.accepted("site").iter().map(Key::id).collect();
-    assert_eq!(accepted, [new.id(), old.id()]);
-    assert!(ring.current("other").is_none() && ring.accepted("other").is_empty());
+    let ring = KeyRing::default();
+    let _held = ring.hold("site", || vec![new.clone(), old.clone()]);
+    let accepted = ring.accepted("site").unwrap();
+    assert_eq!(accepted.iter().map(Key::id).collect::<Vec<_>>(), [new.id(), old.id()]);
+    assert!(ring.accepted("other").is_none());
+}
+
+#[test]
+fn a_name_is_known_while_its_keys_are_held() {
+    let ring = KeyRing::default();
+    let first = ring.hold("site", || vec![Key::new("one")]);
+    let second = ring.hold("site", || panic!("they are held"));
+    drop(first);
+    assert!(Arc::ptr_eq(&ring.accepted("site").unwrap(), &second));
+    let _other = ring.hold("other", || vec![Key::new("other")]);
+    assert!(ring.accepted("site").is_some());
+    drop(second);
+    assert!(ring.accepted("site").is_none());
+    let _anew = ring.hold("site", || vec![Key::new("two")]);
+    assert_eq!(ring.accepted("site").unwrap()[0].id(), Key::new("two").id());
+}
+
+#[test]
+fn clones_of_a_set_of_keys_are_replaced_together() {
+    let keys = ApiKeys::new(["one"]);
+    let clone = keys.clone();
+    keys.replace([token_hash("two")]);
+    assert!(clone.holds("two") && !clone.holds("one"));
+    keys.replace([]);
+    assert!(clone.is_empty());
 }
 
 #[test]
 fn secrets_are_not_printed() {
     let key = Key::new("topmost");
-    let mut ring = KeyRing::default();
-    ring.insert("site".into(), vec![key.clone()]);
-    let printed = format!("{:?} {key:?} {ring:?}", MasterKey::new("topmost"));
+    let ring = KeyRing::default();
+    let held = ring.hold("site", || vec![key.clone()]);
+    let printed = format!("{:?} {held:?} {ring:?}", MasterKey::new("topmost"));
     assert!(!printed.contains("topmost") && !printed.contains(&format!("{:?}", b"topmost")), "{printed}");
     assert!(printed.contains(key.id()));
 }

@@ -15,6 +15,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use arc_swap::ArcSwap;
+
 pub use self::{
     answer::{CallError, Issued, Judged, Reason, RejectedRequest},
     site::ServedSite,
@@ -24,11 +26,11 @@ use self::{client::Peppers, token::WidgetResult, world::Client};
 use crate::{
     capabilities::Backing,
     config::{
-        captcha::Captcha as Settings,
+        captcha::{Captcha as Settings, Site},
         slots::{Slot as SlotSettings, SlotName},
     },
     invoke::{self, as_it_is},
-    keys::{Key, KeyRing, MasterKey},
+    keys::{Key, MasterKey, NamedKeys},
     slots::{Slot, Yard},
     storage::Ledger,
     telemetry::{
@@ -40,11 +42,18 @@ use crate::{
 /// Name, and bytes, of the key that a component's self-test signs with: no secret.
 const SELF_TEST_KEY: &str = "self-test";
 
+/// Sites by their public keys.
+pub type Sites = BTreeMap<String, Arc<ServedSite>>;
+
 /// The captcha service.
 #[derive(Debug)]
 pub struct CaptchaService {
     slot: Arc<Slot<Captcha>>,
-    sites: BTreeMap<String, Arc<ServedSite>>,
+    /// What a request takes one site of, and keeps to its end.
+    sites: ArcSwap<Sites>,
+    masters: Vec<MasterKey>,
+    timeout: Duration,
+    _self_test: NamedKeys,
     peppers: Peppers,
     ledger: Ledger,
     metrics: Arc<Metrics>,
@@ -65,20 +74,34 @@ impl CaptchaService {
         ledger: Ledger,
     ) -> Self {
         let timeout = settings.captcha_timeout;
-        let sites = settings.sites.iter();
-        let sites: BTreeMap<_, _> = sites
-            .map(|(key, site)| (key.clone(), Arc::new(ServedSite::new(key, site, timeout, masters))))
-            .collect();
-        let mut ring = KeyRing::default();
-        sites.values().for_each(|site| site.add_keys(&mut ring, masters));
-        ring.insert(SELF_TEST_KEY.into(), vec![Key::new(SELF_TEST_KEY)]);
-        backing.keys = ring;
         backing.ledger = Some(ledger.clone());
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
-        metrics.captcha.know_sites(sites.keys().map(String::as_str));
         let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha)));
-        Self { slot, sites, peppers, ledger, metrics }
+        let self_test = slot.backing.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
+        let service = Self {
+            slot,
+            sites: ArcSwap::default(),
+            masters: masters.to_vec(),
+            timeout,
+            _self_test: self_test,
+            peppers,
+            ledger,
+            metrics,
+        };
+        service.replace_sites(&settings.sites);
+        service
+    }
+
+    /// Serves these sites from now on. A request that is under way keeps the site that it has.
+    pub fn replace_sites(&self, settings: &BTreeMap<String, Site>) {
+        let ring = &self.slot.backing.keys;
+        let served = |(key, site): (&String, &Site)| {
+            (key.clone(), Arc::new(ServedSite::new(key, site, self.timeout, &self.masters, ring)))
+        };
+        let sites: Sites = settings.iter().map(served).collect();
+        self.metrics.captcha.know_sites(sites.keys().map(String::as_str));
+        self.sites.store(Arc::new(sites));
     }
 
     /// The compartment, for loading.
@@ -92,26 +115,27 @@ impl CaptchaService {
     }
 
     /// Every site.
-    pub fn sites(&self) -> impl Iterator<Item = &Arc<ServedSite>> {
-        self.sites.values()
+    pub fn sites(&self) -> Arc<Sites> {
+        self.sites.load_full()
     }
 
     /// A site by its public key.
-    pub fn site(&self, key: &str) -> Option<&Arc<ServedSite>> {
-        self.sites.get(key)
+    pub fn site(&self, key: &str) -> Option<Arc<ServedSite>> {
+        self.sites.load().get(key).cloned()
     }
 
     /// The site that `key` and `secret` name. An unknown site and a wrong secret cost the same time.
-    pub fn authenticate(&self, key: &str, secret: &str) -> Option<&Arc<ServedSite>> {
-        let named = self.sites.get(key);
-        let compared = named.or_else(|| self.sites.values().next()).map(|site| site.accepts(secret));
+    pub fn authenticate(&self, key: &str, secret: &str) -> Option<Arc<ServedSite>> {
+        let sites = self.sites.load();
+        let named = sites.get(key);
+        let compared = named.or_else(|| sites.values().next()).map(|site| site.accepts(secret));
         let accepted = compared.is_some_and(bool::from);
-        named.filter(|_| accepted)
+        named.filter(|_| accepted).cloned()
     }
 
     /// The sites whose secret is `secret`, comparing with every site's. Sites may share one.
-    pub fn sites_by_secret(&self, secret: &str) -> Vec<&Arc<ServedSite>> {
-        self.sites.values().filter(|site| site.accepts(secret).into()).collect()
+    pub fn sites_by_secret(&self, secret: &str) -> Vec<Arc<ServedSite>> {
+        self.sites.load().values().filter(|site| site.accepts(secret).into()).cloned().collect()
     }
 
     fn client(&self, site: &ServedSite, address: IpAddr) -> Client {

@@ -54,7 +54,7 @@ impl Bench<'_> {
         let services = parts.each_ref().map(service);
         self.turns(&services, |service| async move {
             let site = service.site("compat").unwrap();
-            service.issue(site, [192, 0, 2, 1].into(), None).await.is_ok()
+            service.issue(&site, [192, 0, 2, 1].into(), None).await.is_ok()
         })
     }
 

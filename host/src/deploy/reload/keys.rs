@@ -23,6 +23,8 @@ pub(super) fn sort(keys: BTreeSet<String>, is_used: impl Fn(SlotName) -> bool) -
         let mut parts = key.split('.');
         match (parts.next(), parts.next(), parts.next()) {
             (Some("log"), Some("level"), None) | (Some("admin"), Some("tokens"), Some(_)) => true,
+            (Some("captcha"), Some("sites"), Some(_)) => is_used(SlotName::Captcha),
+            (Some("status"), Some("tokens"), _) => is_used(SlotName::Status),
             (Some("slots"), Some(slot), Some(name)) => {
                 let slot = SlotName::ALL.into_iter().find(|known| known.as_str() == slot);
                 slot.is_some_and(&is_used) && LIVE.contains(&name)
@@ -68,6 +70,8 @@ mod tests {
             "admin.tokens.ops.scope",
             "admin.tls.cert",
             "captcha.sites.shop.secret",
+            "captcha.hmac_key",
+            "status.tokens",
         ];
         let keys = keys.map(str::to_owned).into();
         let (live, restart) = sort(keys, |slot| slot == SlotName::Captcha);
@@ -75,13 +79,14 @@ mod tests {
             live,
             [
                 "admin.tokens.ops.scope",
+                "captcha.sites.shop.secret",
                 "log.level",
                 "slots.captcha.config.mode",
                 "slots.captcha.cpu_ms",
                 "slots.captcha.rollout.margin_percent"
             ]
         );
-        assert_eq!(restart.len(), 7, "{restart:?}");
+        assert_eq!(restart.len(), 8, "{restart:?}");
     }
 
     #[test]

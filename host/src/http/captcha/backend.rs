@@ -47,7 +47,7 @@ async fn challenge(
     let envelope = Envelope::without_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let action = envelope.action.as_deref();
-    let issued = state.service.issue(site, envelope.client_address, action).await?;
+    let issued = state.service.issue(&site, envelope.client_address, action).await?;
     Ok(Json(Answer { challenge: issued.challenge }).into_response())
 }
 
@@ -61,7 +61,7 @@ async fn verify(
     let (envelope, payload) = Envelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let (address, action) = (envelope.client_address, envelope.action.as_deref());
-    let answer = match state.service.verify(site, address, &payload.json, action).await {
+    let answer = match state.service.verify(&site, address, &payload.json, action).await {
         Ok(Judged { rejected: None, .. }) => json!({ "valid": true }),
         Ok(Judged { rejected: Some(reason), .. }) => json!({ "valid": false, "reason": reason.as_str() }),
         Err(CallError::Internal) => json!({ "valid": false, "reason": "error" }),
@@ -77,14 +77,11 @@ async fn invalidate(
 ) -> Result<Response, ApiError> {
     let (envelope, payload) = Envelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
-    let invalidated = state.service.invalidate(site, &payload.solution()?).await?;
+    let invalidated = state.service.invalidate(&site, &payload.solution()?).await?;
     Ok(Json(json!({ "invalidated": invalidated })).into_response())
 }
 
-fn authenticate<'a>(state: &'a CaptchaState, envelope: &Envelope) -> Result<&'a ServedSite, ApiError> {
-    state
-        .service
-        .authenticate(&envelope.site_key, &envelope.site_secret)
-        .map(AsRef::as_ref)
-        .ok_or_else(ApiError::wrong_credentials)
+fn authenticate(state: &CaptchaState, envelope: &Envelope) -> Result<Arc<ServedSite>, ApiError> {
+    let site = state.service.authenticate(&envelope.site_key, &envelope.site_secret);
+    site.ok_or_else(ApiError::wrong_credentials)
 }

@@ -149,8 +149,8 @@ async fn siteverify(
             return Ok(Json(Answer::refusing(errors)).into_response());
         }
     };
-    let sites: Vec<&ServedSite> =
-        state.service.sites_by_secret(&question.secret).into_iter().map(Arc::as_ref).collect();
+    let sites = state.service.sites_by_secret(&question.secret);
+    let sites: Vec<&ServedSite> = sites.iter().map(Arc::as_ref).collect();
     let counted = state.guesses.count(&question.secret, address, !sites.is_empty(), Instant::now());
     counted.map_err(|seconds| {
         state.service.count_rejected_request(RejectedRequest::Unauthorized);

@@ -43,7 +43,7 @@ async fn challenge(
     let answer = async {
         visit.admit(&state, address)?;
         let action = visit.action.as_deref();
-        let issued = state.service.issue(visit.site, address, action).await?;
+        let issued = state.service.issue(&visit.site, address, action).await?;
         Ok(Json(issued.challenge).into_response())
     };
     visit.answer(answer.await)
@@ -71,19 +71,19 @@ async fn verify(
 
 async fn judge(
     state: &CaptchaState,
-    visit: &Visit<'_>,
+    visit: &Visit,
     address: IpAddr,
     body: &str,
 ) -> Result<Response, ApiError> {
     let text = Members::of_body(body)?.required("payload")?;
     let solution = Payload::from_base64(&text)?.solution()?;
     let action = visit.action.as_deref();
-    let judged = state.service.verify(visit.site, address, &solution, action).await?;
+    let judged = state.service.verify(&visit.site, address, &solution, action).await?;
     let answer = match judged.rejected {
         Some(reason) => json!({ "verified": false, "reason": reason.as_str() }),
         None => {
             let hostname = visit.origin.hostname();
-            let token = state.service.widget_result(visit.site, &judged, hostname);
+            let token = state.service.widget_result(&visit.site, &judged, hostname);
             json!({ "verified": true, "payload": token.ok_or_else(ApiError::internal)? })
         }
     };
@@ -93,7 +93,8 @@ async fn judge(
 /// A preflight does not say which site it is for: it is answered for all sites together, and the call
 /// itself is checked against its own.
 async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Result<Response, ApiError> {
-    let origins = state.service.sites().flat_map(|site| &site.config.allowed_origins);
+    let sites = state.service.sites();
+    let origins = sites.values().flat_map(|site| &site.config.allowed_origins);
     let decision = Decision::of(&parts, origins.map(String::as_str));
     decision.check()?;
     let mut headers = HeaderMap::new();
@@ -102,14 +103,14 @@ async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Resu
 }
 
 /// A widget's call: its site, its action, and whether the page around it may have the answer.
-struct Visit<'a> {
-    site: &'a ServedSite,
+struct Visit {
+    site: Arc<ServedSite>,
     action: Option<String>,
     origin: Decision,
 }
 
-impl<'a> Visit<'a> {
-    fn open(state: &'a CaptchaState, parts: &Parts) -> Result<Self, ApiError> {
+impl Visit {
+    fn open(state: &CaptchaState, parts: &Parts) -> Result<Self, ApiError> {
         let parameters = Parameters::parse(parts.uri.query().unwrap_or_default())?;
         let key = parameters.get("siteKey").filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| invalid("siteKey", "is required as a query parameter"))?;

@@ -46,6 +46,11 @@ impl Guard {
         Ok(Self { tokens, accounts, pow, attempts: RateLimiter::new()? })
     }
 
+    /// The tokens that let a call in, which can be replaced.
+    pub fn tokens(&self) -> ApiKeys {
+        self.tokens.clone()
+    }
+
     /// Lets a call in, or says why not.
     pub async fn admit(&self, headers: &HeaderMap, client: IpAddr) -> Result<(), ApiError> {
         if has_token(headers, &self.tokens) {

@@ -8,7 +8,7 @@ use subtle::{Choice, ConstantTimeEq as _};
 use super::world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol};
 use crate::{
     config::captcha::{self, Site},
-    keys::{Key, KeyRing, MasterKey},
+    keys::{Key, KeyRing, MasterKey, NamedKeys},
 };
 
 /// Key name of all sites in compatible mode: one raw key, as captchaservice has it.
@@ -26,18 +26,30 @@ pub struct ServedSite {
     /// Signs the results of the widget's verification.
     pub(super) token_keys: Vec<Key>,
     secrets: Vec<[u8; 32]>,
+    /// What components sign with by name, as long as a request for the site is under way.
+    _keys: Vec<NamedKeys>,
 }
 
 impl ServedSite {
-    pub(super) fn new(key: &str, config: &Site, timeout: Duration, masters: &[MasterKey]) -> Self {
+    /// A site whose keys components find in `ring`.
+    pub(super) fn new(
+        key: &str,
+        config: &Site,
+        timeout: Duration,
+        masters: &[MasterKey],
+        ring: &KeyRing,
+    ) -> Self {
         let secrets = config.secrets.iter().map(|secret| hash(secret.expose())).collect();
         let token_keys = derived(masters, b"captcha widget result", key);
+        let policy = policy(key, config, timeout);
+        let keys = keys(&policy, masters, ring);
         Self {
             key: key.to_owned(),
             config: config.clone(),
-            policy: Arc::new(policy(key, config, timeout)),
+            policy: Arc::new(policy),
             token_keys,
             secrets,
+            _keys: keys,
         }
     }
 
@@ -46,16 +58,19 @@ impl ServedSite {
         let secret = hash(secret);
         self.secrets.iter().fold(Choice::from(0), |accepted, known| accepted | known.ct_eq(&secret))
     }
+}
 
-    /// Puts the site's keys where the guest may name them.
-    pub(super) fn add_keys(&self, ring: &mut KeyRing, masters: &[MasterKey]) {
-        if self.config.compat {
-            ring.insert(COMPAT_KEY.into(), masters.iter().map(|master| Key::new(master.raw())).collect());
-            return;
-        }
-        ring.insert(self.policy.signing_key.clone(), derived(masters, b"captcha challenge", &self.key));
-        ring.insert(self.policy.key_signing_key.clone(), derived(masters, b"captcha derived key", &self.key));
+/// Puts a site's keys where components may name them.
+fn keys(policy: &Policy, masters: &[MasterKey], ring: &KeyRing) -> Vec<NamedKeys> {
+    if policy.compat {
+        let raw = || masters.iter().map(|master| Key::new(master.raw())).collect();
+        return vec![ring.hold(COMPAT_KEY, raw)];
     }
+    let named = |name: &str, purpose: &[u8]| ring.hold(name, || derived(masters, purpose, &policy.key));
+    vec![
+        named(&policy.signing_key, b"captcha challenge"),
+        named(&policy.key_signing_key, b"captcha derived key"),
+    ]
 }
 
 fn hash(secret: &str) -> [u8; 32] {

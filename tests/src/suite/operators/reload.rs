@@ -1,6 +1,7 @@
 //! The configuration is read anew while the host runs: as a whole or not at all.
 
 mod component_file;
+mod services;
 
 use std::fs;
 
@@ -241,10 +242,10 @@ async fn a_secret_that_has_changed_in_its_file_is_named() {
     let site = format!("[captcha.sites.other]\nsecret = \"file:{}\"\n", secret.path().display());
     let host = hosting_a().config(&site).start().await;
     let admin = admin(&host);
-    assert_eq!(reload(&admin).await.1["restart"], json!([]));
+    assert_eq!(reload(&admin).await.1["live"], json!([]));
     fs::write(secret.path(), "two").unwrap();
     let (status, answer) = reload(&admin).await;
-    assert_eq!((status, &answer["restart"]), (200, &json!(["captcha.sites.other.secret"])), "{answer}");
+    assert_eq!((status, &answer["live"]), (200, &json!(["captcha.sites.other.secret"])), "{answer}");
     host.stop().await;
 }
 
