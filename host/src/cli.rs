@@ -14,13 +14,16 @@ mod serve;
 mod share;
 mod triage;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     compile,
-    config::{Flag, Loaded, Problems, Sources, load},
+    config::{ConfigFile, Flag, Loaded, Problems, Sources, load},
     telemetry::logs,
 };
 
@@ -74,8 +77,13 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Move to Bulkhead from a captcha service.
-    #[command(subcommand)]
+    /// Move to Bulkhead from captchaservice.
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 no host can start from the configuration, or the \
+                      running one refuses it; 5 not allowed; 6 the host has stopped answering; 7 the state that hosts \
+                      share cannot be reached."
+    )]
     Captcha(captcha::Command),
     /// Fill the knowledge base that tickets are answered from, search it and judge it.
     #[command(
@@ -109,11 +117,21 @@ impl Configuration {
     }
 
     fn read(&self, flags: Vec<Flag>) -> Result<Loaded, Problems> {
-        let mut sources = Sources::of_process(self.config.as_deref(), flags)?;
-        // The flags' own variables, not keys.
-        sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
-        load(sources)
+        load(sources(self.config.as_deref(), flags)?)
     }
+}
+
+/// The layers of this process.
+fn sources(file: Option<&Path>, flags: Vec<Flag>) -> Result<Sources, Problems> {
+    let mut sources = Sources::of_process(file, flags)?;
+    // The flags' own variables, not keys.
+    sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
+    Ok(sources)
+}
+
+/// What `bulkhead config check` would say of a file with this text.
+fn check(file: ConfigFile) -> Result<Loaded, Problems> {
+    load(Sources { file: Some(file), ..sources(None, Vec::new())? })
 }
 
 /// Runs the command line, or a compilation that a host has started this process for; errors go to standard error, one

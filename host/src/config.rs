@@ -38,7 +38,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub use import::{ImportError, Imported, import_application_yml, import_triage_yml};
+pub use import::{Format, ImportError, Imported, import_application, import_triage_yml};
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
 pub use reference::{KeyDoc, reference};

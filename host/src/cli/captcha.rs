@@ -1,30 +1,26 @@
-use std::{fs, path::PathBuf};
+//! `bulkhead captcha`: the way from captchaservice.
 
-use anyhow::Context as _;
+mod import;
+
+use std::path::PathBuf;
+
 use clap::Subcommand;
-
-use super::output;
-use crate::{config::import_application_yml, telemetry::logs};
 
 /// `bulkhead captcha`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Turn captchaservice's application.yml into a Bulkhead configuration on standard output; what
-    /// cannot be carried over, and what to look at, goes to standard error.
+    /// Turn captchaservice's configuration into a Bulkhead configuration on standard output; what cannot be carried over,
+    /// and what to look at, goes to standard error. The result is checked like `bulkhead config check` does.
     Import {
-        /// The application.yml.
+        /// The application.yml or application.properties.
         file: PathBuf,
     },
 }
 
 impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let Self::Import { file } = self;
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let imported = import_application_yml(&text)?;
-        for note in &imported.notes {
-            logs::end(&format!("{note}\n"));
+        match self {
+            Self::Import { file } => import::run(&file),
         }
-        Ok(output::text(imported.toml)?)
     }
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::client::Failure;
 use crate::{
+    config::Problems,
     host::MayNotAnswer,
     registry::{Fault, PullError},
 };
@@ -12,6 +13,14 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Misuse(pub(super) String);
+
+/// A configuration from which no host can start.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}:\n{problems}")]
+pub(super) struct Unsound {
+    pub(super) what: &'static str,
+    pub(super) problems: Problems,
+}
 
 /// A drain whose time was over before the last request had its answer.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +58,7 @@ impl Exit {
         if error.is::<Misuse>() {
             return Self::Misused;
         }
-        if error.is::<MayNotAnswer>() {
+        if error.is::<MayNotAnswer>() || error.is::<Unsound>() {
             return Self::Refused;
         }
         if error.is::<CutOff>() {

@@ -1,8 +1,8 @@
-//! The layer of names from the replaced services: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*` and
-//! `SERVER_PORT` of the captcha service, `MODEL*`, `API_KEY` and the like of the embedding service, `ZMS_*` of the
-//! appointment system.
+//! The layer of names from the replaced services: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*`, `SERVER_PORT` and
+//! `SERVER_SERVLET_CONTEXT_PATH` of the captcha service, `MODEL*`, `API_KEY` and the like of the embedding service, `ZMS_*`
+//! of the appointment system.
 
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 use super::{
     problems::{Origin, Problem},
@@ -20,7 +20,7 @@ const SECRETS: [(&str, [&str; 2], Beside); 2] = [
 struct Beside(bool);
 
 /// Variables of the embedding service, and of the appointment system, that set one key each.
-const PLAIN: [(&str, &str); 10] = [
+const PLAIN: [(&str, &str); 12] = [
     ("MODEL", "embedding.models"),
     ("DEFAULT_MODEL", "embedding.default_model"),
     ("MODEL_ALIAS", "embedding.aliases"),
@@ -28,10 +28,22 @@ const PLAIN: [(&str, &str); 10] = [
     ("MAX_BATCH_SIZE", "embedding.max_batch_size"),
     ("MAX_INPUT_LENGTH", "embedding.max_input_length"),
     ("REQUEST_TIMEOUT_SECONDS", "embedding.request_timeout_seconds"),
+    ("SERVER_SERVLET_CONTEXT_PATH", "services.captcha.path_prefix"),
+    ("SERVER_SERVLET_CONTEXTPATH", "services.captcha.path_prefix"),
     ("TLS_CERT", "server.tls.cert"),
     ("TLS_KEY", "server.tls.key"),
     ("ZMS_IDENTIFIER", "status.identifier"),
 ];
+
+/// Lists of endpoints.
+const EXPOSURE: [[&str; 5]; 2] = [
+    ["management", "endpoints", "web", "exposure", "include"],
+    ["management", "endpoints", "web", "exposure", "exclude"],
+];
+
+/// Variables that say where the Java service answers its endpoint `prometheus`.
+const SCRAPE_PATH: [&str; 2] =
+    ["MANAGEMENT_ENDPOINTS_WEB_PATHMAPPING_PROMETHEUS", "MANAGEMENT_ENDPOINTS_WEB_PATH_MAPPING_PROMETHEUS"];
 
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
 
@@ -45,6 +57,7 @@ pub(super) fn apply(
     warnings: &mut Vec<Problem>,
 ) {
     let mut datasource = Datasource::default();
+    let (mut exposure, mut scrape_path) = (BTreeSet::new(), spring::SCRAPE_PATH);
     for (name, text) in environment {
         let origin = Origin::Environment(name.clone());
         if name == "SERVER_PORT" || name == "PORT" {
@@ -74,9 +87,16 @@ pub(super) fn apply(
             if let Some(field) = datasource.field(field) {
                 *field = Some(text.clone());
             }
+        } else if SCRAPE_PATH.contains(&name.as_str()) {
+            scrape_path = text.trim();
         } else if name.starts_with("CAPTCHA_") || name.starts_with("MANAGEMENT_") {
             match key_path(tree, name) {
-                Some(path) => set_property(tree, &path, origin, text),
+                Some(path) => {
+                    set_property(tree, &path, origin, text);
+                    exposure.extend(
+                        EXPOSURE.into_iter().filter(|list| path.starts_with(&list.map(str::to_owned))),
+                    );
+                }
                 None => {
                     let text = "ignored; nothing here goes by that name";
                     warnings.push(Problem::new(origin, "", text));
@@ -84,7 +104,40 @@ pub(super) fn apply(
             }
         }
     }
+    warnings.extend(lost_tls(environment));
+    if scrape_path == spring::SCRAPE_PATH {
+        exposure.into_iter().for_each(|list| map_scrape(tree, &list));
+    }
     apply_datasource(tree, datasource, problems, warnings);
+}
+
+/// A warning where the Java service was told to serve TLS, which nothing here takes over.
+fn lost_tls(environment: &[(String, String)]) -> Option<Problem> {
+    let is_off = |(name, text): &(String, String)| {
+        name == "SERVER_SSL_ENABLED" && text.trim().eq_ignore_ascii_case("false")
+    };
+    let (first, _) = environment.iter().find(|(name, _)| name.starts_with("SERVER_SSL_"))?;
+    let origin = Origin::Environment(first.clone());
+    (!environment.iter().any(is_off)).then(|| Problem::new(origin, "server.tls", spring::LOST_TLS))
+}
+
+/// Adds `metrics` to a list of endpoints that a variable names with `prometheus` among them.
+fn map_scrape(tree: &mut Table, list: &[&str; 5]) {
+    let Some(Node { origin, value }) = tree::get(tree, list).cloned() else { return };
+    let text = |node: &Node| match &node.value {
+        Value::Text(text) | Value::String(text) => text.clone(),
+        _ => String::new(),
+    };
+    let ids: Vec<String> = match &value {
+        Value::Text(text) | Value::String(text) => text.split(',').map(|id| id.trim().to_owned()).collect(),
+        Value::Table(table) => table.values().map(|node| text(node).trim().to_owned()).collect(),
+        _ => return,
+    };
+    if spring::maps_scrape(ids.iter().map(String::as_str)) {
+        let id = |id: String| Node { origin: origin.clone(), value: Value::String(id) };
+        let ids = ids.into_iter().chain([spring::SCRAPE_PATH.to_owned()]).map(id).collect();
+        tree::set(tree, &list.map(str::to_owned), Node { origin: origin.clone(), value: Value::List(ids) });
+    }
 }
 
 /// A variable by which Spring Security was told whose tokens to accept.

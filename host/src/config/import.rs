@@ -1,13 +1,16 @@
 //! Converts the configurations of replaced services.
 
 mod convert;
+mod java_properties;
+mod placeholder;
 mod property;
+mod scalar;
 mod triage;
 mod yaml;
 
 pub use triage::import_triage_yml;
 
-use convert::Conversion;
+use self::{convert::Conversion, placeholder::Known};
 
 /// Why a file could not be converted.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,20 +37,35 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Converts the text of `application.yml`: nested or dotted names, one document or several.
+/// Form of an application's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `application.yml`: nested or dotted names, one document or several.
+    Yaml,
+    /// `application.properties`: Java's format.
+    Properties,
+}
+
+/// Converts the captcha service's `application.yml` or `application.properties`.
 ///
-/// Documents that Spring reads for a profile only are left out.
+/// Documents that Spring reads for a profile only are left out. Placeholders that name another property of the file get its
+/// value.
 ///
 /// # Errors
-/// When the text is not YAML.
-pub fn import_application_yml(text: &str) -> Result<Imported, ImportError> {
-    let mut conversion = Conversion::default();
-    for document in yaml::documents(text)?.into_iter().map(property::properties) {
-        let profile = document.iter().find(|p| p.name() == "spring.config.activate.onprofile");
-        match profile {
-            None => document.iter().for_each(|property| conversion.property(property)),
+/// When the text does not have the format.
+pub fn import_application(text: &str, format: Format) -> Result<Imported, ImportError> {
+    let documents = match format {
+        Format::Yaml => yaml::documents(text)?.into_iter().map(property::properties).collect(),
+        Format::Properties => java_properties::documents(text)?,
+    };
+    let (mut conversion, mut properties) = (Conversion::default(), Vec::new());
+    for document in documents {
+        match document.iter().find(|property| property.name() == "spring.config.activate.onprofile") {
+            None => properties.extend(document),
             Some(p) => conversion.note(p.line, format!("settings of profile {} are left out", p.text)),
         }
     }
+    let known = Known::new(&properties);
+    properties.iter().for_each(|property| conversion.property(property, &known));
     Ok(conversion.finish())
 }

@@ -36,6 +36,19 @@ const SITE_PROPERTIES: [(&str, &str); 9] = [
     ("whitelistedsourceaddresses#", "whitelisted_source_addresses.#"),
 ];
 
+/// What becomes of the Java service's own certificate.
+pub(super) const LOST_TLS: &str = "the Java service's TLS would be lost; write its certificate and key into PEM files and \
+                                   name them in server.tls.cert and server.tls.key";
+
+/// Where the Java service's own `application.yml` has the endpoint `prometheus`.
+pub(super) const SCRAPE_PATH: &str = "metrics";
+
+/// Whether a list of endpoint ids has `prometheus` and not the endpoint at whose path the Java service answers it.
+pub(super) fn maps_scrape<'i>(ids: impl Iterator<Item = &'i str> + Clone) -> bool {
+    let has = |wanted: &str| ids.clone().any(|id| id.trim().eq_ignore_ascii_case(wanted));
+    has("prometheus") && !has(SCRAPE_PATH) && !has("*")
+}
+
 /// The key that a property sets; the property is split at its dots and indexes.
 pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
     match words {

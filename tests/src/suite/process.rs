@@ -2,6 +2,7 @@
 
 mod address_space;
 mod cache;
+mod captcha_import;
 pub mod child;
 mod command_line;
 mod compile;

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Imported, property::Property};
+use super::{
+    Imported,
+    placeholder::Known,
+    property::{Property, Reading},
+};
 use crate::config::{
     problems::Origin,
     server,
@@ -13,7 +17,10 @@ use crate::config::{
 /// A first step for sites that name none: where the Java service's documentation begins.
 const COST: i64 = 1000;
 
-const HEADER: &str = "# Converted from application.yml by `bulkhead captcha import`.\n\n";
+const HEADER: &str = "# Converted by `bulkhead captcha import`.\n\n";
+
+/// Properties by which the Java service asks its callers for tokens.
+const TOKENS: &str = "spring.security.oauth2.resourceserver.jwt.";
 
 /// What was read so far.
 #[derive(Default)]
@@ -23,8 +30,18 @@ pub(super) struct Conversion {
     datasource: Datasource,
     address: Option<String>,
     port: Option<String>,
-    scrape_at_metrics: bool,
+    /// Where the file has the Prometheus endpoint; the Java service's own file has it at `metrics`.
+    scrape_path: Option<String>,
+    tls: Tls,
     notes: Vec<(usize, String)>,
+}
+
+/// `server.ssl.*` and `management.server.ssl.*`.
+#[derive(Default)]
+struct Tls {
+    names: Vec<String>,
+    line: usize,
+    is_off: bool,
 }
 
 impl Conversion {
@@ -33,39 +50,67 @@ impl Conversion {
         self.notes.push((line, text.into()));
     }
 
-    /// Takes one property.
-    pub(super) fn property(&mut self, property: &Property) {
-        let Property { words, text, line } = property;
-        if text.contains("${") {
+    /// Takes one property; `known` are those that placeholders may name.
+    pub(super) fn property(&mut self, property: &Property, known: &Known<'_>) {
+        self.site(&property.words);
+        let Some(text) = known.resolve(&property.text) else {
+            // Callers must not get in without a token because of it.
+            if property.name().starts_with(TOKENS) {
+                self.set("captcha.auth", Value::String("jwt".to_owned()));
+            }
             let text = "holds a placeholder; write the value, or set it in the environment";
-            return self.note(*line, format!("{} {text}", words.join(".")));
-        }
-        let parts: Vec<&str> = words.iter().map(String::as_str).collect();
+            return self.note(property.line, format!("{} {text}", property.words.join(".")));
+        };
+        let property = Property { words: property.words.clone(), text, ..*property };
+        let parts: Vec<&str> = property.words.iter().map(String::as_str).collect();
         match spring::key_of_property(&parts) {
-            Some(path) => self.key(&path, text),
-            None => self.other(property),
+            Some(path) => self.key(&path, &property),
+            None => self.other(&property),
         }
     }
 
-    fn key(&mut self, path: &[String], text: &str) {
-        if let [_, sites, site, _, ..] = path
-            && sites == "sites"
+    /// Remembers the site that a property is of.
+    fn site(&mut self, words: &[String]) {
+        if let [captcha, sites, site, _, ..] = words
+            && (captcha.as_str(), sites.as_str()) == ("captcha", "sites")
         {
             self.sites.insert(site.clone());
         }
+    }
+
+    fn key(&mut self, path: &[String], property: &Property) {
         let secret = path.last().is_some_and(|last| last == "secret" || last == "hmac_key");
-        let value = match text.parse() {
-            Ok(number) if !secret => Value::Integer(number),
-            _ => Value::String(text.to_owned()),
+        if secret {
+            self.note_secret(property);
+        }
+        let value = match number(&property.text) {
+            Some(number) if !secret => Value::Integer(number),
+            _ => Value::String(property.text.clone()),
         };
         tree::set(&mut self.tree, path, Node { origin: Origin::Default, value });
     }
 
+    /// A secret without quotes that is no text in YAML: the Java service accepts another one than what is written.
+    fn note_secret(&mut self, property: &Property) {
+        let text = match property.reading {
+            Reading::AsWritten => return,
+            Reading::Converted => {
+                "is a number or a boolean without its quotes; what Java prints of it is carried over, as that is what \
+                 the Java service accepts"
+            }
+            Reading::Fraction => {
+                "is a number with a fraction or an exponent without its quotes, of which the Java service accepts what \
+                 Java prints; write that text here"
+            }
+        };
+        self.note(property.line, format!("{} {text}", property.words.join(".")));
+    }
+
     /// Properties that have no key of the same form.
     fn other(&mut self, property: &Property) {
-        let Property { words, text, line } = property;
+        let Property { words, text, line, .. } = property;
         let name = property.name();
-        let jwt = name.strip_prefix("spring.security.oauth2.resourceserver.jwt.");
+        let jwt = name.strip_prefix(TOKENS);
         let field = name.strip_prefix("spring.datasource.");
         if let Some(field) = field.and_then(|field| self.datasource.field(field)) {
             *field = Some(text.clone());
@@ -74,8 +119,13 @@ impl Conversion {
         match (name.as_str(), jwt) {
             ("server.port", _) => self.port = Some(text.clone()),
             ("server.address", _) => self.address = Some(text.clone()),
-            ("management.endpoints.web.pathmapping.prometheus", _) if text == "metrics" => {
-                self.scrape_at_metrics = true;
+            ("server.servlet.contextpath", _) => {
+                let prefix = text.trim().trim_end_matches('/').to_owned();
+                self.set("services.captcha.path_prefix", Value::String(prefix));
+            }
+            ("management.endpoints.web.pathmapping.prometheus", _) => self.scrape_path = Some(text.clone()),
+            (ssl, _) if ssl.starts_with("server.ssl.") || ssl.starts_with("management.server.ssl.") => {
+                self.tls(property);
             }
             (_, Some("jwkseturi")) => self.token("key_set_url", text),
             (_, Some("issueruri")) => self.token("issuer", text),
@@ -86,6 +136,16 @@ impl Conversion {
             }
             _ => self.note(*line, format!("{} is not carried over", words.join("."))),
         }
+    }
+
+    fn tls(&mut self, property: &Property) {
+        let Property { words, text, line, .. } = property;
+        let Tls { names, line: first, is_off } = &mut self.tls;
+        if names.is_empty() {
+            *first = *line;
+        }
+        names.push(words.join("."));
+        *is_off |= words.iter().map(String::as_str).eq(["server", "ssl", "enabled"]) && text == "false";
     }
 
     fn token(&mut self, key: &str, text: &str) {
@@ -102,6 +162,7 @@ impl Conversion {
     pub(super) fn finish(mut self) -> Imported {
         self.finish_sites();
         self.finish_listener();
+        self.finish_tls();
         self.finish_database();
         self.finish_tokens();
         self.finish_exposure();
@@ -121,6 +182,10 @@ impl Conversion {
             let path = |key: &str| ["captcha", "sites", &site, key].map(str::to_owned);
             let node = |value| Node { origin: Origin::Default, value };
             tree::set(&mut self.tree, &path("compat"), node(Value::Boolean(true)));
+            if tree::get(&self.tree, &["captcha", "sites", &site, "secret"]).is_none() {
+                let text = "has no secret, without which no host starts; set captcha.sites";
+                self.note(0, format!("site {site} {text}.{site}.secret"));
+            }
             if tree::get(&self.tree, &["captcha", "sites", &site, "difficulty_map"]).is_some() {
                 continue;
             }
@@ -170,20 +235,46 @@ impl Conversion {
         }
     }
 
+    fn finish_tls(&mut self) {
+        let Tls { names, line, is_off } = std::mem::take(&mut self.tls);
+        if names.is_empty() || is_off {
+            return;
+        }
+        self.note(line, format!("{} is not carried over: {}", names.join(", "), spring::LOST_TLS));
+    }
+
     /// The Java service answers a scrape at `/actuator/metrics`; so do we where both are exposed.
     fn finish_exposure(&mut self) {
-        const INCLUDE: [&str; 5] = ["management", "endpoints", "web", "exposure", "include"];
-        let include = tree::get(&self.tree, &INCLUDE).map(|node| node.value.clone());
-        let ids: Vec<String> = match include.filter(|_| self.scrape_at_metrics) {
-            Some(Value::String(text)) => text.split(',').map(|id| id.trim().to_owned()).collect(),
-            Some(Value::Table(table)) => table.into_values().filter_map(text_of).collect(),
-            _ => return,
-        };
-        if ids.iter().any(|id| id == "prometheus") && !ids.iter().any(|id| id == "metrics") {
-            let node = |id| Node { origin: Origin::Default, value: Value::String(id) };
-            let ids = ids.into_iter().chain(["metrics".to_owned()]).map(node).collect();
-            self.set(&INCLUDE.join("."), Value::List(ids));
+        if self.scrape_path.as_deref().is_some_and(|path| path != "metrics") {
+            return;
         }
+        for list in ["include", "exclude"] {
+            let path = ["management", "endpoints", "web", "exposure", list];
+            let ids: Vec<String> = match tree::get(&self.tree, &path).map(|node| node.value.clone()) {
+                Some(Value::String(text)) => text.split(',').map(|id| id.trim().to_owned()).collect(),
+                Some(Value::Table(table)) => table.into_values().filter_map(text_of).collect(),
+                _ => continue,
+            };
+            if spring::maps_scrape(ids.iter().map(String::as_str)) {
+                let node = |id| Node { origin: Origin::Default, value: Value::String(id) };
+                let ids = ids.into_iter().chain([spring::SCRAPE_PATH.to_owned()]).map(node).collect();
+                self.set(&path.join("."), Value::List(ids));
+            }
+        }
+    }
+}
+
+/// A whole number as Spring reads it from text.
+fn number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    match hexadecimal.or_else(|| digits.strip_prefix('#')) {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            i64::from_str_radix(&format!("{sign}{digits}"), 16).ok()
+        }
+        Some(_) => None,
+        None => text.parse().ok(),
     }
 }
 

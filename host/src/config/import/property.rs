@@ -1,6 +1,9 @@
 //! YAML as Spring sees it: a list of properties with dotted names.
 
-use super::yaml::{Node, Value};
+use super::{
+    scalar::{self, Plain},
+    yaml::{Node, Value},
+};
 use crate::config::spring;
 
 /// A setting with its name taken apart.
@@ -8,17 +11,39 @@ use crate::config::spring;
 pub(super) struct Property {
     /// The name split at its dots, with list positions as numbers.
     pub(super) words: Vec<String>,
-    /// The value as it is written.
+    /// The value as the Java service has it.
     pub(super) text: String,
     /// Its line, from 1.
     pub(super) line: usize,
+    /// How the value follows from what is written.
+    pub(super) reading: Reading,
+}
+
+/// How a value follows from what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// It is the same text.
+    AsWritten,
+    /// A number or a boolean without quotes, of which Java prints another text.
+    Converted,
+    /// A number with a fraction or an exponent without quotes; Java's text of it is not known here.
+    Fraction,
 }
 
 impl Property {
     /// The name as Spring compares it.
     pub(super) fn name(&self) -> String {
-        self.words.iter().map(|word| spring::fold(word)).collect::<Vec<_>>().join(".")
+        fold(&self.words)
     }
+}
+
+/// A name as Spring compares it.
+pub(super) fn folded(name: &str) -> String {
+    fold(&split(name))
+}
+
+fn fold(words: &[String]) -> String {
+    words.iter().map(|word| spring::fold(word)).collect::<Vec<_>>().join(".")
 }
 
 /// The properties of a document.
@@ -31,9 +56,10 @@ pub(super) fn properties(document: Node) -> Vec<Property> {
 fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
     let nothing = node.is_nothing();
     match node.value {
-        Value::Scalar { text, .. } => {
+        Value::Scalar { text, plain } => {
             if !nothing && !words.is_empty() {
-                out.push(Property { words: words.clone(), text, line: node.line });
+                let (text, reading) = if plain { read(text) } else { (text, Reading::AsWritten) };
+                out.push(Property { words: words.clone(), text, line: node.line, reading });
             }
         }
         Value::List(nodes) => {
@@ -54,8 +80,20 @@ fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
     }
 }
 
+/// What the Java service makes of a scalar without quotes.
+fn read(text: String) -> (String, Reading) {
+    let converted = match scalar::resolve(&text) {
+        Plain::Integer(digits) => digits,
+        Plain::Boolean(flag) => flag.to_string(),
+        Plain::Fraction => return (text, Reading::Fraction),
+        Plain::Text => return (text, Reading::AsWritten),
+    };
+    let reading = if converted == text { Reading::AsWritten } else { Reading::Converted };
+    (converted, reading)
+}
+
 /// Splits `a.b[0].c` and `a.[b.c].d`, where brackets hold an index or a name with dots.
-fn split(name: &str) -> Vec<String> {
+pub(super) fn split(name: &str) -> Vec<String> {
     let (mut words, mut word, mut bracket) = (Vec::new(), String::new(), false);
     for letter in name.chars() {
         match letter {

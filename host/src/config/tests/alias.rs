@@ -25,6 +25,7 @@ fn the_java_services_variables_configure_everything() {
         ("MANAGEMENT_ENDPOINT_HEALTH_SHOWDETAILS", "always"),
         ("MANAGEMENT_SERVER_PORT", "9000"),
         ("SERVER_PORT", "39146"),
+        ("SERVER_SERVLET_CONTEXT_PATH", "/captcha"),
     ];
     let loaded = loaded("", &environment);
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
@@ -39,11 +40,50 @@ fn the_java_services_variables_configure_everything() {
     assert_eq!(site.max_verifies_per_payload, 2);
     assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (24, 64));
     assert_eq!(site.whitelisted_source_addresses.len(), 2);
-    assert_eq!(config.management.exposed.into_iter().collect::<Vec<_>>(), [Endpoint::Prometheus]);
+    assert_eq!(
+        config.management.exposed.into_iter().collect::<Vec<_>>(),
+        [Endpoint::Metrics, Endpoint::Prometheus]
+    );
     assert_eq!(config.management.base_path, "/ops");
     assert_eq!(config.management.show_details, ShowDetails::Always);
     assert_eq!(config.management.listen.unwrap().to_string(), "127.0.0.1:9000");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:39146");
+    assert_eq!(config.services.captcha.path_prefix, "/captcha");
+}
+
+#[test]
+fn tls_of_the_java_service_is_warned_about() {
+    let warnings = |environment: &[(&str, &str)]| loaded("", environment).warnings;
+    let key_store = ("SERVER_SSL_KEY_STORE", "/k.p12");
+    let [warning] = &warnings(&[key_store, ("SERVER_SSL_KEY_STORE_PASSWORD", "x")])[..] else {
+        panic!("not one warning")
+    };
+    assert!(warning.to_string().starts_with("SERVER_SSL_KEY_STORE: server.tls: "), "{warning}");
+    assert!(warnings(&[key_store, ("SERVER_SSL_ENABLED", "false")]).is_empty());
+}
+
+/// The Java service answers its endpoint `prometheus` at `/actuator/metrics`.
+#[test]
+fn an_exposed_scrape_keeps_its_path() {
+    use Endpoint::{Health, Metrics, Prometheus};
+    let exposed = |environment: &[(&str, &str)]| -> Vec<Endpoint> {
+        let loaded = loaded("", environment);
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        loaded.config.management.exposed.into_iter().collect()
+    };
+    let include = ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE", "health, prometheus");
+    assert_eq!(exposed(&[include]), [Health, Metrics, Prometheus]);
+    let indexed = [
+        ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE_0", "prometheus"),
+        ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE_1", "health"),
+    ];
+    assert_eq!(exposed(&indexed), [Health, Metrics, Prometheus]);
+    let mapped = ("MANAGEMENT_ENDPOINTS_WEB_PATHMAPPING_PROMETHEUS", "prom");
+    assert_eq!(exposed(&[include, mapped]), [Health, Prometheus]);
+    assert_eq!(exposed(&[("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE", "health")]), [Health]);
+    assert_eq!(exposed(&[include, ("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_EXCLUDE", "prometheus")]), [Health]);
+    let native = ("BULKHEAD_MANAGEMENT__ENDPOINTS__WEB__EXPOSURE__INCLUDE", "prometheus");
+    assert_eq!(exposed(&[native]), [Prometheus], "our own names say what they mean");
 }
 
 #[test]

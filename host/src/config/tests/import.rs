@@ -1,8 +1,8 @@
-use super::loaded;
+use super::{loaded, refused};
 use crate::config::{
-    Imported,
-    captcha::{Algorithm, Auth, Database},
-    import_application_yml,
+    Format, Imported,
+    captcha::{Algorithm, Auth, Database, KeySet},
+    import_application,
     management::Endpoint,
 };
 
@@ -47,7 +47,16 @@ captcha.source-address-window-seconds: 60
 "#;
 
 fn import(text: &str) -> Imported {
-    import_application_yml(text).unwrap()
+    import_application(text, Format::Yaml).unwrap()
+}
+
+fn import_properties(text: &str) -> Imported {
+    import_application(text, Format::Properties).unwrap()
+}
+
+fn assert_noted(imported: &Imported, expected: &str) {
+    let Imported { toml, notes } = imported;
+    assert!(notes.iter().any(|note| note == expected), "{expected}\n{notes:#?}\n{toml}");
 }
 
 #[test]
@@ -56,7 +65,7 @@ fn what_comes_out_loads_and_means_the_same() {
     let loaded = loaded(&imported.toml, &[]);
     let config = loaded.config;
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:39146");
-    assert_eq!(config.captcha.hmac_key.unwrap().expose(), "0123");
+    assert_eq!(config.captcha.hmac_key.unwrap().expose(), "83", "octal, as the Java service reads it");
     assert_eq!(config.captcha.captcha_timeout.as_secs(), 300);
     assert_eq!(config.captcha.source_address_window.as_secs(), 60);
     let Database::Postgres(url) = config.captcha.database else { panic!("not PostgreSQL") };
@@ -85,7 +94,9 @@ fn what_does_not_come_out_is_told() {
     ] {
         assert!(notes.iter().any(|note| note.contains(expected)), "{expected}\n{notes:#?}");
     }
-    assert_eq!(notes.len(), 4, "{notes:#?}");
+    let octal = "line 19: captcha.hmac-key is a number or a boolean without its quotes";
+    assert!(notes.iter().any(|note| note.starts_with(octal)), "{notes:#?}");
+    assert_eq!(notes.len(), 5, "{notes:#?}");
     let notes = import("captcha:\n  hmac-key: ${KEY:x}\n  sites.a.site-key: a\n").notes;
     assert!(
         notes.contains(
@@ -127,10 +138,148 @@ fn broken_yaml_has_its_line() {
         ("? [a]\n: b\n", "a name must be plain text"),
     ];
     for (text, words) in cases {
-        let error = import_application_yml(text).unwrap_err().to_string();
+        let error = import_application(text, Format::Yaml).unwrap_err().to_string();
         assert!(error.starts_with("line ") && error.contains(words), "{error}");
     }
     let deep = "[".repeat(200);
-    assert!(import_application_yml(&deep).is_err());
+    assert!(import_application(&deep, Format::Yaml).is_err());
     assert!(loaded(&import("").toml, &[]).warnings.is_empty());
+}
+
+/// What the Java service's own profile for development has: numbers of YAML 1.1 and placeholders.
+const LOCAL: &str = r"
+server:
+  port: 39146
+spring:
+  datasource:
+    url: jdbc:postgresql://localhost:5432/postgres
+    username: admin
+    password: admin
+  security.oauth2.resourceserver.jwt:
+    jwk-set-uri: ${sso.url}/realms/${sso.realm}/certs
+    audiences:
+      - ${sso.client}
+sso:
+  url: http://localhost:8100
+  realm: local_realm
+  client: local
+captcha:
+  hmac-key: secret
+  sites:
+    test:
+      secret: test
+      difficulty-map:
+        - min-visits: 0
+          cost: 1_000
+        - min-visits: 0x4
+          cost: 0b1001110001000
+        - min-visits: 011
+          cost: 2:46:40
+";
+
+#[test]
+fn numbers_of_yaml_1_1_are_numbers() {
+    let imported = import(LOCAL);
+    let captcha = loaded(&imported.toml, &[]).config.captcha;
+    let ladder: Vec<_> =
+        captcha.sites["test"].difficulty_map.iter().map(|step| (step.min_visits, step.cost)).collect();
+    assert_eq!(ladder, [(0, 1000), (4, 5000), (9, 10_000)]);
+    let Auth::Jwt(jwt) = captcha.auth else { panic!("no JWT") };
+    assert_eq!(jwt.key_set, KeySet::Url("http://localhost:8100/realms/local_realm/certs".to_owned()));
+    assert_eq!(jwt.audiences, ["local"]);
+}
+
+#[test]
+fn secrets_without_quotes_are_what_java_prints() {
+    let sites = ["1_000", "yes", "0x10", "'0x10'", "1.50"].map(|secret| {
+        let text = format!("captcha.sites.a.secret: {secret}\ncaptcha.hmac-key: k\n");
+        let imported = import(&text);
+        let site = loaded(&imported.toml, &[]).config.captcha.sites.remove("a").unwrap();
+        (
+            site.secrets[0].expose().to_owned(),
+            imported.notes.iter().any(|note| note.contains("without its quotes")),
+        )
+    });
+    let expected = [("1000", true), ("true", true), ("16", true), ("0x10", false), ("1.50", true)];
+    assert_eq!(sites, expected.map(|(secret, is_noted)| (secret.to_owned(), is_noted)));
+}
+
+#[test]
+fn properties_mean_what_the_same_yaml_means() {
+    let properties = "\
+# The same in Java's other format.
+server.port = 39146
+server.servlet.context-path: /captcha
+management.endpoints.web.exposure.include=health,info,prometheus
+captcha.hmac-key=0123
+captcha.sites[my.site].secret=caf\\u00e9
+captcha.sites[my.site].difficulty-map[0].min-visits=1
+captcha.sites[my.site].difficulty-map[0].cost=0x3E8
+captcha.sites[my.site].whitelisted-source-addresses=10.0.0.0/8,::1
+#---
+spring.config.activate.on-profile=local
+captcha.hmac-key=other
+";
+    let imported = import_properties(properties);
+    assert_noted(&imported, "line 12: settings of profile local are left out");
+    let config = loaded(&imported.toml, &[]).config;
+    assert_eq!(config.captcha.hmac_key.unwrap().expose(), "0123", "text, as Java reads it");
+    let site = &config.captcha.sites["my.site"];
+    assert_eq!((site.secrets[0].expose(), site.difficulty_map[0].cost), ("caf\u{e9}", 1000));
+    assert_eq!(site.whitelisted_source_addresses.len(), 2);
+    assert_eq!(config.server.listen.port(), 39146);
+    assert_eq!(config.services.captcha.path_prefix, "/captcha");
+    assert!(config.management.exposed.contains(&Endpoint::Metrics));
+}
+
+#[test]
+fn a_context_path_becomes_the_path_prefix() {
+    for (path, prefix) in [("/captcha", "/captcha"), ("/", ""), ("/a/b", "/a/b")] {
+        let imported = import(&format!("server.servlet.context-path: {path}\n"));
+        assert_eq!(loaded(&imported.toml, &[]).config.services.captcha.path_prefix, prefix);
+    }
+}
+
+#[test]
+fn tls_that_would_be_lost_is_named() {
+    let imported = import("server:\n  ssl:\n    key-store: /k.p12\n    key-store-password: x\n");
+    let [note] = imported.notes.iter().filter(|note| note.contains("TLS")).collect::<Vec<_>>()[..] else {
+        panic!("{:?}", imported.notes)
+    };
+    assert!(note.starts_with("line 3: server.ssl.key-store, server.ssl.key-store-password is not"), "{note}");
+    assert!(note.contains("server.tls.cert"), "{note}");
+    let off = import("server.ssl:\n  enabled: no\n  key-store: /k.p12\n");
+    assert!(!off.notes.iter().any(|note| note.contains("TLS")), "{:?}", off.notes);
+}
+
+#[test]
+fn a_site_without_a_secret_is_named_and_starts_no_host() {
+    for text in ["captcha.sites.a.max-verifies-per-payload: 2\n", "captcha.sites.a.secret: ${SECRET}\n"] {
+        let imported = import(text);
+        assert_noted(
+            &imported,
+            "site a has no secret, without which no host starts; set captcha.sites.a.secret",
+        );
+        let problems = refused(&imported.toml, &[]).to_string();
+        assert!(problems.contains("captcha.sites.a.secret: must be given"), "{problems}");
+    }
+    let unknown_keys = import(
+        "captcha.sites.a.secret: ${SECRET:x}\nspring.security.oauth2.resourceserver.jwt.jwk-set-uri: ${URL}\n",
+    );
+    assert!(unknown_keys.toml.contains("auth = \"jwt\""), "must not fall open: {}", unknown_keys.toml);
+}
+
+#[test]
+fn scraping_keeps_the_path_that_the_java_service_has() {
+    let exposed = |text: &str| {
+        let imported = import(text);
+        loaded(&imported.toml, &[]).config.management.exposed.into_iter().collect::<Vec<_>>()
+    };
+    use Endpoint::{Health, Metrics, Prometheus};
+    let include = "management.endpoints.web.exposure.include: health,prometheus\n";
+    let mapped = "management.endpoints.web.path-mapping.prometheus: prom\n";
+    assert_eq!(exposed(include), [Health, Metrics, Prometheus]);
+    assert_eq!(exposed(&format!("{include}{mapped}")), [Health, Prometheus]);
+    let excluded = exposed("management.endpoints.web.exposure.exclude: [prometheus]\n");
+    assert!(!excluded.contains(&Metrics) && excluded.contains(&Health), "{excluded:?}");
 }
