@@ -77,7 +77,7 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Move to Bulkhead from captchaservice.
+    /// Manage captcha sites, or move to Bulkhead from captchaservice.
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 no host can start from the configuration, or the \

@@ -21,6 +21,7 @@ pub mod watch;
 
 mod alias;
 mod database_url;
+mod edit;
 mod environment;
 mod file;
 pub(crate) mod forms;
@@ -38,6 +39,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+pub use edit::{EditError, Rotation, SitesFile};
 pub use import::{Format, ImportError, Imported, import_application, import_triage_yml};
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};

@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown},
     path::Path,
 };
 
@@ -69,8 +69,32 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// What the operating system says; the old file is then still there.
 pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    replace_with(path, parts, |_| Ok(()))
+}
+
+/// Writes as [`replace`] does, into the file that a link leads to, and keeps the mode of the file that is there, and its
+/// owner where this user may.
+///
+/// # Errors
+/// As [`replace`] has them, and when no file is there.
+pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let old = fs::metadata(&path)?;
+    replace_with(&path, &[text.as_bytes()], |file| {
+        // Not everybody may give files away.
+        let _ = fchown(&*file, Some(old.uid()), Some(old.gid()));
+        file.set_permissions(old.permissions())
+    })
+}
+
+fn replace_with(
+    path: &Path,
+    parts: &[&[u8]],
+    prepare: impl Fn(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let beside = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
     let write = |file: &mut File| {
+        prepare(file)?;
         parts.iter().try_for_each(|part| file.write_all(part))?;
         file.sync_all()
     };
@@ -107,6 +131,21 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_rewritten_file_keeps_its_mode_and_its_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("real.toml"), folder.path().join("link.toml"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("real.toml", &link).unwrap();
+        rewrite(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(rewrite(&folder.path().join("none"), "x").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

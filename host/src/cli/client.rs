@@ -27,6 +27,9 @@ const STATE_UNREACHABLE: &str = "state-unreachable";
 /// The host's word for that a version answers already.
 const ANSWERING: &str = "answering";
 
+/// Where a host's operators' listener is when nothing else is configured.
+const DEFAULT_URL: &str = "http://127.0.0.1:9901";
+
 /// Longer than the largest component takes to arrive and compile.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 /// Longer than any network takes to say that nobody is there.
@@ -35,16 +38,16 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Which host, and who asks.
 #[derive(Debug, clap::Args)]
 pub(super) struct Remote {
-    /// The operators' listener of the host.
-    #[arg(long, value_name = "URL", env = URL_VARIABLE, default_value = "http://127.0.0.1:9901")]
-    url: String,
+    /// The operators' listener of the host [default: http://127.0.0.1:9901].
+    #[arg(long, value_name = "URL", env = URL_VARIABLE)]
+    url: Option<String>,
     /// File with the token; without it, the variable `BULKHEAD_ADMIN_TOKEN` holds the token.
     #[arg(long, value_name = "FILE", env = TOKEN_FILE_VARIABLE)]
     token_file: Option<PathBuf>,
     /// Certificate (PEM file) that vouches for the host, beside those that the system knows.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Print the host's answer as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -112,6 +115,23 @@ impl Failure {
 }
 
 impl Remote {
+    /// Asks the host at `url` where none is named.
+    pub(super) fn or_at(self, url: String) -> Self {
+        Self { url: self.url.or(Some(url)), ..self }
+    }
+
+    /// Where the host is.
+    pub(super) fn url(&self) -> &str {
+        self.url.as_deref().unwrap_or(DEFAULT_URL)
+    }
+
+    /// Whether a host answers; it is asked for nothing that needs a token.
+    pub(super) fn is_there(&self) -> anyhow::Result<bool> {
+        let request = self.client()?.request(Method::GET, format!("{}/health/live", self.base()?));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(runtime.block_on(self.answer(request)).is_ok())
+    }
+
     /// The answer to a GET.
     pub(super) fn get(&self, path: &str) -> anyhow::Result<Value> {
         self.ask(Method::GET, path, |request| request)
@@ -188,9 +208,9 @@ impl Remote {
             let user = !url.username().is_empty() || url.password().is_some();
             url.has_host() && !user && url.query().is_none() && url.fragment().is_none()
         };
-        let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = Url::parse(self.url()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         match url.filter(is_bare) {
-            Some(_) => Ok(self.url.trim().trim_end_matches('/')),
+            Some(_) => Ok(self.url().trim().trim_end_matches('/')),
             // Not told back: it may hold a password.
             None => Err(Misuse(format!(
                 "--url or {URL_VARIABLE} must be a URL such as http://127.0.0.1:9901, without a user, a query and a \
@@ -217,14 +237,7 @@ impl Remote {
     ) -> anyhow::Result<Answer> {
         let url = format!("{}{path}", self.base()?);
         let token = self.token()?;
-        let mut client = reqwest::Client::builder().timeout(PATIENCE).connect_timeout(CONNECT).no_proxy();
-        if let Some(file) = &self.ca {
-            let pem = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-            client = client.add_root_certificate(reqwest::Certificate::from_pem(&pem)?);
-        }
-        // A token follows nobody elsewhere.
-        let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
-        let request = with(client.request(method, url)).bearer_auth(token);
+        let request = with(self.client()?.request(method, url)).bearer_auth(token);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let answer = runtime.block_on(self.answer(request))?;
         if answer.status.is_success() {
@@ -232,6 +245,16 @@ impl Remote {
         }
         let failure = Failure::described(&self.value(&answer)?);
         Err(failure.of_status(answer.status).into())
+    }
+
+    fn client(&self) -> anyhow::Result<reqwest::Client> {
+        let mut client = reqwest::Client::builder().timeout(PATIENCE).connect_timeout(CONNECT).no_proxy();
+        if let Some(file) = &self.ca {
+            let pem = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            client = client.add_root_certificate(reqwest::Certificate::from_pem(&pem)?);
+        }
+        // A token follows nobody elsewhere.
+        Ok(client.redirect(reqwest::redirect::Policy::none()).build()?)
     }
 
     async fn answer(&self, request: RequestBuilder) -> Result<Answer, Failure> {
@@ -250,7 +273,7 @@ impl Remote {
     }
 
     fn unreachable(&self, cause: String) -> Failure {
-        Failure::Unreachable { url: self.url.clone(), cause }
+        Failure::Unreachable { url: self.url().to_owned(), cause }
     }
 }
 

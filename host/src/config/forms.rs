@@ -79,7 +79,7 @@ pub(super) fn is_below(prefixes: &[Url], url: &Url) -> bool {
 }
 
 /// A web origin as browsers send it, or `*`.
-pub(super) fn web_origin(text: &str) -> Result<String, String> {
+pub(crate) fn web_origin(text: &str) -> Result<String, String> {
     if text == "*" {
         return Ok(text.to_owned());
     }

@@ -3,6 +3,7 @@
 mod address_space;
 mod cache;
 mod captcha_import;
+mod captcha_sites;
 pub mod child;
 mod command_line;
 mod compile;

@@ -1,0 +1,171 @@
+//! `bulkhead captcha site`: sites in the configuration file and on the running host.
+
+mod change;
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde_json::json;
+use unicode_normalization::UnicodeNormalization as _;
+
+use self::change::Change;
+use crate::{
+    cli::{Configuration, client::Remote, exit::Misuse, output},
+    config::{Rotation, SitesFile, forms},
+};
+
+/// Random bytes of a secret: beyond guessing.
+const SECRET_BYTES: usize = 32;
+
+/// `bulkhead captcha site`.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Command {
+    /// Add a site with a secret at random to the configuration file. The secret goes to standard output, and is not
+    /// shown again.
+    Add {
+        #[command(flatten)]
+        target: Target,
+        /// The site's key, which its pages name.
+        #[arg(value_parser = site_key)]
+        key: String,
+        /// A page that may use the widget's endpoints, such as https://www.example.org; may be given several times.
+        #[arg(long = "origin", value_name = "ORIGIN", value_parser = forms::web_origin)]
+        origins: Vec<String>,
+    },
+    /// List the sites of the configuration: the file's and those of environment variables. Secrets are not shown.
+    List {
+        #[command(flatten)]
+        configuration: Configuration,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a site another secret at random, which goes to standard output and is not shown again. The present one is
+    /// accepted beside it until --finish.
+    RotateSecret {
+        #[command(flatten)]
+        target: Target,
+        /// The site's key.
+        #[arg(value_parser = site_key)]
+        key: String,
+        /// Accept only the newest secret from now on, once the site's back end has it; makes no other.
+        #[arg(long)]
+        finish: bool,
+        /// Accept no former secret from now on: the way where one has become known.
+        #[arg(long, conflicts_with = "finish")]
+        revoke: bool,
+    },
+    /// Remove a site from the configuration file; its calls are refused from then on.
+    Remove {
+        #[command(flatten)]
+        target: Target,
+        /// The site's key.
+        #[arg(value_parser = site_key)]
+        key: String,
+    },
+}
+
+/// The file that is changed, and the host that reads it.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Target {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Change the file only: a running host goes on as before until it reads the file anew.
+    #[arg(long)]
+    no_reload: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Command {
+    pub(in crate::cli) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Add { target, key, origins } => {
+                let secret = secret()?;
+                let json = target.remote.json;
+                let change = Change::begin(target)?;
+                let edit = |file: &mut SitesFile| file.add(&key, &secret, &origins);
+                change.perform(&key, edit, |file| said(&key, Some(&secret), file, json))
+            }
+            Self::RotateSecret { target, key, finish, revoke } => {
+                let secret = if finish { None } else { Some(secret()?) };
+                let json = target.remote.json;
+                let change = Change::begin(target)?;
+                let rotation = match secret.as_deref() {
+                    None => Rotation::Finish,
+                    Some(secret) if revoke => Rotation::Revoke(secret),
+                    Some(secret) => Rotation::Begin(secret),
+                };
+                let edit = |file: &mut SitesFile| file.rotate(&key, rotation);
+                change.perform(&key, edit, |file| said(&key, secret.as_deref(), file, json))
+            }
+            Self::Remove { target, key } => {
+                let json = target.remote.json;
+                let change = Change::begin(target)?;
+                change.perform(&key, |file| file.remove(&key), |file| said(&key, None, file, json))
+            }
+            Self::List { configuration, json } => list(&configuration, json),
+        }
+    }
+}
+
+/// Says what has been done: the secret on standard output, the rest beside it.
+fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> Result<(), output::OutputError> {
+    if json {
+        let file = file.display().to_string();
+        return output::json(&json!({ "site": key, "secret": secret, "file": file }));
+    }
+    if let Some(secret) = secret {
+        output::line(secret)?;
+        output::aside("the secret is not shown again");
+    }
+    output::aside(format_args!("{} is written", file.display()));
+    Ok(())
+}
+
+fn list(configuration: &Configuration, json: bool) -> anyhow::Result<()> {
+    let loaded = configuration.load(Vec::new())?;
+    let sites = loaded.config.captcha.sites;
+    let rows = sites.iter().map(|(key, site)| {
+        json!({
+            "site": key,
+            "secrets": site.secrets.len(),
+            "compat": site.compat,
+            "protocol": format!("{:?}", site.protocol).to_lowercase(),
+            "algorithm": site.algorithm.as_str(),
+            "origins": site.allowed_origins,
+        })
+    });
+    let rows = json!({ "sites": rows.collect::<Vec<_>>() });
+    if json {
+        return Ok(output::json(&rows)?);
+    }
+    if sites.is_empty() {
+        output::aside("no site is configured; `bulkhead captcha site add` adds one");
+        return Ok(());
+    }
+    let columns = ["site", "secrets", "compat", "protocol", "algorithm", "origins"];
+    Ok(output::table(&columns, rows.get("sites"))?)
+}
+
+/// The configuration file; sites are edited in one.
+fn file(configuration: &Configuration) -> Result<PathBuf, Misuse> {
+    configuration.config.clone().ok_or_else(|| {
+        Misuse("name the configuration file that has the sites, with --config or BULKHEAD_CONFIG".to_owned())
+    })
+}
+
+/// A site's key as the host compares it.
+fn site_key(text: &str) -> Result<String, String> {
+    let fits = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    fits.then(|| text.nfc().collect())
+        .ok_or_else(|| "a site's key must not be empty or have control characters".to_owned())
+}
+
+/// A secret from the operating system's random source.
+fn secret() -> anyhow::Result<String> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the operating system gives no random bytes: {error}"))?;
+    Ok(hex::encode(bytes))
+}

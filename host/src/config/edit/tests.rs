@@ -1,0 +1,125 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+const FILE: &str = r#"# Of the town hall.
+
+[server] # where it listens
+listen = "127.0.0.1:8080"
+
+# Captcha sites follow.
+
+# The shop's.
+[captcha.sites.shop]
+secret = "one" # from the vault
+binding = "network"
+
+[[captcha.sites.shop.difficulty_map]]
+min_visits = 1
+cost = 5000
+
+# Where notes go.
+[log]
+level = "info"
+# The end.
+"#;
+
+fn edited(text: &str, edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError>) -> String {
+    let mut file = SitesFile::parse(text).unwrap();
+    edit(&mut file).unwrap();
+    file.text()
+}
+
+fn refused(text: &str, edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError>) -> EditError {
+    let mut file = SitesFile::parse(text).unwrap();
+    let error = edit(&mut file).unwrap_err();
+    assert_eq!(file.text(), text);
+    error
+}
+
+#[test]
+fn a_new_site_comes_after_the_others() {
+    let origins = ["https://www.example.org".to_owned()];
+    let text = edited(FILE, |file| file.add("museum", "two", &origins));
+    let added =
+        "\n[captcha.sites.museum]\nsecret = \"two\"\nallowed_origins = [\"https://www.example.org\"]\n";
+    assert_eq!(text.replace(added, ""), FILE);
+    assert!(text.contains(&format!("cost = 5000\n{added}")), "{text}");
+}
+
+#[test]
+fn a_new_site_takes_the_form_of_its_neighbours() {
+    for (text, expected) in [
+        ("", "[captcha.sites.a]\nsecret = \"s\"\n"),
+        ("demo = true\n", "demo = true\n\n[captcha.sites.a]\nsecret = \"s\"\n"),
+        ("[captcha]\nauth = \"none\"\n", "[captcha]\nauth = \"none\"\n\n[captcha.sites.a]\nsecret = \"s\"\n"),
+        (
+            "[captcha]\nsites = { b = { secret = \"x\" } }\n",
+            "[captcha]\nsites = { b = { secret = \"x\" } , a = { secret = \"s\" } }\n",
+        ),
+        (
+            "captcha.sites.b.secret = \"x\"\n",
+            "captcha.sites.b.secret = \"x\"\ncaptcha.sites.a.secret = \"s\"\n",
+        ),
+    ] {
+        let text = edited(text, |file| file.add("a", "s", &[]));
+        assert_eq!(text.trim_start().replace(" ,", ","), expected.replace(" ,", ","));
+    }
+    let text = edited("", |file| file.add("a.b c", "s", &[]));
+    assert!(text.contains("[captcha.sites.\"a.b c\"]"), "{text}");
+}
+
+#[test]
+fn a_rotation_keeps_the_former_secret_until_it_is_finished() {
+    let begun = edited(FILE, |file| file.rotate("shop", Rotation::Begin("two")));
+    assert_eq!(begun, FILE.replace("\"one\" #", "[\"two\", \"one\"] #"));
+    let again = refused(&begun, |file| file.rotate("shop", Rotation::Begin("three")));
+    assert_eq!(again, EditError::UnderWay("shop".to_owned()));
+    let finished = edited(&begun, |file| file.rotate("shop", Rotation::Finish));
+    assert_eq!(finished, FILE.replace("\"one\"", "\"two\""));
+    let twice = refused(&finished, |file| file.rotate("shop", Rotation::Finish));
+    assert_eq!(twice, EditError::NotUnderWay("shop".to_owned()));
+    for text in [FILE, &begun] {
+        let revoked = edited(text, |file| file.rotate("shop", Rotation::Revoke("three")));
+        assert_eq!(revoked, FILE.replace("\"one\"", "\"three\""));
+    }
+}
+
+#[test]
+fn a_secret_is_found_by_each_of_its_names() {
+    for name in SECRET {
+        let text = format!("[captcha.sites]\nshop = {{ {name} = \"file:/run/one\" }}\n");
+        let rotated = edited(&text, |file| file.rotate("shop", Rotation::Begin("two")));
+        assert_eq!(rotated, text.replace("\"file:/run/one\"", "[\"two\", \"file:/run/one\"]"));
+    }
+}
+
+#[test]
+fn a_removed_site_takes_its_own_comment_with_it() {
+    let text = edited(FILE, |file| file.remove("shop"));
+    let (start, end) = (FILE.find("# The shop's.").unwrap(), FILE.find("\n# Where notes go.").unwrap());
+    assert_eq!(text, format!("{}{}", &FILE[..start], &FILE[end..]));
+    let last = "# Of all.\n\n# Of it.\n[captcha.sites.shop]\nsecret = \"s\"\n# The end.\n";
+    assert_eq!(edited(last, |file| file.remove("shop")), "# Of all.\n\n# The end.\n");
+}
+
+#[test]
+fn what_is_not_in_the_file_is_not_edited() {
+    let unknown = EditError::Unknown("museum".to_owned());
+    assert_eq!(refused(FILE, |file| file.remove("museum")), unknown);
+    assert_eq!(refused(FILE, |file| file.rotate("museum", Rotation::Finish)), unknown);
+    assert_eq!(refused(FILE, |file| file.add("shop", "s", &[])), EditError::Exists("shop".to_owned()));
+    let bare = "[captcha.sites.shop]\ncompat = true\n";
+    assert_eq!(
+        refused(bare, |file| file.rotate("shop", Rotation::Begin("s"))),
+        EditError::NoSecret("shop".to_owned())
+    );
+    assert_eq!(refused("captcha = 1\n", |file| file.add("a", "s", &[])), EditError::NotATable("captcha"));
+    assert!(SitesFile::parse("[captcha").is_err());
+}
+
+#[test]
+fn sites_are_compared_as_the_host_compares_them() {
+    let text = "[captcha.sites.\"cafe\u{301}\"]\nsecret = \"s\"\n";
+    assert_eq!(edited(text, |file| file.remove("caf\u{e9}")), "");
+}
