@@ -167,12 +167,19 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// An error and its causes, but for those that the text before them says.
+/// An error and its causes, but for those that the text before them says, and without the operating system's numbers.
 fn told(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
-        "" => cause,
-        before if before.contains(&cause) => told,
-        before => format!("{before}: {cause}"),
+    let told =
+        error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+            "" => cause,
+            before if before.contains(&cause) => told,
+            before => format!("{before}: {cause}"),
+        });
+    let mut parts = told.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| match part.split_once(')') {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
+        _ => format!("{text} (os error {part}"),
     })
 }
 

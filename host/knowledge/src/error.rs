@@ -19,6 +19,11 @@ pub enum Error {
     /// No base at a path that is to be read.
     #[error("there is no knowledge base at {0}: make one with `bulkhead kb import`")]
     Missing(PathBuf),
+    /// A file that cannot be made, or its folder.
+    #[error(
+        "the knowledge base {0} cannot be made: {1}; make its folder writable, or name another place with --base"
+    )]
+    Unmakeable(PathBuf, std::io::Error),
     /// A database without the tables.
     #[error("the database has no knowledge base: make one with `bulkhead kb import`")]
     Unmade,

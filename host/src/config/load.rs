@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env, fs, io,
     path::{self, Path, PathBuf},
 };
 
@@ -88,7 +88,11 @@ impl ConfigFile {
             Ok(text) => Ok(Self { name, text }),
             Err(error) => {
                 let origin = Origin::File { name: name.into(), line: 0 };
-                let text = format!("cannot be read: {error}; check the path given with --config");
+                let reason = match error.kind() {
+                    io::ErrorKind::NotFound => "is not there".to_owned(),
+                    _ => format!("cannot be read: {error}"),
+                };
+                let text = format!("{reason}; check the path given with --config or BULKHEAD_CONFIG");
                 Err(Problems::new(vec![Problem::new(origin, "", text)]))
             }
         }

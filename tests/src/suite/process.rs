@@ -10,6 +10,7 @@ mod compile;
 mod crash;
 mod drain;
 mod environment;
+mod first_run;
 pub mod full_disk;
 mod inspect;
 mod listeners;

@@ -1,8 +1,8 @@
 //! The file that stands at a path, told from another that is put in its place.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,15 +48,30 @@ pub(super) async fn alone(path: &Path, patience: Duration) -> Option<File> {
     }
 }
 
-/// Makes an empty file where there is none. What stands beside it then is the log and the index of a file that was
-/// moved away: SQLite would take them for those of the new one. Where it cannot be made, SQLite says why.
-pub(super) fn make(path: &Path) {
-    if File::create_new(path).is_ok() {
-        for suffix in ["-wal", "-shm"] {
-            let mut beside = path.as_os_str().to_owned();
-            beside.push(suffix);
-            // Most often there is none.
-            let _ = fs::remove_file(PathBuf::from(beside));
+/// Makes the folder of `path` where there is none, for this user only, as a host makes its data folder.
+pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|fault| Error::Unmakeable(path.to_path_buf(), fault))
         }
+        None => Ok(()),
     }
+}
+
+/// Makes an empty file where there is none. What stands beside it then is the log and the index of a file that was
+/// moved away: SQLite would take them for those of the new one.
+pub(super) fn make(path: &Path) -> Result<(), Error> {
+    match File::create_new(path) {
+        Ok(_) => {}
+        Err(fault) if fault.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        Err(fault) => return Err(Error::Unmakeable(path.to_path_buf(), fault)),
+    }
+    for suffix in ["-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        // Most often there is none.
+        let _ = fs::remove_file(PathBuf::from(beside));
+    }
+    Ok(())
 }

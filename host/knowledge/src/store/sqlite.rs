@@ -62,8 +62,9 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
         if write {
+            file::make_folder(path)?;
             let _alone = file::alone(path, LOCK).await;
-            file::make(path);
+            file::make(path)?;
             create(&mut writer.connect().await?).await?;
         }
         let readers = RwLock::new(Some(Readers::open(path).await?));

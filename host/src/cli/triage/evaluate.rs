@@ -38,6 +38,11 @@ impl Evaluate {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let tickets = read_tickets(&self.data)?;
         let categories = self.place.categories()?;
+        anyhow::ensure!(
+            self.head.exists(),
+            "there is no head at {}; `bulkhead triage train` makes one",
+            self.head.display()
+        );
         let head = Head::load(&self.head)?;
         if !self.allow_unknown {
             labels::check(&self.data, &tickets, &labels::of(&categories).collect::<Vec<_>>())?;
