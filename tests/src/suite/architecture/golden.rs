@@ -6,6 +6,19 @@ use super::root;
 
 /// Set to 1, it writes what is found instead of comparing it.
 const ACCEPT: &str = "ACCEPT_GOLDEN";
+/// Set by continuous integration, where a golden file that is written would pass unseen.
+const CI: &str = "CI";
+
+/// Returns whether to accept what is found, by the values of [`ACCEPT`] and [`CI`].
+fn accepts(accept: Option<&str>, ci: Option<&str>) -> Result<bool, String> {
+    let accepts = accept == Some("1");
+    match ci {
+        Some(ci) if accepts && !ci.is_empty() => Err(format!(
+            "{ACCEPT} is refused where {CI} is set; run it on a machine of yours and commit the file"
+        )),
+        _ => Ok(accepts),
+    }
+}
 
 pub fn folder() -> PathBuf {
     root().join("tests/golden")
@@ -14,7 +27,9 @@ pub fn folder() -> PathBuf {
 /// Compares `found` with `tests/golden/NAME`.
 pub fn assert_golden(name: &str, found: &str) {
     let path = folder().join(name);
-    if std::env::var_os(ACCEPT).is_some_and(|value| value == "1") {
+    let [accept, ci] =
+        [ACCEPT, CI].map(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()));
+    if accepts(accept.as_deref(), ci.as_deref()).unwrap_or_else(|refusal| panic!("{refusal}")) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, found).unwrap();
     }
@@ -44,4 +59,19 @@ fn first_difference(accepted: &str, found: &str) -> String {
 fn the_first_difference_is_told() {
     assert_eq!(first_difference("a\nb\n", "a\nc\n"), "first in line 2: `b` has become `c`");
     assert_eq!(first_difference("a\n", "a\nc\n"), "first in line 2: its end has become `c`");
+}
+
+#[test]
+fn golden_files_are_not_accepted_in_ci() {
+    for ci in ["true", "1", "false"] {
+        let refusal = accepts(Some("1"), Some(ci)).unwrap_err();
+        assert!(refusal.starts_with("ACCEPT_GOLDEN is refused where CI is set"), "{refusal}");
+        for accept in [None, Some(""), Some("0")] {
+            assert_eq!(accepts(accept, Some(ci)), Ok(false), "{accept:?}");
+        }
+    }
+    for ci in [None, Some("")] {
+        assert_eq!(accepts(Some("1"), ci), Ok(true), "{ci:?}");
+        assert_eq!(accepts(None, ci), Ok(false), "{ci:?}");
+    }
 }
