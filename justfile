@@ -24,11 +24,13 @@ serve *ARGS: build
     @target/release/bulkhead model pull || echo "models: not all could be had, the host serves without them"
     target/release/bulkhead serve "$@"
 
-# Run every test; ARGS go to `cargo test`
+# Run every test and say which kernels that took in; ARGS go to `cargo test`
 test *ARGS: components
     @{{ setup }} tests
+    @rm -f target/release/kernels.txt
     cargo build --release --workspace --bins --locked
     cargo test --release --workspace --locked --no-fail-fast "$@"
+    @if [ -f target/release/kernels.txt ]; then cat target/release/kernels.txt; fi
 
 # Format check, clippy, licences and sources, rustdoc
 lint: components && deny

@@ -3,7 +3,7 @@
 use crate::command::{Outcome, cargo, run};
 use crate::rustc::Rustc;
 use crate::target_std::{self, ARM};
-use crate::{apt, places};
+use crate::{apt, files, places};
 
 /// The linker with its libraries, and the emulator.
 const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
@@ -30,5 +30,11 @@ pub fn test(filters: &[String]) -> Outcome {
     if let Some(sysroot) = &compiler.sysroot {
         command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot={}", sysroot.display()));
     }
-    run(&mut command)
+    let kernels = places::target().join("arm").join(ARM.name).join("release/kernels.txt");
+    // There is none before the first run.
+    let _ = std::fs::remove_file(&kernels);
+    run(&mut command)?;
+    // Written where the kernels' tests were among those that ran.
+    print!("{}", files::read(&kernels).unwrap_or_default());
+    Ok(())
 }

@@ -98,10 +98,23 @@ fn names_are_parsed_and_one_is_detected() {
     assert_eq!(Kernel::available().last(), Some(&Kernel::Portable));
 }
 
+/// Writes which kernels the tests ran, and which they could not, where `just test` prints it at its end.
+fn report(ran: &[Kernel]) -> String {
+    let names = |has_run: bool| {
+        let kernels = Kernel::ALL.into_iter().filter(|kernel| ran.contains(kernel) == has_run);
+        kernels.map(Kernel::name).collect::<Vec<_>>().join(", ")
+    };
+    let text = format!("kernels tested: {}; this machine lacks: {}\n", names(true), names(false));
+    let program = std::env::current_exe().unwrap();
+    std::fs::write(program.ancestors().nth(2).unwrap().join("kernels.txt"), &text).unwrap();
+    text
+}
+
 /// The definition, in integers, against the portable kernel and that against the others: bytes and sums are
 /// exact, so only the last steps in f32 may differ.
 #[test]
 fn int8_products_agree() {
+    let mut ran = vec![Kernel::Portable];
     for rows in [1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 49] {
         for (n, k) in [(16, 16), (48, 64), (80, 36), (33, 128), (112, 192)] {
             let length = pad_lanes(k);
@@ -123,10 +136,18 @@ fn int8_products_agree() {
                     let mut found = before.clone();
                     operations.linear_i8(&a, &panels, &mut found, ld, finish);
                     close(kernel, &format!("int8 {rows}x{n}x{k} {finish:?}"), &found, &expected, 1e-5);
+                    ran.push(kernel);
                 }
             }
         }
     }
+    let reported = report(&ran);
+    let lacking = reported.split_once("lacks: ").unwrap().1;
+    assert!(
+        Kernel::available()
+            .iter()
+            .all(|kernel| !lacking.trim_end().split(", ").any(|one| one == kernel.name()))
+    );
 }
 
 fn defined_i8(a: &RowsI8<'_>, w: &PanelsI8<'_>, before: &[f32], ld: usize) -> Vec<f32> {
