@@ -22,6 +22,7 @@ mod openapi;
 pub mod path;
 mod pulse;
 pub mod rate_limit;
+mod refused_head;
 pub mod request_id;
 pub mod status;
 mod stream;

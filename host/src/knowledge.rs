@@ -246,3 +246,19 @@ fn failed(error: Error) -> SearchError {
         "the knowledge base cannot be searched; ask again, the host's log has the reason".to_owned(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_databases_stay_inside() {
+        const WORDS: &str = "relation \"knowledge_passage\" does not exist";
+        for error in [Error::Database(WORDS.to_owned()), Error::Damaged(WORDS.to_owned()), Error::Silent] {
+            let reason = absence(&error);
+            assert!(!reason.contains("relation") && reason.contains("the host's log"), "{reason}");
+            let told = failed(error).to_string();
+            assert!(!told.contains("relation") && told.contains("the host's log"), "{told}");
+        }
+    }
+}

@@ -118,3 +118,15 @@ impl ledger::Host for Capabilities {
         Ok(self.mirror.write(question, suppressed, record).await)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_databases_stay_inside() {
+        let words = "no such table: captcha_request".to_owned();
+        let told = format!("{:?}", Error::from(StorageError::Unavailable(words)));
+        assert!(!told.contains("captcha_request"), "{told}");
+    }
+}

@@ -41,7 +41,7 @@ pub enum Fault {
     Timeout,
     /// The request head was not HTTP; answered with 400.
     Malformed,
-    /// The request head or its URI was too large; answered with 431 or 414.
+    /// The request head was too large; answered with 431.
     TooLarge,
     /// The client went away, or broke the protocol, in the middle.
     Broken,

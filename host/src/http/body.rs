@@ -11,11 +11,14 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use bytes::BytesMut;
+use bytes::{Buf as _, BytesMut};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::json;
+
+/// A byte order mark in UTF-8, which some clients put before their text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A buffer is not made larger than this, bytes, on the word of a Content-Length.
 const TRUSTED_LENGTH: u64 = 64 * 1024;
@@ -134,7 +137,8 @@ pub async fn read_json(headers: &HeaderMap, body: Body, limits: BodyLimits) -> R
     read_text(headers, body, limits).await
 }
 
-/// The bytes of a body that must not be declared as compressed, or as text in another encoding than UTF-8.
+/// The bytes of a body that must not be declared as compressed, or as text in another encoding than UTF-8. A byte order
+/// mark at its start is left out.
 ///
 /// # Errors
 /// See [`BodyError`].
@@ -142,7 +146,11 @@ pub async fn read_text(headers: &HeaderMap, body: Body, limits: BodyLimits) -> R
     if !is_plain_utf8(headers) {
         return Err(BodyError::UnsupportedEncoding);
     }
-    read(body, limits).await
+    let mut bytes = read(body, limits).await?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.advance(BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
 }
 
 fn is_plain_utf8(headers: &HeaderMap) -> bool {
@@ -276,6 +284,21 @@ mod tests {
         assert_eq!(refused, Err(BodyError::UnsupportedMediaType));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         assert_eq!(read_json(&headers, Body::from("{}"), LIMITS).await.unwrap(), "{}");
+    }
+
+    #[tokio::test]
+    async fn one_byte_order_mark_is_skipped() {
+        let headers: HeaderMap =
+            [(CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+        for (body, text) in [
+            ("\u{feff}{}", "{}"),
+            ("\u{feff}", ""),
+            ("\u{feff}\u{feff}1", "\u{feff}1"),
+            ("{}\u{feff}", "{}\u{feff}"),
+        ] {
+            assert_eq!(read_json(&headers, Body::from(body), LIMITS).await.unwrap(), text, "{body:?}");
+            assert_eq!(read(Body::from(body), LIMITS).await.unwrap(), body, "raw bytes stay as they are");
+        }
     }
 
     #[test]

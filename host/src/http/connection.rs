@@ -32,7 +32,7 @@ use super::{
     tls::Certificates,
 };
 
-/// Largest HTTP/1 request head, bytes; above it hyper answers 431. Its limit of 100 fields stays.
+/// Largest HTTP/1 request head, bytes; above it the answer is 431. Its limit of 100 fields stays.
 const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 /// Largest HTTP/2 field section, bytes after decompression.
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;
@@ -118,7 +118,7 @@ where
         tokio::select! {
             biased;
             ended = connection.as_mut() => return match ended {
-                Err(_) if idled => Err(Fault::Timeout),
+                Err(_) if idled => Err(pulse.refused_head().unwrap_or(Fault::Timeout)),
                 Err(error) => classify(&*error),
                 Ok(()) => Ok(()),
             },
@@ -131,7 +131,7 @@ where
             }
             () = pulse.overdue(limits.later(farewell)) => {
                 if idled {
-                    return Err(Fault::Timeout);
+                    return Err(pulse.refused_head().unwrap_or(Fault::Timeout));
                 }
                 idled = true;
                 farewell = FAREWELL;

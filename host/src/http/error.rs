@@ -11,7 +11,7 @@ use axum::{
 use serde_json::json;
 
 /// A path that nothing answers today may be answered tomorrow.
-const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
+pub(super) const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
 /// An error in the host's own shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,18 @@ impl HostError {
         status: StatusCode::BAD_REQUEST,
         code: "bad_host",
         message: "the request must name one host in one Host header",
+    };
+    /// The request head is not HTTP.
+    pub const MALFORMED_HEAD: Self = Self {
+        status: StatusCode::BAD_REQUEST,
+        code: "malformed_head",
+        message: "the request head is not well-formed HTTP",
+    };
+    /// The request head is too large.
+    pub const HEAD_TOO_LARGE: Self = Self {
+        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        code: "head_too_large",
+        message: "the request head has more than 65536 bytes or more than 100 fields",
     };
     /// A defect of the host.
     pub const INTERNAL: Self = Self {

@@ -10,7 +10,7 @@ use axum::{
 
 use super::{error::HostError, forwarded};
 
-/// Middleware: answers 400 when the field is missing, doubled or malformed. An empty one is allowed.
+/// Middleware: answers 400 when the field is missing, doubled, empty or malformed.
 pub async fn check(request: Request, next: Next) -> Response {
     if is_sound(request.version(), request.headers()) {
         next.run(request).await
@@ -24,9 +24,7 @@ fn is_sound(version: Version, headers: &HeaderMap) -> bool {
     match (fields.next(), fields.next()) {
         // HTTP/2 has an authority instead, HTTP/1.0 nothing.
         (None, _) => version != Version::HTTP_11,
-        (Some(field), None) => {
-            field.to_str().is_ok_and(|text| text.is_empty() || forwarded::authority(text).is_some())
-        }
+        (Some(field), None) => field.to_str().is_ok_and(|text| forwarded::authority(text).is_some()),
         (Some(_), Some(_)) => false,
     }
 }
@@ -47,10 +45,10 @@ mod tests {
 
     #[test]
     fn http_1_1_names_one_host() {
-        for good in ["", "example.org", "example.org:8080", "192.0.2.1", "[2001:db8::1]:80"] {
+        for good in ["example.org", "example.org:8080", "192.0.2.1", "[2001:db8::1]:80"] {
             assert!(sound(Version::HTTP_11, &[good]), "{good}");
         }
-        for bad in ["a b", "user@example.org", "a/b"] {
+        for bad in ["", "a b", "user@example.org", "a/b"] {
             assert!(!sound(Version::HTTP_11, &[bad]), "{bad}");
         }
         assert!(!sound(Version::HTTP_11, &[]));
@@ -63,6 +61,7 @@ mod tests {
         for version in [Version::HTTP_10, Version::HTTP_2] {
             assert!(sound(version, &[]));
             assert!(sound(version, &["example.org"]));
+            assert!(!sound(version, &[""]));
             assert!(!sound(version, &["one", "two"]));
         }
     }

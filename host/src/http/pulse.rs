@@ -7,7 +7,7 @@
 use std::{
     future::poll_fn,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Poll, ready},
@@ -15,6 +15,8 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep_until};
+
+use super::accept::Fault;
 
 /// An answer that the client takes in slowly but steadily has at least this long. Bounded because
 /// HTTP/2 pings also make us write.
@@ -57,6 +59,10 @@ pub(super) struct Pulse {
     wrote: AtomicU64,
     /// Answers of which the client has not taken enough yet for their last byte to be written.
     unfinished: AtomicUsize,
+    /// Bytes of an answer may wait to be written, although its body has been handed over.
+    buffered: AtomicBool,
+    /// The parser refused a request head.
+    refused: OnceLock<Fault>,
     /// The client has yet to take bytes before more can be written.
     blocked: AtomicBool,
     /// When an answer was last written to its end, milliseconds after `start`.
@@ -79,6 +85,8 @@ impl Pulse {
             ended: AtomicU64::new(0),
             wrote: AtomicU64::new(0),
             unfinished: AtomicUsize::new(0),
+            buffered: AtomicBool::new(false),
+            refused: OnceLock::new(),
             blocked: AtomicBool::new(false),
             flushed: AtomicU64::new(0),
             read: AtomicU64::new(NEVER),
@@ -125,6 +133,7 @@ impl Pulse {
 
     /// An answer's body begins.
     pub(super) fn begin_answer(&self) {
+        self.buffered.store(true, Ordering::Release);
         self.unfinished.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -132,6 +141,27 @@ impl Pulse {
     pub(super) fn end_answer(&self) {
         self.flushed.store(self.elapsed(), Ordering::Release);
         self.unfinished.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// All bytes have been written that there were.
+    pub(super) fn flush_answers(&self) {
+        self.buffered.store(self.unfinished.load(Ordering::Acquire) > 0, Ordering::Release);
+    }
+
+    /// Whether bytes that are written now may be those of an answer to a request.
+    pub(super) fn is_answering(&self) -> bool {
+        self.buffered.load(Ordering::Acquire)
+    }
+
+    /// The parser refused a request head, and the client may still be sending what comes after it.
+    pub(super) fn refuse_head(&self, fault: Fault) {
+        let _ = self.refused.set(fault);
+        self.set_unread(true);
+    }
+
+    /// Why the parser refused a request head, if it did.
+    pub(super) fn refused_head(&self) -> Option<Fault> {
+        self.refused.get().copied()
     }
 
     /// The client sent bytes.

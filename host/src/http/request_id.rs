@@ -27,11 +27,16 @@ impl RequestId {
         &self.0
     }
 
+    /// A fresh id.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().to_string().into())
+    }
+
     fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given.filter(|id| is_acceptable(id)) {
             Some(id) => Self(id.into()),
-            None => Self(uuid::Uuid::new_v4().to_string().into()),
+            None => Self::random(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The byte stream and the bodies of a connection, each of which tells its [`Pulse`] what goes on.
+//! The byte stream and the bodies of a connection, each of which tells its [`Pulse`] what goes on. The stream also
+//! replaces the parser's own answer to a refused request head.
 
 use std::{
     io::{self, IoSlice},
@@ -8,7 +9,7 @@ use std::{
 };
 
 use axum::{BoxError, body::Body};
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{Version, body::Incoming};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -16,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::{
     lifecycle::InFlight,
     pulse::{Pulse, Turn},
+    refused_head::RefusedHead,
 };
 
 /// Bytes thrown away in one go while a client still sends what nobody will read.
@@ -25,12 +27,14 @@ const DISCARD_BYTES: usize = 16 * 1024;
 pub(super) struct Stream<S> {
     inner: S,
     pulse: Arc<Pulse>,
+    /// What is left to write of the answer to a refused head.
+    refusal: Bytes,
     write_closed: bool,
 }
 
 impl<S> Stream<S> {
     pub(super) fn new(inner: S, pulse: Arc<Pulse>) -> Self {
-        Self { inner, pulse, write_closed: false }
+        Self { inner, pulse, refusal: Bytes::new(), write_closed: false }
     }
 
     fn note(&self, written: &Poll<io::Result<usize>>) {
@@ -38,6 +42,36 @@ impl<S> Stream<S> {
         if matches!(written, Poll::Ready(Ok(bytes)) if *bytes > 0) {
             self.pulse.wrote();
         }
+    }
+
+    /// Takes the parser's own answer to a refused head, of which `written` is the beginning, and keeps another one to be
+    /// written in its place. The parser's is the last thing written on a connection, and whole at once.
+    fn replaces(&mut self, written: &[u8]) -> bool {
+        // An answer of a service may have such a status, too. While one that its client does not take in waits in
+        // hyper's buffer, an answer of the parser's waits behind it and goes out as it is.
+        if self.pulse.is_answering() {
+            return false;
+        }
+        let Some(refused) = RefusedHead::of(written) else {
+            return false;
+        };
+        self.pulse.refuse_head(refused.fault());
+        self.refusal = refused.answer();
+        true
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Stream<S> {
+    fn poll_refusal(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.refusal.is_empty() {
+            let written = Pin::new(&mut self.inner).poll_write(cx, &self.refusal);
+            self.note(&written);
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                bytes => self.refusal.advance(bytes),
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -58,6 +92,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.replaces(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.note(&written);
         written
@@ -68,6 +105,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if slices.first().is_some_and(|first| self.replaces(first)) {
+            return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
         let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
         self.note(&written);
         written
@@ -78,6 +118,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes only when it has no bytes left to write.
+        self.pulse.flush_answers();
+        ready!(self.poll_refusal(cx))?;
         let flushed = Pin::new(&mut self.inner).poll_flush(cx);
         self.pulse.set_blocked(flushed.is_pending());
         flushed

@@ -77,6 +77,11 @@ impl Victim {
         self.0.metric(&format!("bulkhead_connection_errors_total{{kind=\"{kind}\"}}")).await
     }
 
+    /// Waits until so many connections have ended with a fault: one is counted when it is closed on both sides.
+    async fn assert_faults(&self, kind: &str, count: usize) {
+        eventually("the faults are counted", async || self.faults(kind).await == count as f64).await;
+    }
+
     /// Waits until no request is in progress.
     async fn assert_idle(&self) {
         eventually("no request is in progress", async || {

@@ -227,12 +227,31 @@ async fn a_client_that_never_reads_is_let_go() {
 #[tokio::test]
 async fn what_is_not_http_is_counted() {
     let host = Host::patient();
-    assert!(host.send("no HTTP at all\r\n\r\n").await.starts_with("HTTP/1.1 400 "));
     let huge = head("GET", "/", &format!("x-huge: {}\r\n", "x".repeat(100_000)));
-    assert!(host.send(huge).await.starts_with("HTTP/1.1 431 "));
     let many = head("GET", "/", &"x-many: x\r\n".repeat(200));
-    assert!(host.send(many).await.starts_with("HTTP/1.1 431 "));
+    for (sent, status, code) in [
+        ("no HTTP at all\r\n\r\n", 400, "malformed_head"),
+        (&huge, 431, "head_too_large"),
+        (&many, 431, "head_too_large"),
+    ] {
+        let answer = host.send(sent).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains("\r\nx-request-id: "), "{answer}");
+        assert!(answer.contains(&format!("\r\n\r\n{{\"error\":\"{code}\"")), "{answer}");
+    }
     assert_eq!(host.stop().await, [Fault::Malformed, Fault::TooLarge, Fault::TooLarge]);
+}
+
+/// Whoever keeps the connection open after its answer is let go, and counted for what was wrong.
+#[tokio::test]
+async fn refused_heads_do_not_keep_connections() {
+    let host = Host::start(IMPATIENT, PATIENT, 1);
+    let mut refused = host.connect().await;
+    refused.write_all(b"no HTTP at all\r\n\r\n").await.unwrap();
+    assert!(rest(&mut refused).await.starts_with("HTTP/1.1 400 "));
+    assert!(host.send(head("GET", "/", "")).await.ends_with("hello"), "there is room again");
+    drop(refused);
+    assert_eq!(host.stop().await, [Fault::Malformed]);
 }
 
 #[tokio::test]

@@ -186,6 +186,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_of_databases_stay_inside() {
+        let words = "Table 'zms.buerger' doesn't exist".to_owned();
+        for error in [CollectError::Unreachable(words.clone()), CollectError::Schema(words.clone())] {
+            let error = ApiError::from(error);
+            assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
+            assert!(!error.message.contains("buerger") && error.data.is_none(), "{error:?}");
+        }
+    }
+
+    #[test]
     fn an_open_circuit_says_when_it_closes() {
         for retry_after_seconds in [Some(42), None] {
             let error = ApiError::from(CallError::Empty { reason: "resting".into(), retry_after_seconds });

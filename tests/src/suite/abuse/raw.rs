@@ -42,10 +42,12 @@ impl Answer {
         code.unwrap_or_else(|| panic!("{body}")).as_str().unwrap().to_owned()
     }
 
-    /// An answer to what was no request: nothing but a status, and the end.
-    pub fn assert_bare(&self, status: u16) {
-        assert_eq!((self.status, self.body.as_str()), (status, ""), "{self:?}");
+    /// An answer to what was no request, and the end.
+    pub fn assert_refused_head(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code().as_str()), (status, code), "{self:?}");
+        assert!(self.json()["message"].is_string(), "{self:?}");
         assert_eq!(self.header("connection"), Some("close"), "{self:?}");
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{self:?}");
     }
 
     fn take(bytes: &mut &[u8]) -> Self {
