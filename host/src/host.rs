@@ -201,6 +201,7 @@ impl Host {
         sharing::start(&parts).await;
         let opened = services(&parts, &reloader, &mut listeners).await?;
         parts.roster.complete();
+        parts.metrics.started();
 
         let layers = Layers::new(&config.server, parts.metrics.clone());
         let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
@@ -223,6 +224,7 @@ impl Host {
         }
         servers.spawn(precompile(&parts, lifecycle.stopping()));
         lifecycle.ready();
+        parts.metrics.ready();
         let addresses = Addresses { public, admin: admin.local_addr() };
         let (admin_url, version) = (admin.url(), env!("CARGO_PKG_VERSION"));
         if health.report().is_ready() {
@@ -389,6 +391,7 @@ async fn services(
     }
     let CaptchaParts { router, actuator, ledger } = captcha::build(parts, reloader).await?;
     listeners.add(&services.captcha, "services.captcha.listen", router);
+    listeners.add(&services.captcha, "services.captcha.listen", actuator::probes(actuator.clone()));
     match parts.config.management.listen {
         None => listeners.add(&services.captcha, "services.captcha.listen", actuator::router(actuator)),
         own => listeners.merge(own, "management.server.port", actuator::router(actuator)),

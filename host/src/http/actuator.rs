@@ -78,7 +78,7 @@ impl ActuatorState {
 /// the root, everything else below it is answered with 404.
 pub fn router(state: ActuatorState) -> Router {
     let base = state.base().to_owned();
-    let mut router = Router::new();
+    let mut router: Router<Arc<ActuatorState>> = Router::new();
     if !base.is_empty() {
         let links = !state.management.exposed.is_empty();
         router = router
@@ -104,6 +104,20 @@ pub fn router(state: ActuatorState) -> Router {
             router = router.route(&format!("{base}/{path}"), reads(metrics::scrape));
         }
     }
+    finished(router, state)
+}
+
+/// The probes at `/livez` and `/readyz`, which are on the service's own listener wherever the endpoints are; none where
+/// health is not exposed.
+pub fn probes(state: ActuatorState) -> Router {
+    let mut router = Router::new();
+    if state.exposes(Endpoint::Health) {
+        router = router.route("/livez", reads(health::livez)).route("/readyz", reads(health::readyz));
+    }
+    finished(router, state)
+}
+
+fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router {
     forwarded::refuse_contradictions(router, contradiction)
         .layer(map_response(no_store))
         .with_state(Arc::new(state))

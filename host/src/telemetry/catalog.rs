@@ -12,11 +12,13 @@
 //! | `jvm_memory_*_bytes{area="nonheap",id="wasm"}` | linear memory of running components: in use, set aside, and at most (-1 without a bound) |
 //! | `jvm_gc_pause_seconds_*` | 0: nothing is collected, nothing pauses |
 //! | `jvm_threads_live_threads` | threads of the operating system |
+//! | `jvm_threads_daemon_threads` | those but the main one, which alone keeps the process alive |
+//! | `jvm_info{runtime="bulkhead",vendor="bulkhead"}` | 1, with the version of this program |
 //! | `process_cpu_usage` | share of all processors used since the last scrape, 0 to 1 |
+//! | `system_cpu_usage` | share of the machine's processors used since the last scrape, 0 to 1 |
+//! | `application_*_time_seconds{main_application_class="bulkhead"}` | time from the start of the process |
 //! | `disk_*_bytes{path="data_dir"}` | the file system that holds the data folder |
 //! | `hikaricp_connections*` | the database connection pool |
-//!
-//! `jvm_info` is absent, for there is no JVM.
 //!
 //! The families of an appointment system, `zms_*`, are not the host's: its status component makes them, and they stand on a
 //! page of their own.
@@ -235,6 +237,15 @@ families! {
         "Always 0: the host collects no garbage.";
     LIVE_THREADS: Kind::Gauge, "jvm_threads_live_threads" [] "threads",
         "Threads of the operating system.";
+    DAEMON_THREADS: Kind::Gauge, "jvm_threads_daemon_threads" [] "threads",
+        "Threads that do not keep the process alive: all but the main one.";
+    JVM_INFO: Kind::Gauge, "jvm_info" ["runtime", "vendor", "version"] "",
+        "The running build under the name that dashboards know.";
+
+    STARTED: Kind::Gauge, "application_started_time_seconds" ["main_application_class"] "seconds",
+        "Time from the start of the process until its services were built.";
+    READY: Kind::Gauge, "application_ready_time_seconds" ["main_application_class"] "seconds",
+        "Time from the start of the process until it answered.";
 
     UPTIME: Kind::Gauge, "process_uptime_seconds" [] "seconds",
         "Time since the process began.";
@@ -244,6 +255,10 @@ families! {
         "Open file descriptors.";
     MAX_FILES: Kind::Gauge, "process_files_max_files" [] "files",
         "Most file descriptors there may be.";
+    SYSTEM_CPU: Kind::Gauge, "system_cpu_usage" [] "",
+        "Share of the machine's processors that was used since the last scrape, 0 to 1.";
+    LOAD_AVERAGE: Kind::Gauge, "system_load_average_1m" [] "",
+        "Tasks that run or wait for a processor, averaged over a minute.";
     CPU_COUNT: Kind::Gauge, "system_cpu_count" [] "",
         "Processors that the process may use.";
     DISK_FREE: Kind::Gauge, "disk_free_bytes" ["path"] "bytes",

@@ -199,6 +199,16 @@ impl Metrics {
         self.process.set_wasm_memory(memory);
     }
 
+    /// The services are built.
+    pub fn started(&self) {
+        self.process.started();
+    }
+
+    /// The host answers.
+    pub fn ready(&self) {
+        self.process.ready();
+    }
+
     /// The state of a database connection pool.
     pub fn set_pool_stats(&self, pool: &str, stats: &PoolStats) {
         self.pools.set(pool, stats);

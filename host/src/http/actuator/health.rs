@@ -110,8 +110,8 @@ pub(super) async fn component(
     let Ok(Path(name)) = name else { return Ok(StatusCode::NOT_FOUND.into_response()) };
     let shown = shown(&state, &headers).await;
     let probe = match name.as_str() {
-        "liveness" => Some(Component::plain(LIVENESS, state.health.liveness())),
-        "readiness" => Some(Component::plain(READINESS, state.health.readiness())),
+        "liveness" => Some(liveness(&state)),
+        "readiness" => Some(readiness(&state)),
         _ => None,
     };
     if let Some(probe) = probe {
@@ -124,6 +124,32 @@ pub(super) async fn component(
         }
         None => Ok(StatusCode::NOT_FOUND.into_response()),
     }
+}
+
+/// `GET /livez`: the same as `/actuator/health/liveness`.
+pub(super) async fn livez(
+    State(state): State<Arc<ActuatorState>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    summary(&headers, &uri, Map::new(), &[liveness(&state)], shown(&state, &headers).await)
+}
+
+/// `GET /readyz`: the same as `/actuator/health/readiness`.
+pub(super) async fn readyz(
+    State(state): State<Arc<ActuatorState>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    summary(&headers, &uri, Map::new(), &[readiness(&state)], shown(&state, &headers).await)
+}
+
+fn liveness(state: &ActuatorState) -> Component {
+    Component::plain(LIVENESS, state.health.liveness())
+}
+
+fn readiness(state: &ActuatorState) -> Component {
+    Component::plain(READINESS, state.health.readiness())
 }
 
 /// The gravest state of some components, with the components where they are shown.
@@ -146,8 +172,8 @@ fn summary(
 
 fn components(state: &ActuatorState) -> Vec<Component> {
     let mut components = state.health.components();
-    components.push(Component::plain(LIVENESS, state.health.liveness()));
-    components.push(Component::plain(READINESS, state.health.readiness()));
+    components.push(liveness(state));
+    components.push(readiness(state));
     components.push(Component::plain("ping", Status::Up));
     components.push(disk_space(state));
     components

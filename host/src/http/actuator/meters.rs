@@ -19,7 +19,7 @@ pub(super) struct Tag {
 
 impl Tag {
     /// Reads `NAME:VALUE`.
-    pub(super) fn parse(text: String) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (name, value) = text.split_once(':').filter(|(name, _)| !name.is_empty())?;
         Some(Self { name: name.to_owned(), value: value.to_owned() })
     }

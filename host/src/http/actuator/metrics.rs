@@ -54,9 +54,19 @@ pub(super) async fn one(
     }
 }
 
+/// As Spring reads a list: a single parameter is split at its commas, several are taken as they are.
 fn tags(uri: &Uri) -> Result<Vec<Tag>, Problem> {
-    let tags: Option<Vec<Tag>> = query(uri, "tag")?.into_iter().map(Tag::parse).collect();
-    tags.ok_or_else(|| Problem::bad_request(uri, "write each tag as tag=name:value"))
+    let texts = query(uri, "tag")?;
+    let tags: Option<Vec<Tag>> = match texts.as_slice() {
+        [list] => list.split(',').map(Tag::parse).collect(),
+        tags => tags.iter().map(|tag| Tag::parse(tag)).collect(),
+    };
+    tags.ok_or_else(|| {
+        Problem::bad_request(
+            uri,
+            "write tags as tag=name:value, several with a comma between them or a tag= before each",
+        )
+    })
 }
 
 /// `GET /actuator/scrape` and `GET /actuator/prometheus`.
@@ -129,12 +139,13 @@ mod tests {
 
     #[test]
     fn query_steps_grow_with_target() {
-        let shapes: [Shape<'_, Uri>; 5] = [
+        let shapes: [Shape<'_, Uri>; 6] = [
             ("names", &|bytes| target("includedNames=", "a,", bytes)),
             ("commas", &|bytes| target("includedNames=", ",", bytes)),
             ("lists", &|bytes| target("", "includedNames=a&", bytes)),
             ("escapes", &|bytes| target("includedNames=", "%2c", bytes)),
             ("tags", &|bytes| target("", "tag=a:b&", bytes)),
+            ("tags of one list", &|bytes| target("tag=", "a:b,", bytes)),
         ];
         let metrics = crate::telemetry::Metrics::new("/".into()).unwrap();
         let families = metrics.gather();

@@ -77,7 +77,8 @@ impl Reply {
 }
 
 async fn send(state: &ActuatorState, request: Request<Body>) -> Reply {
-    let response = router(state.clone()).oneshot(request).await.unwrap();
+    let router = router(state.clone()).merge(probes(state.clone()));
+    let response = router.oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     // Conformance fact 20: exactly this value, whatever the answer.
@@ -98,6 +99,25 @@ async fn get(state: &ActuatorState, path: &str) -> Reply {
 
 const V3: &str = "application/vnd.spring-boot.actuator.v3+json";
 const V2: &str = "application/vnd.spring-boot.actuator.v2+json";
+
+#[tokio::test]
+async fn probes_have_short_paths() {
+    let mut state = state(Ill { readiness: Status::OutOfService, ..WELL }, ShowDetails::Never);
+    let livez = get(&state, "/livez").await;
+    assert_eq!(
+        (livez.status, livez.content_type(), livez.json()),
+        (StatusCode::OK, V3, json!({ "status": "UP" }))
+    );
+    let readyz = get(&state, "/readyz").await;
+    let out = json!({ "status": "OUT_OF_SERVICE" });
+    assert_eq!((readyz.status, readyz.json()), (StatusCode::SERVICE_UNAVAILABLE, out));
+    let post = send(&state, Request::post("/livez").body(Body::empty()).unwrap()).await;
+    assert_eq!(post.status, StatusCode::METHOD_NOT_ALLOWED);
+    state.management.exposed.remove(&Endpoint::Health);
+    let router = probes(state);
+    let hidden = router.oneshot(Request::get("/livez").body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(hidden.status(), StatusCode::NOT_FOUND);
+}
 
 #[tokio::test]
 async fn links_name_what_is_exposed() {

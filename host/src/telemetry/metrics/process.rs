@@ -16,6 +16,8 @@ use rustix::{
 };
 use tikv_jemalloc_ctl::{epoch, stats};
 
+use self::procfs::MachineTime;
+
 use crate::telemetry::{
     catalog, logs,
     series::{Series, Summary},
@@ -25,6 +27,8 @@ use crate::telemetry::{
 const CPU_WINDOW: Duration = Duration::from_secs(1);
 /// Label of the file system that holds the data folder; its path is nobody else's business.
 const DATA_DIR: &str = "data_dir";
+/// Labels of `jvm_info` but the version.
+const RUNTIME: &str = "bulkhead";
 /// Where Micrometer expects the allocator and where WebAssembly memory.
 const HEAP: [&str; 2] = ["heap", "allocator"];
 const WASM: [&str; 2] = ["nonheap", "wasm"];
@@ -59,15 +63,32 @@ pub(super) struct Process {
     committed: Series<Gauge, 2>,
     max: Series<Gauge, 2>,
     threads: Gauge,
+    daemon_threads: Gauge,
+    started: Series<Gauge, 1>,
+    ready: Series<Gauge, 1>,
     uptime: Gauge,
     cpu_usage: Gauge,
+    machine_usage: Gauge,
+    load_average: Gauge,
     open_files: Gauge,
     max_files: Gauge,
     disk_free: Series<Gauge, 1>,
     disk_total: Series<Gauge, 1>,
     log_dropped: IntCounter,
-    /// When processor use was last measured, and the processor time up to then.
-    measured: Mutex<(Instant, Duration)>,
+    measured: Mutex<Measured>,
+}
+
+/// When processor use was last measured, and the processor time up to then.
+struct Measured {
+    at: Instant,
+    process: Duration,
+    machine: MachineTime,
+}
+
+impl Measured {
+    fn now() -> Option<Self> {
+        Some(Self { at: Instant::now(), process: procfs::cpu_time()?, machine: procfs::machine_time()? })
+    }
 }
 
 impl Process {
@@ -77,6 +98,11 @@ impl Process {
         let gauge = |family| Series::<Gauge, 0>::register(family, registry).map(|series| series.get([]));
         let cpus = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
         gauge(&catalog::CPU_COUNT)?.set(cpus);
+        Series::<Gauge, 3>::register(&catalog::JVM_INFO, registry)?
+            .get([RUNTIME, RUNTIME, env!("CARGO_PKG_VERSION")])
+            .set(1.0);
+        let nothing =
+            || Measured { at: Instant::now(), process: Duration::ZERO, machine: MachineTime::default() };
         let process = Self {
             data_dir,
             cpus,
@@ -84,14 +110,19 @@ impl Process {
             committed: Series::register(&catalog::MEMORY_COMMITTED, registry)?,
             max: Series::register(&catalog::MEMORY_MAX, registry)?,
             threads: gauge(&catalog::LIVE_THREADS)?,
+            daemon_threads: gauge(&catalog::DAEMON_THREADS)?,
+            started: Series::register(&catalog::STARTED, registry)?,
+            ready: Series::register(&catalog::READY, registry)?,
             uptime: gauge(&catalog::UPTIME)?,
             cpu_usage: gauge(&catalog::CPU_USAGE)?,
+            machine_usage: gauge(&catalog::SYSTEM_CPU)?,
+            load_average: gauge(&catalog::LOAD_AVERAGE)?,
             open_files: gauge(&catalog::OPEN_FILES)?,
             max_files: gauge(&catalog::MAX_FILES)?,
             disk_free: Series::register(&catalog::DISK_FREE, registry)?,
             disk_total: Series::register(&catalog::DISK_TOTAL, registry)?,
             log_dropped: Series::<IntCounter, 0>::register(&catalog::LOG_DROPPED, registry)?.get([]),
-            measured: Mutex::new((Instant::now(), procfs::cpu_time().unwrap_or_default())),
+            measured: Mutex::new(Measured::now().unwrap_or_else(nothing)),
         };
         process.set_wasm_memory(WasmMemory::default());
         Ok(process)
@@ -101,6 +132,22 @@ impl Process {
         self.used.get(WASM).set(memory.used as f64);
         self.committed.get(WASM).set(memory.committed as f64);
         self.max.get(WASM).set(memory.max.map_or(-1.0, |max| max as f64));
+    }
+
+    /// The services are built.
+    pub(super) fn started(&self) {
+        self.set_since_start(&self.started);
+    }
+
+    /// The host answers.
+    pub(super) fn ready(&self) {
+        self.set_since_start(&self.ready);
+    }
+
+    fn set_since_start(&self, family: &Series<Gauge, 1>) {
+        if let Some(uptime) = procfs::uptime() {
+            family.get([RUNTIME]).set(uptime.as_secs_f64());
+        }
     }
 
     pub(super) fn disk_space(&self) -> Option<DiskSpace> {
@@ -115,7 +162,11 @@ impl Process {
         self.refresh_heap();
         self.refresh_cpu();
         self.log_dropped.inc_by(logs::dropped().saturating_sub(self.log_dropped.get()));
-        set(&self.threads, procfs::threads().map(|threads| threads as f64));
+        if let Some(threads) = procfs::threads() {
+            self.threads.set(threads as f64);
+            self.daemon_threads.set(threads.saturating_sub(1) as f64);
+        }
+        set(&self.load_average, procfs::load_average());
         set(&self.uptime, procfs::uptime().map(|uptime| uptime.as_secs_f64()));
         set(&self.open_files, procfs::open_files().map(|files| files as f64));
         set(&self.max_files, getrlimit(Resource::Nofile).current.map(|files| files as f64));
@@ -136,13 +187,17 @@ impl Process {
     }
 
     fn refresh_cpu(&self) {
-        let Some(used) = procfs::cpu_time() else { return };
-        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
-        let elapsed = measured.0.elapsed();
+        let Some(now) = Measured::now() else { return };
+        let mut last = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = now.at.saturating_duration_since(last.at);
         if elapsed >= CPU_WINDOW {
-            let share = used.saturating_sub(measured.1).as_secs_f64() / elapsed.as_secs_f64();
+            let share = now.process.saturating_sub(last.process).as_secs_f64() / elapsed.as_secs_f64();
             self.cpu_usage.set((share / self.cpus).min(1.0));
-            *measured = (Instant::now(), used);
+            let ticks =
+                |time: fn(&MachineTime) -> u64| time(&now.machine).saturating_sub(time(&last.machine));
+            let share = ticks(|time| time.busy) as f64 / ticks(|time| time.total).max(1) as f64;
+            self.machine_usage.set(share.min(1.0));
+            *last = now;
         }
     }
 }
@@ -170,6 +225,8 @@ mod tests {
         let registry = Registry::new();
         let process = Process::register(&registry, PathBuf::from("/")).unwrap();
         process.set_wasm_memory(WasmMemory { used: 7, committed: 9, max: None });
+        process.started();
+        process.ready();
         process.refresh();
         let text = Format::Text.encode(&registry.gather()).unwrap();
         for series in [
@@ -177,6 +234,14 @@ mod tests {
             "jvm_memory_committed_bytes{area=\"heap\",id=\"allocator\"}",
             "jvm_memory_max_bytes{area=\"heap\",id=\"allocator\"}",
             "jvm_threads_live_threads",
+            "jvm_threads_daemon_threads",
+            concat!(
+                "jvm_info{runtime=\"bulkhead\",vendor=\"bulkhead\",version=\"",
+                env!("CARGO_PKG_VERSION"),
+                "\"}"
+            ),
+            "application_started_time_seconds{main_application_class=\"bulkhead\"}",
+            "application_ready_time_seconds{main_application_class=\"bulkhead\"}",
             "process_files_open_files",
             "process_files_max_files",
             "process_uptime_seconds",
@@ -193,6 +258,10 @@ mod tests {
             assert_eq!(value(&text, series), 0.0);
         }
         assert!((0.0..=1.0).contains(&value(&text, "process_cpu_usage")));
+        assert!((0.0..=1.0).contains(&value(&text, "system_cpu_usage")));
+        assert!(value(&text, "system_load_average_1m") >= 0.0);
+        let threads = value(&text, "jvm_threads_live_threads");
+        assert_eq!(value(&text, "jvm_threads_daemon_threads"), threads - 1.0);
     }
 
     #[test]

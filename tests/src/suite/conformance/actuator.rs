@@ -46,6 +46,10 @@ async fn health_and_probes_say_no_more_than_their_state() {
         let answer = service.get(&format!("/actuator/health/{probe}"), "*/*").await;
         assert_eq!((answer.status.as_u16(), answer.json()), (200, json!({ "status": "UP" })));
     }
+    for probe in ["/livez", "/readyz"] {
+        let answer = service.get(probe, "*/*").await;
+        assert_eq!((answer.status.as_u16(), answer.json()), (200, json!({ "status": "UP" })), "{probe}");
+    }
     for hidden in ["db", "diskSpace", "ping", "nothing"] {
         let answer = service.get(&format!("/actuator/health/{hidden}"), "*/*").await;
         assert_eq!((answer.status.as_u16(), answer.text.as_str()), (404, ""), "{hidden}");
@@ -186,6 +190,9 @@ async fn every_listed_meter_can_be_read_and_narrowed() {
         ("no.such.meter", 404),
         ("captcha.events?tag=site_key:nobody", 404),
         ("captcha.events?tag=event_type:challenge_request&tag=site_key:test_site", 200),
+        ("captcha.events?tag=event_type:challenge_request,site_key:test_site", 200),
+        ("captcha.events?tag=event_type:challenge_request,site_key:nobody", 404),
+        ("captcha.events?tag=event_type:challenge_request,nonsense", 400),
         ("captcha.events?tag=nonsense", 400),
     ] {
         let answer = service.get(&format!("/actuator/metrics/{path}"), "*/*").await;

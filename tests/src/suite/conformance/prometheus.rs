@@ -177,13 +177,82 @@ async fn the_process_has_figures_under_the_names_that_dashboards_know() {
         assert_eq!(samples[&format!("jvm_gc_pause_seconds_{statistic}")], 0.0, "nothing pauses");
     }
     assert!(samples["jvm_threads_live_threads"] > 1.0);
-    for name in
-        ["process_uptime_seconds", "process_cpu_usage", "process_files_open_files", "system_cpu_count"]
-    {
+    assert_eq!(samples["jvm_threads_daemon_threads"], samples["jvm_threads_live_threads"] - 1.0);
+    for name in [
+        "process_uptime_seconds",
+        "process_cpu_usage",
+        "process_files_open_files",
+        "system_cpu_count",
+        "system_cpu_usage",
+        "system_load_average_1m",
+    ] {
         assert!(samples.contains_key(name), "{name}");
+    }
+    let [started, ready] = ["started", "ready"].map(|state| {
+        samples[&format!("application_{state}_time_seconds{{main_application_class=\"bulkhead\"}}")]
+    });
+    assert!(started > 0.0 && started <= ready && ready <= samples["process_uptime_seconds"]);
+    service.stop().await;
+}
+
+/// Families of the replaced service: each one is exposed, or the page says that it is gone.
+#[tokio::test]
+async fn families_are_kept_or_named_as_gone() {
+    let service = Service::start(JAVA).await;
+    let payload = service.solved(SITE, CLIENT).await;
+    assert_eq!(service.verify(SITE, &payload).await, valid());
+    let samples = service.scrape().await;
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let page = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let page = page.split("\n## ").find(|part| part.starts_with("The captcha service")).unwrap();
+    let gone = page.split("Gone are").nth(1).expect("the page says what is gone");
+    for family in JAVA_FAMILIES {
+        let kept = samples.keys().any(|name| name.starts_with(family));
+        let stem = gone.contains(&format!("`{family}`")) || gone.contains(&format!("`{family}*`"));
+        assert!(kept != stem, "{family}: exposed {kept}, named as gone {stem}");
     }
     service.stop().await;
 }
+
+/// Beginnings of the names that the replaced service exposes.
+const JAVA_FAMILIES: [&str; 36] = [
+    "application_ready_time_seconds",
+    "application_started_time_seconds",
+    "captcha_client_solve_time_milliseconds_",
+    "captcha_events_total",
+    "captcha_invalidated_payloads",
+    "disk_free_bytes",
+    "disk_total_bytes",
+    "executor_",
+    "hikaricp_connections_acquire_seconds_",
+    "hikaricp_connections_creation_seconds_",
+    "hikaricp_connections_timeout_total",
+    "hikaricp_connections_usage_seconds_",
+    "http_server_requests_active_seconds_",
+    "http_server_requests_seconds_",
+    "jdbc_connections_",
+    "jvm_buffer_",
+    "jvm_classes_",
+    "jvm_compilation_",
+    "jvm_gc_memory_",
+    "jvm_gc_pause_seconds_",
+    "jvm_info",
+    "jvm_memory_used_bytes",
+    "jvm_threads_daemon_threads",
+    "jvm_threads_live_threads",
+    "jvm_threads_peak_threads",
+    "jvm_threads_states_threads",
+    "logback_events_total",
+    "process_cpu_usage",
+    "process_files_open_files",
+    "process_uptime_seconds",
+    "spring_data_repository_invocations_seconds_",
+    "system_cpu_count",
+    "system_cpu_usage",
+    "system_load_average_1m",
+    "tasks_scheduled_execution_seconds_",
+    "tomcat_sessions_",
+];
 
 #[tokio::test]
 async fn every_family_has_help_and_type_before_its_samples() {

@@ -157,13 +157,34 @@ async fn statistics_by_kind() {
 }
 
 #[tokio::test]
+async fn tags_are_a_list_or_repeated() {
+    let state = captcha();
+    state.metrics.captcha.event(&CLIENT, Event::VerifySuccess);
+    state.metrics.captcha.event(&CLIENT, Event::VerifyFailure);
+    for tags in [
+        "tag=event_type:verify_success,site_key:test_site",
+        "tag=event_type:verify_success%2Csite_key:test_site",
+        "tag=event_type:verify_success&tag=site_key:test_site",
+    ] {
+        let measured = measured(&state, &format!("captcha.events?{tags}")).await;
+        assert_eq!(measured, [statistic("COUNT", 1.0)], "{tags}");
+    }
+    for tags in
+        ["tag=event_type:verify_success,site_key:none", "tag=event_type:a,site_key:b&tag=site_key:test_site"]
+    {
+        let reply = get(&state, &format!("/actuator/metrics/captcha.events?{tags}")).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{tags}");
+    }
+}
+
+#[tokio::test]
 async fn wrong_names_and_tags() {
     let state = well();
     for name in ["none.such", "jvm_memory_used_bytes", "jvm.memory.used?tag=area:attic", "%ff"] {
         let reply = get(&state, &format!("/actuator/metrics/{name}")).await;
         assert_eq!((reply.status, reply.body.as_str()), (StatusCode::NOT_FOUND, ""), "{name}");
     }
-    for tag in ["area", ":heap", ""] {
+    for tag in ["area", ":heap", "", "area:heap,", "area:heap,id"] {
         let reply = get(&state, &format!("/actuator/metrics/jvm.memory.used?tag={tag}")).await;
         assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{tag}");
         assert_eq!(reply.json()["code"], "bad_request");

@@ -27,6 +27,34 @@ pub(super) fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(machine).ok()?.checked_sub(stat_field(&stat, START_TICKS)?)
 }
 
+/// Processor time of the machine so far, in ticks of all processors together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MachineTime {
+    /// Not idle.
+    pub busy: u64,
+    /// Busy and idle.
+    pub total: u64,
+}
+
+/// Processor time of the machine so far.
+pub(super) fn machine_time() -> Option<MachineTime> {
+    machine_ticks(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in user.
+fn machine_ticks(stat: &str) -> Option<MachineTime> {
+    let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
+    let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
+    let total = ticks.iter().sum();
+    let idle: u64 = ticks.iter().skip(3).take(2).sum();
+    Some(MachineTime { busy: total - idle, total })
+}
+
+/// Tasks that run or wait for a processor, averaged over a minute.
+pub(super) fn load_average() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
+}
+
 /// Threads of the process.
 pub(super) fn threads() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -73,6 +101,14 @@ mod tests {
         assert_eq!(stat_field(stat, SYSTEM_TICKS), Some(Duration::from_millis(500)));
         assert_eq!(stat_field(stat, START_TICKS), Some(Duration::from_millis(123_450)));
         assert_eq!(stat_field(stat, 99), None);
+    }
+
+    #[test]
+    fn idle_ticks_are_not_busy() {
+        let stat = "cpu  10 20 30 400 50 6 7 8 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(machine_ticks(stat), Some(MachineTime { busy: 81, total: 531 }));
+        assert_eq!(machine_ticks("cpu0 1 1 1 1 1 1 1 1\n"), None);
+        assert_eq!(machine_ticks("cpu  1 x\n"), None);
     }
 
     #[test]
