@@ -20,6 +20,8 @@ pub const BODY_BYTES: usize = 16 << 10;
 pub const API_KEY_CHARS: usize = 32;
 /// A site's secret that is shorter can be guessed.
 pub const SECRET_CHARS: usize = 16;
+/// A secret that signs widget results is out of reach even of someone who tries it on a result at home.
+pub const SIGNATURE_SECRET_CHARS: usize = 32;
 /// Longest site key, bytes in Unicode NFC: every database can index it.
 pub const SITE_KEY_BYTES: usize = 255;
 /// PBKDF2 iterations: a blink in a browser, 0.1 s of a core for whoever attacks.
@@ -181,6 +183,8 @@ impl Algorithm {
 pub struct Site {
     /// One or two secrets, any of which is accepted (rotation), NFC-normalised.
     pub secrets: Vec<Secret>,
+    /// Sign widget results, the first one; results of any are accepted. Empty: a key derived from the master key signs.
+    pub signature_secrets: Vec<Secret>,
     /// Behave as captchaservice 2.x: raw key, SHA-256, prefix `00`, no `data`, Java's address hash.
     pub compat: bool,
     /// What is issued.
@@ -238,6 +242,8 @@ pub struct Captcha {
     pub auth: Auth,
     /// Largest request body, bytes.
     pub body_bytes: usize,
+    /// Folder with the widget's files, which are served.
+    pub widget_dir: Option<PathBuf>,
     /// Sites by key.
     pub sites: BTreeMap<String, Site>,
 }

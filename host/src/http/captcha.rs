@@ -11,11 +11,13 @@ pub mod demo;
 pub mod envelope;
 pub mod error;
 mod members;
+mod multipart;
 pub mod payload;
 mod request;
 mod secret_guesses;
 mod siteverify;
 mod widget;
+mod widget_files;
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -30,6 +32,7 @@ use axum::{
 use thiserror::Error;
 
 pub use self::auth::{AuthError, Guard};
+pub use self::widget_files::{WidgetFiles, WidgetFilesError};
 use self::{error::ApiError, secret_guesses::SecretGuesses};
 use crate::{
     config::{captcha::Captcha, server::Server},
@@ -54,6 +57,9 @@ pub enum SetupError {
     /// The guard cannot be set up.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// The widget's files cannot be served.
+    #[error(transparent)]
+    WidgetFiles(#[from] WidgetFilesError),
     /// The operating system gives no random bytes.
     #[error("cannot draw a random key for rate limits: {0}")]
     Random(getrandom::Error),
@@ -71,6 +77,10 @@ pub struct CaptchaState {
     pub limiter: RateLimiter,
     /// Wrong secrets that came to `siteverify`.
     pub guesses: SecretGuesses,
+    /// Answers of `siteverify` that are given again.
+    pub answers: siteverify::Answers,
+    /// The widget's files, where there are any.
+    pub widget_files: Option<WidgetFiles>,
     /// Stands before every path in error bodies: empty or `/something`.
     pub path_prefix: String,
 }
@@ -93,6 +103,8 @@ impl CaptchaState {
             body_limits: BodyLimits { bytes, time: server.body_timeout, key: Some(key) },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             guesses: SecretGuesses::new().map_err(SetupError::Random)?,
+            answers: siteverify::Answers::default(),
+            widget_files: captcha.widget_dir.as_deref().map(WidgetFiles::read).transpose()?,
             path_prefix: path_prefix.to_owned(),
         })
     }
@@ -106,6 +118,7 @@ pub fn router(state: CaptchaState) -> Router {
     let routes = Router::new()
         .merge(backend::router(&state))
         .merge(widget::router())
+        .merge(widget_files::router())
         .merge(siteverify::router())
         .route("/", any(unknown))
         .route("/{*rest}", any(unknown))

@@ -10,7 +10,7 @@ use bulkhead_tests::TestHost;
 use serde_json::{Value, json};
 
 use self::{
-    chromium::{Visit, visit},
+    chromium::{Visit, package_folder, visit},
     website::Website,
 };
 
@@ -97,6 +97,16 @@ async fn the_widget_works_for_pbkdf2_and_sha_256() {
     for seen in solve_for_each_site(&host, &widget, WIDGET).await {
         assert_eq!(seen["origins"], json!([host.url(""), website.origin()]));
         assert_eq!(seen["field"], seen["answer"]["payload"], "the form sends what the host signed");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn the_host_serves_the_widget_itself() {
+    let host = start(&format!("{CONFIG}[captcha]\nwidget_dir = {:?}\n", package_folder("altcha/dist"))).await;
+    let widget = "&widget=/api/v1/captcha/widget/files/main/altcha.js";
+    for seen in solve_for_each_site(&host, widget, WIDGET).await {
+        assert_eq!(seen["origins"], json!([host.url("")]), "nothing is loaded from elsewhere");
     }
     host.stop().await;
 }

@@ -4,9 +4,12 @@
 mod abuse;
 mod access;
 mod contract;
+mod operations;
+mod signature;
 mod siteverify;
 pub(crate) mod solver;
 mod widget;
+mod widget_files;
 
 use bulkhead_tests::TestHost;
 use reqwest::{RequestBuilder, Response, StatusCode, header};

@@ -38,6 +38,9 @@ impl Captcha {
                     .key("body_bytes", "Largest request body")
                     .unit("bytes")
                     .integer(1024..=1 << 20, BODY_BYTES),
+                widget_dir: r
+                    .key("widget_dir", "Folder with the widget's files, served under widget/files")
+                    .path(),
                 sites: read_sites(r),
             };
             check_master_key(r, &captcha);

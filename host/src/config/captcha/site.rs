@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Algorithm, Auto, Binding, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS, SOURCE_ADDRESS_IPV4_NET_SIZE,
-    SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site, WIDGET_CALLS_PER_MINUTE,
+    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS, SIGNATURE_SECRET_CHARS,
+    SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site, WIDGET_CALLS_PER_MINUTE,
     work::{MOST_LANES, Work},
 };
 use crate::config::{forms, reader::Reader};
@@ -19,11 +19,13 @@ const BINDINGS: [(&str, Binding); 3] =
 impl Site {
     pub(super) fn read(r: &mut Reader) -> Self {
         let secrets = read_secrets(r);
+        let signature_secrets = read_signature_secrets(r);
         let compat = r.key("compat", "Behave as captchaservice 2.x").flag(false);
         let protocol = r.key("protocol", "ALTCHA protocol that is issued").choice(&PROTOCOLS, Protocol::V2);
         let work = read_work(r, protocol, compat);
         Self {
             secrets,
+            signature_secrets,
             compat,
             protocol,
             accept_v1: r
@@ -89,6 +91,26 @@ fn read_secrets(r: &mut Reader) -> Vec<Secret> {
     }
     let composed = |secret: &String| Secret::new(secret.nfc().collect::<String>());
     secrets.iter().flatten().map(composed).collect()
+}
+
+fn read_signature_secrets(r: &mut Reader) -> Vec<Secret> {
+    let secrets = r
+        .key(
+            "signature_secret",
+            "Signs widget results, so that a back end can check them; two while rotating",
+        )
+        .default_text("a key derived from hmac_key")
+        .secret_or_list()
+        .unwrap_or_default();
+    if secrets.len() > 2 {
+        r.problem("signature_secret", "must be one secret or two");
+    }
+    if secrets.iter().any(|secret| secret.chars().count() < SIGNATURE_SECRET_CHARS) {
+        let text =
+            format!("must have at least {SIGNATURE_SECRET_CHARS} characters; make a longer one at random");
+        r.problem("signature_secret", text);
+    }
+    secrets.into_iter().map(Secret::new).collect()
 }
 
 fn read_work(r: &mut Reader, protocol: Protocol, compat: bool) -> Work {
@@ -211,6 +233,7 @@ impl Default for Site {
     fn default() -> Self {
         Self {
             secrets: Vec::new(),
+            signature_secrets: Vec::new(),
             compat: false,
             protocol: Protocol::V2,
             accept_v1: false,

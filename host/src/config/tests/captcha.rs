@@ -141,6 +141,8 @@ fn unsound_sites_are_refused() {
         ("allowed_origins = ['https://A.example:443']", "write it as https://a.example"),
         ("allowed_origins = ['a.example']", "must be an origin such as"),
         ("widget_calls_per_minute = 0", "must be from 1"),
+        ("signature_secret = 'a short one'", "signature_secret: must have at least 32 characters"),
+        ("signature_secret = ['', 'x']", "signature_secret.0: must not be empty"),
     ];
     for (body, words) in cases {
         each_refused(&[(&format!("[captcha.sites.a]\nsecret = 's'\n{body}"), words)]);

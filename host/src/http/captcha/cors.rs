@@ -8,7 +8,7 @@ use super::error::ApiError;
 use crate::http::forwarded::Client;
 
 /// Allows every origin.
-const ANY_ORIGIN: &str = "*";
+pub const ANY_ORIGIN: &str = "*";
 
 /// A browser may keep a preflight's answer for ten minutes.
 const PREFLIGHT_SECONDS: &str = "600";

@@ -32,6 +32,11 @@ impl Payload {
         Ok(Self { json: text.to_owned(), is_token })
     }
 
+    /// Whether it is a token.
+    pub fn is_token(&self) -> bool {
+        self.is_token
+    }
+
     /// The text of a solved challenge; a token is refused, since it has been judged already.
     pub fn solution(self) -> Result<String, ApiError> {
         match self.is_token {

@@ -1,23 +1,26 @@
 //! What handlers take from a request: its text body, its client's address, its parameters.
 
-use std::{borrow::Cow, collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
+use http_body::Body as _;
 
-use super::{CaptchaState, error::ApiError};
+use super::{CaptchaState, error::ApiError, multipart};
 use crate::http::{body, forwarded::Client};
 
 /// How a body is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `application/json` or `application/*+json`.
     Json,
     /// `application/x-www-form-urlencoded`.
     Form,
+    /// `multipart/form-data` with this boundary.
+    Multipart(String),
 }
 
 impl Format {
@@ -28,7 +31,10 @@ impl Format {
         }
         let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let essence = value.split(';').next()?.trim();
-        essence.eq_ignore_ascii_case("application/x-www-form-urlencoded").then_some(Self::Form)
+        match essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            true => Some(Self::Form),
+            false => multipart::boundary(value).map(Self::Multipart),
+        }
     }
 }
 
@@ -45,12 +51,12 @@ impl FromRequest<Arc<CaptchaState>> for JsonText {
     }
 }
 
-/// A JSON or form body, checked for size and UTF-8 and not parsed.
+/// A query, and a body in any of the formats, checked for size and UTF-8 and not parsed.
 pub struct AnyText {
-    /// How it is written.
-    pub format: Format,
-    /// What it says.
-    pub text: String,
+    /// The query, empty where there is none.
+    pub query: String,
+    /// How the body is written, and what it says; none without a body.
+    pub body: Option<(Format, String)>,
 }
 
 impl FromRequest<Arc<CaptchaState>> for AnyText {
@@ -58,12 +64,17 @@ impl FromRequest<Arc<CaptchaState>> for AnyText {
 
     async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        if body.is_end_stream() {
+            return Ok(Self { query, body: None });
+        }
         let format = Format::of(&parts.headers).ok_or_else(|| {
-            let message = "the content type must be application/json or application/x-www-form-urlencoded";
+            let message = "the content type must be application/json, application/x-www-form-urlencoded or \
+                           multipart/form-data with a boundary";
             ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", message)
         })?;
         let text = utf8(body::read_text(&parts.headers, body, state.body_limits).await?)?;
-        Ok(Self { format, text })
+        Ok(Self { query, body: Some((format, text)) })
     }
 }
 
@@ -91,17 +102,26 @@ pub struct Parameters(BTreeMap<String, String>);
 impl Parameters {
     /// Reads a query or a form.
     pub fn parse(text: &str) -> Result<Self, ApiError> {
-        let mut parameters = BTreeMap::new();
-        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
-            if value.contains('\0') {
-                return Err(ApiError::bad_request("invalid-field", "parameters must not contain NUL"));
-            }
-            if parameters.insert(name.into_owned(), Cow::into_owned(value)).is_some() {
-                let message = "a parameter must not come twice";
-                return Err(ApiError::bad_request("invalid-field", message));
-            }
+        let mut parameters = Self(BTreeMap::new());
+        parameters.add_encoded(text)?;
+        Ok(parameters)
+    }
+
+    /// Adds those of a query or a form.
+    pub fn add_encoded(&mut self, text: &str) -> Result<(), ApiError> {
+        form_urlencoded::parse(text.as_bytes()).try_for_each(|(name, value)| self.add(name, value))
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), ApiError> {
+        let value = value.into();
+        if value.contains('\0') {
+            return Err(ApiError::bad_request("invalid-field", "parameters must not contain NUL"));
         }
-        Ok(Self(parameters))
+        if self.0.insert(name.into(), value).is_some() {
+            return Err(ApiError::bad_request("invalid-field", "a parameter must not come twice"));
+        }
+        Ok(())
     }
 
     /// A parameter's value.
@@ -126,6 +146,8 @@ mod tests {
             ("Application/JSON; charset=utf-8", Some(Format::Json)),
             ("application/problem+json", Some(Format::Json)),
             ("application/x-www-form-urlencoded;charset=UTF-8", Some(Format::Form)),
+            ("multipart/form-data; boundary=b", Some(Format::Multipart("b".into()))),
+            ("multipart/form-data", None),
             ("text/json", None),
             ("text/plain", None),
             ("application/jsonp", None),

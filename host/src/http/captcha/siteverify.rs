@@ -1,6 +1,9 @@
-//! `POST /siteverify`: the form in which reCAPTCHA's clients ask for a verdict, so that a back end
+//! `/siteverify`: the form in which reCAPTCHA's clients ask for a verdict, so that a back end
 //! changes a URL and a secret and nothing else. The secret is all that it shows: `captcha.auth` is not asked, and
 //! wrong secrets are limited instead.
+
+mod idempotency;
+mod question;
 
 use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
 
@@ -8,29 +11,33 @@ use axum::{
     Json, Router,
     extract::State,
     response::{IntoResponse, Response},
-    routing::post,
+    routing::get,
 };
 use serde::Serialize;
+use tracing::Instrument as _;
 
+use self::question::{Question, RemoteIp};
 use super::{
-    CaptchaState, address,
-    envelope::nfc,
+    CaptchaState,
     error::ApiError,
-    members::Members,
     payload::Payload,
-    request::{AnyText, ClientAddress, Format, Parameters},
+    request::{AnyText, ClientAddress},
 };
 use crate::{
+    config::captcha::Binding,
     services::captcha::{CallError, Judged, Reason, RejectedRequest, ServedSite},
     telemetry::timestamp::rfc3339_seconds,
 };
 
-/// The route.
+/// Answers that are given again.
+pub type Answers = idempotency::Answers<Answer>;
+
+/// The route. Clients of reCAPTCHA post; some ask with GET.
 pub fn router() -> Router<Arc<CaptchaState>> {
-    Router::new().route("/siteverify", post(siteverify))
+    Router::new().route("/siteverify", get(siteverify).post(siteverify))
 }
 
-/// reCAPTCHA's error codes.
+/// reCAPTCHA's error codes, and hCaptcha's for a site that does not have the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum ErrorCode {
@@ -40,6 +47,7 @@ enum ErrorCode {
     InvalidInputResponse,
     BadRequest,
     TimeoutOrDuplicate,
+    SitekeySecretMismatch,
 }
 
 impl From<Reason> for ErrorCode {
@@ -51,65 +59,9 @@ impl From<Reason> for ErrorCode {
     }
 }
 
-/// What is asked, in either format.
-#[derive(Debug, PartialEq, Eq)]
-struct Question {
-    secret: String,
-    response: String,
-    remote_ip: Option<IpAddr>,
-}
-
-impl Question {
-    fn parse(body: &AnyText) -> Result<Self, BTreeSet<ErrorCode>> {
-        let mut field = fields(body).map_err(|_| BTreeSet::from([ErrorCode::BadRequest]))?;
-        let (secret, response) = (field("secret"), field("response"));
-        let mut errors = BTreeSet::new();
-        if secret.is_none() {
-            errors.insert(ErrorCode::MissingInputSecret);
-        }
-        if response.is_none() {
-            errors.insert(ErrorCode::MissingInputResponse);
-        }
-        let remote_ip = field("remoteip").map(|text| address::parse(&text));
-        if remote_ip == Some(None) {
-            errors.insert(ErrorCode::BadRequest);
-        }
-        match (secret, response) {
-            (Some(secret), Some(response)) if errors.is_empty() => {
-                Ok(Self { secret: nfc(&secret), response, remote_ip: remote_ip.flatten() })
-            }
-            _ => Err(errors),
-        }
-    }
-}
-
-/// Takes a body's fields by name; an empty one counts as absent.
-fn fields(body: &AnyText) -> Result<impl FnMut(&'static str) -> Option<String>, ApiError> {
-    const NAMES: [&str; 3] = ["secret", "response", "remoteip"];
-    let mut found = Vec::new();
-    match body.format {
-        Format::Form => {
-            let parameters = Parameters::parse(&body.text)?;
-            for name in NAMES {
-                found.push((name, parameters.get(name).map(str::to_owned)));
-            }
-        }
-        Format::Json => {
-            let members = Members::of_body(&body.text)?;
-            for name in NAMES {
-                found.push((name, members.optional(name)?));
-            }
-        }
-    }
-    Ok(move |name: &'static str| {
-        let value = found.iter_mut().find(|(known, _)| *known == name)?.1.take();
-        value.filter(|text| !text.is_empty())
-    })
-}
-
 /// reCAPTCHA's answer; its verdict is in the body, the status is 200 whatever it says.
-#[derive(Debug, Default, Serialize)]
-struct Answer {
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Answer {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     challenge_ts: Option<String>,
@@ -140,38 +92,81 @@ impl Answer {
 async fn siteverify(
     State(state): State<Arc<CaptchaState>>,
     ClientAddress(address): ClientAddress,
-    body: AnyText,
+    asked: AnyText,
 ) -> Result<Response, ApiError> {
-    let question = match Question::parse(&body) {
-        Ok(question) => question,
-        Err(errors) => {
-            state.service.count_rejected_request(RejectedRequest::BadRequest);
-            return Ok(Json(Answer::refusing(errors)).into_response());
-        }
+    let refusal = |kind, errors| {
+        state.service.count_rejected_request(kind);
+        Ok(Json(Answer::refusing(errors)).into_response())
     };
-    let sites = state.service.sites_by_secret(&question.secret);
-    let sites: Vec<&ServedSite> = sites.iter().map(Arc::as_ref).collect();
+    let question = match Question::parse(&asked) {
+        Ok(question) => question,
+        Err(errors) => return refusal(RejectedRequest::BadRequest, errors),
+    };
+    let mut sites = state.service.sites_by_secret(&question.secret);
     let counted = state.guesses.count(&question.secret, address, !sites.is_empty(), Instant::now());
     counted.map_err(|seconds| {
         state.service.count_rejected_request(RejectedRequest::Unauthorized);
         ApiError::too_many("wrong secrets from this address, or in all", seconds)
     })?;
     if sites.is_empty() {
-        state.service.count_rejected_request(RejectedRequest::Unauthorized);
-        let errors = BTreeSet::from([ErrorCode::InvalidInputSecret]);
-        return Ok(Json(Answer::refusing(errors)).into_response());
+        return refusal(RejectedRequest::Unauthorized, BTreeSet::from([ErrorCode::InvalidInputSecret]));
     }
-    let invalid = || Answer::refusing(BTreeSet::from([ErrorCode::InvalidInputResponse]));
+    if let Some(key) = &question.site_key {
+        sites.retain(|site| site.key == *key);
+    }
+    if sites.is_empty() {
+        return refusal(RejectedRequest::BadRequest, BTreeSet::from([ErrorCode::SitekeySecretMismatch]));
+    }
+    Ok(Json(answer(&state, question, sites, address).await?).into_response())
+}
+
+/// The answer to a question, which may have been asked before. One that has an idempotency key is answered even when the
+/// client goes away, since it will ask again.
+async fn answer(
+    state: &Arc<CaptchaState>,
+    question: Question,
+    sites: Vec<Arc<ServedSite>>,
+    address: IpAddr,
+) -> Result<Answer, ApiError> {
+    let Some(key) = &question.idempotency_key else {
+        return judge(state, &question, &sites, address).await;
+    };
+    let cell = state.answers.of(&question.secret, key, &question.response, Instant::now());
+    let state = Arc::clone(state);
+    let found =
+        async move { cell.get_or_try_init(|| judge(&state, &question, &sites, address)).await.cloned() };
+    tokio::spawn(found.in_current_span()).await.map_err(|_| ApiError::internal())?
+}
+
+/// Judges a response for the sites that have the secret.
+async fn judge(
+    state: &CaptchaState,
+    question: &Question,
+    sites: &[Arc<ServedSite>],
+    address: IpAddr,
+) -> Result<Answer, ApiError> {
+    let refusing = |code| Answer::refusing(BTreeSet::from([code]));
     let Ok(payload) = Payload::from_base64(&question.response) else {
-        return Ok(Json(invalid()).into_response());
+        return Ok(refusing(ErrorCode::InvalidInputResponse));
     };
-    let address = question.remote_ip.unwrap_or(address);
-    let answer = match state.service.verify_at(&sites, address, &payload.json, None).await {
-        Ok(judged) => Answer::of(judged),
-        Err(CallError::Malformed(_)) => invalid(),
-        Err(error) => return Err(error.into()),
+    let sites: Vec<&ServedSite> = sites.iter().map(Arc::as_ref).collect();
+    let address = match question.remote_ip {
+        RemoteIp::Address(address) => address,
+        RemoteIp::Unreadable if needs_address(&payload, &sites) => {
+            return Ok(refusing(ErrorCode::BadRequest));
+        }
+        RemoteIp::Absent | RemoteIp::Unreadable => address,
     };
-    Ok(Json(answer).into_response())
+    match state.service.verify_at(&sites, address, &payload.json, None).await {
+        Ok(judged) => Ok(Answer::of(judged)),
+        Err(CallError::Malformed(_)) => Ok(refusing(ErrorCode::InvalidInputResponse)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a payload may be bound to its client's address; a token is not.
+fn needs_address(payload: &Payload, sites: &[&ServedSite]) -> bool {
+    !payload.is_token() && sites.iter().any(|site| site.config.binding != Binding::None)
 }
 
 #[cfg(test)]
@@ -181,41 +176,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn parse(format: Format, text: &str) -> Result<Question, BTreeSet<ErrorCode>> {
-        Question::parse(&AnyText { format, text: text.to_owned() })
-    }
-
-    #[test]
-    fn form_and_json_ask_the_same() {
-        let question = Question {
-            secret: "caf\u{e9}".into(),
-            response: "ab+/=".into(),
-            remote_ip: Some([192, 0, 2, 1].into()),
-        };
-        let form = "secret=cafe%CC%81&response=ab%2B%2F%3D&remoteip=192.0.2.1&sitekey=x";
-        let json = json!({"secret": "cafe\u{301}", "response": "ab+/=", "remoteip": "192.0.2.1"});
-        assert_eq!(parse(Format::Form, form).as_ref(), Ok(&question));
-        assert_eq!(parse(Format::Json, &json.to_string()).as_ref(), Ok(&question));
-    }
-
-    #[test]
-    fn what_is_missing_or_malformed_is_named() {
-        use ErrorCode::{BadRequest, MissingInputResponse, MissingInputSecret};
-        for (format, text, errors) in [
-            (Format::Form, "", vec![MissingInputSecret, MissingInputResponse]),
-            (Format::Form, "secret=&response=x", vec![MissingInputSecret]),
-            (Format::Form, "secret=s", vec![MissingInputResponse]),
-            (Format::Form, "secret=s&secret=t&response=x", vec![BadRequest]),
-            (Format::Form, "secret=s&response=x&remoteip=host", vec![BadRequest]),
-            (Format::Json, "{}", vec![MissingInputSecret, MissingInputResponse]),
-            (Format::Json, r#"{"secret":"s","response":null}"#, vec![MissingInputResponse]),
-            (Format::Json, r#"{"secret":1,"response":"x"}"#, vec![BadRequest]),
-            (Format::Json, "secret=s", vec![BadRequest]),
-        ] {
-            assert_eq!(parse(format, text), Err(BTreeSet::from_iter(errors)), "{text}");
-        }
-    }
 
     #[test]
     fn reasons_map_to_recaptchas_codes() {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{
     CaptchaState,
-    cors::Decision,
+    cors::{ANY_ORIGIN, Decision},
     envelope::{action, nfc},
     error::ApiError,
     members::{Members, invalid},
@@ -38,7 +38,7 @@ async fn challenge(
 ) -> Response {
     let visit = match Visit::open(&state, &parts) {
         Ok(visit) => visit,
-        Err(error) => return error.into_response(),
+        Err(error) => return readable(error, &parts),
     };
     let answer = async {
         visit.admit(&state, address)?;
@@ -59,7 +59,7 @@ async fn verify(
 ) -> Response {
     let visit = match Visit::open(&state, &parts) {
         Ok(visit) => visit,
-        Err(error) => return error.into_response(),
+        Err(error) => return readable(error, &parts),
     };
     let answer = async {
         visit.admit(&state, address)?;
@@ -90,16 +90,32 @@ async fn judge(
     Ok(Json(answer).into_response())
 }
 
-/// A preflight does not say which site it is for: it is answered for all sites together, and the call
-/// itself is checked against its own.
-async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Result<Response, ApiError> {
-    let sites = state.service.sites();
-    let origins = sites.values().flat_map(|site| &site.config.allowed_origins);
-    let decision = Decision::of(&parts, origins.map(String::as_str));
-    decision.check()?;
+/// Judges a preflight as the call that it announces, which has the same URL. One for a call that names no site is
+/// allowed, so that the page's script can read that call's error.
+async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Response {
+    let decision = match Visit::open(&state, &parts) {
+        Ok(visit) => visit.origin,
+        Err(_) => any_origin(&parts),
+    };
+    if let Err(error) = decision.check() {
+        let mut response = error.into_response();
+        decision.write(response.headers_mut());
+        return response;
+    }
     let mut headers = HeaderMap::new();
     decision.write_preflight(&mut headers);
-    Ok((StatusCode::NO_CONTENT, headers).into_response())
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// An error that concerns no site, which any page may read.
+fn readable(error: ApiError, parts: &Parts) -> Response {
+    let mut response = error.into_response();
+    any_origin(parts).write(response.headers_mut());
+    response
+}
+
+fn any_origin(parts: &Parts) -> Decision {
+    Decision::of(parts, [ANY_ORIGIN].into_iter())
 }
 
 /// A widget's call: its site, its action, and whether the page around it may have the answer.

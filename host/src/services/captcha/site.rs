@@ -7,7 +7,7 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use super::world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol};
 use crate::{
-    config::captcha::{self, Site},
+    config::captcha::{self, Secret, Site},
     keys::{Key, KeyRing, MasterKey, NamedKeys},
 };
 
@@ -40,7 +40,10 @@ impl ServedSite {
         ring: &KeyRing,
     ) -> Self {
         let secrets = config.secrets.iter().map(|secret| hash(secret.expose())).collect();
-        let token_keys = derived(masters, b"captcha widget result", key);
+        // The derived ones stay, for results from before there was a secret.
+        let secret = |secret: &Secret| Key::new(secret.expose());
+        let token_keys = config.signature_secrets.iter().map(secret);
+        let token_keys = token_keys.chain(derived(masters, b"captcha widget result", key)).collect();
         let policy = policy(key, config, timeout);
         let keys = keys(&policy, masters, ring);
         Self {

@@ -88,19 +88,22 @@ impl WidgetResult {
     /// Why not: an unreadable payload is a bad signature too.
     pub fn check(site: &ServedSite, payload: &str, now: u64) -> Result<Self, Reason> {
         let payload: Payload<'_> = serde_json::from_str(payload).map_err(|_| Reason::BadSignature)?;
+        let data = form_urlencoded::parse(payload.verification_data.as_bytes()).collect::<BTreeMap<_, _>>();
+        let text = |name: &str| data.get(name).map(|value| value.to_string());
+        // Each site has keys of its own, so that the signature of another site's result is never good here.
+        if text("siteKey").is_some_and(|key| key != site.key) {
+            return Err(Reason::WrongSite);
+        }
         let signature = hex::decode(&*payload.signature).map_err(|_| Reason::BadSignature)?;
         let digest = Sha256::digest(payload.verification_data.as_bytes());
         let signed = |key: &Key| key.verifies(Hash::Sha256, &digest, &signature);
         if payload.algorithm != ALGORITHM || !site.token_keys.iter().any(signed) {
             return Err(Reason::BadSignature);
         }
-        let data = form_urlencoded::parse(payload.verification_data.as_bytes()).collect::<BTreeMap<_, _>>();
-        let text = |name: &str| data.get(name).map(|value| value.to_string());
         let number = |name: &str| data.get(name).and_then(|value| value.parse::<u64>().ok());
-        if text("siteKey").as_deref() != Some(&site.key) {
-            return Err(Reason::WrongSite);
-        }
-        let (Some(id), Some(time), Some(expires_at)) = (text("id"), number("time"), number("expire")) else {
+        let (Some(id), Some(time), Some(expires_at), Some(_)) =
+            (text("id"), number("time"), number("expire"), text("siteKey"))
+        else {
             return Err(Reason::BadSignature);
         };
         if expires_at < now {

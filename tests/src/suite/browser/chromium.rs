@@ -98,6 +98,11 @@ pub fn package_file(path: &str) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{}: {error}; `just test` installs it", path.display()))
 }
 
+/// A folder of such a package.
+pub fn package_folder(path: &str) -> PathBuf {
+    packages().join("node_modules").join(path)
+}
+
 fn packages() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-tools/node")
 }

@@ -78,6 +78,22 @@ async fn broken_text_is_400() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_is_skipped() {
+    let captcha = Captcha::start().await;
+    let mark = |body: &Value| format!("\u{feff}{body}");
+    let post = async |path: &str, body: &Value| {
+        read(captcha.post(path).header(header::CONTENT_TYPE, JSON).body(mark(body))).await
+    };
+    assert_eq!(post("/challenge", &envelope(json!({}))).await.0, 200);
+    let solved = captcha.solved().await;
+    let (status, answer) = post("/verify", &envelope(json!({ "payload": solved }))).await;
+    assert_eq!((status, answer), (200, json!({ "valid": true })));
+    let (status, answer) = post("/siteverify", &json!({ "secret": "no", "response": "x" })).await;
+    assert_eq!((status, &answer["error-codes"]), (200, &json!(["invalid-input-secret"])));
+    captcha.stop().await;
+}
+
+#[tokio::test]
 async fn duplicate_members_are_400() {
     let captcha = Captcha::start().await;
     let twice = envelope(json!({ "payload": {} })).to_string().replacen('{', "{\"siteKey\":\"x\",", 1);
@@ -110,7 +126,8 @@ async fn a_wrong_method_is_405_with_allow() {
         ("/challenge", Method::GET, "POST"),
         ("/verify", Method::PUT, "POST"),
         ("/invalidate", Method::DELETE, "POST"),
-        ("/siteverify", Method::GET, "POST"),
+        ("/siteverify", Method::DELETE, "POST"),
+        ("/widget/files", Method::POST, "GET"),
         ("/widget/challenge", Method::POST, "GET"),
         ("/widget/verify", Method::GET, "POST"),
     ] {

@@ -105,6 +105,100 @@ async fn each_of_several_sites_with_one_secret_is_served() {
 }
 
 #[tokio::test]
+async fn the_named_site_is_the_one_that_counts() {
+    let captcha = Captcha(TestHost::builder().config(CONFIG).config(TWINS).start().await);
+    let body = captcha.solved_by_widget("twin-b").await;
+    let payload = body["payload"].as_str().unwrap();
+    let question = [("secret", "twin-secret"), ("response", payload)];
+    let of_site = |site| [&question[..], &[("sitekey", site)]].concat();
+    let other = ask(&captcha, &of_site("twin-a")).await;
+    assert_eq!(other["error-codes"], json!(["invalid-input-response"]));
+    assert_eq!(ask(&captcha, &of_site("twin-b")).await["success"], true);
+    captcha.stop().await;
+}
+
+/// Back ends send what their language has for nothing.
+#[tokio::test]
+async fn remote_ip_is_read_where_a_binding_needs_it() {
+    let bound = "[captcha.sites.bound]\nsecret = \"bound-secret\"\nalgorithm = \"SHA-256\"\nbinding = \"exact\"\n\
+                 difficulty_map = [{ min_visits = 1, cost = 1 }]\n";
+    let captcha = Captcha(TestHost::builder().config(CONFIG).config(bound).start().await);
+    for remote_ip in ["None", "unresolved", "undefined", "127.0.0.1:80"] {
+        let body = captcha.solved_by_widget("web").await;
+        let question = [
+            ("secret", "web-secret-new"),
+            ("response", body["payload"].as_str().unwrap()),
+            ("remoteip", remote_ip),
+        ];
+        assert_eq!(ask(&captcha, &question).await["success"], true, "{remote_ip}");
+    }
+    let question = async |response: &str, remote_ip: &str| {
+        ask(&captcha, &[("secret", "bound-secret"), ("response", response), ("remoteip", remote_ip)]).await
+    };
+    let body = captcha.solved_by_widget("bound").await;
+    let payload = body["payload"].as_str().unwrap();
+    assert_eq!(question(payload, "None").await, errors("bad-request"));
+    assert_eq!(question(payload, "192.0.2.9").await["error-codes"], json!(["invalid-input-response"]));
+    assert_eq!(question(payload, "127.0.0.1").await["success"], true, "none of the others has spent it");
+    let body = captcha.solved_by_widget("bound").await;
+    let (_, answer) = captcha.call("/widget/verify?siteKey=bound", &body).await;
+    let token = answer["payload"].as_str().unwrap();
+    assert_eq!(question(token, "None").await["success"], true, "a result is bound to nobody");
+    captcha.stop().await;
+}
+
+#[tokio::test]
+async fn query_and_multipart_are_read() {
+    let captcha = Captcha::start().await;
+    let payload = async || {
+        let body = captcha.solved_by_widget("web").await;
+        body["payload"].as_str().unwrap().replace('+', "-").replace('/', "_").trim_end_matches('=').to_owned()
+    };
+    let query = format!("/siteverify?secret=web-secret-new&response={}", payload().await);
+    assert_eq!(read(captcha.get(&query)).await.1["success"], true);
+    assert_eq!(read(captcha.get(&query)).await.1["error-codes"], json!(["timeout-or-duplicate"]));
+    let query = format!("/siteverify?secret=web-secret-new&response={}", payload().await);
+    assert_eq!(read(captcha.post(&query)).await.1["success"], true);
+
+    let part = |(name, value): (&str, &str)| {
+        format!("--a-b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let parts = [("response", &*payload().await), ("remoteip", "None")].map(part).concat();
+    let post = captcha.post("/siteverify?secret=web-secret-new").body(format!("{parts}--a-b--\r\n"));
+    let post = post.header(header::CONTENT_TYPE, "multipart/form-data; boundary=a-b");
+    assert_eq!(read(post).await.1["success"], true);
+    let nothing = read(captcha.get("/siteverify")).await;
+    assert_eq!(nothing.1["error-codes"], json!(["missing-input-secret", "missing-input-response"]));
+    captcha.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_can_be_asked_again() {
+    let captcha = Captcha::start().await;
+    let body = captcha.solved_by_widget("web").await;
+    let payload = body["payload"].as_str().unwrap();
+    let question = |key| [("secret", "web-secret-new"), ("response", payload), ("idempotency_key", key)];
+    let (first, second) = (question("3f2e"), question("other"));
+    let answers = futures_util::future::join_all((0..8).map(|_| ask(&captcha, &first))).await;
+    assert_eq!(answers[0]["success"], true);
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert_eq!(ask(&captcha, &first).await, answers[0]);
+    let duplicate = errors("timeout-or-duplicate");
+    for _ in 0..2 {
+        let answer = ask(&captcha, &second).await;
+        assert_eq!(answer["error-codes"], duplicate["error-codes"], "another question");
+    }
+    assert_eq!(ask(&captcha, &first).await, answers[0]);
+    let other_secret = [("secret", "web-secret-old"), ("response", payload), ("idempotency_key", "3f2e")];
+    assert_eq!(ask(&captcha, &other_secret).await["error-codes"], duplicate["error-codes"]);
+    let wrong_secret = [("secret", "guess"), ("response", payload), ("idempotency_key", "3f2e")];
+    assert_eq!(ask(&captcha, &wrong_secret).await, errors("invalid-input-secret"));
+    let valid = captcha.0.metric("captcha_requests_total{outcome=\"valid\",site=\"web\"}").await;
+    assert_eq!(valid, 1.0, "an answer that is given again is no verification");
+    captcha.stop().await;
+}
+
+#[tokio::test]
 async fn each_fault_has_its_code() {
     let captcha = Captcha::start().await;
     let secret = ("secret", "web-secret-new");
@@ -119,8 +213,12 @@ async fn each_fault_has_its_code() {
         let answer = ask(&captcha, &[secret, ("response", response)]).await;
         assert_eq!(answer, errors("invalid-input-response"), "{response}");
     }
-    let question = [secret, ("response", "e30="), ("remoteip", "host")];
+    let question = [secret, ("response", "e30="), ("idempotency_key", "two words")];
     assert_eq!(ask(&captcha, &question).await, errors("bad-request"));
+    for site in ["compat", "nobody"] {
+        let question = [secret, ("response", "e30="), ("sitekey", site)];
+        assert_eq!(ask(&captcha, &question).await, errors("sitekey-secret-mismatch"), "{site}");
+    }
     let (status, answer) = captcha.call("/siteverify", &json!([])).await;
     assert_eq!((status, answer), (200, errors("bad-request")));
     captcha.stop().await;

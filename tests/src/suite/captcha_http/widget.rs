@@ -33,7 +33,8 @@ async fn a_solution_becomes_a_token_that_is_good_once() {
         "siteKey": "web", "siteSecret": "web-secret-new", "payload": decoded,
     });
     let foreign = envelope(json!({ "payload": decoded }));
-    assert_eq!(captcha.call("/verify", &foreign).await.1["valid"], false);
+    let of_another_site = json!({ "valid": false, "reason": "wrong_site" });
+    assert_eq!(captcha.call("/verify", &foreign).await.1, of_another_site);
     let own = envelope(credentials);
     assert_eq!(captcha.call("/verify", &own).await.1, json!({ "valid": true }));
     let replayed = json!({ "valid": false, "reason": "replayed" });
@@ -111,6 +112,27 @@ fn allowed_origin(response: &Response) -> Option<&str> {
     response.headers().get(header::ACCESS_CONTROL_ALLOW_ORIGIN).map(|value| value.to_str().unwrap())
 }
 
+/// A page's script reads why its call fails, since no site says that it may not.
+#[tokio::test]
+async fn errors_without_a_site_can_be_read() {
+    let captcha = Captcha::start().await;
+    let origin = "https://anywhere.example";
+    for (method, path, status, code) in [
+        (Method::GET, "/widget/challenge?siteKey=nobody", 404, "unknown-site"),
+        (Method::POST, "/widget/verify?siteKey=nobody", 404, "unknown-site"),
+        (Method::GET, "/widget/challenge", 400, "invalid-field"),
+        (Method::GET, "/widget/challenge?siteKey=web&siteKey=web", 400, "invalid-field"),
+    ] {
+        let preflight = with_origin(&captcha, Method::OPTIONS, path, origin).await;
+        assert_eq!((preflight.status().as_u16(), allowed_origin(&preflight)), (204, Some(origin)), "{path}");
+        let response = with_origin(&captcha, method, path, origin).await;
+        assert_eq!((response.status().as_u16(), allowed_origin(&response)), (status, Some(origin)), "{path}");
+        let body: serde_json::Value = response.json().await.unwrap();
+        assert_eq!(body["code"], code, "{path}");
+    }
+    captcha.stop().await;
+}
+
 #[tokio::test]
 async fn a_call_is_held_against_its_own_site() {
     let captcha = Captcha::start().await;
@@ -130,18 +152,20 @@ async fn a_call_is_held_against_its_own_site() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_for_all_sites_together() {
+async fn a_preflight_is_judged_as_its_call() {
     let captcha = Captcha::start().await;
-    for path in ["/widget/challenge", "/widget/verify?siteKey=web"] {
-        for origin in [ORIGIN, "https://narrow.example.org"] {
+    for path in ["/widget/challenge?siteKey=web&action=a", "/widget/verify?siteKey=web"] {
+        let response = with_origin(&captcha, Method::OPTIONS, path, ORIGIN).await;
+        assert_eq!((response.status().as_u16(), allowed_origin(&response)), (204, Some(ORIGIN)));
+        let headers = response.headers();
+        assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_METHODS], "GET, POST");
+        assert!(headers[header::ACCESS_CONTROL_ALLOW_HEADERS].to_str().unwrap().contains("content-type"));
+        for origin in ["https://narrow.example.org", "https://evil.example", "null"] {
             let response = with_origin(&captcha, Method::OPTIONS, path, origin).await;
-            assert_eq!((response.status().as_u16(), allowed_origin(&response)), (204, Some(origin)));
-            let headers = response.headers();
-            assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_METHODS], "GET, POST");
-            assert!(headers[header::ACCESS_CONTROL_ALLOW_HEADERS].to_str().unwrap().contains("content-type"));
+            assert_eq!((response.status().as_u16(), allowed_origin(&response)), (403, None), "{origin}");
+            assert!(response.headers().get_all(header::VARY).iter().any(|value| value == "origin"));
+            assert!(!response.headers().contains_key(header::ACCESS_CONTROL_ALLOW_METHODS), "{origin}");
         }
-        let response = with_origin(&captcha, Method::OPTIONS, path, "https://evil.example").await;
-        assert_eq!((response.status().as_u16(), allowed_origin(&response)), (403, None));
     }
     let response = with_origin(&captcha, Method::OPTIONS, "/verify", ORIGIN).await;
     assert_eq!((response.status().as_u16(), allowed_origin(&response)), (405, None));
