@@ -165,14 +165,13 @@ impl SitesFile {
         else {
             return;
         };
-        let above = format!("{above}\n");
         let mut next = After { position: removed.position().unwrap_or(isize::MAX), found: None };
         next.visit_document_mut(&mut self.0);
-        let mut put = Above { position: next.found, text: Some(above) };
+        let mut put = Above { position: next.found, text: Some(above.to_owned()) };
         put.visit_document_mut(&mut self.0);
         if let Some(above) = put.text {
             let trailing = self.0.trailing().as_str().unwrap_or_default().to_owned();
-            self.0.set_trailing(format!("{above}{trailing}"));
+            self.0.set_trailing(divided(&above, &trailing));
         }
     }
 
@@ -208,11 +207,17 @@ impl VisitMut for Above {
             && let Some(text) = self.text.take()
         {
             let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-            let prefix = format!("{text}{prefix}");
+            let prefix = divided(&text, prefix);
             table.decor_mut().set_prefix(prefix);
         }
         visit_mut::visit_table_mut(self, table);
     }
+}
+
+/// Two comments with a blank line between them.
+fn divided(above: &str, below: &str) -> String {
+    let blank = if below.starts_with('\n') { "" } else { "\n" };
+    format!("{above}\n{blank}{below}")
 }
 
 /// How a file spells a site's key: keys are compared in Unicode NFC.

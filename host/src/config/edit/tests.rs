@@ -98,7 +98,7 @@ fn a_secret_is_found_by_each_of_its_names() {
 fn a_removed_site_takes_its_own_comment_with_it() {
     let text = edited(FILE, |file| file.remove("shop"));
     let (start, end) = (FILE.find("# The shop's.").unwrap(), FILE.find("\n# Where notes go.").unwrap());
-    assert_eq!(text, format!("{}{}", &FILE[..start], &FILE[end..]));
+    assert_eq!(text, format!("{}\n{}", FILE[..start].trim_end(), &FILE[end..]));
     let last = "# Of all.\n\n# Of it.\n[captcha.sites.shop]\nsecret = \"s\"\n# The end.\n";
     assert_eq!(edited(last, |file| file.remove("shop")), "# Of all.\n\n# The end.\n");
 }

@@ -221,7 +221,7 @@ spring.config.activate.on-profile=local
 captcha.hmac-key=other
 ";
     let imported = import_properties(properties);
-    assert_noted(&imported, "line 12: settings of profile local are left out");
+    assert_noted(&imported, "line 11: settings of profile local are left out");
     let config = loaded(&imported.toml, &[]).config;
     assert_eq!(config.captcha.hmac_key.unwrap().expose(), "0123", "text, as Java reads it");
     let site = &config.captcha.sites["my.site"];
