@@ -164,11 +164,10 @@ fn steps_grow_with_the_file() {
         let items = bytes / one.len();
         section(id, &[number(items), one.repeat(items)].concat())
     };
-    let shapes: [Shape<'_, Vec<u8>>; 7] = [
+    let shapes: [Shape<'_, Vec<u8>>; 6] = [
         ("sections", &|bytes| component(&vec![section(0, &[1, b'n']); bytes / 4])),
         ("components", &|bytes| component(&vec![section(4, EMPTY); bytes / 11])),
         ("exports", &|bytes| component(&[list(11, bytes, &[0, 1, b'e', 5, 0, 0])])),
-        ("imports", &|bytes| component(&[list(10, bytes, &[0, 1, b'i', 5, 0])])),
         ("instances", &|bytes| component(&[section(4, &modules(1)), list(5, bytes, &[0, 0, 0])])),
         ("guesses", &|bytes| {
             let import = section(10, &[1, 0, 1, b'c', 4, 0]);
