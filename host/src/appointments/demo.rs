@@ -1,21 +1,29 @@
-//! A made-up appointment system in SQLite: weeks of bookings with follow-ups and cancellations, bookable times,
-//! waiting mails and logged-in users. The same seed at the same time gives the same rows.
+//! A made-up appointment system in a SQLite file or on a database server: weeks of bookings with follow-ups and
+//! cancellations, bookable times, waiting mails and logged-in users. The same seed at the same time gives the same rows.
 
 mod city;
 mod dice;
+mod writer;
 
 use std::{fs, io, path::Path};
 
 use sqlx::{
-    Connection as _, Executor as _, SqliteConnection,
+    ConnectOptions as _,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
 
-use self::city::City;
-use super::Clock;
+use self::{
+    city::City,
+    writer::{Target, Writer},
+};
+use super::{Clock, Place};
 
 /// The tables.
-pub(super) const SCHEMA: &str = include_str!("demo/schema.sql");
+pub(super) const SCHEMA: &str = include_str!("demo/schema/sqlite.sql");
+const MARIADB: &str = include_str!("demo/schema/mariadb.sql");
+const POSTGRES: &str = include_str!("demo/schema/postgres.sql");
+const TABLES: [&str; 8] =
+    ["buerger", "slot", "oeffnungszeit", "mailqueue", "config", "nutzer", "behoerde", "standort"];
 
 /// What is to be made up.
 #[derive(Clone, Debug)]
@@ -44,24 +52,41 @@ pub enum DemoError {
         /// The system's word.
         source: io::Error,
     },
+    /// The database is not empty.
+    #[error(
+        "the database has the table {0} already; name a database without tables of an appointment system"
+    )]
+    Occupied(String),
+    /// There is no connection.
+    #[error("cannot connect to the database: {0}; check the URL")]
+    Connect(sqlx::Error),
     /// The database engine's word.
-    #[error("cannot fill the database: {0}")]
+    #[error("cannot fill the database: {0}; the user must be allowed to create tables")]
     Fill(#[from] sqlx::Error),
 }
 
 impl Demo {
-    /// Makes the database; the file is there only when it is whole.
+    /// Makes the database: in a new file, or in a server's database that has none of the tables. There is all of it in
+    /// the end, or nothing.
     ///
     /// # Errors
-    /// When the file exists or cannot be written.
-    pub async fn create(&self, file: &Path) -> Result<(), DemoError> {
-        if file.exists() {
-            return Err(DemoError::Exists(file.display().to_string()));
+    /// When there is something already, or it cannot be written.
+    pub async fn create(&self, place: &Place) -> Result<(), DemoError> {
+        match place {
+            Place::Sqlite(file) if file.exists() => Err(DemoError::Exists(file.display().to_string())),
+            Place::Sqlite(file) => self.replace(file).await,
+            Place::MariaDb(url) => {
+                let target = Target::mariadb(url).await.map_err(DemoError::Connect)?;
+                self.add_to(target, MARIADB).await
+            }
+            Place::Postgres(url) => {
+                let target = Target::postgres(url).await.map_err(DemoError::Connect)?;
+                self.add_to(target, POSTGRES).await
+            }
         }
-        self.replace(file).await
     }
 
-    /// Makes the database in the place of one that may be there.
+    /// Makes the file in the place of one that may be there.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -71,7 +96,7 @@ impl Demo {
             fs::create_dir_all(folder).map_err(write)?;
         }
         let beside = file.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
-        let filled = self.fill(&beside).await;
+        let filled = self.fill_file(&beside).await;
         let done = filled.and_then(|()| fs::rename(&beside, file).map_err(write));
         if done.is_err() {
             // What cannot be removed is left beside, under a name that nobody uses.
@@ -80,17 +105,41 @@ impl Demo {
         done
     }
 
-    async fn fill(&self, file: &Path) -> Result<(), DemoError> {
+    async fn fill_file(&self, file: &Path) -> Result<(), DemoError> {
         let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Off);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        connection.execute(SCHEMA).await?;
-        let mut transaction = connection.begin().await?;
-        City::new(self).build(&mut transaction).await?;
-        transaction.commit().await?;
-        connection.close().await?;
-        Ok(())
+            .journal_mode(SqliteJournalMode::Off)
+            .disable_statement_logging();
+        let mut target = Target::Sqlite(options.connect().await?);
+        self.fill(&mut target, SCHEMA).await?;
+        Ok(target.close().await?)
+    }
+
+    async fn add_to(&self, mut target: Target, schema: &str) -> Result<(), DemoError> {
+        if let Some(table) = target.occupied(&TABLES).await? {
+            return Err(DemoError::Occupied(table));
+        }
+        let filled = self.fill(&mut target, schema).await;
+        if filled.is_err() {
+            // MariaDB keeps tables whatever becomes of the transaction. What cannot be removed is named by the next try.
+            let _ = target.run("ROLLBACK").await;
+            let _ = target.run(&format!("DROP TABLE IF EXISTS {}", TABLES.join(", "))).await;
+        }
+        filled?;
+        Ok(target.close().await?)
+    }
+
+    async fn fill(&self, target: &mut Target, schema: &str) -> Result<(), sqlx::Error> {
+        target.run("BEGIN").await?;
+        target.run(schema).await?;
+        // MariaDB ends a transaction with each table.
+        if matches!(target, Target::MariaDb(_)) {
+            target.run("BEGIN").await?;
+        }
+        let mut writer = Writer::new(target, &self.clock);
+        City::new(self).build(&mut writer).await?;
+        writer.flush().await?;
+        target.run("COMMIT").await
     }
 }

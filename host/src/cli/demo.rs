@@ -4,14 +4,14 @@ use clap::Subcommand;
 
 use super::{Configuration, output};
 use crate::{
-    appointments::{Clock, Demo},
-    config::Flag,
+    appointments::{Clock, Demo, Place},
+    config::{Flag, status::AppointmentDatabase},
 };
 
 /// `bulkhead demo`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make up an appointment system's database, in SQLite: bookings, bookable times, mails and users.
+    /// Make up an appointment system's database: bookings, bookable times, mails and users.
     Appointments {
         #[command(flatten)]
         configuration: Configuration,
@@ -21,9 +21,13 @@ pub(super) enum Command {
         /// The same seed at the same time gives the same rows.
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
-        /// The file to make [default: appointments.sqlite in the data folder, which `serve` reads].
-        #[arg(long, value_name = "FILE")]
+        /// The SQLite file to make [default: appointments.sqlite in the data folder, which `serve` reads].
+        #[arg(long, value_name = "FILE", conflicts_with = "database")]
         file: Option<PathBuf>,
+        /// The database to fill instead, as in `status.database`: a URL with mysql:// or postgres:// of a user who may
+        /// create tables, sqlite:PATH, or file:PATH of a file that holds one of them.
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
         /// Folder for databases, generated secrets and compiled code.
         #[arg(long, value_name = "FOLDER")]
         data_dir: Option<PathBuf>,
@@ -32,19 +36,31 @@ pub(super) enum Command {
 
 impl Command {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let Self::Appointments { configuration, rows, seed, file, data_dir } = self;
-        let folder = data_dir.map(|folder| Flag {
-            name: "--data-dir".into(),
-            path: "data_dir".into(),
-            value: folder.display().to_string(),
-        });
-        let config = configuration.load(folder.into_iter().collect())?.config;
-        let file = file.unwrap_or_else(|| config.embedded_appointments());
+        let Self::Appointments { configuration, rows, seed, file, database, data_dir } = self;
+        let flag =
+            |name: &str, path: &str, value: String| Flag { name: name.into(), path: path.into(), value };
+        let folder = data_dir.map(|folder| flag("--data-dir", "data_dir", folder.display().to_string()));
+        // A configured database is never written to.
+        let is_named = database.is_some();
+        let database = database.map(|url| flag("--database", "status.database", url));
+        let config = configuration.load(folder.into_iter().chain(database).collect())?.config;
+        let place = match config.status.database {
+            _ if !is_named => Place::Sqlite(file.unwrap_or_else(|| config.embedded_appointments())),
+            AppointmentDatabase::Embedded => Place::Sqlite(config.embedded_appointments()),
+            AppointmentDatabase::Sqlite(path) => Place::Sqlite(path),
+            AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
+            AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
+        };
         let clock = Clock::new(&config.status.time_zone)
             .ok_or_else(|| anyhow::anyhow!("status.time_zone names no time zone"))?;
         let demo = Demo { rows, seed, now: Clock::now(), clock };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(demo.create(&file))?;
-        Ok(output::line(format_args!("{rows} appointments in {}", file.display()))?)
+        runtime.block_on(demo.create(&place))?;
+        // Not the URL, which may hold a password.
+        let filled = match &place {
+            Place::Sqlite(file) => file.display().to_string(),
+            Place::MariaDb(_) | Place::Postgres(_) => "the database".to_owned(),
+        };
+        Ok(output::line(format_args!("{rows} appointments in {filled}"))?)
     }
 }

@@ -7,6 +7,7 @@ mod envelope;
 mod faults;
 mod network;
 pub mod operations;
+mod releases;
 mod rows;
 mod scrape;
 
@@ -118,7 +119,7 @@ impl Service {
 /// A SQLite file with the tables and these rows.
 async fn sqlite(folder: &Path, rows: &str) -> String {
     let file = folder.join("appointments.sqlite");
-    let schema = include_str!("../../../host/src/appointments/demo/schema.sql");
+    let schema = include_str!("../../../host/src/appointments/demo/schema/sqlite.sql");
     run(&file, &format!("{schema}{rows}")).await;
     format!("sqlite:{}", file.display())
 }

@@ -1,6 +1,8 @@
-use sqlx::SqliteConnection;
-
-use super::{Demo, dice::Dice};
+use super::{
+    Demo,
+    dice::Dice,
+    writer::{Field, Writer},
+};
 
 /// Places of work, by department.
 const DEPARTMENTS: [(&str, &[&str]); 4] = [
@@ -41,9 +43,10 @@ pub(super) struct City<'a> {
     next_process: i64,
 }
 
+/// Adds a row to a table whose columns are named with it.
 macro_rules! insert {
-    ($connection:expr, $sql:literal, $($value:expr),+ $(,)?) => {
-        sqlx::query($sql)$(.bind($value))+.execute(&mut *$connection).await?
+    ($writer:expr, $into:literal, $($value:expr),+ $(,)?) => {
+        $writer.insert($into, &[$(Field::from($value)),+]).await?
     };
 }
 
@@ -52,26 +55,25 @@ impl<'a> City<'a> {
         Self { demo, dice: Dice::new(demo.seed), next_process: 1 }
     }
 
-    pub(super) async fn build(mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-        let scopes = self.places(connection).await?;
+    pub(super) async fn build(mut self, writer: &mut Writer<'_>) -> Result<(), sqlx::Error> {
+        let scopes = self.places(writer).await?;
         for _ in 0..self.demo.rows {
-            self.appointment(connection, &scopes).await?;
+            self.appointment(writer, &scopes).await?;
         }
-        self.slots(connection, &scopes).await?;
-        self.mails(connection).await?;
-        self.users(connection, &scopes).await?;
-        self.notes(connection).await
+        self.slots(writer, &scopes).await?;
+        self.mails(writer).await?;
+        self.users(writer, &scopes).await?;
+        self.notes(writer).await
     }
 
-    async fn places(&mut self, connection: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
+    async fn places(&mut self, writer: &mut Writer<'_>) -> Result<Vec<i64>, sqlx::Error> {
         let mut scopes = Vec::new();
         for (department, (name, offices)) in (1_i64..).zip(DEPARTMENTS) {
-            insert!(connection, "INSERT INTO behoerde (BehoerdenID, Name) VALUES (?, ?)", department, name);
+            insert!(writer, "behoerde (BehoerdenID, Name)", department, name);
             for office in offices {
                 let scope = 100 + i64::try_from(scopes.len()).unwrap_or(0);
-                let sql = "INSERT INTO standort (StandortID, BehoerdenID, Bezeichnung) VALUES (?, ?, ?)";
                 let office = format!("{name} {office}");
-                sqlx::query(sql).bind(scope).bind(department).bind(office).execute(&mut *connection).await?;
+                insert!(writer, "standort (StandortID, BehoerdenID, Bezeichnung)", scope, department, office);
                 scopes.push(scope);
             }
         }
@@ -95,11 +97,7 @@ impl<'a> City<'a> {
     }
 
     /// An appointment, and in one of eight cases the further slots that it takes.
-    async fn appointment(
-        &mut self,
-        connection: &mut SqliteConnection,
-        scopes: &[i64],
-    ) -> Result<(), sqlx::Error> {
+    async fn appointment(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let (now, process, status) = (self.demo.now, self.next_process, self.status());
         let scope = if status == "blocked" { 0 } else { self.pick(scopes) };
         // More bookings lately than long ago.
@@ -123,10 +121,9 @@ impl<'a> City<'a> {
                 _ => "(Folgetermin)".to_owned(),
             };
             insert!(
-                connection,
-                "INSERT INTO buerger (BuergerID, StandortID, Datum, Uhrzeit, Name, IPTimeStamp, Abholer,
-                    AbholortID, vorlaeufigeBuchung, istFolgeterminvon, bestaetigt, status, external_user_id)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                writer,
+                "buerger (BuergerID, StandortID, Datum, Uhrzeit, Name, IPTimeStamp, Abholer,
+                    AbholortID, vorlaeufigeBuchung, istFolgeterminvon, bestaetigt, status, external_user_id)",
                 process + part,
                 scope,
                 date,
@@ -147,16 +144,16 @@ impl<'a> City<'a> {
     }
 
     /// Four weeks of bookable times; the calculation lags behind the opening hours of one place.
-    async fn slots(&mut self, connection: &mut SqliteConnection, scopes: &[i64]) -> Result<(), sqlx::Error> {
+    async fn slots(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let now = self.demo.now;
         for (availability, scope) in (1_i64..).zip(scopes) {
             let late = availability == 1;
-            let changed = self.demo.clock.text(if late { now - 90 } else { now - 3 * DAY });
+            let changed = Field::Time(if late { now - 90 } else { now - 3 * DAY });
             insert!(
-                connection,
-                "INSERT INTO oeffnungszeit (OeffnungszeitID, scope_id, updated_at) VALUES (?, ?, ?)",
+                writer,
+                "oeffnungszeit (OeffnungszeitID, scope_id, updated_at)",
                 availability,
-                scope,
+                *scope,
                 changed,
             );
             for index in 0..28 * SLOTS_A_DAY {
@@ -171,11 +168,10 @@ impl<'a> City<'a> {
                 let updated = if late && index < 40 { now - 600 } else { now - 30 };
                 let status = if self.dice.chance(55) { "full" } else { "free" };
                 insert!(
-                    connection,
-                    "INSERT INTO slot (scopeID, year, month, day, time, availabilityID, public, intern, status,
-                        updateTimestamp)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    scope,
+                    writer,
+                    "slot (scopeID, year, month, day, time, availabilityID, public, intern, status,
+                        updateTimestamp)",
+                    *scope,
                     year,
                     month,
                     day,
@@ -184,20 +180,21 @@ impl<'a> City<'a> {
                     1 + self.dice.below(3),
                     1 + self.dice.below(5),
                     status,
-                    self.demo.clock.text(updated),
+                    Field::Time(updated),
                 );
             }
         }
         Ok(())
     }
 
-    async fn mails(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    async fn mails(&mut self, writer: &mut Writer<'_>) -> Result<(), sqlx::Error> {
         for _ in 0..14 {
             let created = self.demo.now - self.dice.below(240);
             insert!(
-                connection,
-                "INSERT INTO mailqueue (processID, departmentID, createTimestamp, subject) VALUES (?, 1, ?, ?)",
+                writer,
+                "mailqueue (processID, departmentID, createTimestamp, subject)",
                 1 + self.dice.below(self.next_process),
+                1_i64,
                 created,
                 "Terminbestätigung",
             );
@@ -206,7 +203,7 @@ impl<'a> City<'a> {
     }
 
     /// A third is logged in, some of them without having picked a place; some sessions have expired.
-    async fn users(&mut self, connection: &mut SqliteConnection, scopes: &[i64]) -> Result<(), sqlx::Error> {
+    async fn users(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let now = self.demo.now;
         for user in 1..=USERS {
             let expiry = match user % 3 {
@@ -218,8 +215,8 @@ impl<'a> City<'a> {
             let session = expiry.map_or_else(String::new, |_| format!("{:064x}", self.dice.below(1 << 60)));
             let scope = if expiry.is_some() && self.dice.chance(85) { self.pick(scopes) } else { 0 };
             insert!(
-                connection,
-                "INSERT INTO nutzer (Name, SessionID, StandortID, sessionExpiry) VALUES (?, ?, ?, ?)",
+                writer,
+                "nutzer (Name, SessionID, StandortID, sessionExpiry)",
                 format!("user-{user}"),
                 session,
                 scope,
@@ -229,14 +226,14 @@ impl<'a> City<'a> {
         Ok(())
     }
 
-    async fn notes(&mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    async fn notes(&mut self, writer: &mut Writer<'_>) -> Result<(), sqlx::Error> {
         let (clock, now) = (&self.demo.clock, self.demo.now);
         for (name, value) in [
             ("sources_dldb_last", clock.iso(now - 1500)),
             ("status__calculateSlotsLastRun", clock.text(now - 40)),
             ("status__calculateSlotsLastStart", clock.text(now - 55)),
         ] {
-            insert!(connection, "INSERT INTO config (name, value) VALUES (?, ?)", name, value);
+            insert!(writer, "config (name, value)", name, value);
         }
         Ok(())
     }

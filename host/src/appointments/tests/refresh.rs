@@ -5,7 +5,7 @@ use sqlx::{Connection as _, Executor as _};
 use tempfile::TempDir;
 
 use super::{NOW, berlin, collector, fill, open};
-use crate::appointments::{Demo, Section};
+use crate::appointments::{Demo, Place, Section};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -68,8 +68,9 @@ async fn a_demonstration_is_whole_and_the_same_for_the_same_seed() {
     for (name, seed) in [("a", 1), ("b", 1), ("c", 2)] {
         let file = folder.path().join(name);
         let demo = Demo { rows: 400, seed, now: NOW, clock: berlin() };
-        demo.create(&file).await.unwrap();
-        assert!(demo.create(&file).await.is_err(), "an existing file is overwritten");
+        let place = Place::Sqlite(file.clone());
+        demo.create(&place).await.unwrap();
+        assert!(demo.create(&place).await.is_err(), "an existing file is overwritten");
         let collector = collector(&file, HOUR, HOUR);
         collector.refresh(true).await;
         let snapshot = collector.snapshot(true);

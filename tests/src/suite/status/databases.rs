@@ -13,13 +13,17 @@ use super::{
 
 /// Puts the tables and rows into a MariaDB server.
 pub fn with_mariadb_rows(server: MariaDb, rows: &str) -> MariaDb {
-    server.sql(&format!("{}{rows}", include_str!("../../../data/status/mariadb.sql")));
+    server
+        .sql(&format!("{}{rows}", include_str!("../../../../host/src/appointments/demo/schema/mariadb.sql")));
     server
 }
 
 /// Puts the tables and rows into a PostgreSQL server.
 pub fn with_postgres_rows(server: Postgres, rows: &str) -> Postgres {
-    server.sql(&format!("{}{rows}", include_str!("../../../data/status/postgres.sql")));
+    server.sql(&format!(
+        "{}{rows}",
+        include_str!("../../../../host/src/appointments/demo/schema/postgres.sql")
+    ));
     server
 }
 
