@@ -1,9 +1,11 @@
 //! The appointment system's database, read and never written: MariaDB, PostgreSQL, or SQLite.
 //!
-//! * A section of figures is collected when somebody asks and what is known is older than its time to live. Whoever
-//!   asks gets what is known at once; only when nothing is known, or it is too old to be shown, is the collection
-//!   waited for, for less than a scrape takes, and not again after it has failed. However many ask, a section is
-//!   collected once at a time; of those that scan a large table one at a time, and of the others one at a time.
+//! * A section of figures is collected when it is asked for and what is known is older than its time to live. The
+//!   collection is waited for, so that a poll gets figures of its own time: for less than a second where older figures
+//!   can be shown instead, and for less than a scrape takes where none can. After a failure there is a pause in which
+//!   it is neither tried nor waited for. However many ask, a section is collected once at a time; of those that scan a
+//!   large table one at a time, and of the others one at a time.
+//! * Figures that need a column which an older release of the system does not have are left out, and not the section.
 //! * There are two connections at most, so that what is quick, such as to look up an account, need not wait for a scan.
 //!   Each is read-only, and the server ends a statement that runs too long.
 //! * Now and midnights are those of the configured time zone and are bound as parameters, so that neither the
@@ -12,6 +14,7 @@
 mod accounts;
 mod clock;
 mod collector;
+mod columns;
 mod connection;
 mod demo;
 mod dialect;
@@ -32,5 +35,6 @@ pub use connection::Place;
 pub use demo::{Demo, DemoError};
 pub use error::CollectError;
 pub use figures::{
-    Database, Department, Figures, Mail, Processes, Scope, Section, Sessions, SizeSetting, Slots, Sources,
+    Database, Department, ExternalUserIds, Figures, Lacking, Mail, Processes, Scope, Section, Sessions,
+    SizeSetting, Slots, Sources,
 };

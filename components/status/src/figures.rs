@@ -26,6 +26,15 @@ impl Section {
     }
 }
 
+/// Figures that need a column which older releases of the appointment system do not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// [`Slots::outdated`] and its oldest change.
+    OutdatedSlots,
+    /// The two figures of [`Processes`] on external users.
+    ExternalUserIds,
+}
+
 /// How the collection of one section stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
@@ -110,8 +119,9 @@ pub struct Processes {
     pub preconfirmed: u64,
     pub queued: u64,
     pub processing: u64,
-    pub with_external_user_id: u64,
-    pub confirmed_with_external_user_id: u64,
+    /// `None` where the database has no column for it, as the next.
+    pub with_external_user_id: Option<u64>,
+    pub confirmed_with_external_user_id: Option<u64>,
     pub since_midnight: u64,
     pub last_seven_days: u64,
     pub last_insert: Option<Moment>,
@@ -148,8 +158,8 @@ impl Processes {
 /// Bookable times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// Slots that a calculation would change.
-    pub outdated: u64,
+    /// Slots that a calculation would change; `None` where the database has no column for it.
+    pub outdated: Option<u64>,
     /// The oldest change that they lack.
     pub outdated_oldest: Option<Moment>,
     /// Capacity of free slots; `None` without a free slot.
@@ -225,6 +235,8 @@ pub struct Figures {
     pub mail: Option<Mail>,
     pub sources: Option<Sources>,
     pub sessions: Option<Sessions>,
+    /// Figures of these sections that the database has no column for.
+    pub lacking: Vec<Lacking>,
     /// Every section.
     pub collections: Vec<Collection>,
 }
@@ -248,6 +260,26 @@ impl Figures {
         let known: Vec<Section> = self.known().collect();
         let known = self.collections.iter().filter(|collection| known.contains(&collection.section));
         known.filter_map(|collection| collection.succeeded_at).min_by(f64::total_cmp)
+    }
+
+    /// The waiting mails with their ages as of now, if they are known.
+    pub fn mail_now(&self) -> Option<Mail> {
+        let grown = self.since(Section::Mail);
+        let aged = |seconds: Option<i64>| seconds.map(|seconds| seconds.saturating_add(grown));
+        self.mail.as_ref().map(|mail| Mail {
+            queued: mail.queued,
+            oldest_seconds: aged(mail.oldest_seconds),
+            newest_seconds: aged(mail.newest_seconds),
+        })
+    }
+
+    /// Seconds since `section` was collected, by which ages have grown.
+    fn since(&self, section: Section) -> i64 {
+        let collection = self.collections.iter().find(|collection| collection.section == section);
+        match (self.now.unix_seconds, collection.and_then(|collection| collection.succeeded_at)) {
+            (Some(now), Some(at)) => now.saturating_sub(at.floor() as i64).max(0),
+            _ => 0,
+        }
     }
 
     /// Seconds from `moment` to now; negative for the future.

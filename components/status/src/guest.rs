@@ -1,4 +1,4 @@
-//! Joins the logic to the WIT world `bulkhead:status/status`.
+//! Joins the logic to the WIT world `bulkhead:status/status-with-findings`.
 
 mod convert;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::figures::Figures;
 use crate::{health, metrics, payload, self_test};
 use bindings::bulkhead::host::appointments;
-use bindings::exports::bulkhead::status::reports as wit;
+use bindings::exports::bulkhead::status::{findings as found, reports as wit};
 use bindings::wasi::logging::logging::{Level, log};
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
@@ -20,7 +20,7 @@ mod bindings {
     wit_bindgen::generate!({
         // Dependencies first.
         path: ["../../wit/deps/logging", "../../wit/deps/config", "../../wit/host", "../../wit/status"],
-        world: "bulkhead:status/status",
+        world: "bulkhead:status/status-with-findings",
         generate_all,
     });
 
@@ -54,6 +54,13 @@ impl wit::Guest for Component {
     }
 }
 
+impl found::Guest for Component {
+    fn judge() -> Result<found::Judgement, String> {
+        report_panics();
+        Ok(health::health(&read(false).map_err(|error| error.to_string())?).into())
+    }
+}
+
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
         report_panics();
@@ -62,7 +69,7 @@ impl bindings::Guest for Component {
 }
 
 fn read(statistics: bool) -> Result<Figures, Error> {
-    match appointments::read(statistics) {
+    match appointments::read_partial(statistics) {
         Ok(figures) => Ok(figures.into()),
         Err(appointments::Error::Unavailable(text)) => Err(Error::Internal(text)),
     }

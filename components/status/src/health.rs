@@ -1,9 +1,9 @@
 //! Health in one line: the replaced server's findings with its blind spots closed.
 //!
 //! Closed are: an import exactly four hours old, an import or calculation that is not recorded at all, the share
-//! of connections (a ratio that was compared with a percentage), and a section that cannot be read.
+//! of connections (a ratio that was compared with a percentage), and a section, or a figure, that cannot be read.
 
-use crate::figures::{Database, Figures, Mail, Section, Sources};
+use crate::figures::{Database, Figures, Lacking, Mail, Section, Sources};
 
 /// Seconds after which the hourly import is late, and very late.
 const IMPORT_LATE: i64 = 7200;
@@ -32,6 +32,29 @@ pub enum Level {
     Fatal,
 }
 
+impl Level {
+    /// The word in the line.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Warning => "WARN",
+            Self::Critical => "CRIT",
+            Self::Fatal => "FATAL",
+        }
+    }
+}
+
+/// One thing that is not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Names its kind for programs.
+    pub code: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What it says to people.
+    pub text: String,
+}
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
@@ -39,73 +62,74 @@ pub struct Health {
     pub level: Level,
     /// One line, the findings joined by `; `.
     pub text: String,
+    /// The findings, in the order of the line.
+    pub findings: Vec<Finding>,
 }
 
 /// Judges figures that were collected without statistics.
 pub fn health(figures: &Figures) -> Health {
     let mut findings = Findings::default();
     import(figures, &mut findings);
-    mail(figures.mail.as_ref(), &mut findings);
+    mail(figures.mail_now().as_ref(), &mut findings);
     database(figures.database.as_ref(), &mut findings);
     calculation(figures, &mut findings);
+    columns(&figures.lacking, &mut findings);
     findings.sum_up(figures)
 }
 
 #[derive(Default)]
-struct Findings {
-    worst: Option<Level>,
-    texts: Vec<String>,
-}
+struct Findings(Vec<Finding>);
 
 impl Findings {
-    fn warn(&mut self, text: impl Into<String>) {
-        self.add(Level::Warning, "WARN", text.into());
+    fn warn(&mut self, code: &'static str, text: impl Into<String>) {
+        self.add(code, Level::Warning, text);
     }
 
-    fn fatal(&mut self, section: Section) {
-        let text = format!("the figures of {} are not known", section.as_str());
-        self.add(Level::Fatal, "FATAL", text);
+    fn unknown(&mut self, code: &'static str, section: Section) {
+        self.add(code, Level::Fatal, format!("the figures of {} are not known", section.as_str()));
     }
 
-    fn add(&mut self, level: Level, word: &str, text: String) {
-        self.worst = self.worst.max(Some(level));
-        self.texts.push(format!("{word} - {text}"));
+    fn add(&mut self, code: &'static str, level: Level, text: impl Into<String>) {
+        self.0.push(Finding { code, level, text: text.into() });
     }
 
     fn sum_up(self, figures: &Figures) -> Health {
-        let Some(level) = self.worst else {
+        let Self(findings) = self;
+        let Some(level) = findings.iter().map(|finding| finding.level).max() else {
             let (ratio, threads, locks) = figures.database.as_ref().map_or((0.0, 0, 0), |database| {
                 (database.connection_ratio(), database.connections, database.lock_waits)
             });
             let percent = (ratio * 100.0).round();
-            return Health {
-                level: Level::Ok,
-                text: format!("OK - DB={percent}% Threads={threads} Locks={locks}"),
-            };
+            let text = format!("OK - DB={percent}% Threads={threads} Locks={locks}");
+            return Health { level: Level::Ok, text, findings };
         };
-        Health { level, text: self.texts.join("; ") }
+        let line = |finding: &Finding| format!("{} - {}", finding.level.as_str(), finding.text);
+        let text = findings.iter().map(line).collect::<Vec<_>>().join("; ");
+        Health { level, text, findings }
     }
 }
 
 fn import(figures: &Figures, findings: &mut Findings) {
     let Some(Sources { last_import, .. }) = &figures.sources else {
-        return findings.fatal(Section::Sources);
+        return findings.unknown("sources-unknown", Section::Sources);
     };
     match last_import.as_ref().and_then(|last| figures.age(last)) {
-        None => findings.warn("no DLDB import is recorded"),
+        None => findings.warn("import-unrecorded", "no DLDB import is recorded"),
         Some(age) if age > IMPORT_VERY_LATE => {
-            findings.add(Level::Critical, "CRIT", "last DLDB import is more than 4 hours ago".into());
+            findings.add("import-very-late", Level::Critical, "last DLDB import is more than 4 hours ago");
         }
-        Some(age) if age > IMPORT_LATE => findings.warn("last DLDB import is more than 2 hours ago"),
+        Some(age) if age > IMPORT_LATE => {
+            findings.warn("import-late", "last DLDB import is more than 2 hours ago");
+        }
         Some(_) => {}
     }
 }
 
 fn mail(section: Option<&Mail>, findings: &mut Findings) {
     match section {
-        None => findings.fatal(Section::Mail),
+        None => findings.unknown("mail-unknown", Section::Mail),
         Some(Mail { oldest_seconds: Some(age), .. }) if *age > MAIL_WAITS => {
-            findings.warn(format!("oldest mail in the queue is {age}s old"));
+            findings.warn("mail-late", format!("oldest mail in the queue is {age}s old"));
         }
         Some(_) => {}
     }
@@ -113,32 +137,45 @@ fn mail(section: Option<&Mail>, findings: &mut Findings) {
 
 fn database(section: Option<&Database>, findings: &mut Findings) {
     let Some(database) = section else {
-        return findings.fatal(Section::Database);
+        return findings.unknown("database-unknown", Section::Database);
     };
     if !database.replication_log {
-        findings.warn("DB connection has no replication log");
+        findings.warn("replication-log-off", "DB connection has no replication log");
     }
     if database.cluster_ready != Some(true) {
-        findings.warn("DB connection is not part of a galera cluster");
+        findings.warn("cluster-not-ready", "DB connection is not part of a galera cluster");
     }
     if database.lock_waits > LOCKS {
-        findings.warn(format!("DB-Locks: {}", database.lock_waits));
+        findings.warn("many-locks", format!("DB-Locks: {}", database.lock_waits));
     }
     if database.connections > THREADS {
-        findings.warn(format!("DB-Threads: {}", database.connections));
+        findings.warn("many-threads", format!("DB-Threads: {}", database.connections));
     }
     if database.connection_ratio() * 100.0 > CONNECTIONS_PERCENT {
-        findings.warn("DB connections are over 50%");
+        findings.warn("many-connections", "DB connections are over 50%");
     }
 }
 
 fn calculation(figures: &Figures, findings: &mut Findings) {
     let Some(Sources { last_calculation, .. }) = &figures.sources else { return };
     match last_calculation.as_ref().and_then(|last| figures.age(last)) {
-        None => findings.warn("no slot calculation is recorded"),
+        None => findings.warn("calculation-unrecorded", "no slot calculation is recorded"),
         Some(age) if age > CALCULATION_LATE => {
-            findings.warn(format!("slot calculation is {age} seconds old"));
+            findings.warn("calculation-late", format!("slot calculation is {age} seconds old"));
         }
         Some(_) => {}
+    }
+}
+
+fn columns(lacking: &[Lacking], findings: &mut Findings) {
+    for lacking in lacking {
+        match lacking {
+            Lacking::OutdatedSlots => {
+                findings.warn("outdated-slots-lacking", "the DB schema is too old for outdated slots");
+            }
+            Lacking::ExternalUserIds => {
+                findings.warn("external-user-ids-lacking", "the DB schema is too old for external user ids");
+            }
+        }
     }
 }

@@ -45,8 +45,8 @@ pub fn families(figures: &Figures, version: &str) -> Vec<Family> {
     if let Some(section) = &figures.slots {
         slots(&mut page, section, figures);
     }
-    if let Some(section) = &figures.mail {
-        mail(&mut page, section);
+    if let Some(section) = figures.mail_now() {
+        mail(&mut page, &section);
     }
     if let Some(section) = &figures.sources {
         sources(&mut page, section);
@@ -72,6 +72,12 @@ impl Page {
 
     fn count(&mut self, name: &'static str, help: &'static str, value: u64) {
         self.gauge(name, help, value as f64);
+    }
+
+    fn count_some(&mut self, name: &'static str, help: &'static str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.count(name, help, value);
+        }
     }
 
     fn switch(&mut self, name: &'static str, help: &'static str, on: bool) {
@@ -108,12 +114,12 @@ fn processes(page: &mut Page, section: &Processes) {
         "Confirmed appointments; the same as zms_processes with that status.",
         section.confirmed,
     );
-    page.count(
+    page.count_some(
         "zms_processes_with_external_user_id",
         "Appointments of any status that are linked to a citizen's account.",
         section.with_external_user_id,
     );
-    page.count(
+    page.count_some(
         "zms_processes_confirmed_with_external_user_id",
         "Confirmed appointments that are linked to a citizen's account.",
         section.confirmed_with_external_user_id,
@@ -136,13 +142,15 @@ fn processes(page: &mut Page, section: &Processes) {
 }
 
 fn slots(page: &mut Page, section: &Slots, figures: &Figures) {
-    page.count("zms_slots_outdated", "Free slots older than their opening hours.", section.outdated);
-    let age = section.outdated_oldest.as_ref().and_then(|oldest| figures.age(oldest)).unwrap_or(0);
-    page.gauge(
-        "zms_slots_outdated_oldest_seconds",
-        "Age of the oldest change of opening hours that slots lack, 0 when none does.",
-        age as f64,
-    );
+    if let Some(outdated) = section.outdated {
+        page.count("zms_slots_outdated", "Free slots older than their opening hours.", outdated);
+        let age = section.outdated_oldest.as_ref().and_then(|oldest| figures.age(oldest)).unwrap_or(0);
+        page.gauge(
+            "zms_slots_outdated_oldest_seconds",
+            "Age of the oldest change of opening hours that slots lack, 0 when none does.",
+            age as f64,
+        );
+    }
     page.count("zms_slots_free", "Internal capacity of free slots.", section.free.unwrap_or(0));
 }
 

@@ -121,8 +121,9 @@ fn put_counters(object: &mut Object, section: &Processes, wire: Wire) {
         }
         object.put("total", section.total);
     }
-    object.put("withExternalUserId", wire.number(section.with_external_user_id));
-    object.put("confirmedWithExternalUserId", wire.number(section.confirmed_with_external_user_id));
+    let number = |count: Option<u64>| count.map(|count| wire.number(count));
+    object.put_some("withExternalUserId", number(section.with_external_user_id));
+    object.put_some("confirmedWithExternalUserId", number(section.confirmed_with_external_user_id));
     // The old server's sums over no rows are nothing, its counters over no rows are 0.
     let rows = (section.total > 0).then_some(());
     let sum = |figure: u64| wire.or_zero(rows.map(|()| figure)).map(|figure| wire.number(figure));
@@ -137,7 +138,7 @@ fn put_counters(object: &mut Object, section: &Processes, wire: Wire) {
 }
 
 fn put_slots(object: &mut Object, section: &Slots, wire: Wire) {
-    object.put("outdated", section.outdated);
+    object.put_some("outdated", section.outdated);
     object.put_some("outdatedOldest", section.outdated_oldest.as_ref().map(|oldest| oldest.text.as_str()));
     object.put_some("freeSlots", wire.or_zero(section.free).map(|free| wire.number(free)));
 }

@@ -44,6 +44,7 @@ fn known() -> Figures {
         mail: Some(Mail { queued: 2, oldest_seconds: Some(301), newest_seconds: None }),
         sources: Some(Sources { last_import: None, last_calculation: Some(epoch) }),
         sessions: None,
+        lacking: Vec::new(),
         collections: [Section::Mail, Section::Sources].map(collection).into(),
     }
 }

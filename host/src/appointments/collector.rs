@@ -1,22 +1,23 @@
 //! Collects sections when they are asked for, each at most once at a time.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::sync::Semaphore;
-
-use super::{
-    Accounts, Clock, CollectError, Database, Figures, Mail, Moment, Place, Processes, Section, Sessions,
-    Slots, Sources,
-    connection::Connections,
-    queries,
-    section::{Cell, Due, Known, Turn},
+use tokio::{
+    sync::Semaphore,
+    time::{Instant as Deadline, timeout_at},
 };
 
-/// How long figures are waited for: half of what a scraper usually grants.
-const PATIENCE: Duration = Duration::from_secs(5);
+use super::{
+    Accounts, Clock, CollectError, Database, Figures, Lacking, Mail, Moment, Place, Processes, Section,
+    Sessions, Slots, Sources,
+    connection::Connections,
+    queries,
+    section::{Began, Cell, Due, Known, Turn},
+};
 
 /// What a collector is made of.
 #[derive(Clone, Debug)]
@@ -72,9 +73,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Unix seconds of the last collection that brought any of it.
+    /// Unix seconds since which all of it could be shown.
     pub fn newest(&self) -> f64 {
-        self.known.iter().map(|(_, known)| known.at).fold(0.0, f64::max)
+        self.known.iter().map(|(_, known)| known.shown_at).fold(0.0, f64::max)
+    }
+
+    /// Unix seconds at which the oldest of it was collected; `None` when nothing is known.
+    pub fn oldest(&self) -> Option<f64> {
+        self.known.iter().map(|(_, known)| known.at).min_by(f64::total_cmp)
     }
 
     /// Tells snapshots of different figures apart.
@@ -84,6 +90,20 @@ impl Snapshot {
 
     fn find<T>(&self, pick: impl Fn(&Figures) -> Option<&T>) -> Option<&T> {
         self.known.iter().find_map(|(_, known)| pick(&known.figures))
+    }
+
+    /// Figures of the sections that are not known for want of a column.
+    pub fn lacking(&self) -> BTreeSet<Lacking> {
+        let noted = self.database().map_or(&[][..], |section| &section.lacking);
+        let found = [
+            (Lacking::OutdatedSlots, self.slots().is_some_and(|section| section.outdated.is_none())),
+            (
+                Lacking::ExternalUserIds,
+                self.processes().is_some_and(|section| section.external_user_ids.is_none()),
+            ),
+        ];
+        let found = found.into_iter().filter(|(_, is_lacking)| *is_lacking).map(|(lacking, _)| lacking);
+        noted.iter().copied().chain(found).collect()
     }
 
     /// The section, if it is known.
@@ -141,35 +161,31 @@ impl Collector {
         &self.shared.clock
     }
 
-    /// Has collected what is asked for and too old, and waits for what cannot be shown otherwise; not for ever, for
-    /// what can be shown is better than nothing.
+    /// Has collected what is asked for and due, and waits for it: for less than a second where older figures can be
+    /// shown instead, and not for ever otherwise, for what can be shown is better than nothing.
     pub async fn refresh(&self, statistics: bool) {
-        let now = Instant::now();
+        let (now, start) = (Instant::now(), Deadline::now());
         let (mut awaited, mut turns) = (Vec::new(), [const { Vec::new() }; 2]);
         let [quick, scans] = &mut turns;
         for cell in self.wanted(statistics) {
             let lane = if cell.section.is_statistics() { &mut *scans } else { &mut *quick };
             match cell.due(now) {
                 Due::Nothing => {}
-                Due::Refresh(turn) => lane.push(turn),
-                Due::Await(turn) => {
-                    awaited.push(turn.ended());
+                Due::Collect(turn, patience) => {
+                    awaited.push((turn.ended(), patience));
                     lane.push(turn);
                 }
-                Due::Join(ended) => awaited.push(ended),
+                Due::Join(ended, patience) => awaited.push((ended, patience)),
             }
         }
         for (lane, turns) in turns.into_iter().enumerate() {
             self.start(lane, turns);
         }
-        let all = async {
-            for mut ended in awaited {
-                // Fails when the collector is gone, and then nobody shows anything.
-                let _ = ended.changed().await;
-            }
-        };
-        // Late is no error: the collection goes on, and its section is absent until then.
-        let _ = tokio::time::timeout(PATIENCE, all).await;
+        for (mut ended, patience) in awaited {
+            // Late is no error: the collection goes on, and until then older figures are shown, or none. Waiting fails
+            // when the collector is gone, and then nothing is shown.
+            let _ = timeout_at(start + patience, ended.changed()).await;
+        }
     }
 
     /// What is known, from memory.
@@ -214,10 +230,10 @@ impl Collector {
             for turn in turns {
                 let Some(lane) = shared.lanes.get(lane) else { return };
                 let Ok(_place) = lane.acquire().await else { return };
-                let (since, now) = (Instant::now(), Clock::now());
-                let collected =
-                    queries::collect(turn.section(), &shared.connections, &shared.clock, now).await;
-                turn.end(collected, since.elapsed());
+                let began = Began::now();
+                let (section, now) = (turn.section(), began.unix_seconds());
+                let collected = queries::collect(section, &shared.connections, &shared.clock, now).await;
+                turn.end(collected, began);
             }
         });
     }

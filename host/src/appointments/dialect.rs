@@ -6,7 +6,6 @@
 //! | `{int}`, a cast's 64-bit type | `SIGNED` | `BIGINT` | `INTEGER` |
 //! | `{local}`, a parameter that is a local time | `CAST(? AS DATETIME)` | `CAST(? AS TIMESTAMP)` | `?` |
 //! | `{status}`, a status that compares without case | `status` | `LOWER(RTRIM(status))` | the same |
-//! | `{oldest}`, the least change of opening hours as text | Unix seconds | the time itself | the same |
 
 /// A database's way of writing SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,22 +18,22 @@ pub(super) enum Dialect {
 impl Dialect {
     /// Fills in the placeholders.
     pub(super) fn sql(self, template: &str) -> String {
-        let (int, local, status, oldest) = match self {
-            Self::MariaDb => (
-                "SIGNED",
-                "CAST(? AS DATETIME)",
-                // The column's collation compares without case, and does it faster.
-                "status",
-                "CAST(CAST(UNIX_TIMESTAMP(MIN(o.updated_at)) AS SIGNED) AS CHAR)",
-            ),
-            Self::Postgres => {
-                ("BIGINT", "CAST(? AS TIMESTAMP)", "LOWER(RTRIM(status))", "CAST(MIN(o.updated_at) AS TEXT)")
-            }
-            Self::Sqlite => ("INTEGER", "?", "LOWER(RTRIM(status))", "CAST(MIN(o.updated_at) AS TEXT)"),
+        let (int, local, status) = match self {
+            // The column's collation compares without case, and does it faster.
+            Self::MariaDb => ("SIGNED", "CAST(? AS DATETIME)", "status"),
+            Self::Postgres => ("BIGINT", "CAST(? AS TIMESTAMP)", "LOWER(RTRIM(status))"),
+            Self::Sqlite => ("INTEGER", "?", "LOWER(RTRIM(status))"),
         };
-        let sql = template.replace("{int}", int).replace("{local}", local);
-        let sql = sql.replace("{status}", status).replace("{oldest}", oldest);
+        let sql = template.replace("{int}", int).replace("{local}", local).replace("{status}", status);
         if self == Self::Postgres { numbered(&sql) } else { sql }
+    }
+
+    /// Writes a time as text: Unix seconds on MariaDB, whose clock may be in another zone, elsewhere the time itself.
+    pub(super) fn time_as_text(self, time: &str) -> String {
+        match self {
+            Self::MariaDb => format!("CAST(CAST(UNIX_TIMESTAMP({time}) AS SIGNED) AS CHAR)"),
+            Self::Postgres | Self::Sqlite => format!("CAST({time} AS TEXT)"),
+        }
     }
 }
 

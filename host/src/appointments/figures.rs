@@ -73,6 +73,26 @@ pub struct Database {
     pub replication_log: bool,
     /// Sizes that matter for the system's queries.
     pub size_settings: Vec<SizeSetting>,
+    /// Figures that the tables have no column for.
+    pub lacking: Vec<Lacking>,
+}
+
+/// Figures that need a column which older releases of the appointment system do not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lacking {
+    /// [`Slots::outdated`] and its oldest change.
+    OutdatedSlots,
+    /// [`Processes::external_user_ids`].
+    ExternalUserIds,
+}
+
+/// Appointments that are linked to a citizen's account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExternalUserIds {
+    /// Of any status.
+    pub all: u64,
+    /// Confirmed ones.
+    pub confirmed: u64,
 }
 
 /// Appointments; one that takes several slots counts once.
@@ -91,8 +111,8 @@ pub struct Processes {
     pub preconfirmed: u64,
     pub queued: u64,
     pub processing: u64,
-    pub with_external_user_id: u64,
-    pub confirmed_with_external_user_id: u64,
+    /// `None` where the tables have no column for it.
+    pub external_user_ids: Option<ExternalUserIds>,
     pub since_midnight: u64,
     pub last_seven_days: u64,
     pub last_insert: Option<Moment>,
@@ -101,8 +121,8 @@ pub struct Processes {
 /// Bookable times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// Free slots older than their opening hours.
-    pub outdated: u64,
+    /// Free slots older than their opening hours; `None` where the tables have no column for it.
+    pub outdated: Option<u64>,
     /// The oldest change that they lack.
     pub outdated_oldest: Option<Moment>,
     /// Internal capacity of free slots; `None` without a free slot.

@@ -1,7 +1,9 @@
 //! What is asked, and how the answers become figures. The text is one for all databases, see [`super::dialect`].
 
 use super::{
-    Clock, CollectError, Department, Figures, Mail, Processes, Scope, Section, Sessions, Slots, Sources,
+    Clock, CollectError, Database, Department, ExternalUserIds, Figures, Mail, Moment, Processes, Scope,
+    Section, Sessions, Slots, Sources,
+    columns::{self, CHANGED, EXTERNAL_USER_ID},
     connection::{
         Column::{self, Integer, Text},
         Connections, Parameter, Row,
@@ -28,7 +30,7 @@ const PROCESSES: &str = "SELECT COUNT(*),
     COUNT(CASE WHEN IPTimeStamp > ? AND is_booking = 1 THEN 1 END),
     CAST(MAX(CASE WHEN IPTimeStamp > 0 AND IPTimeStamp <= ? THEN IPTimeStamp END) AS {int})
 FROM (
-    SELECT {status} AS status, external_user_id, IPTimeStamp,
+    SELECT {status} AS status, {external} AS external_user_id, IPTimeStamp,
         CASE WHEN StandortID <> 0 AND vorlaeufigeBuchung = 0 AND Abholer = 0 THEN 1 END AS is_booking
     FROM buerger
     WHERE istFolgeterminvon IS NULL OR istFolgeterminvon = 0
@@ -39,8 +41,8 @@ const OUTDATED: &str = "SELECT COUNT(*), {oldest}
 FROM slot s
 JOIN oeffnungszeit o ON o.OeffnungszeitID = s.availabilityID
 WHERE s.status = 'free'
-    AND s.updateTimestamp < o.updated_at
-    AND s.updateTimestamp < (SELECT MAX(updated_at) FROM oeffnungszeit)";
+    AND s.updateTimestamp < o.{changed}
+    AND s.updateTimestamp < (SELECT MAX({changed}) FROM oeffnungszeit)";
 
 const FREE: &str = "SELECT CAST(SUM(intern) AS {int}) FROM slot WHERE status = 'free'";
 
@@ -70,7 +72,10 @@ pub(super) async fn collect(
     now: i64,
 ) -> Result<Figures, CollectError> {
     Ok(match section {
-        Section::Database => Figures::Database(server::database(connections).await?),
+        Section::Database => {
+            let database = server::database(connections).await?;
+            Figures::Database(Database { lacking: columns::lacking(connections).await?, ..database })
+        }
         Section::Processes => Figures::Processes(processes(connections, clock, now).await?),
         Section::Slots => Figures::Slots(slots(connections, clock).await?),
         Section::Mail => Figures::Mail(mail(connections, now).await?),
@@ -92,7 +97,14 @@ async fn aggregate(
 
 async fn processes(connections: &Connections, clock: &Clock, now: i64) -> Result<Processes, CollectError> {
     let parameters = [clock.midnight(now, 0), clock.midnight(now, 7), now].map(Parameter::Integer);
-    let mut row = aggregate(connections, PROCESSES, &parameters, &[Integer; 17]).await?;
+    let linked_by = async |column: &str| {
+        let query = PROCESSES.replace("{external}", column);
+        aggregate(connections, &query, &parameters, &[Integer; 17]).await
+    };
+    let (mut row, are_linked) = match linked_by(EXTERNAL_USER_ID).await {
+        Err(CollectError::Schema(_)) => (linked_by("NULL").await?, false),
+        row => (row?, true),
+    };
     Ok(Processes {
         total: row.count(),
         blocked: row.count(),
@@ -106,8 +118,8 @@ async fn processes(connections: &Connections, clock: &Clock, now: i64) -> Result
         preconfirmed: row.count(),
         queued: row.count(),
         processing: row.count(),
-        with_external_user_id: row.count(),
-        confirmed_with_external_user_id: row.count(),
+        external_user_ids: Some(ExternalUserIds { all: row.count(), confirmed: row.count() })
+            .filter(|_| are_linked),
         since_midnight: row.count(),
         last_seven_days: row.count(),
         last_insert: row.integer().map(|seconds| clock.moment(seconds)),
@@ -115,15 +127,30 @@ async fn processes(connections: &Connections, clock: &Clock, now: i64) -> Result
 }
 
 async fn slots(connections: &Connections, clock: &Clock) -> Result<Slots, CollectError> {
-    let mut outdated = aggregate(connections, OUTDATED, &[], &[Integer, Text]).await?;
+    let outdated = outdated(connections, clock).await?;
     let mut free = aggregate(connections, FREE, &[], &[Integer]).await?;
-    Ok(Slots {
-        outdated: outdated.count(),
-        outdated_oldest: outdated
-            .text()
-            .map(|text| clock.parse(&text).map_or_else(|| clock.foreign(text), |at| clock.moment(at))),
-        free: free.integer().and_then(|capacity| u64::try_from(capacity).ok()),
-    })
+    let free = free.integer().and_then(|capacity| u64::try_from(capacity).ok());
+    let (outdated, outdated_oldest) = outdated.map_or((None, None), |(count, oldest)| (Some(count), oldest));
+    Ok(Slots { outdated, outdated_oldest, free })
+}
+
+/// Outdated slots and the oldest change that they lack; `None` where no column says when opening hours changed.
+async fn outdated(
+    connections: &Connections,
+    clock: &Clock,
+) -> Result<Option<(u64, Option<Moment>)>, CollectError> {
+    for column in CHANGED {
+        let oldest = connections.dialect().time_as_text(&format!("MIN(o.{column})"));
+        let query = OUTDATED.replace("{oldest}", &oldest).replace("{changed}", column);
+        let mut row = match aggregate(connections, &query, &[], &[Integer, Text]).await {
+            Err(CollectError::Schema(_)) => continue,
+            row => row?,
+        };
+        let moment =
+            |text: String| clock.parse(&text).map_or_else(|| clock.foreign(text), |at| clock.moment(at));
+        return Ok(Some((row.count(), row.text().map(moment))));
+    }
+    Ok(None)
 }
 
 async fn mail(connections: &Connections, now: i64) -> Result<Mail, CollectError> {

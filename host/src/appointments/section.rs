@@ -11,16 +11,47 @@ use super::{CollectError, Figures, Section};
 
 /// After a failure the section is left alone for this long, or for its time to live when that is shorter.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How long a collection is waited for where nothing can be shown: half of what a scraper usually grants.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where older figures can be shown instead: less than the second that a probe usually grants.
+const PATIENCE_FOR_FRESH: Duration = Duration::from_millis(900);
+/// The part of the time to live that a section may lack to be due, so that a poll that comes as often as that, and a
+/// little early, still has it collected.
+const EARLY: u32 = 20;
 
 /// What was collected, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub figures: Arc<Figures>,
-    /// Unix seconds.
+    /// Unix seconds at which the collection began: the figures are no older.
     pub at: f64,
+    /// Unix seconds at which it ended: nobody was shown the figures before.
+    pub shown_at: f64,
     /// Counts the section's successes.
     pub serial: u64,
     since: Instant,
+}
+
+/// When a collection began, by both clocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Began {
+    pub at: SystemTime,
+    pub since: Instant,
+}
+
+impl Began {
+    pub(super) fn now() -> Self {
+        Self { at: SystemTime::now(), since: Instant::now() }
+    }
+
+    /// Unix seconds, rounded down.
+    pub(super) fn unix_seconds(self) -> i64 {
+        unix_seconds(self.at).floor() as i64
+    }
+}
+
+fn unix_seconds(at: SystemTime) -> f64 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// The last attempt.
@@ -54,12 +85,10 @@ pub(super) struct Standing {
 pub(super) enum Due {
     /// Nothing, or nothing that would help now.
     Nothing,
-    /// Collect it; meanwhile what is known will do, be it nothing. The collector is the caller's to run.
-    Refresh(Turn),
-    /// Collect it, and wait.
-    Await(Turn),
-    /// Somebody collects it; wait.
-    Join(watch::Receiver<u64>),
+    /// Collect it, and wait for so long. The collector is the caller's to run.
+    Collect(Turn, Duration),
+    /// Another caller has it collected; wait for so long.
+    Join(watch::Receiver<u64>, Duration),
 }
 
 /// One section.
@@ -92,23 +121,21 @@ impl Cell {
     pub(super) fn due(self: &Arc<Self>, now: Instant) -> Due {
         let mut state = self.lock();
         let age = state.known.as_ref().map(|known| now.saturating_duration_since(known.since));
-        if age.is_some_and(|age| age < self.time_to_live) {
+        if age.is_some_and(|age| age < self.time_to_live - self.time_to_live / EARLY) {
             return Due::Nothing;
         }
         let shown = age.is_some_and(|age| age < self.max_age);
-        let failed = state.attempt.as_ref().filter(|attempt| attempt.error.is_some());
-        // Who waited for the failure has waited for all: the others see what comes of the next attempt.
-        let awaited = !shown && failed.is_none();
+        let patience = if shown { PATIENCE_FOR_FRESH } else { PATIENCE };
         if state.running {
-            return if awaited { Due::Join(self.attempts.subscribe()) } else { Due::Nothing };
+            return Due::Join(self.attempts.subscribe(), patience);
         }
+        let failed = state.attempt.as_ref().filter(|attempt| attempt.error.is_some());
         let pause = RETRY_AFTER.min(self.time_to_live);
         if failed.is_some_and(|attempt| now.saturating_duration_since(attempt.ended) < pause) {
             return Due::Nothing;
         }
         state.running = true;
-        let turn = Turn { cell: Arc::clone(self), ended: false };
-        if awaited { Due::Await(turn) } else { Due::Refresh(turn) }
+        Due::Collect(Turn { cell: Arc::clone(self), ended: false }, patience)
     }
 
     /// What may be shown at `now`.
@@ -145,22 +172,23 @@ impl Turn {
         self.cell.attempts.subscribe()
     }
 
-    /// Records what came of it.
-    pub(super) fn end(mut self, collected: Result<Figures, CollectError>, took: Duration) {
-        self.record(collected, took);
+    /// Records what came of it, and when it began.
+    pub(super) fn end(mut self, collected: Result<Figures, CollectError>, began: Began) {
+        self.record(collected, began);
     }
 
-    fn record(&mut self, collected: Result<Figures, CollectError>, took: Duration) {
+    fn record(&mut self, collected: Result<Figures, CollectError>, began: Began) {
         self.ended = true;
         let (now, section) = (Instant::now(), self.section().as_str());
         let mut state = self.cell.lock();
         let before = state.attempt.as_ref().and_then(|attempt| attempt.error.clone());
         let error = match collected {
             Ok(figures) => {
+                warn_of_columns(state.known.as_ref().map(|known| &*known.figures), &figures);
                 state.successes += 1;
-                let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-                let serial = state.successes;
-                state.known = Some(Known { figures: Arc::new(figures), at, serial, since: now });
+                let (serial, figures) = (state.successes, Arc::new(figures));
+                let (at, shown_at) = (unix_seconds(began.at), unix_seconds(SystemTime::now()));
+                state.known = Some(Known { figures, at, shown_at, serial, since: began.since });
                 None
             }
             Err(error) => {
@@ -178,6 +206,7 @@ impl Turn {
             }
             _ => {}
         }
+        let took = now.saturating_duration_since(began.since);
         state.attempt = Some(Attempt { took, error, ended: now });
         state.running = false;
         drop(state);
@@ -185,11 +214,23 @@ impl Turn {
     }
 }
 
+/// Says once which figures the tables have no column for.
+fn warn_of_columns(before: Option<&Figures>, now: &Figures) {
+    let lacking = |figures: &Figures| match figures {
+        Figures::Database(database) => database.lacking.clone(),
+        _ => Vec::new(),
+    };
+    let (known, lacking) = (before.map(lacking).unwrap_or_default(), lacking(now));
+    if !lacking.is_empty() && lacking != known {
+        tracing::warn!(?lacking, "the appointment system's tables are of a release that lacks figures");
+    }
+}
+
 impl Drop for Turn {
     /// A turn that was given up, by a panic or at the end of the host, counts as failed.
     fn drop(&mut self) {
         if !self.ended {
-            self.record(Err(CollectError::Failed("the collection was given up".into())), Duration::ZERO);
+            self.record(Err(CollectError::Failed("the collection was given up".into())), Began::now());
         }
     }
 }

@@ -53,6 +53,7 @@ async fn mariadb(connections: &Connections) -> Result<Database, CollectError> {
         cluster_ready: on("wsrep_ready"),
         replication_log: on("log_bin").unwrap_or(false),
         size_settings: SIZES.iter().filter_map(size).collect(),
+        lacking: Vec::new(),
     })
 }
 
@@ -72,6 +73,7 @@ async fn postgres(connections: &Connections) -> Result<Database, CollectError> {
         cluster_ready: Some(row.count() > 0),
         replication_log: row.count() > 0,
         size_settings: Vec::new(),
+        lacking: Vec::new(),
     })
 }
 

@@ -7,14 +7,14 @@ use super::{
     Capabilities, Interface, STATUS,
     bindings::bulkhead::host::appointments::{self as wit, Error},
 };
-use crate::appointments::{self, Collector};
+use crate::appointments::{self, Collector, Lacking, Snapshot};
 
 /// What is known of the appointment system.
 pub const APPOINTMENTS: Interface = Interface {
     name: "bulkhead:host/appointments",
     version: "0.1.0",
     granted_to: STATUS,
-    functions: &[("read", Read)],
+    functions: &[("read", Read), ("read-partial", Read)],
     add_to_linker: |linker| {
         wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
     },
@@ -22,17 +22,41 @@ pub const APPOINTMENTS: Interface = Interface {
 
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
-        let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
-        let collector = self.backing.appointments.as_ref();
-        let read = || collector.map(|collector| figures(collector, statistics)).ok_or_else(unavailable);
-        let question = self.mirror.question(if statistics { "all figures" } else { "figures" });
-        Ok(self.mirror.look(question, read))
+        let question = if statistics { "all figures" } else { "figures" };
+        Ok(self.look(question, |collector| whole(&collector.snapshot(statistics), collector)))
+    }
+
+    fn read_partial(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::PartialFigures, Error>> {
+        let question = if statistics { "all partial figures" } else { "partial figures" };
+        Ok(self.look(question, |collector| partial(&collector.snapshot(statistics), collector)))
     }
 }
 
-fn figures(collector: &Collector, statistics: bool) -> wit::Figures {
-    let snapshot = collector.snapshot(statistics);
+impl Capabilities {
+    fn look<T>(&self, question: &str, read: impl FnOnce(&Collector) -> T) -> Result<T, Error>
+    where
+        T: Clone + std::fmt::Debug + Send + 'static,
+    {
+        let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
+        let collector = self.backing.appointments.as_ref();
+        let question = self.mirror.question(question);
+        self.mirror.look(question, || collector.map(read).ok_or_else(unavailable))
+    }
+}
+
+/// Without the sections that lack a figure.
+fn whole(snapshot: &Snapshot, collector: &Collector) -> wit::Figures {
+    let is_whole = |processes: &&appointments::Processes| processes.external_user_ids.is_some();
+    let is_dated = |slots: &&appointments::Slots| slots.outdated.is_some();
     wit::Figures {
+        processes: snapshot.processes().filter(is_whole).map(processes),
+        slots: snapshot.slots().filter(is_dated).map(slots),
+        ..partial(snapshot, collector).figures
+    }
+}
+
+fn partial(snapshot: &Snapshot, collector: &Collector) -> wit::PartialFigures {
+    let figures = wit::Figures {
         now: moment(&snapshot.now),
         database: snapshot.database().map(database),
         processes: snapshot.processes().map(processes),
@@ -41,7 +65,12 @@ fn figures(collector: &Collector, statistics: bool) -> wit::Figures {
         sources: snapshot.sources().map(sources),
         sessions: snapshot.sessions().map(sessions),
         collections: collector.collections().into_iter().map(collection).collect(),
-    }
+    };
+    let lacking = |lacking| match lacking {
+        Lacking::OutdatedSlots => wit::Lacking::OutdatedSlots,
+        Lacking::ExternalUserIds => wit::Lacking::ExternalUserIds,
+    };
+    wit::PartialFigures { figures, lacking: snapshot.lacking().into_iter().map(lacking).collect() }
 }
 
 fn moment(moment: &appointments::Moment) -> wit::Moment {
@@ -84,6 +113,7 @@ fn database(section: &appointments::Database) -> wit::Database {
 }
 
 fn processes(section: &appointments::Processes) -> wit::Processes {
+    let linked = section.external_user_ids.unwrap_or_default();
     wit::Processes {
         total: section.total,
         blocked: section.blocked,
@@ -97,8 +127,8 @@ fn processes(section: &appointments::Processes) -> wit::Processes {
         preconfirmed: section.preconfirmed,
         queued: section.queued,
         processing: section.processing,
-        with_external_user_id: section.with_external_user_id,
-        confirmed_with_external_user_id: section.confirmed_with_external_user_id,
+        with_external_user_id: linked.all,
+        confirmed_with_external_user_id: linked.confirmed,
         since_midnight: section.since_midnight,
         last_seven_days: section.last_seven_days,
         last_insert: section.last_insert.as_ref().map(moment),
@@ -107,7 +137,7 @@ fn processes(section: &appointments::Processes) -> wit::Processes {
 
 fn slots(section: &appointments::Slots) -> wit::Slots {
     wit::Slots {
-        outdated: section.outdated,
+        outdated: section.outdated.unwrap_or(0),
         outdated_oldest: section.outdated_oldest.as_ref().map(moment),
         free: section.free,
     }

@@ -10,7 +10,7 @@ use prometheus::proto::MetricFamily;
 use serde_json::value::RawValue;
 
 use self::world::{Error, Options, Report, Wire};
-pub use self::world::{Level, Status, Verdict};
+pub use self::world::{Judgement, Level, NamedFinding, Status};
 use crate::{
     appointments::{Collector, Section},
     capabilities::Backing,
@@ -29,6 +29,9 @@ use crate::{
 
 /// Longest text of a guest that is passed on, bytes.
 const TEXT_BYTES: usize = 2000;
+/// Most findings of a judgement, and longest code of one, bytes.
+const FINDINGS: usize = 100;
+const CODE_BYTES: usize = 64;
 
 /// The first Unix second that no HTTP date can name.
 const YEAR_10000: f64 = 253_402_300_800.0;
@@ -88,8 +91,19 @@ pub struct Payload {
     pub data: Box<RawValue>,
     /// Unix seconds at which the oldest of its figures were collected.
     pub collected_at: f64,
-    /// Unix seconds at which the newest were.
+    /// Unix seconds at which this payload came about.
     pub modified_at: f64,
+    /// Whether the payload before it came about in the same second, so that a date in a header cannot tell the two apart.
+    pub shares_second: bool,
+}
+
+/// Every metric that is known.
+#[derive(Debug)]
+pub struct MetricPage {
+    /// The families.
+    pub families: Vec<MetricFamily>,
+    /// Unix seconds at which the oldest of its figures were collected; `None` when no figures are known.
+    pub collected_at: Option<f64>,
 }
 
 /// What is known at one time, by its serials.
@@ -111,7 +125,7 @@ pub struct StatusService {
     /// With and without statistics: the same figures make the same payload, so it is made once.
     kept: [Kept; 2],
     /// By the figures and the versions that it is made of.
-    verdict: SharedAnswer<Made, Result<Verdict, CallError>>,
+    judgement: SharedAnswer<Made, Result<Judgement, CallError>>,
 }
 
 impl StatusService {
@@ -135,7 +149,7 @@ impl StatusService {
             wire,
             version: settings.version.clone(),
             kept: Default::default(),
-            verdict: SharedAnswer::default(),
+            judgement: SharedAnswer::default(),
         }
     }
 
@@ -160,23 +174,27 @@ impl StatusService {
         let made = (snapshot.serials(), versions);
         let [without, with] = &self.kept;
         let kept = if statistics { with } else { without };
-        if let Some((known, payload)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
+        let before = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((known, payload)) = &before
             && *known == made
         {
             return Ok(Arc::clone(payload));
         }
-        let payload = Arc::new(self.make(statistics, snapshot.newest()).await?);
+        let modified_at = snapshot.newest();
+        let shares_second =
+            before.is_some_and(|(_, before)| before.modified_at.floor() >= modified_at.floor());
+        let (data, collected_at) = self.make(statistics).await?;
+        let payload = Arc::new(Payload { data, collected_at, modified_at, shares_second });
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((made, Arc::clone(&payload)));
         Ok(payload)
     }
 
-    async fn make(&self, statistics: bool, modified_at: f64) -> Result<Payload, CallError> {
+    async fn make(&self, statistics: bool) -> Result<(Box<RawValue>, f64), CallError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
         let answer = invoke::call_mirrored(&self.slot, None, "status", read, move |status, store| {
-            Box::pin(async move { status.bulkhead_status_reports().call_status(store, &options).await })
+            Box::pin(async move { status.reports().call_status(store, &options).await })
         });
-        let (data, collected_at) = answer.await??;
-        Ok(Payload { data, collected_at, modified_at })
+        Ok(answer.await??)
     }
 
     /// What is to be said of the system's health, in one line. Anybody may ask, so one answer is given to all who ask
@@ -184,16 +202,16 @@ impl StatusService {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn health(&self) -> Result<Verdict, CallError> {
+    pub async fn health(&self) -> Result<Judgement, CallError> {
         self.collector.refresh(false).await;
         let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
         let made_of = (self.collector.snapshot(false).serials(), versions);
-        self.verdict.get(made_of, self.judge()).await
+        self.judgement.get(made_of, self.judge()).await
     }
 
-    async fn judge(&self) -> Result<Verdict, CallError> {
+    async fn judge(&self) -> Result<Judgement, CallError> {
         let answer = invoke::call_mirrored(&self.slot, None, "health", shown, |status, store| {
-            Box::pin(async move { status.bulkhead_status_reports().call_health(store).await })
+            Box::pin(status.judge(store))
         });
         Ok(answer.await??)
     }
@@ -202,13 +220,13 @@ impl StatusService {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn families(&self) -> Result<Vec<MetricFamily>, CallError> {
+    pub async fn metrics(&self) -> Result<MetricPage, CallError> {
         self.collector.refresh(true).await;
-        let version = self.version.clone();
+        let (version, collected_at) = (self.version.clone(), self.collector.snapshot(true).oldest());
         let answer = invoke::call(&self.slot, families::checked, move |status, store| {
-            Box::pin(async move { status.bulkhead_status_reports().call_metrics(store, &version).await })
+            Box::pin(async move { status.reports().call_metrics(store, &version).await })
         });
-        Ok(answer.await??)
+        Ok(MetricPage { families: answer.await??, collected_at })
     }
 }
 
@@ -223,9 +241,22 @@ fn read(report: Report) -> Result<(Box<RawValue>, f64), Unusable> {
     Ok((data, report.collected_at))
 }
 
-/// A verdict whose text may be shown to anybody.
-fn shown(verdict: Verdict) -> Result<Verdict, Unusable> {
-    Ok(Verdict { text: escape_guest(&verdict.text, TEXT_BYTES), ..verdict })
+/// A judgement whose texts may be shown to anybody, and whose codes are codes.
+fn shown(judgement: Judgement) -> Result<Judgement, Unusable> {
+    let findings =
+        judgement.findings.map(|findings| findings.into_iter().map(named).collect()).transpose()?;
+    if findings.as_ref().is_some_and(|findings: &Vec<NamedFinding>| findings.len() > FINDINGS) {
+        return Err(Unusable("the judgement has more than 100 findings"));
+    }
+    Ok(Judgement { text: escape_guest(&judgement.text, TEXT_BYTES), findings, ..judgement })
+}
+
+fn named(finding: NamedFinding) -> Result<NamedFinding, Unusable> {
+    let of_code = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if !(1..=CODE_BYTES).contains(&finding.code.len()) || !finding.code.bytes().all(of_code) {
+        return Err(Unusable("the code of a finding is not of lower-case letters, digits and hyphens"));
+    }
+    Ok(NamedFinding { text: escape_guest(&finding.text, TEXT_BYTES), ..finding })
 }
 
 #[cfg(test)]
@@ -234,6 +265,23 @@ mod tests {
 
     fn report(collected_at: f64) -> Report {
         Report { data: "{}".into(), collected_at }
+    }
+
+    fn judgement(code: &str, findings: usize) -> Judgement {
+        let finding = NamedFinding { code: code.into(), level: Level::Warning, text: "a\nb".into() };
+        Judgement { level: Level::Warning, text: "c\nd".into(), findings: Some(vec![finding; findings]) }
+    }
+
+    #[test]
+    fn a_finding_needs_a_code_of_its_form() {
+        let accepted = shown(judgement("mail-late-2", FINDINGS)).map(|judgement| judgement.findings);
+        assert!(
+            matches!(accepted, Ok(Some(findings)) if findings.iter().all(|found| !found.text.contains('\n')))
+        );
+        assert!(shown(judgement("mail-late", FINDINGS + 1)).is_err());
+        for code in ["", "Mail", "a b", "a\"", "\u{e4}", &"a".repeat(CODE_BYTES + 1)] {
+            assert!(shown(judgement(code, 1)).is_err(), "{code:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod envelope;
 mod faults;
 mod network;
 pub mod operations;
+mod polls;
 mod releases;
 mod rows;
 mod scrape;

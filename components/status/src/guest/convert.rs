@@ -1,26 +1,45 @@
 //! Plain types from WIT records and back.
 
-use super::{appointments as host, wit};
+use super::{appointments as host, found, wit};
 use crate::error::Error;
 use crate::figures::{
-    Collection, Database, Department, Figures, Mail, Moment, Processes, Scope, Section, Sessions, Slots,
-    Sources,
+    Collection, Database, Department, Figures, Lacking, Mail, Moment, Processes, Scope, Section, Sessions,
+    Slots, Sources,
 };
-use crate::health::{Health, Level};
+use crate::health::{Finding, Health, Level};
 use crate::metrics::{Family, Kind, Sample};
 use crate::payload::Wire;
 
-impl From<host::Figures> for Figures {
-    fn from(figures: host::Figures) -> Self {
+impl From<host::PartialFigures> for Figures {
+    fn from(host::PartialFigures { figures, lacking }: host::PartialFigures) -> Self {
+        let lacking: Vec<Lacking> = lacking.into_iter().map(Lacking::from).collect();
+        let mut processes = figures.processes.map(Processes::from);
+        if let Some(section) = processes.as_mut().filter(|_| lacking.contains(&Lacking::ExternalUserIds)) {
+            (section.with_external_user_id, section.confirmed_with_external_user_id) = (None, None);
+        }
+        let mut slots = figures.slots.map(Slots::from);
+        if let Some(section) = slots.as_mut().filter(|_| lacking.contains(&Lacking::OutdatedSlots)) {
+            (section.outdated, section.outdated_oldest) = (None, None);
+        }
         Self {
             now: figures.now.into(),
             database: figures.database.map(Database::from),
-            processes: figures.processes.map(Processes::from),
-            slots: figures.slots.map(Slots::from),
+            processes,
+            slots,
+            lacking,
             mail: figures.mail.map(Mail::from),
             sources: figures.sources.map(Sources::from),
             sessions: figures.sessions.map(Sessions::from),
             collections: figures.collections.into_iter().map(Collection::from).collect(),
+        }
+    }
+}
+
+impl From<host::Lacking> for Lacking {
+    fn from(lacking: host::Lacking) -> Self {
+        match lacking {
+            host::Lacking::OutdatedSlots => Self::OutdatedSlots,
+            host::Lacking::ExternalUserIds => Self::ExternalUserIds,
         }
     }
 }
@@ -81,8 +100,8 @@ impl From<host::Processes> for Processes {
             preconfirmed: processes.preconfirmed,
             queued: processes.queued,
             processing: processes.processing,
-            with_external_user_id: processes.with_external_user_id,
-            confirmed_with_external_user_id: processes.confirmed_with_external_user_id,
+            with_external_user_id: Some(processes.with_external_user_id),
+            confirmed_with_external_user_id: Some(processes.confirmed_with_external_user_id),
             since_midnight: processes.since_midnight,
             last_seven_days: processes.last_seven_days,
             last_insert: processes.last_insert.map(Moment::from),
@@ -92,7 +111,7 @@ impl From<host::Processes> for Processes {
 
 impl From<host::Slots> for Slots {
     fn from(host::Slots { outdated, outdated_oldest, free }: host::Slots) -> Self {
-        Self { outdated, outdated_oldest: outdated_oldest.map(Moment::from), free }
+        Self { outdated: Some(outdated), outdated_oldest: outdated_oldest.map(Moment::from), free }
     }
 }
 
@@ -134,7 +153,7 @@ impl From<wit::Wire> for Wire {
 }
 
 impl From<Health> for wit::Verdict {
-    fn from(Health { level, text }: Health) -> Self {
+    fn from(Health { level, text, .. }: Health) -> Self {
         let level = match level {
             Level::Ok => wit::Level::Ok,
             Level::Warning => wit::Level::Warning,
@@ -142,6 +161,28 @@ impl From<Health> for wit::Verdict {
             Level::Fatal => wit::Level::Fatal,
         };
         Self { level, text }
+    }
+}
+
+impl From<Level> for found::Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Ok => Self::Ok,
+            Level::Warning => Self::Warning,
+            Level::Critical => Self::Critical,
+            Level::Fatal => Self::Fatal,
+        }
+    }
+}
+
+impl From<Health> for found::Judgement {
+    fn from(Health { level, text, findings }: Health) -> Self {
+        let finding = |Finding { code, level, text }: Finding| found::Finding {
+            code: code.to_owned(),
+            severity: level.into(),
+            text,
+        };
+        Self { severity: level.into(), text, findings: findings.into_iter().map(finding).collect() }
     }
 }
 

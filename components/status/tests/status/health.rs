@@ -1,7 +1,9 @@
 //! Findings, each at its threshold and beyond it.
 
+use std::collections::BTreeSet;
+
 use bulkhead_status::{
-    figures::{Database, Figures, Mail, Moment, Sources},
+    figures::{Database, Figures, Lacking, Mail, Moment, Sources},
     health::{Level, health},
 };
 
@@ -131,4 +133,75 @@ fn a_section_that_is_not_known_is_fatal() {
     for section in ["sources", "mail", "database"] {
         assert!(text.contains(&format!("FATAL - the figures of {section} are not known")), "{text}");
     }
+}
+
+#[test]
+fn a_mail_grows_late_while_figures_are_kept() {
+    let mut figures = clean();
+    figures.mail = Some(Mail { queued: 1, oldest_seconds: Some(250), newest_seconds: Some(250) });
+    assert_eq!(found(&figures).0, Level::Ok);
+    for collection in &mut figures.collections {
+        collection.succeeded_at = collection.succeeded_at.map(|at| at - 60.0);
+    }
+    assert_eq!(found(&figures).1, "WARN - oldest mail in the queue is 310s old");
+}
+
+#[test]
+fn a_figure_without_a_column_is_warned_of() {
+    let figures = Figures { lacking: vec![Lacking::OutdatedSlots, Lacking::ExternalUserIds], ..clean() };
+    let expected = "WARN - the DB schema is too old for outdated slots; WARN - the DB schema is too old for external user ids";
+    assert_eq!(found(&figures), (Level::Warning, expected.into()));
+}
+
+/// Codes are what programs go by: each kind of finding has its own, and none changes.
+#[test]
+fn each_finding_has_a_code_of_its_own() {
+    let database =
+        Database { connections: 51, connection_limit: Some(100), lock_waits: 11, ..Database::default() };
+    let late = Some(Mail { queued: 1, oldest_seconds: Some(400), newest_seconds: Some(400) });
+    let unwell = Figures {
+        database: Some(database),
+        mail: late,
+        lacking: vec![Lacking::OutdatedSlots, Lacking::ExternalUserIds],
+        ..with_sources(ago(3 * 3600), ago(14_400))
+    };
+    let cases = [unwell, with_sources(ago(14_401), None), with_sources(None, ago(0)), unknown(), clean()];
+    let mut codes = BTreeSet::new();
+    for figures in cases {
+        let health = health(&figures);
+        assert_eq!(
+            health.findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok),
+            health.level
+        );
+        let texts: Vec<&str> = health.findings.iter().map(|finding| finding.text.as_str()).collect();
+        if !texts.is_empty() {
+            let said: Vec<&str> =
+                health.text.split("; ").map(|part| part.split_once(" - ").unwrap().1).collect();
+            assert_eq!(texts, said, "the line and the findings say the same");
+        }
+        codes.extend(health.findings.iter().map(|finding| finding.code));
+    }
+    let expected = [
+        "calculation-late",
+        "calculation-unrecorded",
+        "cluster-not-ready",
+        "database-unknown",
+        "external-user-ids-lacking",
+        "import-late",
+        "import-unrecorded",
+        "import-very-late",
+        "mail-late",
+        "mail-unknown",
+        "many-connections",
+        "many-locks",
+        "many-threads",
+        "outdated-slots-lacking",
+        "replication-log-off",
+        "sources-unknown",
+    ];
+    let readme = include_str!("../../../../README.md");
+    for code in &codes {
+        assert!(readme.contains(&format!("`{code}`")), "README.md says nothing of {code}");
+    }
+    assert_eq!(codes.into_iter().collect::<Vec<_>>(), expected);
 }

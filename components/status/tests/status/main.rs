@@ -43,7 +43,17 @@ fn unknown() -> Figures {
         mail: None,
         sources: None,
         sessions: None,
+        lacking: Vec::new(),
         collections: Vec::new(),
+    }
+}
+
+/// No appointments.
+fn nothing() -> Processes {
+    Processes {
+        with_external_user_id: Some(0),
+        confirmed_with_external_user_id: Some(0),
+        ..Processes::default()
     }
 }
 
@@ -64,8 +74,8 @@ fn clean() -> Figures {
             replication_log: true,
             ..Database::default()
         }),
-        processes: Some(Processes::default()),
-        slots: Some(Slots::default()),
+        processes: Some(nothing()),
+        slots: Some(Slots { outdated: Some(0), ..Slots::default() }),
         mail: Some(Mail::default()),
         sources: Some(Sources { last_import: ago(60), last_calculation: ago(60) }),
         sessions: Some(Sessions::default()),
@@ -99,15 +109,15 @@ fn golden() -> Figures {
             preconfirmed: 1,
             queued: 1,
             processing: 1,
-            with_external_user_id: 3,
-            confirmed_with_external_user_id: 2,
+            with_external_user_id: Some(3),
+            confirmed_with_external_user_id: Some(2),
             since_midnight: 5,
             last_seven_days: 6,
             last_insert: Some(moment("2026-08-21 14:05:00", NOW)),
             ..Processes::default()
         }),
         slots: Some(Slots {
-            outdated: 1,
+            outdated: Some(1),
             outdated_oldest: Some(moment("2026-08-21 14:05:00", NOW)),
             free: Some(9),
         }),

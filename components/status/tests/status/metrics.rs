@@ -100,6 +100,37 @@ fn what_is_not_known_has_no_series() {
 }
 
 #[test]
+fn ages_of_mails_grow_with_time() {
+    let mut figures = golden();
+    for collection in &mut figures.collections {
+        collection.succeeded_at = Some(NOW as f64 - 100.0);
+    }
+    let series = series(&figures);
+    assert_eq!(series["zms_mail_queue_oldest_seconds{}"], 580.0);
+    assert_eq!(series["zms_mail_queue_newest_seconds{}"], 0.0);
+}
+
+#[test]
+fn a_figure_without_a_column_has_no_series() {
+    let mut figures = golden();
+    figures.slots.as_mut().unwrap().outdated = None;
+    let section = figures.processes.as_mut().unwrap();
+    (section.with_external_user_id, section.confirmed_with_external_user_id) = (None, None);
+    let (series, whole) = (series(&figures), series(&golden()));
+    let missing: Vec<&str> =
+        whole.keys().filter(|name| !series.contains_key(*name)).map(String::as_str).collect();
+    assert_eq!(
+        missing,
+        [
+            "zms_processes_confirmed_with_external_user_id{}",
+            "zms_processes_with_external_user_id{}",
+            "zms_slots_outdated_oldest_seconds{}",
+            "zms_slots_outdated{}",
+        ]
+    );
+}
+
+#[test]
 fn families_are_well_formed() {
     let families = families(&golden(), "1.0.0");
     let names: BTreeSet<&str> = families.iter().map(|family| family.name).collect();

@@ -49,6 +49,25 @@ fn rows_that_are_missing_leave_their_members_out() {
 }
 
 #[test]
+fn a_figure_without_a_column_is_absent_alone() {
+    let mut figures = golden();
+    (figures.slots.as_mut().unwrap().outdated, figures.slots.as_mut().unwrap().outdated_oldest) =
+        (None, None);
+    let section = figures.processes.as_mut().unwrap();
+    (section.with_external_user_id, section.confirmed_with_external_user_id) = (None, None);
+    for wire in [Wire::Typed, Wire::Legacy] {
+        let whole = payload(&golden(), wire, "1.0.0").unwrap().0;
+        let text = payload(&figures, wire, "1.0.0").unwrap().0;
+        for member in ["outdated\"", "outdatedOldest", "withExternalUserId", "confirmedWithExternalUserId"] {
+            assert!(whole.contains(member) && !text.contains(member), "{member}: {text}");
+        }
+        for member in ["freeSlots", "lastCalculate", "confirmed\"", "sinceMidnight"] {
+            assert!(text.contains(member), "{member}: {text}");
+        }
+    }
+}
+
+#[test]
 fn the_age_is_that_of_the_oldest_section_that_is_shown() {
     let mut figures = golden();
     for collection in &mut figures.collections {

@@ -4,8 +4,8 @@ use tempfile::TempDir;
 
 use super::{NOW, collector, fill};
 use crate::appointments::{
-    Clock, CollectError, Department, Figures, Mail, Processes, Scope, Section, Sessions, Slots, Sources,
-    connection::Connections, queries,
+    Clock, CollectError, Department, ExternalUserIds, Figures, Lacking, Mail, Processes, Scope, Section,
+    Sessions, Slots, Sources, connection::Connections, queries,
 };
 
 /// Eleven appointments, five slots, six users: their figures are known.
@@ -67,8 +67,7 @@ async fn appointments_count_once_and_by_their_status() {
         preconfirmed: 1,
         queued: 1,
         processing: 1,
-        with_external_user_id: 3,
-        confirmed_with_external_user_id: 2,
+        external_user_ids: Some(ExternalUserIds { all: 3, confirmed: 2 }),
         since_midnight: 5,
         last_seven_days: 6,
         // Not the cancelled appointment's, which lies ahead.
@@ -76,16 +75,51 @@ async fn appointments_count_once_and_by_their_status() {
         ..Processes::default()
     };
     assert_eq!(collect(ROWS, Section::Processes).await, Ok(Figures::Processes(expected)));
-    let nothing = Figures::Processes(Processes::default());
+    let none = Some(ExternalUserIds::default());
+    let nothing = Figures::Processes(Processes { external_user_ids: none, ..Processes::default() });
     assert_eq!(collect("", Section::Processes).await, Ok(nothing));
 }
 
 #[tokio::test]
 async fn slots_are_outdated_by_their_opening_hours() {
     let outdated_oldest = Some(super::berlin().moment(NOW));
-    let expected = Slots { outdated: 1, outdated_oldest, free: Some(9) };
+    let expected = Slots { outdated: Some(1), outdated_oldest, free: Some(9) };
     assert_eq!(collect(ROWS, Section::Slots).await, Ok(Figures::Slots(expected)));
-    assert_eq!(collect("", Section::Slots).await, Ok(Figures::Slots(Slots::default())));
+    let nothing = Slots { outdated: Some(0), ..Slots::default() };
+    assert_eq!(collect("", Section::Slots).await, Ok(Figures::Slots(nothing)));
+}
+
+/// What `change` of the tables leaves of the slots, the appointments and what they are said to lack.
+async fn left_by(change: &str) -> (Slots, Processes, Vec<Lacking>) {
+    let rows = format!("{ROWS} {change}");
+    let slots = collect(&rows, Section::Slots).await.unwrap();
+    let processes = collect(&rows, Section::Processes).await.unwrap();
+    let database = collect(&rows, Section::Database).await.unwrap();
+    match (slots, processes, database) {
+        (Figures::Slots(slots), Figures::Processes(processes), Figures::Database(database)) => {
+            (slots, processes, database.lacking)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_former_name_of_a_column_is_read() {
+    let today = left_by("").await;
+    assert_eq!(today.2, []);
+    let renamed = left_by("ALTER TABLE oeffnungszeit RENAME updated_at TO updateTimestamp").await;
+    assert_eq!(renamed, today);
+}
+
+#[tokio::test]
+async fn a_missing_column_costs_its_figures_only() {
+    let (slots, processes, _) = left_by("").await;
+    let (left, same, lacking) = left_by("ALTER TABLE oeffnungszeit DROP COLUMN updated_at").await;
+    assert_eq!(left, Slots { outdated: None, outdated_oldest: None, ..slots.clone() });
+    assert_eq!((same, lacking), (processes.clone(), vec![Lacking::OutdatedSlots]));
+    let (same, left, lacking) = left_by("ALTER TABLE buerger DROP COLUMN external_user_id").await;
+    assert_eq!(left, Processes { external_user_ids: None, ..processes });
+    assert_eq!((same, lacking), (slots, vec![Lacking::ExternalUserIds]));
 }
 
 #[tokio::test]
@@ -112,7 +146,7 @@ async fn mails_have_an_age_and_other_parts_a_time() {
 
 #[tokio::test]
 async fn a_missing_column_is_told_from_a_missing_file() {
-    let lacking = collect("ALTER TABLE buerger DROP COLUMN external_user_id", Section::Processes).await;
+    let lacking = collect("ALTER TABLE buerger DROP COLUMN status", Section::Processes).await;
     assert_eq!(lacking.unwrap_err().as_str(), "schema");
     let folder = TempDir::new().unwrap();
     let absent = collector(&folder.path().join("none"), Duration::from_secs(1), Duration::from_secs(1));

@@ -1,27 +1,66 @@
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use super::{collector, fill};
 use crate::appointments::{
     CollectError, Figures, Mail, Place, Section,
     connection::Connections,
-    section::{Cell, Due},
+    section::{Began, Cell, Due, Turn},
 };
 
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// A turn is waited for once; after a failure whoever asks is answered with what there is.
+fn mail() -> Result<Figures, CollectError> {
+    Ok(Figures::Mail(Mail { queued: 0, oldest_seconds: None, newest_seconds: None }))
+}
+
+fn down() -> Result<Figures, CollectError> {
+    Err(CollectError::Failed("down".into()))
+}
+
+fn collected(cell: &Arc<Cell>, now: Instant) -> (Turn, Duration) {
+    match cell.due(now) {
+        Due::Collect(turn, patience) => (turn, patience),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
-fn nobody_waits_again_for_what_has_failed() {
+fn a_collection_is_waited_for_by_everybody() {
     let cell = Cell::new(Section::Mail, Duration::ZERO, NEVER);
-    let now = Instant::now;
-    let Due::Await(turn) = cell.due(now()) else { panic!("the first attempt is waited for") };
-    assert!(matches!(cell.due(now()), Due::Join(_)), "by everybody");
-    turn.end(Err(CollectError::Failed("down".into())), Duration::ZERO);
-    let Due::Refresh(turn) = cell.due(now()) else { panic!("the second is not") };
-    assert!(matches!(cell.due(now()), Due::Nothing));
-    let mail = Mail { queued: 0, oldest_seconds: None, newest_seconds: None };
-    turn.end(Ok(Figures::Mail(mail)), Duration::ZERO);
-    assert!(matches!(cell.due(now()), Due::Refresh(_)), "what is known is shown meanwhile");
+    let (turn, first) = collected(&cell, Instant::now());
+    assert!(matches!(cell.due(Instant::now()), Due::Join(_, patience) if patience == first));
+    turn.end(mail(), Began::now());
+    let (_turn, second) = collected(&cell, Instant::now());
+    assert!(
+        second < first && second < Duration::from_secs(1),
+        "{second:?}: older figures can be shown meanwhile"
+    );
+}
+
+/// Within the pause after a failure a poll is answered with what there is; the first one past it collects.
+#[test]
+fn the_first_poll_past_a_failure_collects() {
+    let cell = Cell::new(Section::Mail, Duration::from_secs(60), NEVER);
+    let (turn, first) = collected(&cell, Instant::now());
+    turn.end(down(), Began::now());
+    let ended = Instant::now();
+    assert!(matches!(cell.due(ended), Due::Nothing));
+    let (_turn, patience) = collected(&cell, ended + Duration::from_secs(5));
+    assert_eq!(patience, first, "nothing can be shown, so it is waited for");
+}
+
+/// A poll as often as the time to live, which comes a little early or late.
+#[test]
+fn a_poll_at_the_time_to_live_collects() {
+    let cell = Cell::new(Section::Mail, Duration::from_secs(60), NEVER);
+    let began = Began::now();
+    collected(&cell, began.since).0.end(mail(), began);
+    let due = |after: u64| !matches!(cell.due(began.since + Duration::from_secs(after)), Due::Nothing);
+    assert_eq!([0, 30, 56].map(due), [false; 3]);
+    assert!(due(58), "a poll that comes early shows the figures of the one before");
 }
 
 #[tokio::test]

@@ -67,6 +67,13 @@ impl ApiError {
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
+    /// 400: `format` is neither text nor json.
+    pub fn bad_format() -> Self {
+        let message = "format must be text (the default) or json";
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", message)
+            .class(r"BO\Zmsbackend\Exception\BadRequest")
+    }
+
     /// 400: the query is no query.
     pub fn bad_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "the query is not form-encoded text")

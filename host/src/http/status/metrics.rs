@@ -5,11 +5,14 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderMap, StatusCode, header::ACCEPT},
+    http::{
+        HeaderMap, StatusCode,
+        header::{ACCEPT, AGE},
+    },
     response::Response,
 };
 
-use super::{StatusState, error::ApiError, typed};
+use super::{StatusState, conditional::age_since, error::ApiError, typed};
 use crate::{http::forwarded::Client, telemetry::exposition::Format};
 
 /// Prometheus' text or OpenMetrics, by `Accept`.
@@ -22,10 +25,14 @@ pub async fn metrics(
     let wishes: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let wishes = (!wishes.is_empty()).then(|| wishes.join(","));
     let format = Format::negotiate(wishes.as_deref()).unwrap_or(Format::Text);
-    let families = state.service.families().await?;
-    let text = format.encode(&families).map_err(|error| {
+    let page = state.service.metrics().await?;
+    let text = format.encode(&page.families).map_err(|error| {
         tracing::error!(%error, "the status metrics could not be written");
         ApiError::internal()
     })?;
-    Ok(typed(StatusCode::OK, format.content_type(), text))
+    let mut response = typed(StatusCode::OK, format.content_type(), text);
+    if let Some(collected_at) = page.collected_at {
+        response.headers_mut().insert(AGE, age_since(collected_at));
+    }
+    Ok(response)
 }

@@ -33,7 +33,7 @@ pub async fn report(
         changed = Some(compress(data).ok_or_else(ApiError::internal)?);
     }
     let data = changed.as_deref().unwrap_or(&payload.data);
-    let validity = Validity::new(data.get(), &wishes.text(), [payload.collected_at, payload.modified_at]);
+    let validity = Validity::new(data.get(), &wishes.text(), &payload);
     if validity.is_known(&headers) {
         return Ok(validity.not_modified());
     }

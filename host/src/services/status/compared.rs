@@ -1,6 +1,6 @@
 //! How two versions' reports on the same figures are compared: whole, for the host tells both the same.
 
-use super::world::{Report, Verdict};
+use super::world::{Judgement, Report};
 use crate::invoke::{Compared, json_members};
 
 impl Compared for Report {
@@ -11,8 +11,13 @@ impl Compared for Report {
     }
 }
 
-impl Compared for Verdict {
+impl Compared for Judgement {
     fn members(&self) -> Vec<(String, String)> {
-        vec![("level".into(), format!("{:?}", self.level)), ("text".into(), self.text.clone())]
+        let mut members =
+            vec![("level".into(), format!("{:?}", self.level)), ("text".into(), self.text.clone())];
+        for (index, finding) in self.findings.iter().flatten().enumerate() {
+            members.push((format!("findings.{index}"), format!("{} {:?}", finding.code, finding.level)));
+        }
+        members
     }
 }

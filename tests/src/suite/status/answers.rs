@@ -1,4 +1,6 @@
-//! What the payload promises, against its schema.
+//! What the answers promise, against their schemas.
+
+use std::collections::BTreeSet;
 
 use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
@@ -6,14 +8,82 @@ use tempfile::TempDir;
 
 use super::{Rows, Service, golden, sqlite};
 
-/// Fails with the reason when `data` does not fit the schema.
+const STATUS: &str = include_str!("../../../../components/status/schema/status.json");
+pub const HEALTH: &str = include_str!("../../../../components/status/schema/health.json");
+
+/// Fails with the reason when the payload does not fit the schema.
 pub fn assert_valid(data: &Value) {
-    let schema = include_str!("../../../../components/status/schema/status.json");
+    assert_fits(STATUS, data);
+}
+
+/// Fails with the reason when `data` does not fit `schema`.
+pub fn assert_fits(schema: &str, data: &Value) {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource("status.json", serde_json::from_str(schema).unwrap()).unwrap();
-    let index = compiler.compile("status.json", &mut schemas).unwrap();
+    compiler.add_resource("schema.json", serde_json::from_str(schema).unwrap()).unwrap();
+    let index = compiler.compile("schema.json", &mut schemas).unwrap();
     let valid = schemas.validate(data, index);
     assert!(valid.is_ok(), "{data:#}\n{:#}", valid.unwrap_err());
+}
+
+/// Every member that a schema describes, with `*` for a name that is free and for an item of a list.
+fn described(schema: &Value, path: &str, members: &mut BTreeSet<String>) {
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        members.insert(format!("{path}/{name}"));
+        described(member, &format!("{path}/{name}"), members);
+    }
+    for of_any in [&schema["additionalProperties"], &schema["items"]] {
+        if of_any.is_object() {
+            members.insert(format!("{path}/*"));
+            described(of_any, &format!("{path}/*"), members);
+        }
+    }
+}
+
+/// Every member of an answer, under the names of its schema where that describes it.
+fn found(data: &Value, schema: &Value, path: &str, members: &mut BTreeSet<String>) {
+    let parts: Vec<(String, &Value, &Value)> = match data {
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, value)| match &schema["properties"][name] {
+                Value::Null if schema["additionalProperties"].is_object() => {
+                    ("*".to_owned(), value, &schema["additionalProperties"])
+                }
+                member => (name.clone(), value, member),
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(|item| ("*".to_owned(), item, &schema["items"])).collect(),
+        _ => Vec::new(),
+    };
+    for (name, value, member) in parts {
+        let path = format!("{path}/{name}");
+        found(value, member, &path, members);
+        members.insert(path);
+    }
+}
+
+/// Fails unless the answer has every member that its schema describes, and no other.
+pub fn assert_same_members(schema: &str, data: &Value) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let (mut of_schema, mut of_data) = (BTreeSet::new(), BTreeSet::new());
+    described(&schema, "", &mut of_schema);
+    found(data, &schema, "", &mut of_data);
+    assert_eq!(of_data, of_schema);
+}
+
+#[tokio::test]
+async fn the_whole_payload_has_the_schema_s_members() {
+    let folder = TempDir::new().unwrap();
+    let service = golden(folder.path(), "").await;
+    let mut data = service.data("").await;
+    assert_same_members(STATUS, &data);
+    let broken = |data: &Value| std::panic::catch_unwind(|| assert_same_members(STATUS, data)).is_err();
+    let scope = &mut data["useraccounts"]["departments"]["1"]["scopes"]["10"];
+    scope["new"] = json!(1);
+    assert!(broken(&data), "a member that the schema does not describe");
+    let scope = &mut data["useraccounts"]["departments"]["1"]["scopes"]["10"];
+    *scope = json!({ "activeSessions": 1 });
+    assert!(broken(&data), "a member that only the schema has");
+    service.stop().await;
 }
 
 #[tokio::test]

@@ -154,9 +154,9 @@ async fn a_database_that_is_half_migrated_gives_what_it_has() {
     let rows = Rows::now();
     let database = sqlite(folder.path(), &rows.sql(&|_, text| format!("'{text}'"))).await;
     let file = folder.path().join("appointments.sqlite");
-    run(&file, "ALTER TABLE buerger DROP COLUMN external_user_id; DROP TABLE mailqueue").await;
+    run(&file, "ALTER TABLE buerger DROP COLUMN status; DROP TABLE mailqueue").await;
     let mariadb = mariadb(&on_mariadb(&rows));
-    mariadb.sql("ALTER TABLE buerger DROP COLUMN external_user_id; DROP TABLE mailqueue");
+    mariadb.sql("ALTER TABLE buerger DROP COLUMN status; DROP TABLE mailqueue");
     for database in [database, mariadb.url()] {
         let service = Service::start(&database, "").await;
         let data = service.data("").await;

@@ -1,4 +1,4 @@
-//! Databases of a demonstration.
+//! Databases of older releases of the appointment system, and of a demonstration.
 
 use std::path::Path;
 
@@ -6,8 +6,88 @@ use bulkhead_tests::servers::{mariadb::MariaDb, postgres::Postgres};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Service, answers::assert_valid};
+use super::{
+    Rows, Service,
+    answers::assert_valid,
+    databases::{mariadb, on_mariadb, on_postgres, postgres},
+    faults::assert_no_word_of_the_inside,
+    run, sqlite,
+};
 use crate::process::child::Launch;
+
+/// Runs `change` on the known rows in each database, and `check` on what is served of them.
+async fn after(change: &str, check: impl AsyncFn(&Service)) {
+    let (folder, rows) = (TempDir::new().unwrap(), Rows::now());
+    let file = sqlite(folder.path(), &rows.sql(&|_, text| format!("'{text}'"))).await;
+    run(&folder.path().join("appointments.sqlite"), change).await;
+    let (mariadb, postgres) = (mariadb(&on_mariadb(&rows)), postgres(&on_postgres(&rows)));
+    mariadb.sql(change);
+    postgres.sql(change);
+    for database in [file, mariadb.url(), postgres.url()] {
+        let service = Service::start(&database, "").await;
+        check(&service).await;
+        service.stop().await;
+    }
+}
+
+/// Members of `processes` that are not there, of those that a whole database has.
+async fn absent(service: &Service) -> Vec<&'static str> {
+    let data = service.data("").await;
+    assert_valid(&data);
+    let members = [
+        "confirmed",
+        "total",
+        "withExternalUserId",
+        "confirmedWithExternalUserId",
+        "lastInsert",
+        "outdated",
+        "outdatedOldest",
+        "freeSlots",
+        "lastCalculate",
+    ];
+    members.into_iter().filter(|member| data["processes"].get(member).is_none()).collect()
+}
+
+/// The codes of findings that say that a figure has no column.
+async fn lacking(service: &Service) -> Vec<String> {
+    let health = service.send("/healthcheck/?format=json", &[]).await;
+    assert_no_word_of_the_inside(&health);
+    let body = health.json();
+    let codes = body["findings"].as_array().unwrap().iter();
+    let codes = codes.map(|finding| finding["code"].as_str().unwrap().to_owned());
+    codes.filter(|code| code.ends_with("-lacking")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn opening_hours_without_a_change_cost_outdated_slots_only() {
+    after("ALTER TABLE oeffnungszeit DROP COLUMN updated_at", async |service| {
+        assert_eq!(lacking(service).await, ["outdated-slots-lacking"], "before any statistics are asked for");
+        assert_eq!(absent(service).await, ["outdated", "outdatedOldest"]);
+        let samples = service.samples().await;
+        assert!(!samples.contains_key("zms_slots_outdated") && samples["zms_slots_free"] == 9.0);
+        assert_eq!(samples["zms_collector_success{section=\"slots\"}"], 1.0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appointments_without_accounts_cost_two_figures_only() {
+    after("ALTER TABLE buerger DROP COLUMN external_user_id", async |service| {
+        assert_eq!(absent(service).await, ["withExternalUserId", "confirmedWithExternalUserId"]);
+        assert_eq!(lacking(service).await, ["external-user-ids-lacking"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_former_name_of_the_change_is_read() {
+    after("ALTER TABLE oeffnungszeit RENAME COLUMN updated_at TO updateTimestamp", async |service| {
+        assert!(absent(service).await.is_empty());
+        assert!(lacking(service).await.is_empty());
+        assert_eq!(service.data("").await["processes"]["outdated"], 1);
+    })
+    .await;
+}
 
 /// Has `bulkhead demo appointments` fill the database that the file names.
 async fn demo(url: &Path) -> Result<String, String> {
@@ -31,7 +111,8 @@ async fn assert_filled(folder: &Path, url: &str) -> Value {
     assert_valid(&data);
     let processes = &data["processes"];
     assert_eq!((&processes["total"], &data["mail"]["queueCount"]), (&json!(500), &json!(14)));
-    assert_eq!(service.send("/healthcheck/", &[]).await.status, 200);
+    let health = service.send("/healthcheck/?format=json", &[]).await.json();
+    assert!(matches!(health["level"].as_str(), Some("OK" | "WARN")), "{health}");
     service.stop().await;
     let figures = ["confirmed", "deleted", "withExternalUserId", "outdated", "freeSlots"];
     let figures = figures.map(|name| processes[name].clone());
