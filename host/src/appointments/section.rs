@@ -129,9 +129,12 @@ impl Cell {
         if state.running {
             return Due::Join(self.attempts.subscribe(), patience);
         }
-        let failed = state.attempt.as_ref().filter(|attempt| attempt.error.is_some());
-        let pause = RETRY_AFTER.min(self.time_to_live);
-        if failed.is_some_and(|attempt| now.saturating_duration_since(attempt.ended) < pause) {
+        // A collection that takes long is not followed by the next at once, however many ask.
+        let rest = |attempt: &Attempt| if attempt.error.is_some() { RETRY_AFTER } else { attempt.took };
+        let rests = |attempt: &Attempt| {
+            now.saturating_duration_since(attempt.ended) < rest(attempt).min(self.time_to_live)
+        };
+        if state.attempt.as_ref().is_some_and(rests) {
             return Due::Nothing;
         }
         state.running = true;

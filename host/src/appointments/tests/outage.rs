@@ -63,6 +63,18 @@ fn a_poll_at_the_time_to_live_collects() {
     assert!(due(58), "a poll that comes early shows the figures of the one before");
 }
 
+/// Slower than the time to live: between two collections there is as long a rest.
+#[test]
+fn a_slow_collection_is_not_followed_at_once() {
+    let cell = Cell::new(Section::Processes, Duration::from_secs(4), NEVER);
+    let began = Began::now();
+    let (turn, _) = collected(&cell, began.since);
+    turn.end(mail(), Began { since: began.since.checked_sub(Duration::from_secs(10)).unwrap(), ..began });
+    let ended = Instant::now();
+    assert!(matches!(cell.due(ended), Due::Nothing));
+    collected(&cell, ended + Duration::from_secs(4));
+}
+
 #[tokio::test]
 async fn what_keeps_a_server_from_being_reached_is_said_at_once_and_without_the_password() {
     // Nothing listens on port 1.
