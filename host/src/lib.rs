@@ -19,7 +19,7 @@
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
 //! sandbox, compile, engine, embedded, keys, background, pool
-//! telemetry, config, files
+//! telemetry, config, clock, files
 //! ```
 
 pub mod admin;
@@ -27,6 +27,7 @@ pub mod appointments;
 pub mod background;
 pub mod capabilities;
 pub mod cli;
+pub mod clock;
 pub mod compile;
 pub mod config;
 pub mod deploy;
