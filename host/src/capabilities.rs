@@ -29,6 +29,7 @@ pub use self::logging::{LogLine, Recent};
 pub use self::nn::bindings as nn_bindings;
 use crate::{
     appointments::Collector,
+    clock::HostClock,
     config::slots::{Slot, SlotName},
     guard::Guard,
     inference::Gate,
@@ -67,6 +68,8 @@ pub type Guest = Compartment<Capabilities>;
 pub struct Backing {
     /// Which slot.
     pub slot: SlotName,
+    /// What `wasi:clocks/wall-clock` shows.
+    pub clock: HostClock,
     /// What `bulkhead:host/keys` signs with.
     pub keys: KeyRing,
     /// What `bulkhead:host/pow` derives with.
@@ -96,6 +99,7 @@ impl Backing {
     pub fn new(slot: SlotName, settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
         Self {
             slot,
+            clock: HostClock::system(),
             keys: KeyRing::default(),
             pow,
             ledger: None,

@@ -11,17 +11,23 @@
 //! * Visits are written in batches, and count from memory until then: a power cut loses at most the last second.
 //!   Among several hosts a visit counts elsewhere once it is written.
 //! * Nothing waits for ever: a connection is waited for [`ACQUIRE_TIMEOUT`], an answer [`ANSWER_TIMEOUT`].
-//!   When the database comes back the ledger goes on by itself.
+//!   A PostgreSQL server that could not be reached is refused at once until a probe reaches it.
+//! * PostgreSQL's clock decides what has expired there. On one host a time of day that goes backward grants nothing
+//!   twice.
 
+mod away;
 mod error;
+mod high_water;
 mod ledger;
 mod load;
 mod memory;
+mod pace;
 mod pool;
 mod postgres;
 mod records;
 mod schema;
 mod sqlite;
+mod stand_in;
 mod store;
 mod sweep;
 mod tasks;
@@ -33,7 +39,7 @@ mod tests;
 
 pub use error::StorageError;
 pub use ledger::{Backend, Ledger, Options};
-pub use load::{Load, is_solve_time};
+pub use load::{Load, Solve, is_solve_time};
 pub use pool::{ACQUIRE_TIMEOUT, PoolStats, Timing};
 pub use records::{MAX_LIMIT, Rows, SKEW, Swept, Visits};
 pub use store::ANSWER_TIMEOUT;

@@ -1,11 +1,12 @@
 //! `wasi:clocks` and the `wasi:io/poll` that waiting needs, from wasmtime-wasi.
 
+use wasmtime::component::HasSelf;
 use wasmtime_wasi::{
     clocks::{WasiClocks, WasiClocksCtxView},
     p2::bindings::clocks::{monotonic_clock, wall_clock},
 };
 
-use super::{Access::Read, EVERY_SLOT, Guest, Interface, NO_SLOT};
+use super::{Access::Read, Capabilities, EVERY_SLOT, Guest, Interface, NO_SLOT};
 
 fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
     let capabilities = &mut guest.capabilities;
@@ -18,8 +19,24 @@ pub const WALL_CLOCK: Interface = Interface {
     version: "0.2.12",
     granted_to: EVERY_SLOT,
     functions: &[("now", Read), ("resolution", Read)],
-    add_to_linker: |linker| wall_clock::add_to_linker::<_, WasiClocks>(linker, view),
+    add_to_linker: |linker| {
+        wall_clock::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
 };
+
+/// The host's clock counts nanoseconds.
+const RESOLUTION: wall_clock::Datetime = wall_clock::Datetime { seconds: 0, nanoseconds: 1 };
+
+impl wall_clock::Host for Capabilities {
+    fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        let now = self.backing.clock.unix();
+        Ok(wall_clock::Datetime { seconds: now.as_secs(), nanoseconds: now.subsec_nanos() })
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        Ok(RESOLUTION)
+    }
+}
 
 /// Elapsed time.
 pub const MONOTONIC_CLOCK: Interface = Interface {

@@ -2,11 +2,14 @@
 
 mod read;
 mod site;
+mod speed;
 mod work;
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
+
+use crate::clock::HostClock;
 
 /// The Java service's: time to fill in a long form.
 pub const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(1200);
@@ -36,8 +39,10 @@ pub const MOST_VERIFIES: i64 = 10_000;
 pub const MAX_FAILURES_PER_CHALLENGE: u32 = 10;
 /// An IPv4 client is one address; behind NAT many share it.
 pub const SOURCE_ADDRESS_IPV4_NET_SIZE: u8 = 32;
-/// The Java service's; 64 is stricter, since one client usually has a whole /64.
-pub const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 128;
+/// One client usually has a whole /64, whose addresses it can change at will.
+pub const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 64;
+/// The Java service's, for sites that behave like it.
+pub const COMPAT_IPV6_NET_SIZE: u8 = 128;
 /// One a second: enough for an office behind one address.
 pub const WIDGET_CALLS_PER_MINUTE: u32 = 60;
 
@@ -92,6 +97,15 @@ pub struct Jwt {
     pub issuer: Option<String>,
     /// Accepted `aud`; empty accepts any.
     pub audiences: Vec<String>,
+}
+
+/// What happens while the ledger's database does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLedgerFailure {
+    /// Calls are refused: no payload is accepted twice.
+    Refuse,
+    /// Calls go on from memory: a payload may be accepted once by each host, and again after a restart.
+    Allow,
 }
 
 /// Where the ledger lives.
@@ -201,7 +215,7 @@ pub struct Site {
     pub deterministic: bool,
     /// Deterministic mode draws the counter from 1 to this.
     pub counter_max: u32,
-    /// Cost by visits, sorted by `min_visits`; never empty, first entry fits the first visit.
+    /// Cost by visits, sorted by `min_visits`; the first entry fits the first visit. Empty only with `auto`.
     pub difficulty_map: Vec<LadderStep>,
     /// Cost by load, on top of the ladder.
     pub auto: Option<Auto>,
@@ -217,6 +231,9 @@ pub struct Site {
     pub source_address_ipv6_net_size: u8,
     /// Clients whose challenges cost 1, matched on the full address.
     pub whitelisted_source_addresses: Vec<IpNet>,
+    /// Clients that get no challenge and whose payloads are refused, matched on the full address; they win over the
+    /// list above.
+    pub denied_source_addresses: Vec<IpNet>,
     /// Origins whose pages may use the widget endpoints (`https://www.example.org`), `*` for all.
     pub allowed_origins: Vec<String>,
     /// Widget calls a minute that one client may make.
@@ -238,6 +255,10 @@ pub struct Captcha {
     pub database: Database,
     /// Connections to the database.
     pub database_connections: u32,
+    /// What happens while the database does not answer.
+    pub on_ledger_failure: OnLedgerFailure,
+    /// What the service tells time by; no key sets it.
+    pub clock: HostClock,
     /// Who may call.
     pub auth: Auth,
     /// Largest request body, bytes.

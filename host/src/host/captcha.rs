@@ -10,7 +10,7 @@ use crate::{
     compile::ComponentDigest,
     config::{
         Config,
-        captcha::{Captcha, Database, Secret, Site},
+        captcha::{Captcha, Database, OnLedgerFailure, Secret, Site},
         slots::SlotName,
     },
     deploy::Reloader,
@@ -97,8 +97,11 @@ async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledg
         Database::Sqlite(path) => Backend::Sqlite(path.clone()),
         Database::Postgres(url) => Backend::Postgres(url.expose().to_owned()),
     };
-    let options =
-        Options { window: settings.source_address_window, connections: settings.database_connections };
+    let options = Options {
+        lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
+        clock: settings.clock.clone(),
+        ..Options::new(settings.source_address_window, settings.database_connections)
+    };
     Ledger::open_when_reached(backend, options)
         .await
         .context("cannot open the captcha ledger; check captcha.database")
@@ -118,7 +121,7 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let config = parts.config;
     let slot = config.slots.get(SlotName::Captcha);
-    let options = Options { window: config.captcha.source_address_window, connections: 1 };
+    let options = Options::new(config.captcha.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await?;
     let service = CaptchaService::new(
         &config.captcha,
@@ -139,6 +142,7 @@ fn watch(parts: &Parts<'_>, ledger: &Ledger) {
         let rows = ledger.rows();
         metrics.captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
         metrics.captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
+        metrics.captcha.set_claims_without_ledger(ledger.granted_without_database());
         metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
     });
 }

@@ -45,10 +45,13 @@ struct Database {
     answers: AtomicBool,
     /// None before the first time.
     last: Mutex<Option<Instant>>,
+    /// Tells of its clock, and whether calls go on without it.
+    ledger: Ledger,
 }
 
 impl Database {
-    async fn watch(self: Arc<Self>, ledger: Ledger) {
+    async fn watch(self: Arc<Self>) {
+        let (ledger, mut clock_fault) = (&self.ledger, None);
         for look in 0_u32.. {
             let reads = self.answers.load(Ordering::Relaxed) && look % LOOKS_A_WRITE != 0;
             let answer = if reads { ledger.ping().await } else { ledger.probe().await };
@@ -60,6 +63,11 @@ impl Database {
                 let error = answer.err().map(|error| error.to_string());
                 tracing::warn!(database = self.name, answers, error, "the database's state has changed");
             }
+            let fault = ledger.clock_fault();
+            if fault.is_some() != clock_fault.is_some() {
+                tracing::warn!(database = self.name, fault, "the state of the host's clock has changed");
+            }
+            clock_fault = fault;
             tokio::time::sleep(EVERY).await;
         }
     }
@@ -79,9 +87,9 @@ impl HostHealth {
     pub(super) fn watch(&self, name: &'static str, ledger: Ledger) {
         let answers = ledger.has_been_reached();
         let last = Mutex::new(answers.then(Instant::now));
-        let database = Arc::new(Database { name, answers: AtomicBool::new(answers), last });
+        let database = Arc::new(Database { name, answers: AtomicBool::new(answers), last, ledger });
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&database));
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch(ledger));
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch());
     }
 
     pub(super) fn stop(&self) {
@@ -130,8 +138,20 @@ impl HostHealth {
             }
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            if database.lost() {
-                report.fail(database.name, "the database does not answer or cannot be written; see the log");
+            let name = database.name;
+            match (database.lost(), database.ledger.is_lenient()) {
+                (true, false) => {
+                    report.fail(name, "the database does not answer or cannot be written; see the log");
+                }
+                (true, true) => report.degrade(
+                    name,
+                    "the database does not answer or cannot be written; payloads are accepted without it, so that one \
+                     may be accepted twice (captcha.on_ledger_failure = \"allow\")",
+                ),
+                (false, _) => {}
+            }
+            if let Some(fault) = database.ledger.clock_fault() {
+                report.degrade(format!("{name} clock"), fault);
             }
         }
         report

@@ -98,8 +98,8 @@ impl CaptchaState {
             false => (server.body_bytes, "server.body_bytes"),
         };
         Ok(Self {
+            guard: Arc::new(Guard::new(&captcha.auth, service.ledger().clock())?),
             service,
-            guard: Arc::new(Guard::new(&captcha.auth)?),
             body_limits: BodyLimits { bytes, time: server.body_timeout, key: Some(key) },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             guesses: SecretGuesses::new().map_err(SetupError::Random)?,

@@ -12,7 +12,7 @@ use std::{
     collections::BTreeMap,
     net::IpAddr,
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
@@ -32,7 +32,7 @@ use crate::{
     invoke::{self, as_it_is},
     keys::{Key, MasterKey, NamedKeys},
     slots::{Slot, Yard},
-    storage::Ledger,
+    storage::{Ledger, Solve},
     telemetry::{
         Metrics,
         metrics::{Client as Labels, Event},
@@ -59,10 +59,6 @@ pub struct CaptchaService {
     metrics: Arc<Metrics>,
 }
 
-fn now() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
-}
-
 impl CaptchaService {
     /// The service with an empty slot. `masters` holds the current master key first.
     pub fn new(
@@ -74,6 +70,7 @@ impl CaptchaService {
         ledger: Ledger,
     ) -> Self {
         let timeout = settings.captcha_timeout;
+        backing.clock = ledger.clock().clone();
         backing.ledger = Some(ledger.clone());
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
@@ -138,8 +135,13 @@ impl CaptchaService {
         self.sites.load().values().filter(|site| site.accepts(secret).into()).cloned().collect()
     }
 
+    /// The time of day since the Unix epoch.
+    fn now(&self) -> Duration {
+        self.ledger.clock().unix()
+    }
+
     fn client(&self, site: &ServedSite, address: IpAddr) -> Client {
-        self.peppers.client(&site.config, address, now())
+        self.peppers.client(&site.config, address, self.now())
     }
 
     /// Issues a challenge to the client at `address`. While a candidate is tried, a client stays with one version, and
@@ -153,6 +155,10 @@ impl CaptchaService {
         address: IpAddr,
         action: Option<&str>,
     ) -> Result<Issued, CallError> {
+        if site.denies(address) {
+            self.metrics.captcha.rejected(Some(&site.key), Reason::DeniedClient.as_str());
+            return Err(CallError::Denied);
+        }
         let client = self.client(site, address);
         let allow_listed = client.allow_listed;
         let policy = Arc::clone(&site.policy);
@@ -169,6 +175,8 @@ impl CaptchaService {
             });
         let issued = answer.await?.map_err(CallError::of_guest)?;
         self.ledger.note_issued(&site.key);
+        let expires_at = self.now().as_secs().saturating_add(site.policy.timeout_seconds.into());
+        self.ledger.remember_issued(expires_at, || issued.ledger_id());
         self.metrics.captcha.issued(&site.key, issued.cost);
         let labels = Labels { visits: issued.visits, ..labels(site, Some(issued.cost), allow_listed) };
         self.metrics.captcha.event(&labels, Event::ChallengeRequest);
@@ -207,6 +215,7 @@ impl CaptchaService {
             let client = self.client(site, address);
             let allow_listed = client.allow_listed;
             let judged = match token::is_widget_result(payload) {
+                _ if site.denies(address) => Ok((Judged::rejected(Reason::DeniedClient, self.now()), None)),
                 true => self.redeem(site, payload, action).await.map(|judged| (judged, None)),
                 false => self
                     .judge(site, client, payload, action)
@@ -218,7 +227,9 @@ impl CaptchaService {
             }
             self.metrics.captcha.verified(since.elapsed());
             match &judged {
-                Ok((judged, verdict)) => self.note_judged(site, judged, verdict.as_ref(), allow_listed),
+                Ok((judged, verdict)) => {
+                    self.note_judged(site, judged, verdict.as_ref(), (address, allow_listed));
+                }
                 Err(CallError::Malformed(_)) => {}
                 Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
             }
@@ -249,7 +260,7 @@ impl CaptchaService {
             rejected: verdict.rejected.map(Reason::from),
             action: verdict.action.clone(),
             hostname: None,
-            solved_at: now().as_secs(),
+            solved_at: self.now().as_secs(),
         };
         Ok((judged, verdict))
     }
@@ -262,12 +273,12 @@ impl CaptchaService {
         action: Option<&str>,
     ) -> Result<Judged, CallError> {
         let judged = |rejected, result: Option<WidgetResult>| {
-            let (solved_at, action, hostname) = result.map_or((now().as_secs(), None, None), |result| {
+            let (solved_at, action, hostname) = result.map_or((self.now().as_secs(), None, None), |result| {
                 (result.time, result.action, result.hostname)
             });
             Judged { rejected, action, hostname, solved_at }
         };
-        let result = match WidgetResult::check(site, payload, now().as_secs()) {
+        let result = match WidgetResult::check(site, payload, self.now().as_secs()) {
             Ok(result) => result,
             Err(reason) => return Ok(judged(Some(reason), None)),
         };
@@ -306,17 +317,29 @@ impl CaptchaService {
         judged: &Judged,
         hostname: Option<String>,
     ) -> Option<String> {
-        let result =
-            WidgetResult::new(now().as_secs(), site.policy.timeout_seconds, judged.action.clone(), hostname);
+        let (now, timeout) = (self.now().as_secs(), site.policy.timeout_seconds);
+        let result = WidgetResult::new(now, timeout, judged.action.clone(), hostname);
+        self.ledger.remember_issued(result.expires_at, || Some(result.ledger_id()));
         site.token_keys.first().map(|key| result.sign(&site.key, key))
     }
 
-    fn note_judged(&self, site: &ServedSite, judged: &Judged, verdict: Option<&Verdict>, allow_listed: bool) {
+    fn note_judged(
+        &self,
+        site: &ServedSite,
+        judged: &Judged,
+        verdict: Option<&Verdict>,
+        (address, allow_listed): (IpAddr, bool),
+    ) {
         let cost = verdict.and_then(|verdict| verdict.cost);
-        let time = verdict.and_then(|verdict| solve_time::solve_time(verdict, &site.policy, now()));
+        let time = verdict.and_then(|verdict| solve_time::solve_time(verdict, site, self.now()));
         let valid = judged.rejected.is_none();
         self.metrics.captcha.request(Some(&site.key), valid);
-        self.ledger.note_verified(&site.key, valid, time, cost);
+        let expected_pace = site.expected_pace();
+        let solve = time.map(|ms| Solve { address, ms, cost, expected_pace });
+        // A client on the deny list says nothing about a site's load.
+        if judged.rejected != Some(Reason::DeniedClient) {
+            self.ledger.note_verified(&site.key, valid, solve);
+        }
         let labels = labels(site, cost, allow_listed);
         match judged.rejected {
             None => {
@@ -354,7 +377,9 @@ fn sticky(site: &ServedSite, what: &str) -> Vec<u8> {
 /// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.
 fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
     match judged {
-        Ok((judged, _)) => matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite)),
+        Ok((judged, _)) => {
+            matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite | Reason::DeniedClient))
+        }
         Err(error) => matches!(error, CallError::Malformed(_)),
     }
 }

@@ -1,20 +1,22 @@
 //! The ledger as its callers see it.
 
 use super::StorageError;
-use super::load::{Load, Loads};
+use super::load::{Load, Loads, Solve};
 use super::memory::Memory;
 use super::pool::PoolStats;
 use super::postgres::Postgres;
-use super::records::{self, Claim, Id, MAX_LIMIT, Rows, Swept, Visits};
+use super::records::{self, Claim, Id, MAX_LIMIT, Rows, SKEW, Swept, Visits};
 use super::sqlite::Sqlite;
+use super::stand_in::StandIn;
 use super::store::{self, Store};
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
+use crate::clock::HostClock;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// Where the ledger lives.
@@ -40,12 +42,25 @@ impl fmt::Debug for Backend {
 }
 
 /// How the ledger works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How long a visit counts.
     pub window: Duration,
     /// Most connections to the database; at least one.
     pub connections: u32,
+    /// Whether calls go on from memory while the database does not answer. A challenge that was spent before may then be
+    /// spent once more, and what is spent meanwhile is forgotten at the end of the process.
+    pub lenient: bool,
+    /// What tells the time.
+    pub clock: HostClock,
+}
+
+impl Options {
+    /// A ledger that refuses calls while the database does not answer, and goes by the operating system's clock.
+    #[must_use]
+    pub const fn new(window: Duration, connections: u32) -> Self {
+        Self { window, connections, lenient: false, clock: HostClock::system() }
+    }
 }
 
 /// The challenge whose failures are counted to see whether anything can be written; no challenge has this id.
@@ -53,6 +68,9 @@ const PROBE: &str = "00000000000000000000000000000000000000000000000000000000000
 
 /// How long that row is kept, milliseconds; a sweep deletes it then.
 const PROBE_LASTS: i64 = 60_000;
+
+/// Clocks of host and database that differ by more than this, in milliseconds, are reported.
+const MOST_SKEW: i64 = 5_000;
 
 /// What is remembered between calls: who asked how often, and which challenges are spent. Clones share it.
 ///
@@ -66,6 +84,9 @@ struct Inner {
     visits: Arc<Recorder>,
     counts: Arc<Counts>,
     loads: Loads,
+    /// None where calls are refused while the database does not answer.
+    stand_in: Option<Arc<StandIn>>,
+    clock: HostClock,
     tasks: Tasks,
     closed: AtomicBool,
     /// The runtime that drives the connections: whoever asks from another one must not open connections there.
@@ -87,7 +108,9 @@ impl Ledger {
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let store = match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, options.connections).await?),
-            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, options.connections).await?),
+            Backend::Postgres(url) => {
+                Store::Postgres(Postgres::open(&url, options.connections, options.clock.clone()).await?)
+            }
             Backend::Memory => Store::Memory(Memory::default()),
         };
         Ok(Self::over(store, options))
@@ -100,7 +123,8 @@ impl Ledger {
     /// See [`Ledger::open`].
     pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let Backend::Postgres(url) = backend else { return Self::open(backend, options).await };
-        let store = Postgres::open_when_reached(&url, options.connections).await?;
+        let clock = options.clock.clone();
+        let store = Postgres::open_when_reached(&url, options.connections, clock).await?;
         Ok(Self::over(Store::Postgres(store), options))
     }
 
@@ -111,12 +135,53 @@ impl Ledger {
     }
 
     fn over(store: Store, options: Options) -> Self {
+        let Options { window, lenient, clock, connections: _ } = options;
         let store = Arc::new(store);
-        let visits = Arc::new(Recorder::new(options.window));
+        let visits = Arc::new(Recorder::new(window, clock.clone(), lenient));
         let counts = Arc::new(Counts::new());
-        let tasks = Tasks::start(&store, &visits, &counts);
+        let stand_in = lenient.then(Arc::<StandIn>::default);
+        let tasks = Tasks::start(&store, &visits, &counts, stand_in.as_ref(), &clock);
         let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
-        Self(Arc::new(Inner { store, visits, counts, loads, tasks, closed, home }))
+        Self(Arc::new(Inner { store, visits, counts, loads, stand_in, clock, tasks, closed, home }))
+    }
+
+    /// What tells the time.
+    #[must_use]
+    pub fn clock(&self) -> &HostClock {
+        &self.0.clock
+    }
+
+    /// Whether calls go on from memory while the database does not answer.
+    #[must_use]
+    pub fn is_lenient(&self) -> bool {
+        self.0.stand_in.is_some()
+    }
+
+    /// Spends that were granted without the database, since the start.
+    #[must_use]
+    pub fn granted_without_database(&self) -> u64 {
+        self.0.stand_in.as_ref().map_or(0, |stand_in| stand_in.granted())
+    }
+
+    /// What is wrong with the host's clock, if anything is.
+    #[must_use]
+    pub fn clock_fault(&self) -> Option<String> {
+        let skew = self.0.store.skew();
+        if skew.abs() > MOST_SKEW {
+            let (seconds, side) = (skew.abs() / 1000, if skew > 0 { "ahead of" } else { "behind" });
+            return Some(format!(
+                "the host's clock is {seconds} s {side} the database's; set both by the same time server (NTP)"
+            ));
+        }
+        let mark = self.0.store.high_water()?.mark();
+        let behind = mark.saturating_sub(self.0.clock.millis());
+        (behind > records::millis(SKEW)).then(|| {
+            format!(
+                "the host's clock went back to {} s before the last sweep of the ledger; of the challenges issued \
+                 before, those that may have been spent are refused",
+                behind / 1000
+            )
+        })
     }
 
     fn store(&self) -> Result<&Store, StorageError> {
@@ -144,7 +209,11 @@ impl Ledger {
 
     /// How often the challenge `id` (64 lower-case hex digits) has been spent.
     pub async fn spent(&self, id: &str) -> Result<u32, StorageError> {
-        self.store()?.spent(&Id::parse(id)?, records::now()).await
+        let (store, id, now) = (self.store()?, Id::parse(id)?, self.0.clock.millis());
+        match &self.0.stand_in {
+            Some(stand_in) => stand_in.spent(store, &id, now).await,
+            None => store.spent(&id, now).await,
+        }
     }
 
     /// Spends the challenge `id` (64 lower-case hex digits) once, or as often as is left of `limit` when `all`, in one
@@ -168,45 +237,61 @@ impl Ledger {
         let claim = Claim {
             id: Id::parse(id)?,
             expires_at: records::row_expiry(expires_at),
-            now: records::now(),
+            now: self.0.clock.millis(),
             limit,
             spends: if all { limit } else { 1 },
+            issued_here: store.high_water().is_some_and(|high_water| high_water.has_issued(id)),
         };
-        if limit == 0 || claim.is_late() {
+        if limit == 0 {
             return Ok(false);
         }
-        let spent = store.claim(claim).await?;
+        let spent = match &self.0.stand_in {
+            Some(stand_in) => stand_in.claim(store, claim).await?,
+            None => store.claim(claim).await?,
+        };
         self.0.counts.claimed(spent);
         Ok(spent > 0)
+    }
+
+    /// Remembers that the challenge was just issued, where the time of day has gone back to before the last sweep: any
+    /// other challenge of that time may have been spent, and is not granted. `id` gives its id.
+    pub fn remember_issued(&self, expires_at: u64, id: impl FnOnce() -> Option<String>) {
+        if let Some(high_water) = self.0.store.high_water() {
+            high_water.remember(records::row_expiry(expires_at), id);
+        }
     }
 
     /// Counts one failed attempt at the challenge `id` (64 lower-case hex digits) and answers how many there have
     /// been; remembered as a claim is.
     pub async fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, StorageError> {
-        self.store()?.fail(&Id::parse(id)?, records::row_expiry(expires_at)).await
+        let (store, id, expires_at) = (self.store()?, Id::parse(id)?, records::row_expiry(expires_at));
+        match &self.0.stand_in {
+            Some(stand_in) => stand_in.fail(store, &id, expires_at).await,
+            None => store.fail(&id, expires_at).await,
+        }
     }
 
     /// Figures of `site` over the recent past, in this process.
     #[must_use]
     pub fn load(&self, site: &str) -> Load {
-        self.0.loads.load(site, Instant::now())
+        self.0.loads.load(site, self.0.clock.instant())
     }
 
     /// A challenge was issued at `site`.
     pub fn note_issued(&self, site: &str) {
-        self.0.loads.issued(site, Instant::now());
+        self.0.loads.issued(site, self.0.clock.instant());
     }
 
-    /// A solution was judged at `site`; when it was good, `solve_ms` is the time that the client reports (milliseconds)
-    /// and `cost` the challenge's.
-    pub fn note_verified(&self, site: &str, ok: bool, solve_ms: Option<f64>, cost: Option<u32>) {
-        self.0.loads.verified(site, ok, solve_ms, cost, Instant::now());
+    /// A solution was judged at `site`; when it was good, `solve` says how long the client worked, as far as that is
+    /// known.
+    pub fn note_verified(&self, site: &str, ok: bool, solve: Option<Solve>) {
+        self.0.loads.verified(site, ok, solve, self.0.clock.instant());
     }
 
-    /// Deletes expired rows now; none when another host is at it. Runs by itself at the start and about every ten
-    /// minutes.
+    /// Deletes expired rows now; none when another host is at it, or when the host's clock and the database's differ by
+    /// more than a minute. The ledger sweeps at the start and about every ten minutes.
     pub async fn sweep(&self) -> Result<Option<Swept>, StorageError> {
-        self.store()?.sweep(records::now()).await
+        self.store()?.sweep(self.0.clock.millis()).await
     }
 
     /// Rows that have not expired, at no cost: the last count, at most about ten seconds older than the last call,
@@ -230,8 +315,14 @@ impl Ledger {
         self.0.visits.check()?;
         let store = self.0.store.clone();
         let id = Id::parse(PROBE)?;
-        let expires_at = records::now().saturating_add(PROBE_LASTS);
+        let expires_at = self.0.clock.millis().saturating_add(PROBE_LASTS);
         self.at_home(async move { store.fail(&id, expires_at).await.map(drop) }).await
+    }
+
+    /// Writes the visits that wait.
+    #[cfg(test)]
+    pub(super) async fn flush_visits(&self) {
+        self.0.visits.flush(&self.0.store).await.ok();
     }
 
     /// Asks on the ledger's own runtime.

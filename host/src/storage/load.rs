@@ -1,6 +1,9 @@
 //! How busy each site is: figures of this process over the recent past, in bounded memory.
 
+use super::pace::Pace;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,10 +13,10 @@ const RATE_FADES: Duration = Duration::from_secs(60);
 /// Verifications fade with this time constant: longer, since they are fewer.
 const RATIO_FADES: Duration = Duration::from_secs(600);
 
-/// Solve times that a median is taken of; older ones than [`SOLVES_LAST`] are left out.
+/// Clients whose last solve times a median is taken of; older ones than [`SOLVES_LAST`] are left out.
 const SOLVES: usize = 64;
 
-/// Fewer solve times say nothing: one client could set the figure.
+/// The solve times of fewer clients say nothing: one could set the figure.
 const SOLVES_LEAST: usize = 5;
 
 /// How long a solve time counts.
@@ -38,7 +41,8 @@ pub struct Load {
     pub issued_per_minute: f64,
     /// Share of verifications that failed, 0 to 1.
     pub failure_ratio: f64,
-    /// Median of the solve times that clients reported, milliseconds; none before there are a few.
+    /// Median of the solve times that clients reported, milliseconds; none before there are a few. Where a site aims at a
+    /// solve time, this follows the median slowly enough that the cost changes by half a minute at most.
     pub solve_time_ms: Option<f64>,
     /// Median cost of the challenges that those times belong to.
     pub solve_cost: Option<f64>,
@@ -66,10 +70,25 @@ impl Fading {
     }
 }
 
-struct Solve {
+/// A client's work on one challenge.
+#[derive(Clone, Copy, Debug)]
+pub struct Solve {
+    /// The client.
+    pub address: IpAddr,
+    /// How long it worked, milliseconds.
+    pub ms: f64,
+    /// The challenge's cost.
+    pub cost: Option<u32>,
+    /// Milliseconds for each unit of cost that the site takes clients to need before it knows better; none where it
+    /// does not aim at a solve time.
+    pub expected_pace: Option<f64>,
+}
+
+/// The last solve time of a client.
+struct Vote {
+    voter: u64,
     at: Instant,
-    ms: f64,
-    cost: Option<u32>,
+    solve: Solve,
 }
 
 struct Site {
@@ -77,29 +96,49 @@ struct Site {
     issued: Fading,
     verified: Fading,
     failed: Fading,
-    solves: VecDeque<Solve>,
+    votes: VecDeque<Vote>,
+    pace: Option<Pace>,
 }
 
 impl Site {
     fn new(now: Instant) -> Self {
         let nothing = Fading::new(now);
-        Self { touched: now, issued: nothing, verified: nothing, failed: nothing, solves: VecDeque::new() }
+        Self {
+            touched: now,
+            issued: nothing,
+            verified: nothing,
+            failed: nothing,
+            votes: VecDeque::new(),
+            pace: None,
+        }
     }
 
-    fn load(&self, now: Instant) -> Load {
-        let recent =
-            || self.solves.iter().filter(|solve| now.saturating_duration_since(solve.at) < SOLVES_LAST);
-        let known = recent().count() >= SOLVES_LEAST;
+    fn load(&mut self, now: Instant) -> Load {
+        let (solve_time_ms, solve_cost) = self.solve(now).unzip();
         let verified = self.verified.at(now, RATIO_FADES);
         Load {
             issued_per_minute: self.issued.at(now, RATE_FADES) * 60.0 / RATE_FADES.as_secs_f64(),
             // Below one whole verification the ratio fades with it.
             failure_ratio: (self.failed.at(now, RATIO_FADES) / verified.max(1.0)).clamp(0.0, 1.0),
-            solve_time_ms: known.then(|| median(recent().map(|solve| solve.ms).collect())).flatten(),
-            solve_cost: known
-                .then(|| median(recent().filter_map(|solve| solve.cost).map(f64::from).collect()))
-                .flatten(),
+            solve_time_ms,
+            solve_cost: solve_cost.flatten(),
         }
+    }
+
+    /// Median time and cost of what clients solved lately, the time at the site's pace.
+    fn solve(&mut self, now: Instant) -> Option<(f64, Option<f64>)> {
+        self.votes.retain(|vote| now.saturating_duration_since(vote.at) < SOLVES_LAST);
+        if self.votes.len() < SOLVES_LEAST {
+            self.pace = None;
+            return None;
+        }
+        let solves = || self.votes.iter().map(|vote| vote.solve);
+        let ms = median(solves().map(|solve| solve.ms).collect())?;
+        let cost = median(solves().filter_map(|solve| solve.cost).map(f64::from).collect());
+        let expected = solves().filter_map(|solve| solve.expected_pace).next_back();
+        let (Some(cost), Some(expected)) = (cost, expected) else { return Some((ms, cost)) };
+        let pace = self.pace.get_or_insert_with(|| Pace::new(expected, now));
+        Some((pace.follow(ms / cost, now) * cost, Some(cost)))
     }
 }
 
@@ -107,37 +146,35 @@ impl Site {
 #[derive(Default)]
 pub(super) struct Loads {
     sites: Mutex<HashMap<String, Site>>,
+    /// Tells clients apart without their addresses.
+    voters: RandomState,
 }
 
 impl Loads {
     pub(super) fn load(&self, site: &str, now: Instant) -> Load {
-        let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        sites.get(site).map(|site| site.load(now)).unwrap_or_default()
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.get_mut(site).map(|site| site.load(now)).unwrap_or_default()
     }
 
     pub(super) fn issued(&self, site: &str, now: Instant) {
         self.update(site, now, |site| site.issued.add(now, RATE_FADES));
     }
 
-    pub(super) fn verified(
-        &self,
-        site: &str,
-        ok: bool,
-        solve_ms: Option<f64>,
-        cost: Option<u32>,
-        now: Instant,
-    ) {
+    /// A client has one vote, its last: however often it solves, it moves a median no further.
+    pub(super) fn verified(&self, site: &str, ok: bool, solve: Option<Solve>, now: Instant) {
         self.update(site, now, |site| {
             site.verified.add(now, RATIO_FADES);
             if !ok {
                 site.failed.add(now, RATIO_FADES);
                 return;
             }
-            if let Some(ms) = solve_ms.filter(|ms| is_solve_time(*ms)) {
-                if site.solves.len() >= SOLVES {
-                    site.solves.pop_front();
+            if let Some(solve) = solve.filter(|solve| is_solve_time(solve.ms)) {
+                let voter = self.voters.hash_one(network(solve.address));
+                site.votes.retain(|vote| vote.voter != voter);
+                if site.votes.len() >= SOLVES {
+                    site.votes.pop_front();
                 }
-                site.solves.push_back(Solve { at: now, ms, cost });
+                site.votes.push_back(Vote { voter, at: now, solve });
             }
         });
     }
@@ -156,6 +193,14 @@ impl Loads {
     }
 }
 
+/// The address, or its /64: one client has all of that.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address => address,
+    }
+}
+
 /// The middle value, or the mean of the two in the middle.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
@@ -171,6 +216,11 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+
+    /// What the client of this number reports.
+    fn solve(client: u32, ms: f64, cost: Option<u32>) -> Option<Solve> {
+        Some(Solve { address: IpAddr::V4(client.into()), ms, cost, expected_pace: None })
+    }
 
     #[test]
     fn an_unknown_site_is_idle() {
@@ -196,7 +246,7 @@ mod tests {
     fn the_ratio_is_the_share_that_failed() {
         let (loads, now) = (Loads::default(), Instant::now());
         for ok in [true, false, true, true] {
-            loads.verified("shop", ok, None, None, now);
+            loads.verified("shop", ok, None, now);
         }
         assert!((loads.load("shop", now).failure_ratio - 0.25).abs() < 1e-9);
         let later = loads.load("shop", now + Duration::from_secs(3 * 3600)).failure_ratio;
@@ -206,7 +256,7 @@ mod tests {
     #[test]
     fn solve_times_are_medians_of_what_is_plausible_and_recent() {
         let (loads, now) = (Loads::default(), Instant::now());
-        for (ms, cost) in [
+        for (client, (ms, cost)) in (0..).zip([
             (100.0, Some(5000)),
             (300.0, None),
             (200.0, Some(7000)),
@@ -214,15 +264,58 @@ mod tests {
             (-1.0, Some(1)),
             (1e300, Some(1)),
             (150.0, Some(5000)),
-        ] {
-            loads.verified("shop", true, Some(ms), cost, now);
+        ]) {
+            loads.verified("shop", true, solve(client, ms, cost), now);
         }
         assert_eq!(loads.load("shop", now), Load::default(), "four times say nothing");
-        loads.verified("shop", true, Some(250.0), Some(7000), now);
-        loads.verified("shop", false, Some(1.0), Some(1), now);
+        loads.verified("shop", true, solve(10, 250.0, Some(7000)), now);
+        loads.verified("shop", false, solve(11, 1.0, Some(1)), now);
         let load = loads.load("shop", now);
         assert_eq!((load.solve_time_ms, load.solve_cost), (Some(200.0), Some(6000.0)));
         assert_eq!(loads.load("shop", now + SOLVES_LAST).solve_time_ms, None);
+    }
+
+    #[test]
+    fn a_client_has_one_vote() {
+        let (loads, now) = (Loads::default(), Instant::now());
+        for client in 0..9 {
+            loads.verified("shop", true, solve(client, 500.0, Some(1000)), now);
+        }
+        for ms in 1..200 {
+            loads.verified("shop", true, solve(100, f64::from(ms), Some(1000)), now);
+        }
+        // All addresses of a /64 are one client, and an IPv4 address in the form of IPv6 is that IPv4 address.
+        for host in 0..200 {
+            let address = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8 << 96) + host));
+            let solve = Solve { address, ..solve(0, 1.0, Some(1000)).unwrap() };
+            loads.verified("shop", true, Some(solve), now);
+        }
+        let mapped = Solve { address: "::ffff:0.0.0.100".parse().unwrap(), ..solve(0, 1.0, None).unwrap() };
+        loads.verified("shop", true, Some(mapped), now);
+        assert_eq!(loads.load("shop", now).solve_time_ms, Some(500.0));
+        assert_eq!(loads.sites.lock().unwrap()["shop"].votes.len(), 11);
+    }
+
+    #[test]
+    fn the_pace_follows_the_median_by_half_a_minute() {
+        let (loads, start) = (Loads::default(), Instant::now());
+        let vote = |client, at| {
+            let solve = Solve { expected_pace: Some(0.5), ..solve(client, 1.0, Some(1000)).unwrap() };
+            loads.verified("shop", true, Some(solve), at);
+        };
+        let cost_for_500_ms = |at| {
+            let load = loads.load("shop", at);
+            500.0 / (load.solve_time_ms.unwrap() / load.solve_cost.unwrap())
+        };
+        (0..50).for_each(|client| vote(client, start));
+        let mut before = cost_for_500_ms(start);
+        assert!((before - 1000.0).abs() < 1.0, "{before}: as expected, whatever is reported");
+        for minute in 1..10 {
+            let now = start + Duration::from_secs(60 * minute);
+            let cost = cost_for_500_ms(now);
+            assert!(cost > before && cost < 1.51 * before, "{cost} after {before} in minute {minute}");
+            before = cost;
+        }
     }
 
     #[test]
@@ -231,11 +324,11 @@ mod tests {
         for site in 0..2 * MAX_SITES as u64 {
             loads.issued(&site.to_string(), now + Duration::from_millis(site));
         }
-        for _ in 0..2 * SOLVES {
-            loads.verified("shop", true, Some(1.0), None, now + Duration::from_secs(60));
+        for client in 0..2 * SOLVES as u32 {
+            loads.verified("shop", true, solve(client, 1.0, None), now + Duration::from_secs(60));
         }
         let sites = loads.sites.lock().unwrap();
         assert_eq!(sites.len(), MAX_SITES);
-        assert_eq!(sites["shop"].solves.len(), SOLVES);
+        assert_eq!(sites["shop"].votes.len(), SOLVES);
     }
 }

@@ -1,7 +1,8 @@
 //! Memory, for tests and benches: nothing survives, and a full ledger refuses.
 
 use super::StorageError;
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits};
+use super::high_water::HighWater;
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::visits::COUNT_CEILING;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +13,10 @@ const MAX_ROWS: usize = 1_000_000;
 #[derive(Default)]
 pub(super) struct Memory {
     rows: Mutex<Tables>,
+    high_water: HighWater,
 }
 
-/// Expiries, each list in rising order as long as the window does not change.
+/// Expiries, by what they belong to.
 #[derive(Default)]
 struct Tables {
     clients: HashMap<String, VecDeque<i64>>,
@@ -30,18 +32,21 @@ impl Memory {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn visits(&self, site: &str, client: &[String], now: i64) -> Visits {
-        let mut rows = self.rows_mut();
-        let mut counted = Visits::default();
-        for key in client {
-            counted.client += rows.clients.get_mut(key).map_or(0, |expiries| live(expiries, now));
+    pub(super) fn high_water(&self) -> &HighWater {
+        &self.high_water
+    }
+
+    pub(super) fn visits(&self, site: &str, client: &[String], now: i64, window: Window) -> Visits {
+        let rows = self.rows_mut();
+        let counts = now..=window.end(now);
+        let of = |key: &String| {
+            rows.clients.get(key).into_iter().flatten().filter(|at| counts.contains(*at)).count()
+        };
+        let buckets = rows.sites.get(site).into_iter().flatten();
+        Visits {
+            client: client.iter().map(|key| of(key) as u64).sum::<u64>().min(COUNT_CEILING),
+            site: buckets.filter(|(at, _)| counts.contains(at)).map(|(_, visits)| visits).sum(),
         }
-        counted.client = counted.client.min(COUNT_CEILING);
-        if let Some(buckets) = rows.sites.get_mut(site) {
-            buckets.retain(|(expires_at, _)| *expires_at >= now);
-            counted.site = buckets.iter().map(|(_, visits)| visits).sum();
-        }
-        counted
     }
 
     pub(super) fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
@@ -60,13 +65,16 @@ impl Memory {
     }
 
     pub(super) fn spent(&self, id: &Id, now: i64) -> u32 {
-        let mut rows = self.rows_mut();
-        let spent = rows.spends.get_mut(id.as_str()).map_or(0, |expiries| live(expiries, now));
+        let rows = self.rows_mut();
+        let spent = rows.spends.get(id.as_str()).map_or(0, |expiries| live(expiries, now));
         u32::try_from(spent).unwrap_or(u32::MAX)
     }
 
     pub(super) fn claim(&self, claim: &Claim) -> Result<u64, StorageError> {
         let mut rows = self.rows_mut();
+        if claim.is_late() || (claim.expires_at < self.high_water.mark() && !claim.issued_here) {
+            return Ok(0);
+        }
         rows.admit(claim.spends as usize)?;
         let expiries = rows.spends.entry(claim.id.as_str().to_owned()).or_default();
         let left = u64::from(claim.limit).saturating_sub(live(expiries, claim.now));
@@ -94,6 +102,7 @@ impl Memory {
 
     pub(super) fn sweep(&self, now: i64) -> Swept {
         let mut guard = self.rows_mut();
+        self.high_water.raise(now);
         let rows = &mut *guard;
         let (visits, spent, failures) = (rows.visits, rows.spent, rows.failures.len());
         rows.visits = expire(&mut rows.clients, now);
@@ -124,9 +133,9 @@ impl Tables {
     }
 }
 
-/// How many of `expiries` count at `now`.
+/// How many of `expiries` have not passed at `now`.
 fn live(expiries: &VecDeque<i64>, now: i64) -> u64 {
-    (expiries.len() - expiries.partition_point(|expires_at| *expires_at < now)) as u64
+    expiries.iter().filter(|expires_at| **expires_at >= now).count() as u64
 }
 
 /// Drops what expired; how many are left.

@@ -148,6 +148,11 @@ impl<DB: Database> Connections<DB> {
         Ok(Lease { connection, since: Instant::now(), meter: self.meter.clone(), sound: false })
     }
 
+    /// Whether there are as many connections as there may be, and none is free.
+    pub(super) fn are_all_in_use(&self) -> bool {
+        self.pool.size() >= self.pool.options().get_max_connections() && self.pool.num_idle() == 0
+    }
+
     pub(super) fn stats(&self) -> PoolStats {
         let size = self.pool.size();
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(size).min(size);

@@ -1,16 +1,22 @@
-//! PostgreSQL, shared by any number of hosts.
+//! PostgreSQL, shared by any number of hosts. Its clock decides what has expired, whatever theirs show.
+
+mod reach;
 
 use super::StorageError;
-use super::pool::{ACQUIRE_TIMEOUT, Connections, Lease, PoolStats};
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits, by_site};
+use super::away::Away;
+use super::pool::{ACQUIRE_TIMEOUT, Connections, PoolStats};
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::schema::Table;
 use super::store::in_time;
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
+use crate::clock::HostClock;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Weak};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -25,29 +31,51 @@ const SWEEP_LOCK: i64 = SCHEMA_LOCK + 1;
 /// payload hold one connection. More places, fewer chance meetings.
 const TURNS: usize = 64;
 
+/// A host whose clock differs from the database's by more, in milliseconds, deletes nothing.
+const MOST_SKEW_OF_A_SWEEPER: i64 = 60_000;
+
 pub(super) struct Postgres {
     options: PgConnectOptions,
     connections: Connections<sqlx::Postgres>,
     turns: Box<[Mutex<()>]>,
     /// Set once the tables are there.
     prepared: OnceCell<()>,
+    clock: HostClock,
+    /// By how much the host's clock was ahead at the last look, milliseconds.
+    skew: AtomicI64,
+    away: Away,
+    /// Itself, and the runtime that drives the connections, for the probe.
+    own: Weak<Self>,
+    home: Handle,
 }
 
 impl Postgres {
     /// Connects, and creates what is missing.
-    pub(super) async fn open(url: &str, connections: u32) -> Result<Self, StorageError> {
-        let postgres = Self::new(url, connections)?;
+    pub(super) async fn open(
+        url: &str,
+        connections: u32,
+        clock: HostClock,
+    ) -> Result<Arc<Self>, StorageError> {
+        let postgres = Self::new(url, connections, clock)?;
         postgres.prepare().await?;
         Ok(postgres)
     }
 
     /// The same; of a server that cannot be reached the tables are looked at once it can.
-    pub(super) async fn open_when_reached(url: &str, connections: u32) -> Result<Self, StorageError> {
-        let postgres = Self::new(url, connections)?;
+    pub(super) async fn open_when_reached(
+        url: &str,
+        connections: u32,
+        clock: HostClock,
+    ) -> Result<Arc<Self>, StorageError> {
+        let postgres = Self::new(url, connections, clock)?;
         match timeout(ACQUIRE_TIMEOUT, postgres.options.connect()).await {
-            Err(_) => tracing::error!("PostgreSQL does not answer; check captcha.database"),
+            Err(_) => {
+                tracing::error!("PostgreSQL does not answer; check captcha.database");
+                postgres.lost(sqlx::Error::PoolTimedOut.into());
+            }
             Ok(Err(error)) if is_away(&error) => {
                 tracing::error!(%error, "PostgreSQL cannot be reached; check captcha.database");
+                postgres.lost(error.into());
             }
             Ok(Err(error)) => return Err(error.into()),
             Ok(Ok(connection)) => {
@@ -58,7 +86,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    fn new(url: &str, connections: u32) -> Result<Self, StorageError> {
+    fn new(url: &str, connections: u32, clock: HostClock) -> Result<Arc<Self>, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|_| {
                 StorageError::Invalid(
@@ -71,7 +99,17 @@ impl Postgres {
         }
         let connections = Connections::<sqlx::Postgres>::new(options.clone(), connections);
         let turns = (0..TURNS).map(|_| Mutex::new(())).collect();
-        Ok(Self { options, connections, turns, prepared: OnceCell::new() })
+        Ok(Arc::new_cyclic(|own| Self {
+            options,
+            connections,
+            turns,
+            prepared: OnceCell::new(),
+            clock,
+            skew: AtomicI64::new(0),
+            away: Away::default(),
+            own: own.clone(),
+            home: Handle::current(),
+        }))
     }
 
     async fn prepare(&self) -> Result<(), StorageError> {
@@ -89,32 +127,18 @@ impl Postgres {
         self.prepared.initialized()
     }
 
-    /// A connection to a database that has the tables.
-    async fn lease(&self) -> Result<Lease<sqlx::Postgres>, StorageError> {
-        if !self.is_prepared() {
-            self.prepare().await?;
-        }
-        self.connections.acquire().await
-    }
-
-    pub(super) async fn visits(
-        &self,
-        site: &str,
-        client: &[String],
-        now: i64,
-    ) -> Result<Visits, StorageError> {
+    pub(super) async fn visits(&self, site: &str, client: &[String]) -> Result<Visits, StorageError> {
         let mut lease = self.lease().await?;
         let (client, site): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM (
                     SELECT 1 FROM captcha_request
-                    WHERE source_address_hash = ANY($1) AND expires_at >= to_timestamp($2)
-                    LIMIT $3) AS counted),
+                    WHERE source_address_hash = ANY($1) AND expires_at >= now()
+                    LIMIT $2) AS counted),
                 (SELECT coalesce(sum(visits), 0)::bigint FROM bulkhead_site_visits
-                    WHERE site = $4 AND expires_at >= to_timestamp($2))",
+                    WHERE site = $3 AND expires_at >= now())",
         )
         .bind(client)
-        .bind(seconds(now))
         .bind(COUNT_CEILING.cast_signed())
         .bind(site)
         .fetch_one(&mut *lease)
@@ -123,50 +147,56 @@ impl Postgres {
         Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
     }
 
-    pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
+    /// Writes when the visits were by the database's clock, which each of them is as old for as for the host's.
+    pub(super) async fn write(&self, batch: &[Arc<Visit>], window: Window) -> Result<(), StorageError> {
+        let ages: Vec<_> = batch.iter().map(|visit| visit.since.elapsed().as_secs_f64()).collect();
         let mut lease = self.lease().await?;
         let mut transaction = lease.begin().await?;
         let written = sqlx::query(
             "INSERT INTO captcha_request (id, request_at, source_address_hash, is_whitelisted, expires_at)
-            SELECT id, to_timestamp(request_at), source_address_hash, is_whitelisted, to_timestamp(expires_at)
-            FROM unnest($1::uuid[], $2::float8[], $3::text[], $4::boolean[], $5::float8[])
-                AS visit (id, request_at, source_address_hash, is_whitelisted, expires_at)
+            SELECT id, now() - make_interval(secs => age), source_address_hash, is_whitelisted,
+                now() + make_interval(secs => $5 - age)
+            FROM unnest($1::uuid[], $2::float8[], $3::text[], $4::boolean[])
+                AS visit (id, age, source_address_hash, is_whitelisted)
             ON CONFLICT (id) DO NOTHING",
         )
         .bind(batch.iter().map(|visit| visit.id).collect::<Vec<_>>())
-        .bind(batch.iter().map(|visit| seconds(visit.at)).collect::<Vec<_>>())
+        .bind(&ages)
         .bind(batch.iter().map(|visit| visit.client.as_str()).collect::<Vec<_>>())
         .bind(batch.iter().map(|visit| visit.allow_listed).collect::<Vec<_>>())
-        .bind(batch.iter().map(|visit| seconds(visit.expires_at)).collect::<Vec<_>>())
+        .bind(seconds(window.length))
         .execute(&mut *transaction)
         .await?;
         // None written: the batch had been committed before, though its answer was lost.
         if written.rows_affected() > 0 {
-            for ((site, bucket), count) in by_site(batch) {
-                sqlx::query(
-                    "INSERT INTO bulkhead_site_visits AS known (site, expires_at, visits)
-                    VALUES ($1, to_timestamp($2), $3)
-                    ON CONFLICT (site, expires_at) DO UPDATE SET visits = known.visits + excluded.visits",
-                )
-                .bind(site)
-                .bind(seconds(bucket))
-                .bind(count)
-                .execute(&mut *transaction)
-                .await?;
-            }
+            // In order, so that hosts write shared rows in the same order.
+            sqlx::query(
+                "INSERT INTO bulkhead_site_visits AS known (site, expires_at, visits)
+                SELECT site,
+                    to_timestamp((floor((extract(epoch FROM now())::float8 - age) / $3) + 1) * $3 + $4) AS until,
+                    count(*)
+                FROM unnest($1::text[], $2::float8[]) AS visit (site, age)
+                GROUP BY site, until ORDER BY site, until
+                ON CONFLICT (site, expires_at) DO UPDATE SET visits = known.visits + excluded.visits",
+            )
+            .bind(batch.iter().map(|visit| visit.site.as_str()).collect::<Vec<_>>())
+            .bind(&ages)
+            .bind(seconds(window.bucket))
+            .bind(seconds(window.length))
+            .execute(&mut *transaction)
+            .await?;
         }
         transaction.commit().await?;
         lease.done();
         Ok(())
     }
 
-    pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
+    pub(super) async fn spent(&self, id: &Id) -> Result<u32, StorageError> {
         let mut lease = self.lease().await?;
         let spent: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM invalidated_payload WHERE payload_hash = $1 AND expires_at >= to_timestamp($2)",
+            "SELECT count(*) FROM invalidated_payload WHERE payload_hash = $1 AND expires_at >= now()",
         )
         .bind(id.as_str())
-        .bind(seconds(now))
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
@@ -174,7 +204,8 @@ impl Postgres {
     }
 
     /// Takes the challenge's lock in a statement of its own: under `READ COMMITTED` the next one then sees what the
-    /// lock's last holder committed.
+    /// lock's last holder committed. A claim whose rows a sweep may delete writes none: it looks at the time after the
+    /// lock was taken, and no earlier than at the rows.
     pub(super) async fn claim(&self, claim: &Claim) -> Result<u64, StorageError> {
         let key = claim.id.lock_key();
         let turn =
@@ -189,14 +220,14 @@ impl Postgres {
         let written = sqlx::query(
             "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
             SELECT id, $2, to_timestamp($3) FROM unnest($1::uuid[]) AS spend (id)
+            WHERE to_timestamp($3) >= clock_timestamp()
             LIMIT greatest(0, $4 - (SELECT count(*) FROM invalidated_payload
-                WHERE payload_hash = $2 AND expires_at >= to_timestamp($5)))",
+                WHERE payload_hash = $2 AND expires_at >= statement_timestamp()))",
         )
         .bind((0..claim.spends).map(|_| Uuid::new_v4()).collect::<Vec<_>>())
         .bind(claim.id.as_str())
         .bind(seconds(claim.expires_at))
         .bind(i64::from(claim.limit))
-        .bind(seconds(claim.now))
         .execute(&mut *transaction)
         .await?;
         transaction.commit().await?;
@@ -220,36 +251,33 @@ impl Postgres {
         Ok(u32::try_from(failures).unwrap_or(u32::MAX))
     }
 
-    pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
+    pub(super) async fn rows(&self) -> Result<Rows, StorageError> {
         let mut lease = self.lease().await?;
         let (requests, payloads): (i64, i64) = sqlx::query_as(
             "SELECT
-                (SELECT count(*) FROM captcha_request WHERE expires_at >= to_timestamp($1)),
-                (SELECT count(*) FROM invalidated_payload WHERE expires_at >= to_timestamp($1))",
+                (SELECT count(*) FROM captcha_request WHERE expires_at >= now()),
+                (SELECT count(*) FROM invalidated_payload WHERE expires_at >= now())",
         )
-        .bind(seconds(now))
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
         Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
     }
 
-    /// Sweeps on a connection of its own, whose advisory lock ends with it: none when another host holds that.
-    pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
+    /// Sweeps on a connection of its own, whose advisory lock ends with it: none when another host holds that, and none
+    /// when the clocks differ so much that something is wrong with one of them.
+    pub(super) async fn sweep(&self) -> Result<Option<Swept>, StorageError> {
         let mut sweeper = Sweeper(in_time(async { Ok(self.options.connect().await?) }).await?);
         let elect =
             sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(SWEEP_LOCK).fetch_one(&mut sweeper.0);
         let elected = in_time(async { Ok(elect.await?) }).await?;
-        let swept = if elected { Some(sweep::sweep(&mut sweeper, now).await?) } else { None };
+        let skew = in_time(self.look_at_clock(&mut sweeper.0)).await?;
+        let swept = match elected && skew.abs() <= MOST_SKEW_OF_A_SWEEPER {
+            true => Some(sweep::sweep(&mut sweeper).await?),
+            false => None,
+        };
         in_time(async { Ok(sweeper.0.close().await?) }).await?;
         Ok(swept)
-    }
-
-    pub(super) async fn ping(&self) -> Result<(), StorageError> {
-        let mut lease = self.lease().await?;
-        sqlx::query("SELECT 1").execute(&mut *lease).await?;
-        lease.done();
-        Ok(())
     }
 
     pub(super) fn pool_stats(&self) -> PoolStats {
@@ -257,6 +285,7 @@ impl Postgres {
     }
 
     pub(super) async fn close(&self) {
+        self.away.close();
         self.connections.close().await;
     }
 }
@@ -266,21 +295,18 @@ struct Sweeper(PgConnection);
 impl Expire for Sweeper {
     type Place = String;
 
-    async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<String>, StorageError> {
-        let select = format!(
-            "SELECT ctid::text FROM {} WHERE expires_at < to_timestamp($1) LIMIT {SCAN}",
-            table.name()
-        );
-        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(seconds(now)).fetch_all(&mut self.0);
+    async fn expired(&mut self, table: Table) -> Result<Vec<String>, StorageError> {
+        let select = format!("SELECT ctid::text FROM {} WHERE expires_at < now() LIMIT {SCAN}", table.name());
+        let query = sqlx::query_scalar(AssertSqlSafe(select)).fetch_all(&mut self.0);
         in_time(async { Ok(query.await?) }).await
     }
 
-    async fn delete(&mut self, table: Table, places: &[String], now: i64) -> Result<u64, StorageError> {
+    async fn delete(&mut self, table: Table, places: &[String]) -> Result<u64, StorageError> {
         let delete = format!(
-            "DELETE FROM {} WHERE ctid = ANY($1::text[]::tid[]) AND expires_at < to_timestamp($2)",
+            "DELETE FROM {} WHERE ctid = ANY($1::text[]::tid[]) AND expires_at < now()",
             table.name()
         );
-        let query = sqlx::query(AssertSqlSafe(delete)).bind(places).bind(seconds(now)).execute(&mut self.0);
+        let query = sqlx::query(AssertSqlSafe(delete)).bind(places).execute(&mut self.0);
         in_time(async { Ok(query.await?.rows_affected()) }).await
     }
 }

@@ -1,9 +1,9 @@
-//! What passes between the ledger and its stores. Times are Unix milliseconds by the host's clock, in every
-//! store, so that what is written and what is asked agree.
+//! What passes between the ledger and its stores. Times are Unix milliseconds by the host's clock; PostgreSQL, which
+//! hosts share, goes by its own instead.
 
 use super::StorageError;
 use crate::config::captcha::SITE_KEY_BYTES;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// A spent challenge is remembered this long beyond its signed expiry: hosts' clocks may differ by it.
@@ -116,6 +116,8 @@ pub(super) struct Claim {
     pub(super) limit: u32,
     /// Rows to write at most.
     pub(super) spends: u32,
+    /// Whether this process issued the challenge below the high-water mark.
+    pub(super) issued_here: bool,
 }
 
 impl Claim {
@@ -133,9 +135,27 @@ pub(super) struct Visit {
     pub(super) client: String,
     pub(super) allow_listed: bool,
     pub(super) at: i64,
+    /// The same by elapsed time: what a database with a clock of its own goes by.
+    pub(super) since: Instant,
     pub(super) expires_at: i64,
     /// Expiry of the bucket that counts it for its site.
     pub(super) bucket: i64,
+}
+
+/// How long visits count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Milliseconds.
+    pub(super) length: i64,
+    /// A site's visits are counted in buckets of this length, milliseconds.
+    pub(super) bucket: i64,
+}
+
+impl Window {
+    /// The latest expiry that a visit at `now` may have: rows that expire later were written by a clock that was ahead.
+    pub(super) fn end(self, now: i64) -> i64 {
+        now.saturating_add(self.length).saturating_add(self.bucket)
+    }
 }
 
 /// Visits of a batch by site and bucket, in order, so that hosts write shared rows in the same order.
@@ -145,11 +165,6 @@ pub(super) fn by_site(visits: &[std::sync::Arc<Visit>]) -> std::collections::BTr
         *sites.entry((visit.site.as_str(), visit.bucket)).or_default() += 1;
     }
     sites
-}
-
-/// The present, Unix milliseconds.
-pub(super) fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
 }
 
 /// A duration in milliseconds.

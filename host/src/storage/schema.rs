@@ -11,6 +11,12 @@ pub(super) enum Table {
     SiteVisits,
 }
 
+/// Creates on SQLite what holds the time of the latest sweep, Unix milliseconds.
+pub(super) const SQLITE_SWEEP: &str = "CREATE TABLE IF NOT EXISTS bulkhead_sweep (
+    only INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
+    swept_to INTEGER NOT NULL
+);";
+
 impl Table {
     pub(super) const ALL: [Self; 4] =
         [Self::CaptchaRequest, Self::InvalidatedPayload, Self::Failure, Self::SiteVisits];

@@ -2,9 +2,10 @@
 
 mod writer;
 
+use super::high_water::HighWater;
 use super::pool::{Connections, PoolStats};
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits};
-use super::schema::Table;
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::schema::{SQLITE_SWEEP, Table};
 use super::store::in_time;
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
@@ -18,6 +19,7 @@ use writer::{Work, Writer};
 pub(super) struct Sqlite {
     readers: Connections<sqlx::Sqlite>,
     writer: Writer,
+    high_water: HighWater,
 }
 
 impl Sqlite {
@@ -32,9 +34,13 @@ impl Sqlite {
             .busy_timeout(ACQUIRE_TIMEOUT)
             .disable_statement_logging();
         let mut connection = options.connect().await?;
-        prepare(&mut connection).await?;
+        let high_water = HighWater::new(prepare(&mut connection).await?);
         let readers = Connections::new(options.clone().pragma("query_only", "on"), connections);
-        Ok(Self { readers, writer: Writer::start(options, connection) })
+        Ok(Self { readers, writer: Writer::start(options, connection), high_water })
+    }
+
+    pub(super) fn high_water(&self) -> &HighWater {
+        &self.high_water
     }
 
     pub(super) async fn visits(
@@ -42,20 +48,23 @@ impl Sqlite {
         site: &str,
         client: &[String],
         now: i64,
+        window: Window,
     ) -> Result<Visits, StorageError> {
         let mut lease = self.readers.acquire().await?;
         let (client, site): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM (
                     SELECT 1 FROM captcha_request
-                    WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at >= ?2
+                    WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?5
                     LIMIT ?3)),
-                (SELECT coalesce(sum(visits), 0) FROM bulkhead_site_visits WHERE site = ?4 AND expires_at >= ?2)",
+                (SELECT coalesce(sum(visits), 0) FROM bulkhead_site_visits
+                    WHERE site = ?4 AND expires_at BETWEEN ?2 AND ?5)",
         )
         .bind(format!("[\"{}\"]", client.join("\",\"")))
         .bind(now)
         .bind(COUNT_CEILING.cast_signed())
         .bind(site)
+        .bind(window.end(now))
         .fetch_one(&mut *lease)
         .await?;
         lease.done();
@@ -80,6 +89,9 @@ impl Sqlite {
     }
 
     pub(super) async fn claim(&self, claim: Claim) -> Result<u64, StorageError> {
+        if claim.is_late() {
+            return Ok(0);
+        }
         self.writer.run(Work::Claim(claim)).await
     }
 
@@ -102,8 +114,11 @@ impl Sqlite {
         Ok(Rows { captcha_request: requests.cast_unsigned(), invalidated_payload: payloads.cast_unsigned() })
     }
 
+    /// Writes the mark first: what is deleted below it cannot be granted again, not even after a restart.
     pub(super) async fn sweep(&self, now: i64) -> Result<Swept, StorageError> {
-        sweep::sweep(&mut &*self, now).await
+        in_time(self.writer.run(Work::Mark { now })).await?;
+        self.high_water.raise(now);
+        sweep::sweep(&mut Sweeper { sqlite: self, now }).await
     }
 
     /// Asks a reader and the writer.
@@ -124,20 +139,27 @@ impl Sqlite {
     }
 }
 
-impl Expire for &Sqlite {
+/// A sweep of what expired before `now`.
+struct Sweeper<'a> {
+    sqlite: &'a Sqlite,
+    now: i64,
+}
+
+impl Expire for Sweeper<'_> {
     type Place = i64;
 
-    async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<i64>, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+    async fn expired(&mut self, table: Table) -> Result<Vec<i64>, StorageError> {
+        let mut lease = self.sqlite.readers.acquire().await?;
         let select = format!("SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}", table.name());
-        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(now).fetch_all(&mut *lease);
+        let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(self.now).fetch_all(&mut *lease);
         let places = in_time(async { Ok(query.await?) }).await?;
         lease.done();
         Ok(places)
     }
 
-    async fn delete(&mut self, table: Table, places: &[i64], now: i64) -> Result<u64, StorageError> {
-        in_time(self.writer.run(Work::Delete { table, places: places.to_vec(), now })).await
+    async fn delete(&mut self, table: Table, places: &[i64]) -> Result<u64, StorageError> {
+        let work = Work::Delete { table, places: places.to_vec(), now: self.now };
+        in_time(self.sqlite.writer.run(work)).await
     }
 }
 
@@ -153,12 +175,17 @@ fn create(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-async fn prepare(connection: &mut SqliteConnection) -> Result<(), StorageError> {
+/// Creates what is missing; the time of the latest sweep.
+async fn prepare(connection: &mut SqliteConnection) -> Result<i64, StorageError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     for table in Table::ALL {
         sqlx::raw_sql(table.sqlite()).execute(&mut *transaction).await?;
         sqlx::query(table.probe()).execute(&mut *transaction).await?;
     }
+    sqlx::raw_sql(SQLITE_SWEEP).execute(&mut *transaction).await?;
+    let swept_to =
+        sqlx::query_scalar("SELECT swept_to FROM bulkhead_sweep").fetch_optional(&mut *transaction);
+    let swept_to = swept_to.await?.unwrap_or_default();
     transaction.commit().await?;
-    Ok(())
+    Ok(swept_to)
 }

@@ -1,8 +1,9 @@
 //! One of three places behind the ledger.
 
+use super::high_water::HighWater;
 use super::memory::Memory;
 use super::postgres::Postgres;
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits};
+use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::sqlite::Sqlite;
 use super::{PoolStats, StorageError};
 use std::future::Future;
@@ -17,21 +18,29 @@ pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) fn in_time<T>(
     answer: impl Future<Output = Result<T, StorageError>>,
 ) -> impl Future<Output = Result<T, StorageError>> {
+    in_time_or(answer, |_| {})
+}
+
+/// The same; hands the fault to `late` when the time is over.
+pub(super) fn in_time_or<T>(
+    answer: impl Future<Output = Result<T, StorageError>>,
+    late: impl FnOnce(StorageError),
+) -> impl Future<Output = Result<T, StorageError>> {
     let answer = Box::pin(answer);
     async move {
-        match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                Err(StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
-            }
+        if let Ok(answer) = tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+            return answer;
         }
+        let fault = StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()));
+        late(fault.clone());
+        Err(fault)
     }
 }
 
 /// Where the rows are.
 pub(super) enum Store {
     Sqlite(Sqlite),
-    Postgres(Postgres),
+    Postgres(Arc<Postgres>),
     Memory(Memory),
 }
 
@@ -42,19 +51,20 @@ impl Store {
         site: &str,
         client: &[String],
         now: i64,
+        window: Window,
     ) -> Result<Visits, StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.visits(site, client, now)).await,
-            Self::Postgres(store) => in_time(store.visits(site, client, now)).await,
-            Self::Memory(store) => Ok(store.visits(site, client, now)),
+            Self::Sqlite(store) => in_time(store.visits(site, client, now, window)).await,
+            Self::Postgres(store) => store.in_time(store.visits(site, client)).await,
+            Self::Memory(store) => Ok(store.visits(site, client, now, window)),
         }
     }
 
     /// Writes a batch in one transaction; writing it again changes nothing.
-    pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
+    pub(super) async fn write(&self, batch: &[Arc<Visit>], window: Window) -> Result<(), StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.write(batch)).await,
-            Self::Postgres(store) => in_time(store.write(batch)).await,
+            Self::Postgres(store) => store.in_time(store.write(batch, window)).await,
             Self::Memory(store) => store.write(batch),
         }
     }
@@ -63,7 +73,7 @@ impl Store {
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.spent(id, now)).await,
-            Self::Postgres(store) => in_time(store.spent(id, now)).await,
+            Self::Postgres(store) => store.in_time(store.spent(id)).await,
             Self::Memory(store) => Ok(store.spent(id, now)),
         }
     }
@@ -72,7 +82,7 @@ impl Store {
     pub(super) async fn claim(&self, claim: Claim) -> Result<u64, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.claim(claim)).await,
-            Self::Postgres(store) => in_time(store.claim(&claim)).await,
+            Self::Postgres(store) => store.in_time(store.claim(&claim)).await,
             Self::Memory(store) => store.claim(&claim),
         }
     }
@@ -81,7 +91,7 @@ impl Store {
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.fail(id, expires_at)).await,
-            Self::Postgres(store) => in_time(store.fail(id, expires_at)).await,
+            Self::Postgres(store) => store.in_time(store.fail(id, expires_at)).await,
             Self::Memory(store) => store.fail(id, expires_at),
         }
     }
@@ -90,16 +100,17 @@ impl Store {
     pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.rows(now)).await,
-            Self::Postgres(store) => in_time(store.rows(now)).await,
+            Self::Postgres(store) => store.in_time(store.rows()).await,
             Self::Memory(store) => Ok(store.rows(now)),
         }
     }
 
-    /// Deletes what expired before `now`; none when another host is at it.
+    /// Deletes what expired before `now`; none when another host is at it, or when the clocks of host and database
+    /// differ too much.
     pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
         match self {
             Self::Sqlite(store) => store.sweep(now).await.map(Some),
-            Self::Postgres(store) => store.sweep(now).await,
+            Self::Postgres(store) => store.sweep().await,
             Self::Memory(store) => Ok(Some(store.sweep(now))),
         }
     }
@@ -107,8 +118,25 @@ impl Store {
     pub(super) async fn ping(&self) -> Result<(), StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.ping()).await,
-            Self::Postgres(store) => in_time(store.ping()).await,
+            Self::Postgres(store) => store.in_time(store.ping()).await,
             Self::Memory(_) => Ok(()),
+        }
+    }
+
+    /// How far expired rows have been deleted; none where hosts share a database and its clock.
+    pub(super) fn high_water(&self) -> Option<&HighWater> {
+        match self {
+            Self::Sqlite(store) => Some(store.high_water()),
+            Self::Postgres(_) => None,
+            Self::Memory(store) => Some(store.high_water()),
+        }
+    }
+
+    /// By how much the host's clock was ahead of the database's at the last look, milliseconds.
+    pub(super) fn skew(&self) -> i64 {
+        match self {
+            Self::Postgres(store) => store.skew(),
+            Self::Sqlite(_) | Self::Memory(_) => 0,
         }
     }
 

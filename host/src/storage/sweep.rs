@@ -16,15 +16,15 @@ pub(super) trait Expire {
     /// Where a row is.
     type Place;
 
-    /// The places of at most [`SCAN`] rows that expired before `now`.
-    async fn expired(&mut self, table: Table, now: i64) -> Result<Vec<Self::Place>, StorageError>;
+    /// The places of at most [`SCAN`] rows that have expired.
+    async fn expired(&mut self, table: Table) -> Result<Vec<Self::Place>, StorageError>;
 
-    /// Deletes those of `places` that expired before `now`; how many.
-    async fn delete(&mut self, table: Table, places: &[Self::Place], now: i64) -> Result<u64, StorageError>;
+    /// Deletes those of `places` that have expired; how many.
+    async fn delete(&mut self, table: Table, places: &[Self::Place]) -> Result<u64, StorageError>;
 }
 
-/// Deletes from every table what expired before `now`.
-pub(super) async fn sweep(store: &mut impl Expire, now: i64) -> Result<Swept, StorageError> {
+/// Deletes from every table what has expired.
+pub(super) async fn sweep(store: &mut impl Expire) -> Result<Swept, StorageError> {
     let mut swept = Swept::default();
     for table in Table::ALL {
         let deleted = match table {
@@ -34,9 +34,9 @@ pub(super) async fn sweep(store: &mut impl Expire, now: i64) -> Result<Swept, St
             Table::SiteVisits => &mut swept.site_visits,
         };
         loop {
-            let places = store.expired(table, now).await?;
+            let places = store.expired(table).await?;
             for batch in places.chunks(BATCH) {
-                *deleted += store.delete(table, batch, now).await?;
+                *deleted += store.delete(table, batch).await?;
             }
             if places.len() < SCAN {
                 break;

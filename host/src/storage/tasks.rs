@@ -3,8 +3,10 @@
 
 use super::StorageError;
 use super::records::{self, Rows};
+use super::stand_in::StandIn;
 use super::store::Store;
 use super::visits::{FLUSH_EVERY, Recorder};
+use crate::clock::HostClock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,12 +27,18 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn start(store: &Arc<Store>, visits: &Arc<Recorder>, counts: &Arc<Counts>) -> Self {
+    pub(super) fn start(
+        store: &Arc<Store>,
+        visits: &Arc<Recorder>,
+        counts: &Arc<Counts>,
+        stand_in: Option<&Arc<StandIn>>,
+        clock: &HostClock,
+    ) -> Self {
         let (stop, stopped) = watch::channel(());
         let running = vec![
             tokio::spawn(flush(store.clone(), visits.clone(), stopped.clone())),
-            tokio::spawn(sweep(store.clone(), stopped.clone())),
-            tokio::spawn(count(store.clone(), counts.clone(), stopped)),
+            tokio::spawn(sweep(store.clone(), stand_in.cloned(), clock.clone(), stopped.clone())),
+            tokio::spawn(count(store.clone(), counts.clone(), clock.clone(), stopped)),
         ];
         Self { stop, running: Mutex::new(running) }
     }
@@ -70,11 +78,20 @@ async fn flush(store: Arc<Store>, visits: Arc<Recorder>, mut stopped: watch::Rec
     }
 }
 
-async fn sweep(store: Arc<Store>, mut stopped: watch::Receiver<()>) {
+async fn sweep(
+    store: Arc<Store>,
+    stand_in: Option<Arc<StandIn>>,
+    clock: HostClock,
+    mut stopped: watch::Receiver<()>,
+) {
     loop {
+        let now = clock.millis();
+        if let Some(stand_in) = &stand_in {
+            stand_in.sweep(now);
+        }
         tokio::select! {
             _ = stopped.changed() => return,
-            swept = store.sweep(records::now()) => report(swept),
+            swept = store.sweep(now) => report(swept),
         }
         tokio::select! {
             _ = stopped.changed() => return,
@@ -105,7 +122,7 @@ fn jittered(period: Duration) -> Duration {
     period.mul_f64(0.9 + 0.2 * draw)
 }
 
-async fn count(store: Arc<Store>, counts: Arc<Counts>, mut stopped: watch::Receiver<()>) {
+async fn count(store: Arc<Store>, counts: Arc<Counts>, clock: HostClock, mut stopped: watch::Receiver<()>) {
     loop {
         tokio::select! {
             _ = stopped.changed() => return,
@@ -113,7 +130,7 @@ async fn count(store: Arc<Store>, counts: Arc<Counts>, mut stopped: watch::Recei
         }
         tokio::select! {
             _ = stopped.changed() => return,
-            rows = store.rows(records::now()) => match rows {
+            rows = store.rows(clock.millis()) => match rows {
                 Ok(rows) => counts.set(rows),
                 Err(error) => tracing::debug!(%error, "rows cannot be counted"),
             },

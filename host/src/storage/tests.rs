@@ -1,12 +1,14 @@
 //! The ledger on SQLite and in memory. On PostgreSQL it is tested with a real server, in the test crate.
 
 mod claims;
+mod clocks;
+mod lenient;
 mod opening;
 mod upkeep;
 mod visits;
 
-use super::records::now;
 use super::*;
+use crate::clock::{ClockHands, HostClock};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use std::path::Path;
@@ -14,9 +16,21 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const WINDOW: Duration = Duration::from_secs(1800);
+const DECADE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 fn options(window: Duration) -> Options {
-    Options { window, connections: 4 }
+    Options::new(window, 4)
+}
+
+/// A ledger whose time of day can be moved.
+async fn movable(backend: Backend) -> (Ledger, ClockHands) {
+    let (clock, hands) = HostClock::movable();
+    (Ledger::open(backend, Options { clock, ..options(WINDOW) }).await.unwrap(), hands)
+}
+
+/// Unix milliseconds.
+fn now() -> i64 {
+    HostClock::system().millis()
 }
 
 async fn sqlite(folder: &TempDir) -> Ledger {

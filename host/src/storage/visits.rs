@@ -4,8 +4,9 @@
 //! batch moves from here to there.
 
 use super::StorageError;
-use super::records::{self, Visit, Visits};
+use super::records::{self, Visit, Visits, Window};
 use super::store::Store;
+use crate::clock::HostClock;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,8 +36,10 @@ const RECOUNT: Duration = Duration::from_secs(1);
 const BUCKETS: i64 = 60;
 
 pub(super) struct Recorder {
-    window: i64,
-    bucket: i64,
+    window: Window,
+    clock: HostClock,
+    /// Whether visits go on being counted here while the database does not answer.
+    lenient: bool,
     gate: RwLock<()>,
     waiting: Mutex<Waiting>,
     full: Notify,
@@ -65,11 +68,12 @@ struct Count {
 }
 
 impl Recorder {
-    pub(super) fn new(window: Duration) -> Self {
-        let window = records::millis(window).max(1);
+    pub(super) fn new(window: Duration, clock: HostClock, lenient: bool) -> Self {
+        let length = records::millis(window).max(1);
         Self {
-            window,
-            bucket: (window / BUCKETS).clamp(1000, 60_000),
+            window: Window { length, bucket: (length / BUCKETS).clamp(1000, 60_000) },
+            clock,
+            lenient,
             gate: RwLock::new(()),
             waiting: Mutex::default(),
             full: Notify::new(),
@@ -91,14 +95,20 @@ impl Recorder {
     ) -> Result<Visits, StorageError> {
         let asked = Asked { site: site.to_owned(), client };
         let _open = self.gate.read().await;
-        let at = records::now();
+        let at = self.clock.millis();
         let known = self.waiting().known(&asked);
         let written = match known {
             Some(written) => written,
-            None => store.visits(&asked.site, &asked.client, at).await?,
+            None => match store.visits(&asked.site, &asked.client, at, self.window).await {
+                Err(StorageError::Unavailable(_)) if self.lenient => Visits::default(),
+                written => written?,
+            },
         };
         let mut waiting = self.waiting();
         if waiting.visits.len() >= MAX_WAITING {
+            if self.lenient {
+                return Ok(waiting.count(&asked, written));
+            }
             return Err(StorageError::Unavailable("too many visits wait to be written".into()));
         }
         let visit = self.visit(&asked, allow_listed, at);
@@ -120,8 +130,9 @@ impl Recorder {
             client: asked.client.first().cloned().unwrap_or_default(),
             allow_listed,
             at,
-            expires_at: at + self.window,
-            bucket: (at / self.bucket + 1) * self.bucket + self.window,
+            since: Instant::now(),
+            expires_at: at + self.window.length,
+            bucket: (at / self.window.bucket + 1) * self.window.bucket + self.window.length,
         }
     }
 
@@ -148,7 +159,7 @@ impl Recorder {
             store.ping().await?;
             let _closed = self.gate.write().await;
             let batch: Vec<_> = self.waiting().visits.iter().take(BATCH).cloned().collect();
-            store.write(&batch).await?;
+            store.write(&batch, self.window).await?;
             self.waiting().written(&batch);
         }
         Ok(())

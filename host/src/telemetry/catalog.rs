@@ -169,6 +169,8 @@ families! {
         "Cost of issued challenges.";
     CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "",
         "Refused captcha requests by reason.";
+    CAPTCHA_CLAIMS_WITHOUT_LEDGER: Kind::Counter, "captcha_claims_without_ledger_total" [] "",
+        "Payloads accepted without a durable claim, while the ledger's database did not answer.";
 
     EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
         "Requests to the embedding service, by route.";

@@ -102,10 +102,7 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
     let settings = &parts.config.captcha;
     let backend =
         if durable { Backend::Sqlite(parts.folder.path().join("captcha.sqlite")) } else { Backend::Memory };
-    let options = storage::Options {
-        window: settings.source_address_window,
-        connections: settings.database_connections,
-    };
+    let options = storage::Options::new(settings.source_address_window, settings.database_connections);
     let ledger = Ledger::open(backend, options).await.unwrap();
     let slot = parts.config.slots.get(SlotName::Captcha);
     let masters = [MasterKey::new(HMAC_KEY)];

@@ -1,11 +1,14 @@
 //! The ledger on PostgreSQL: a real server, stopped, crashed and frozen.
 
+mod away;
+mod clocks;
+
 use bulkhead::storage::{Backend, Ledger, Options, Rows, StorageError, Swept, Visits};
 use bulkhead_tests::servers::postgres::Postgres;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-const OPTIONS: Options = Options { window: Duration::from_secs(1800), connections: 4 };
+const OPTIONS: Options = Options::new(Duration::from_secs(1800), 4);
 
 /// What the Java service's `V001__Init.sql` leaves behind, with Flyway's history.
 pub(crate) const JAVA: &str = "

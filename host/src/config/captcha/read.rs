@@ -6,13 +6,19 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
-    SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Site,
+    OnLedgerFailure, SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Site,
 };
-use crate::config::{
-    database_url, forms,
-    problems::{Origin, Problem},
-    reader::Reader,
+use crate::{
+    clock::HostClock,
+    config::{
+        database_url, forms,
+        problems::{Origin, Problem},
+        reader::Reader,
+    },
 };
+
+const ON_LEDGER_FAILURE: [(&str, OnLedgerFailure); 2] =
+    [("refuse", OnLedgerFailure::Refuse), ("allow", OnLedgerFailure::Allow)];
 
 impl Captcha {
     /// Reads the table; `spring_security` names a variable by which the Java service was secured.
@@ -33,6 +39,10 @@ impl Captcha {
                 database_connections: r
                     .key("database_connections", "Connections to the database")
                     .integer(1..=1000, DATABASE_CONNECTIONS),
+                on_ledger_failure: r
+                    .key("on_ledger_failure", "Calls while the database does not answer; allow risks replays")
+                    .choice(&ON_LEDGER_FAILURE, OnLedgerFailure::Refuse),
+                clock: HostClock::system(),
                 auth: read_auth(r, spring_security),
                 body_bytes: r
                     .key("body_bytes", "Largest request body")

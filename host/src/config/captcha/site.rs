@@ -5,9 +5,11 @@ use std::{collections::BTreeSet, time::Duration};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
-    Algorithm, Auto, Binding, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS, SIGNATURE_SECRET_CHARS,
-    SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site, WIDGET_CALLS_PER_MINUTE,
+    Algorithm, Auto, Binding, COMPAT_IPV6_NET_SIZE, COST, COUNTER_MAX, LadderStep,
+    MAX_FAILURES_PER_CHALLENGE, MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS,
+    SIGNATURE_SECRET_CHARS, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site,
+    WIDGET_CALLS_PER_MINUTE,
+    speed::WIDGET_TIMEOUT,
     work::{MOST_LANES, Work},
 };
 use crate::config::{forms, reader::Reader};
@@ -23,7 +25,7 @@ impl Site {
         let compat = r.key("compat", "Behave as captchaservice 2.x").flag(false);
         let protocol = r.key("protocol", "ALTCHA protocol that is issued").choice(&PROTOCOLS, Protocol::V2);
         let work = read_work(r, protocol, compat);
-        Self {
+        let mut site = Self {
             secrets,
             signature_secrets,
             compat,
@@ -54,9 +56,15 @@ impl Site {
                 .integer(0..=32, SOURCE_ADDRESS_IPV4_NET_SIZE),
             source_address_ipv6_net_size: r
                 .key("source_address_ipv6_net_size", "IPv6 prefix that makes a client's network")
-                .integer(0..=128, SOURCE_ADDRESS_IPV6_NET_SIZE),
+                .default_text("64; 128 with compat")
+                .optional_integer(0..=128)
+                .unwrap_or(if compat { COMPAT_IPV6_NET_SIZE } else { SOURCE_ADDRESS_IPV6_NET_SIZE }),
             whitelisted_source_addresses: r
                 .key("whitelisted_source_addresses", "Clients whose challenges cost 1")
+                .list("addresses or networks", forms::network)
+                .unwrap_or_default(),
+            denied_source_addresses: r
+                .key("denied_source_addresses", "Clients that are refused; wins over the list above")
                 .list("addresses or networks", forms::network)
                 .unwrap_or_default(),
             allowed_origins: r
@@ -66,7 +74,35 @@ impl Site {
             widget_calls_per_minute: r
                 .key("widget_calls_per_minute", "Widget calls a minute that one client may make")
                 .integer(1..=1_000_000, WIDGET_CALLS_PER_MINUTE),
+        };
+        if !r.is_set("difficulty_map") && !r.is_set("auto") {
+            site.difficulty_map = default_ladder(r, work);
         }
+        check_ladder_bounds(r, &site);
+        warn_of_unsolvable(r, &site);
+        site
+    }
+}
+
+/// Warns of challenges that no widget solves, whose visitors wait until it gives up.
+fn warn_of_unsolvable(r: &mut Reader, site: &Site) {
+    if site.breaks_widgets() {
+        let name = site.algorithm.as_str();
+        let text = format!(
+            "no published widget solves {name} at a cost above 1, since altcha up to 3.2 cuts the digest after each \
+             round: visitors wait 90 s in vain; set PBKDF2/{name}"
+        );
+        r.warn("algorithm", text);
+    }
+    if let Some(most) = site.greatest_cost()
+        && site.least_solve_time(most) > WIDGET_TIMEOUT
+    {
+        let text = format!(
+            "no browser solves a challenge of cost {most} within the {} s that the widget allows; lower the cost or \
+             counter_max",
+            WIDGET_TIMEOUT.as_secs()
+        );
+        r.warn(if site.auto.is_some() { "auto" } else { "difficulty_map" }, text);
     }
 }
 
@@ -167,20 +203,18 @@ fn read_binding(r: &mut Reader, compat: bool) -> Binding {
     binding
 }
 
+/// Empty where it is left out or unsound.
 fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     let rows = r.rows("difficulty_map", |r| {
         let min_visits = r
             .key("min_visits", "From this visit inside the window on, the present one included")
             .required()
             .optional_integer(0..=100_000);
-        let cost = "Rounds, iterations, N or passes, by algorithm; 5000 without a map, for PBKDF2 only";
+        let cost = "Rounds, iterations, N or passes, by algorithm; 5000 without a map and auto, for PBKDF2";
         let cost = read_cost(r, "cost", cost, work);
         Some(LadderStep { min_visits: min_visits?, cost: cost? })
     });
-    let Some(rows) = rows else {
-        return default_ladder(r, work);
-    };
-    let Some(mut ladder) = rows.into_iter().collect::<Option<Vec<LadderStep>>>() else {
+    let Some(mut ladder) = rows.and_then(|rows| rows.into_iter().collect::<Option<Vec<LadderStep>>>()) else {
         return Vec::new();
     };
     ladder.sort_by_key(|step| step.min_visits);
@@ -194,9 +228,23 @@ fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     ladder
 }
 
+/// A ladder must keep to the bounds of `auto`, which it is a floor for.
+fn check_ladder_bounds(r: &mut Reader, site: &Site) {
+    let Some(Auto { min_cost, max_cost, .. }) = site.auto else { return };
+    let outside = |step: &&LadderStep| !(min_cost..=max_cost).contains(&step.cost);
+    if let Some(step) = site.difficulty_map.iter().find(outside) {
+        let text = format!(
+            "has a cost of {}, which is outside auto.min_cost and auto.max_cost ({min_cost} to {max_cost}); change one \
+             of them",
+            step.cost
+        );
+        r.problem("difficulty_map", text);
+    }
+}
+
 /// Costs of the other functions mean other work, so that only PBKDF2 has a default.
 fn default_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
-    if !r.is_set("difficulty_map") && (work.is_hash() || work.takes_memory()) {
+    if work.is_hash() || work.takes_memory() {
         let name = work.algorithm.as_str();
         let text = format!("must be given with {name}, such as [{{ min_visits = 1, cost = 1000 }}]");
         r.problem("difficulty_map", text);
@@ -250,6 +298,7 @@ impl Default for Site {
             source_address_ipv4_net_size: SOURCE_ADDRESS_IPV4_NET_SIZE,
             source_address_ipv6_net_size: SOURCE_ADDRESS_IPV6_NET_SIZE,
             whitelisted_source_addresses: Vec::new(),
+            denied_source_addresses: Vec::new(),
             allowed_origins: Vec::new(),
             widget_calls_per_minute: WIDGET_CALLS_PER_MINUTE,
         }

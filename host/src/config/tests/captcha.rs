@@ -1,5 +1,7 @@
 use super::{each_refused, loaded, refused};
-use crate::config::captcha::{Algorithm, Auth, Binding, Database, KeySet, LadderStep, Protocol, Site};
+use crate::config::captcha::{
+    Algorithm, Auth, Binding, Database, KeySet, LadderStep, OnLedgerFailure, Protocol, Site,
+};
 
 const COMPAT: &str = "compat = true\ndifficulty_map = [{ min_visits = 1, cost = 1000 }]\n";
 
@@ -20,7 +22,73 @@ fn a_site_needs_only_a_secret() {
     assert_eq!(site.difficulty_map, [step(1, 5000)]);
     assert_eq!((site.binding, site.counter_max), (Binding::None, 256));
     assert_eq!((site.max_verifies_per_payload, site.max_failures_per_challenge), (1, 10));
-    assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (32, 128));
+    assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (32, 64));
+}
+
+#[test]
+fn compat_sites_count_ipv6_addresses_as_the_java_service() {
+    assert_eq!(site(COMPAT).source_address_ipv6_net_size, 128);
+    assert_eq!(site(&format!("{COMPAT}source_address_ipv6_net_size = 56")).source_address_ipv6_net_size, 56);
+}
+
+#[test]
+fn auto_needs_no_ladder() {
+    const AUTO: &str = "auto = { target_solve_ms = 800, min_cost = 10, max_cost = 400 }\n";
+    for algorithm in ["PBKDF2/SHA-256", "SHA-256"] {
+        assert_eq!(site(&format!("algorithm = '{algorithm}'\n{AUTO}")).difficulty_map, []);
+    }
+    let ladder = |low: u32, high: u32| {
+        format!(
+            "[captcha.sites.a]\nsecret = 's'\n{AUTO}\
+             difficulty_map = [{{ min_visits = 1, cost = {low} }}, {{ min_visits = 5, cost = {high} }}]"
+        )
+    };
+    loaded(&ladder(10, 400), &[]);
+    for (low, high, outside) in [(9, 400, 9), (10, 401, 401), (5000, 5000, 5000)] {
+        let words = format!("difficulty_map: has a cost of {outside}, which is outside auto.min_cost");
+        each_refused(&[(&ladder(low, high), &words)]);
+    }
+}
+
+#[test]
+fn challenges_that_no_widget_solves_are_warned_about() {
+    let warnings = |body: &str| {
+        let toml = format!("[captcha.sites.a]\nsecret = 'as long as it should be'\n{body}");
+        loaded(&toml, &[]).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let auto = "auto = { target_solve_ms = 5, min_cost = 1, max_cost = 2 }";
+    let cost = |cost: u32| format!("difficulty_map = [{{ min_visits = 1, cost = {cost} }}]");
+    for algorithm in ["SHA-384", "SHA-512"] {
+        for costs in [&*cost(2), auto, &*format!("deterministic = false\n{}", cost(5000))] {
+            let warnings = warnings(&format!("algorithm = '{algorithm}'\n{costs}"));
+            assert_eq!(warnings.len(), 1, "{warnings:?}");
+            let head = "config.toml line 3: captcha.sites.a.algorithm: no published widget solves";
+            assert!(warnings[0].starts_with(&format!("{head} {algorithm} ")), "{warnings:?}");
+        }
+        for solved in [&cost(1), &format!("protocol = 'v1'\n{}", cost(5000))] {
+            assert_eq!(warnings(&format!("algorithm = '{algorithm}'\n{solved}")), [""; 0]);
+        }
+        assert_eq!(warnings(&format!("algorithm = 'PBKDF2/{algorithm}'\n{}", cost(5000))), [""; 0]);
+    }
+    let endless = warnings(&format!("{}\ncounter_max = 65536", cost(10_000_000)));
+    assert_eq!(endless.len(), 1, "{endless:?}");
+    assert!(
+        endless[0].contains("difficulty_map: no browser solves a challenge of cost 10000000"),
+        "{endless:?}"
+    );
+    assert_eq!(warnings(&format!("{}\ncounter_max = 256", cost(1_000_000))), [""; 0]);
+}
+
+#[test]
+fn a_ledger_refuses_unless_it_is_lenient() {
+    let of = |line: &str| loaded(&format!("[captcha]\n{line}"), &[]).config.captcha.on_ledger_failure;
+    assert_eq!(of(""), OnLedgerFailure::Refuse);
+    assert_eq!(of("on_ledger_failure = 'refuse'"), OnLedgerFailure::Refuse);
+    assert_eq!(of("on_ledger_failure = 'allow'"), OnLedgerFailure::Allow);
+    each_refused(&[(
+        "[captcha]\non_ledger_failure = 'open'",
+        "on_ledger_failure: must be one of refuse, allow",
+    )]);
 }
 
 #[test]
@@ -39,7 +107,8 @@ fn everything_about_a_site_is_read() {
         "algorithm = 'argon2id'\nmemory_cost = 8192\nparallelism = 2\ncounter-max = 21\n\
          difficulty-map = [{ min-visits = 10, cost = 3 }, { min-visits = 0, cost = 1 }]\n\
          auto = { target_solve_ms = 800, min_cost = 1, max_cost = 4 }\nbinding = 'network'\n\
-         source_address_ipv6_net_size = 64\nwhitelisted_source_addresses = ['10.0.0.0/8', '::1']\n\
+         source_address_ipv6_net_size = 48\nwhitelisted_source_addresses = ['10.0.0.0/8', '::1']\n\
+         denied_source_addresses = ['192.0.2.0/24', '2001:db8::/32', '::2']\n\
          allowed_origins = ['https://a.example', 'http://localhost:3000', '*']\n\
          widget_calls_per_minute = 5\nmax_verifies_per_payload = 3",
     );
@@ -47,7 +116,8 @@ fn everything_about_a_site_is_read() {
     assert_eq!(site.difficulty_map, [step(0, 1), step(10, 3)]);
     assert_eq!(site.auto.unwrap().target_solve.as_millis(), 800);
     assert_eq!(site.binding, Binding::Network);
-    assert_eq!(site.whitelisted_source_addresses.len(), 2);
+    assert_eq!(site.source_address_ipv6_net_size, 48);
+    assert_eq!((site.whitelisted_source_addresses.len(), site.denied_source_addresses.len()), (2, 3));
     assert_eq!(site.allowed_origins.len(), 3);
 }
 
@@ -137,6 +207,7 @@ fn unsound_sites_are_refused() {
             "whitelisted_source_addresses = ['10.0.0.0/33']",
             "whitelisted_source_addresses.0: must be an IP address",
         ),
+        ("denied_source_addresses = ['10.0.0.0/33']", "denied_source_addresses.0: must be an IP address"),
         ("allowed_origins = ['https://a.example/']", "write it as https://a.example"),
         ("allowed_origins = ['https://A.example:443']", "write it as https://a.example"),
         ("allowed_origins = ['a.example']", "must be an origin such as"),

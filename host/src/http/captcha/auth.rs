@@ -12,6 +12,7 @@ use thiserror::Error;
 use self::jwt::JwtCheck;
 use super::error::ApiError;
 use crate::{
+    clock::HostClock,
     config::captcha::{Auth, Secret},
     http::bearer,
     keys::ApiKeys,
@@ -58,11 +59,11 @@ enum Kind {
 
 impl Guard {
     /// A guard as configured. A key set in a file is read here, one behind a URL at the first call.
-    pub fn new(auth: &Auth) -> Result<Self, AuthError> {
+    pub fn new(auth: &Auth, clock: &HostClock) -> Result<Self, AuthError> {
         Ok(Self(match auth {
             Auth::None => Kind::Open,
             Auth::ApiKey(keys) => Kind::ApiKeys(ApiKeys::new(keys.iter().map(Secret::expose))),
-            Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings)?),
+            Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings, clock)?),
         }))
     }
 
@@ -124,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn each_configured_key_opens() {
         let keys = vec![Secret::new("first"), Secret::new("second")];
-        let guard = Guard::new(&Auth::ApiKey(keys)).unwrap();
+        let guard = Guard::new(&Auth::ApiKey(keys), &HostClock::system()).unwrap();
         for value in ["Bearer first", "bearer second", "BEARER  first"] {
             assert_eq!(guard.judge(&headers(&[value])).await, Ok(()), "{value}");
         }
@@ -142,7 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_mode_all_come_in() {
-        let guard = Guard::new(&Auth::None).unwrap();
+        let guard = Guard::new(&Auth::None, &HostClock::system()).unwrap();
         assert_eq!(guard.judge(&HeaderMap::new()).await, Ok(()));
         assert!(!guard.authenticates(&headers(&["Bearer first"])).await);
     }

@@ -120,6 +120,11 @@ impl IntoResponse for ApiError {
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         match error {
+            CallError::Denied => Self::new(
+                StatusCode::FORBIDDEN,
+                "client-denied",
+                "the client's address is on the site's denied_source_addresses",
+            ),
             CallError::Malformed(text) => {
                 Self::bad_request("invalid-payload", format!("payload refused: {text}"))
             }

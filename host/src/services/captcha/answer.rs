@@ -1,6 +1,9 @@
 //! What the service answers, and why it cannot.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
@@ -38,6 +41,8 @@ pub enum Reason {
     WrongAction,
     /// Guessed at too often.
     TooManyFailures,
+    /// A client on the site's deny list.
+    DeniedClient,
 }
 
 impl Reason {
@@ -52,6 +57,7 @@ impl Reason {
             Self::WrongClient => "wrong_client",
             Self::WrongAction => "wrong_action",
             Self::TooManyFailures => "too_many_failures",
+            Self::DeniedClient => "denied_client",
         }
     }
 }
@@ -74,6 +80,9 @@ impl From<GuestReason> for Reason {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
+    /// The client is on the site's deny list.
+    #[error("the client's address is on the site's deny list")]
+    Denied,
     /// The client's fault; the text is the guest's, escaped.
     #[error("{0}")]
     Malformed(String),
@@ -128,6 +137,19 @@ pub(super) fn issued(returned: GuestIssued) -> Result<Issued, Unusable> {
     Ok(Issued { challenge, cost, visits })
 }
 
+impl Issued {
+    /// The challenge's name in the ledger, by the component's rule: the hash of its signature.
+    pub(super) fn ledger_id(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Signed<'a> {
+            #[serde(borrow)]
+            signature: std::borrow::Cow<'a, str>,
+        }
+        let Signed { signature } = serde_json::from_str(self.challenge.get()).ok()?;
+        Some(hex::encode(Sha256::digest(signature.as_bytes())))
+    }
+}
+
 /// What was made of a payload.
 #[derive(Clone, Debug)]
 pub struct Judged {
@@ -139,6 +161,13 @@ pub struct Judged {
     pub hostname: Option<String>,
     /// When it was solved, Unix seconds; for a challenge, now.
     pub solved_at: u64,
+}
+
+impl Judged {
+    /// A refusal that needs no component, at `now` (since the Unix epoch).
+    pub(super) fn rejected(reason: Reason, now: Duration) -> Self {
+        Self { rejected: Some(reason), action: None, hostname: None, solved_at: now.as_secs() }
+    }
 }
 
 impl From<invoke::CallError> for CallError {

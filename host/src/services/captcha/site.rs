@@ -1,6 +1,6 @@
 //! A site at work: its policy for the guest, its keys, and its secrets as hashes.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
@@ -60,6 +60,18 @@ impl ServedSite {
     pub(super) fn accepts(&self, secret: &str) -> Choice {
         let secret = hash(secret);
         self.secrets.iter().fold(Choice::from(0), |accepted, known| accepted | known.ct_eq(&secret))
+    }
+
+    /// Milliseconds for each unit of cost that clients need when the least cost meets the target; none without `auto`.
+    pub(super) fn expected_pace(&self) -> Option<f64> {
+        let auto = self.config.auto?;
+        Some(auto.target_solve.as_secs_f64() * 1000.0 / f64::from(auto.min_cost.max(1)))
+    }
+
+    /// Whether the client at `address` is on the site's deny list, whatever the allow list says.
+    pub(super) fn denies(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.config.denied_source_addresses.iter().any(|range| range.contains(&address))
     }
 }
 

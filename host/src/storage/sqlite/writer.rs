@@ -24,6 +24,8 @@ pub(super) enum Work {
     Fail { id: Id, expires_at: i64 },
     /// Visits; rows written.
     Visits(Vec<Arc<Visit>>),
+    /// A sweep at `now` begins.
+    Mark { now: i64 },
     /// The rows of `table` at `places` that expired before `now`; rows deleted.
     Delete { table: Table, places: Vec<i64>, now: i64 },
 }
@@ -123,6 +125,7 @@ async fn apply(work: &Work, connection: &mut SqliteConnection) -> Result<u64, sq
         Work::Claim(claim) => spend(claim, connection).await,
         Work::Fail { id, expires_at } => fail(id, *expires_at, connection).await,
         Work::Visits(visits) => record(visits, connection).await,
+        Work::Mark { now } => mark(*now, connection).await,
         Work::Delete { table, places, now } => delete(*table, places, *now, connection).await,
     }
 }
@@ -133,13 +136,16 @@ async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, 
         WITH RECURSIVE spend(place) AS (
             SELECT 1 + count(*) FROM invalidated_payload WHERE payload_hash = ?1 AND expires_at >= ?2
             UNION ALL SELECT place + 1 FROM spend WHERE place < ?3)
-        SELECT randomblob(16), ?1, ?4 FROM spend WHERE place <= ?3 LIMIT ?5",
+        SELECT randomblob(16), ?1, ?4 FROM spend
+        WHERE place <= ?3 AND (?6 OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > ?4))
+        LIMIT ?5",
     )
     .bind(claim.id.as_str())
     .bind(claim.now)
     .bind(claim.limit)
     .bind(claim.expires_at)
     .bind(claim.spends)
+    .bind(claim.issued_here)
     .execute(connection)
     .await?;
     Ok(written.rows_affected())
@@ -190,6 +196,17 @@ async fn record(visits: &[Arc<Visit>], connection: &mut SqliteConnection) -> Res
         .await?;
     }
     Ok(written)
+}
+
+async fn mark(now: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+    let marked = sqlx::query(
+        "INSERT INTO bulkhead_sweep (only, swept_to) VALUES (1, ?)
+        ON CONFLICT (only) DO UPDATE SET swept_to = max(swept_to, excluded.swept_to)",
+    )
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(marked.rows_affected())
 }
 
 async fn delete(

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::storage::memory::Memory;
-use crate::storage::records::{Claim, Id, Visit};
+use crate::storage::records::{Claim, Id, Visit, Window};
 use crate::storage::sqlite::Sqlite;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 #[tokio::test]
@@ -31,7 +32,8 @@ async fn a_sweep_deletes_exactly_what_expired() {
     assert_eq!(store.sweep(now()).await, Ok(Swept::default()));
     let left = Rows { captcha_request: 2500, invalidated_payload: 1 };
     assert_eq!(store.rows(now()).await, Ok(left));
-    assert_eq!(store.visits("shop", &[id(1)], now()).await, Ok(Visits { client: 2500, site: 7 }));
+    let window = Window { length: 600_000, bucket: 10_000 };
+    assert_eq!(store.visits("shop", &[id(1)], now(), window).await, Ok(Visits { client: 2500, site: 7 }));
 }
 
 #[tokio::test]
@@ -64,12 +66,14 @@ fn memory_is_swept() {
             client: id(1),
             allow_listed: false,
             at: 0,
+            since: Instant::now(),
             expires_at,
             bucket: expires_at,
         })
     };
     memory.write(&[visit(10), visit(10), visit(20)]).unwrap();
-    let claim = Claim { id: Id::parse(&id(1)).unwrap(), expires_at: 20, now: 0, limit: 2, spends: 2 };
+    let id = Id::parse(&id(1)).unwrap();
+    let claim = Claim { id, expires_at: 20, now: 0, limit: 2, spends: 2, issued_here: false };
     assert_eq!(memory.claim(&claim), Ok(2));
     let swept = Swept { captcha_request: 2, site_visits: 1, ..Swept::default() };
     assert_eq!(memory.sweep(11), swept);

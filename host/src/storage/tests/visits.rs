@@ -13,7 +13,7 @@ async fn visits_count_across_client_keys_and_sites() {
         assert_eq!(visit(&new, "one").await, Ok(Visits { client: 2, site: 1 }));
         assert_eq!(visit(&old, "one").await, Ok(Visits { client: 2, site: 2 }));
         // The same once they are written.
-        tokio::time::sleep(FLUSH_EVERY * 2).await;
+        ledger.flush_visits().await;
         assert_eq!(visit(&new, "one").await, Ok(Visits { client: 4, site: 3 }));
         assert_eq!(visit(&third, "two").await, Ok(Visits { client: 0, site: 1 }));
         ledger.close().await.unwrap();
@@ -40,7 +40,7 @@ async fn visits_at_once_are_counted_one_by_one() {
             assert_eq!(visits.client, place as u64);
             assert_eq!(visits.site, place as u64);
         }
-        tokio::time::sleep(FLUSH_EVERY * 3).await;
+        ledger.flush_visits().await;
         let visits = ledger.record_visit("shop", &[id(1)], false).await.unwrap();
         assert_eq!(visits, Visits { client: 3000, site: 3000 });
     }
@@ -50,13 +50,35 @@ async fn visits_at_once_are_counted_one_by_one() {
 async fn a_visit_counts_for_the_window_only() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
-        let ledger = Ledger::open(backend, options(Duration::from_secs(3))).await.unwrap();
-        ledger.record_visit("shop", &[id(1)], false).await.unwrap();
-        let visits = ledger.record_visit("shop", &[id(1)], false).await.unwrap();
-        assert_eq!(visits.client, 1);
-        tokio::time::sleep(Duration::from_millis(4300)).await;
-        let visits = ledger.record_visit("shop", &[id(1)], false).await.unwrap();
-        assert_eq!(visits, Visits::default());
+        let (ledger, hands) = movable(backend).await;
+        let visit = async || {
+            let visits = ledger.record_visit("shop", &[id(1)], false).await;
+            ledger.flush_visits().await;
+            visits
+        };
+        assert_eq!(visit().await, Ok(Visits::default()));
+        hands.advance(WINDOW - Duration::from_secs(60));
+        assert_eq!(visit().await.unwrap().client, 1);
+        hands.advance(Duration::from_secs(120));
+        assert_eq!(visit().await.unwrap().client, 1);
+        hands.advance(WINDOW + Duration::from_secs(120));
+        assert_eq!(visit().await, Ok(Visits::default()));
+    }
+}
+
+#[tokio::test]
+async fn visits_of_a_clock_that_was_ahead_end() {
+    let folder = TempDir::new().unwrap();
+    for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
+        let (ledger, hands) = movable(backend).await;
+        let visit = async || ledger.record_visit("shop", &[id(1)], false).await;
+        hands.set_ahead(DECADE);
+        for before in 0..5 {
+            assert_eq!(visit().await.unwrap().client, before);
+        }
+        ledger.flush_visits().await;
+        hands.set_back(DECADE);
+        assert_eq!(visit().await, Ok(Visits::default()), "they do not count for ten years");
     }
 }
 

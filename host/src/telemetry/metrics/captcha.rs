@@ -84,6 +84,7 @@ pub struct Captcha {
     rows: Series<Gauge, 1>,
     cost: Series<Histogram, 1>,
     rejections: Series<IntCounter, 2>,
+    claims_without_ledger: IntCounter,
 }
 
 impl fmt::Debug for Captcha {
@@ -104,6 +105,11 @@ impl Captcha {
             rows: Series::register(&catalog::CAPTCHA_ROWS, registry)?,
             cost: Series::register(&catalog::CAPTCHA_COST, registry)?,
             rejections: Series::register(&catalog::CAPTCHA_REJECTIONS, registry)?,
+            claims_without_ledger: Series::<IntCounter, 0>::register(
+                &catalog::CAPTCHA_CLAIMS_WITHOUT_LEDGER,
+                registry,
+            )?
+            .get([]),
         })
     }
 
@@ -160,6 +166,11 @@ impl Captcha {
         if table == Table::InvalidatedPayload {
             self.invalidated.get([]).set(rows);
         }
+    }
+
+    /// Claims since the start that were granted without the ledger's database.
+    pub fn set_claims_without_ledger(&self, total: u64) {
+        self.claims_without_ledger.inc_by(total.saturating_sub(self.claims_without_ledger.get()));
     }
 
     fn label<'a>(&self, site: Option<&'a str>) -> &'a str {

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::AuthError;
-use crate::{config::captcha::KeySet as Location, files};
+use crate::{clock::HostClock, config::captcha::KeySet as Location, files};
 
 /// A fetched set is renewed when it is older.
 const FRESH: Duration = Duration::from_secs(5 * 60);
@@ -108,15 +108,15 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// A source as configured.
-    pub fn new(location: &Location) -> Result<Self, AuthError> {
+    /// A source as configured, whose keys age by `clock`.
+    pub fn new(location: &Location, clock: &HostClock) -> Result<Self, AuthError> {
         match location {
             Location::File(path) => {
                 let read = files::read_settings(path);
                 let json = read.map_err(|source| AuthError::Read { path: path.clone(), source })?;
                 Ok(Self::Fixed(Arc::new(parse(&json)?)))
             }
-            Location::Url(url) => Ok(Self::Remote(Box::new(Remote::new(url)?))),
+            Location::Url(url) => Ok(Self::Remote(Box::new(Remote::new(url, clock)?))),
         }
     }
 
@@ -142,6 +142,7 @@ pub struct Remote {
     client: reqwest::Client,
     url: String,
     held: ArcSwapOption<Held>,
+    clock: HostClock,
     /// When a fetch was last tried; whoever holds the lock fetches.
     attempted: Mutex<Option<Instant>>,
 }
@@ -152,18 +153,22 @@ struct Held {
 }
 
 impl Remote {
-    fn new(url: &str) -> Result<Self, AuthError> {
+    fn new(url: &str, clock: &HostClock) -> Result<Self, AuthError> {
         let client = reqwest::Client::builder()
             .timeout(FETCH_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
         let held = ArcSwapOption::empty();
-        Ok(Self { client, url: url.to_owned(), held, attempted: Mutex::default() })
+        Ok(Self { client, url: url.to_owned(), held, clock: clock.clone(), attempted: Mutex::default() })
+    }
+
+    fn age(&self, since: Instant) -> Duration {
+        self.clock.instant().saturating_duration_since(since)
     }
 
     async fn keys(&self) -> Option<Arc<Vec<PublicKey>>> {
         match self.usable() {
-            Some(held) if held.fetched.elapsed() < FRESH => return Some(held.keys.clone()),
+            Some(held) if self.age(held.fetched) < FRESH => return Some(held.keys.clone()),
             // Old keys serve everybody but the one call that renews them.
             Some(_) => {
                 if let Ok(mut attempted) = self.attempted.try_lock() {
@@ -176,18 +181,18 @@ impl Remote {
     }
 
     fn usable(&self) -> Option<Arc<Held>> {
-        self.held.load_full().filter(|held| held.fetched.elapsed() < USABLE)
+        self.held.load_full().filter(|held| self.age(held.fetched) < USABLE)
     }
 
     async fn renew(&self, attempted: &mut Option<Instant>) {
         let pause = Duration::from_secs(RETRY_SECONDS.into());
-        if attempted.is_some_and(|at| at.elapsed() < pause) {
+        if attempted.is_some_and(|at| self.age(at) < pause) {
             return;
         }
-        *attempted = Some(Instant::now());
+        *attempted = Some(self.clock.instant());
         match self.fetch().await {
             Ok(keys) => {
-                let held = Held { keys: Arc::new(keys), fetched: Instant::now() };
+                let held = Held { keys: Arc::new(keys), fetched: self.clock.instant() };
                 self.held.store(Some(Arc::new(held)));
             }
             Err(error) => {
@@ -269,6 +274,6 @@ mod tests {
             assert!(parse(json.as_bytes()).is_err(), "{json}");
         }
         let missing = Location::File("/nonexistent/jwks.json".into());
-        assert!(matches!(KeySource::new(&missing), Err(AuthError::Read { .. })));
+        assert!(matches!(KeySource::new(&missing, &HostClock::system()), Err(AuthError::Read { .. })));
     }
 }

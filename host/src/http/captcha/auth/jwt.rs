@@ -1,29 +1,44 @@
 //! Checks bearer JWTs (RFC 7519): signature, `exp`, `nbf`, and issuer and audience where configured.
 
 use jsonwebtoken::{Header, Validation, decode, decode_header};
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 
 use super::{
     AuthError, Denied,
     jwks::{KeySource, PublicKey},
 };
-use crate::config::captcha::Jwt;
+use crate::{clock::HostClock, config::captcha::Jwt};
 
 /// Clocks of issuer and host may differ by this many seconds.
-const LEEWAY_SECONDS: u64 = 60;
+const LEEWAY_SECONDS: f64 = 60.0;
+
+/// When a token holds, Unix seconds.
+#[derive(Deserialize)]
+struct Times {
+    exp: f64,
+    nbf: Option<f64>,
+}
+
+impl Times {
+    fn hold_at(&self, now: f64) -> bool {
+        self.exp >= now - LEEWAY_SECONDS && self.nbf.is_none_or(|nbf| nbf <= now + LEEWAY_SECONDS)
+    }
+}
 
 /// What a token must satisfy.
 pub struct JwtCheck {
     source: KeySource,
     issuer: Option<String>,
     audiences: Vec<String>,
+    clock: HostClock,
 }
 
 impl JwtCheck {
-    /// A check as configured.
-    pub fn new(settings: &Jwt) -> Result<Self, AuthError> {
+    /// A check as configured, which tells the time by `clock`.
+    pub fn new(settings: &Jwt, clock: &HostClock) -> Result<Self, AuthError> {
         Ok(Self {
-            source: KeySource::new(&settings.key_set)?,
+            source: KeySource::new(&settings.key_set, clock)?,
+            clock: clock.clone(),
             issuer: settings.issuer.clone(),
             audiences: settings.audiences.clone(),
         })
@@ -42,7 +57,10 @@ impl JwtCheck {
             keys = self.source.renewed().await.ok_or(Denied::Unavailable)?;
         }
         let validation = self.validation(&header);
-        let holds = |key: &PublicKey| decode::<IgnoredAny>(token, &key.key, &validation).is_ok();
+        let now = self.clock.unix().as_secs_f64();
+        let holds = |key: &PublicKey| {
+            decode::<Times>(token, &key.key, &validation).is_ok_and(|token| token.claims.hold_at(now))
+        };
         match keys.iter().filter(fits).any(holds) {
             true => Ok(()),
             false => Err(Denied::Invalid),
@@ -51,8 +69,8 @@ impl JwtCheck {
 
     fn validation(&self, header: &Header) -> Validation {
         let mut validation = Validation::new(header.alg);
-        validation.leeway = LEEWAY_SECONDS;
-        validation.validate_nbf = true;
+        // Checked by the host's clock instead.
+        validation.validate_exp = false;
         let mut required = vec!["exp"];
         if let Some(issuer) = &self.issuer {
             validation.set_issuer(&[issuer]);
@@ -98,6 +116,7 @@ mod tests {
             source: KeySource::Fixed(keys),
             issuer: Some("https://issuer.example".into()),
             audiences: vec!["captcha".into(), "other".into()],
+            clock: HostClock::system(),
         };
         (check, set)
     }
@@ -143,6 +162,7 @@ mod tests {
             json!({"exp": null}),
             json!({"exp": "soon"}),
             json!({"nbf": now + 600}),
+            json!({"nbf": "soon"}),
             json!({"iss": "https://else.example"}),
             json!({"iss": null}),
             json!({"aud": "else"}),
@@ -152,6 +172,25 @@ mod tests {
             let token = sign(&key, Some("k1"), &claims(changes.clone()));
             assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{changes}");
         }
+    }
+
+    #[tokio::test]
+    async fn times_are_checked_by_the_host_s_clock() {
+        let key = new_key();
+        let (mut check, _) = check(&key);
+        let (clock, hands) = HostClock::movable();
+        check.clock = clock;
+        let now = get_current_timestamp();
+        let token = sign(&key, Some("k1"), &claims(json!({"nbf": now - 1, "exp": now + 600})));
+        assert_eq!(check.admit(&token).await, Ok(()));
+        let minute = std::time::Duration::from_secs(60);
+        for (minutes, holds) in [(10, true), (12, false)] {
+            hands.set_ahead(minutes * minute);
+            assert_eq!(check.admit(&token).await.is_ok(), holds, "{minutes} minutes later");
+            hands.set_back(minutes * minute);
+        }
+        hands.set_back(2 * minute);
+        assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "before it holds");
     }
 
     #[tokio::test]

@@ -1,0 +1,66 @@
+//! Whether the database could be reached last time: while it could not, calls are refused at once.
+
+use super::StorageError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why the database is away, if it is.
+#[derive(Default)]
+pub(super) struct Away(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    fault: Option<StorageError>,
+    closed: bool,
+}
+
+impl Away {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails while the database is away.
+    pub(super) fn check(&self) -> Result<(), StorageError> {
+        self.state().fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Notes that the database could not be reached. True when that is new, so that the caller must start a probe.
+    pub(super) fn begin(&self, fault: StorageError) -> bool {
+        let mut state = self.state();
+        if state.closed || state.fault.is_some() {
+            return false;
+        }
+        state.fault = Some(fault);
+        true
+    }
+
+    /// Notes that the database answers.
+    pub(super) fn end(&self) {
+        self.state().fault = None;
+    }
+
+    /// Ends the probe that may be running.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_caller_starts_the_probe() {
+        let (away, fault) = (Away::default(), StorageError::Unavailable("no connection".into()));
+        assert_eq!(away.check(), Ok(()));
+        assert!(away.begin(fault.clone()) && !away.begin(fault.clone()));
+        assert_eq!(away.check(), Err(fault.clone()));
+        away.end();
+        assert_eq!(away.check(), Ok(()));
+        away.close();
+        assert!(!away.begin(fault), "nothing is probed any more");
+    }
+}

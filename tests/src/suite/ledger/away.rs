@@ -1,0 +1,38 @@
+//! A database that is known to be down: calls are refused without asking it.
+
+use super::*;
+
+/// Calls of each kind, one after another.
+const CALLS: u64 = 100;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_ask_a_database_that_is_down_no_more() {
+    let mut postgres = Postgres::start();
+    let ledger = open(&postgres).await;
+    postgres.crash();
+    assert!(is_unavailable(&ledger.spent(&id(1)).await), "it is found out");
+    let before = ledger.pool_stats().timeouts;
+    for number in 0..CALLS {
+        assert!(is_unavailable(&ledger.claim(&id(number), soon(), 1, false).await));
+        assert!(is_unavailable(&ledger.spent(&id(number)).await));
+        assert!(is_unavailable(&ledger.record_failure(&id(number), soon()).await));
+        assert!(is_unavailable(&ledger.record_visit("shop", &[id(number)], false).await));
+    }
+    // Each of them would have been an attempt that is given up. Those of the probe are few.
+    let attempts = ledger.pool_stats().timeouts - before;
+    assert!(attempts < CALLS, "{attempts} attempts in {} calls", 4 * CALLS);
+
+    postgres.restart();
+    assert_eq!(eventually_spent(&ledger, &id(1)).await, 0);
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ledger_ends_while_its_database_is_down() {
+    let mut postgres = Postgres::start();
+    let ledger = open(&postgres).await;
+    postgres.crash();
+    assert!(is_unavailable(&ledger.spent(&id(1)).await));
+    assert_eq!(ledger.close().await, Ok(()), "no visit waits");
+    assert!(is_unavailable(&ledger.spent(&id(1)).await));
+}
