@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path, 
 
 use bulkhead::{
     Host,
+    clock::HostClock,
     config::{self, Config, ConfigFile, Flag, Loaded, Problems, Sources},
 };
 use tempfile::TempDir;
@@ -29,6 +30,7 @@ pub struct Builder {
     components: BTreeMap<&'static str, Vec<u8>>,
     folder: Option<TempDir>,
     compile_program: Option<std::path::PathBuf>,
+    clock: HostClock,
 }
 
 impl Builder {
@@ -66,6 +68,12 @@ impl Builder {
         self
     }
 
+    /// Tells the captcha service's time by another clock than the operating system's.
+    pub fn clock(mut self, clock: HostClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     pub async fn try_start(self) -> Result<TestHost, String> {
         let folder = self.folder.unwrap_or_else(|| TempDir::new().unwrap());
         share_compiled_code(&folder.path().join("data"));
@@ -81,13 +89,14 @@ impl Builder {
         }
         let file = folder.path().join(CONFIG_FILE);
         std::fs::write(&file, self.config).unwrap();
-        let (environment, compile_program) = (self.environment, self.compile_program);
+        let (environment, compile_program, clock) = (self.environment, self.compile_program, self.clock);
         let read = move || -> Result<Loaded, Problems> {
             let text = std::fs::read_to_string(&file).unwrap();
             let mut loaded = read(&text, environment.clone(), flags.clone())?;
             if let Some(program) = &compile_program {
                 loaded.config.sandbox.compile_program = program.clone();
             }
+            loaded.config.captcha.clock = clock.clone();
             Ok(loaded)
         };
         let loaded = read().map_err(|problems| problems.to_string())?;

@@ -4,6 +4,7 @@
 mod abuse;
 mod access;
 mod contract;
+mod denied;
 mod operations;
 mod signature;
 mod siteverify;

@@ -8,6 +8,7 @@
 //! | 16, expired challenge | `expiry` |
 //! | health, readiness | `actuator`, `outage` |
 //! | secured profile | `auth` |
+//! | a time of day that jumps | `clocks` |
 //! | real solve, missed prefix, tampered parameters, wrong key, null-member echo | `interop`, `algorithms` |
 //! | concurrent replay, more than one verification, cross-site use | `limits`, `postgres` |
 
@@ -17,6 +18,7 @@ mod algorithms;
 mod altcha;
 mod auth;
 mod auto;
+mod clocks;
 mod expiry;
 mod exposure;
 mod interop;
@@ -30,6 +32,7 @@ mod rotation;
 
 use std::{path::Path, time::Duration};
 
+use bulkhead::clock::{ClockHands, HostClock};
 use bulkhead_tests::TestHost;
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
@@ -63,6 +66,12 @@ struct Service(TestHost);
 impl Service {
     async fn start(config: &str) -> Self {
         Self(TestHost::builder().config(config).start().await)
+    }
+
+    /// A service whose clock can be moved.
+    async fn start_movable(config: &str) -> (Self, ClockHands) {
+        let (clock, hands) = HostClock::movable();
+        (Self(TestHost::builder().config(config).clock(clock).start().await), hands)
     }
 
     /// Goes on in the folder of a service that has stopped.
@@ -104,6 +113,12 @@ impl Service {
 
     async fn get(&self, path: &str, accept: &str) -> Answer {
         Answer::of(self.0.client().get(self.0.url(path)).header(header::ACCEPT, accept)).await
+    }
+
+    /// What the operators' readiness endpoint says.
+    async fn readiness(&self) -> (u16, Value) {
+        let answer = self.0.client().get(self.0.admin_url("/health/ready")).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
     }
 
     /// A meter, as `captcha.events` with its query.

@@ -100,6 +100,29 @@ async fn a_mapped_address_is_the_ipv4_client() {
 }
 
 #[tokio::test]
+async fn ipv6_visits_count_by_64_bits_unless_the_site_is_compat() {
+    let config = r#"
+        [captcha]
+        hmac_key = "secret"
+        [captcha.sites.own]
+        secret = "own_secret"
+        difficulty_map = [{ min_visits = 1, cost = 7 }, { min_visits = 3, cost = 9 }]
+        [captcha.sites.compat]
+        secret = "compat_secret"
+        compat = true
+        difficulty_map = [{ min_visits = 1, cost = 7 }, { min_visits = 3, cost = 9 }]
+    "#;
+    let service = Service::start(config).await;
+    for (site, costs) in [("own", [7, 7, 9, 9]), ("compat", [7, 7, 7, 7])] {
+        for (host, cost) in (1..).zip(costs) {
+            assert_eq!(service.cost(site, &format!("2001:db8::{host}:0:0:1")).await, cost, "{site} {host}");
+        }
+        assert_eq!(service.cost(site, "2001:db8:0:1::1").await, 7, "{site}: another network");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn allow_lists_are_matched_on_the_full_address() {
     let config = r#"
         [captcha]

@@ -1,8 +1,11 @@
 //! `captcha.auth = "jwt"`: key sets in a file and behind a URL that comes and goes.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use axum::{Router, http::StatusCode, response::IntoResponse, routing::get};
@@ -167,7 +170,8 @@ async fn a_key_set_that_cannot_be_had_is_503_until_it_comes() {
     let issuer = Issuer::new("k1", 1);
     let up = Arc::new(AtomicBool::new(false));
     let url = publish(issuer.key_set(), Arc::clone(&up)).await;
-    let service = Service::start(&with_jwt(&format!("key_set_url = \"{url}\""))).await;
+    let config = with_jwt(&format!("key_set_url = \"{url}\""));
+    let (service, hands) = Service::start_movable(&config).await;
     for _ in 0..2 {
         let answer = call(&service, &issuer.token(&json!({}))).await;
         assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (503, &json!("auth-unavailable")));
@@ -177,10 +181,21 @@ async fn a_key_set_that_cannot_be_had_is_503_until_it_comes() {
     let missing = service.post("/challenge", &envelope(SITE, CLIENT)).await;
     assert_eq!(missing.0, 401, "who brings no token needs no key set");
     up.store(true, SeqCst);
-    super::within_a_minute("the key set is fetched", async || {
-        call(&service, &issuer.token(&json!({}))).await.status == 200
-    })
-    .await;
+    assert_eq!(
+        call(&service, &issuer.token(&json!({}))).await.status,
+        503,
+        "not before ten seconds are over"
+    );
+    hands.advance(Duration::from_secs(11));
+    assert_eq!(call(&service, &issuer.token(&json!({}))).await.status, 200);
+    // The issuer is gone for good: its keys serve for an hour, by which time the token must be a new one.
+    up.store(false, SeqCst);
+    hands.advance(Duration::from_secs(50 * 60));
+    let exp = get_current_timestamp() + 2 * 3600;
+    assert_eq!(call(&service, &issuer.token(&json!({ "exp": exp }))).await.status, 200);
+    assert_denied(&call(&service, &issuer.token(&json!({}))).await, &json!("expired by the host's clock"));
+    hands.advance(Duration::from_secs(11 * 60));
+    assert_eq!(call(&service, &issuer.token(&json!({ "exp": exp }))).await.status, 503);
     service.stop().await;
 }
 

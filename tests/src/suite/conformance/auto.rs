@@ -1,30 +1,44 @@
 //! The `auto` policy on a live host: bounded, few steps, and moved by what goes on at the site.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::json;
 
 use super::{CLIENT, Service, altcha, refused};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 const CONFIG: &str = r#"
     [captcha.sites.busy]
     secret = "busy_secret"
     algorithm = "SHA-256"
     deterministic = false
-    difficulty_map = [{ min_visits = 1, cost = 1 }]
     auto = { target_solve_ms = 500, min_cost = 10, max_cost = 1000 }
 
     [captcha.sites.quiet]
     secret = "quiet_secret"
     algorithm = "SHA-256"
     deterministic = false
-    difficulty_map = [{ min_visits = 1, cost = 1 }, { min_visits = 3, cost = 400 }]
+    difficulty_map = [{ min_visits = 1, cost = 10 }, { min_visits = 3, cost = 400 }]
     auto = { target_solve_ms = 500, min_cost = 10, max_cost = 1000 }
 "#;
 
 /// An address that has not been seen.
 fn stranger(number: u32) -> String {
     format!("198.51.{}.{}", number / 250, number % 250 + 1)
+}
+
+impl Service {
+    /// Solves a challenge at the busy site for the client at `address`, which says that it took this long for each unit
+    /// of cost, or this long in all.
+    async fn solve_in(&self, address: &str, time: impl Fn(f64) -> f64) {
+        let mut payload = self.solved("busy", address).await;
+        let cost = payload["challenge"]["parameters"]["cost"].as_f64().unwrap();
+        payload["solution"]["time"] = json!(time(cost));
+        let mut body = super::with_payload(super::envelope("busy", address), &payload);
+        body["clientAddress"] = json!(address);
+        assert_eq!(self.post("/verify", &body).await.1, super::valid());
+    }
 }
 
 #[tokio::test]
@@ -45,14 +59,14 @@ async fn a_network_that_asks_often_pays_more_within_bounds() {
 
 #[tokio::test]
 async fn failures_and_solve_times_move_their_own_site_only() {
-    let service = Service::start(CONFIG).await;
+    let (service, hands) = Service::start_movable(CONFIG).await;
     // Clients report 5 ms for each unit of cost, so that 500 ms are a cost of 100.
     for number in 0..8 {
-        let mut payload = service.solved("busy", &stranger(number)).await;
-        let cost = payload["challenge"]["parameters"]["cost"].as_u64().unwrap();
-        payload["solution"]["time"] = json!(5 * cost);
-        assert_eq!(service.verify("busy", &payload).await["valid"], true);
+        service.solve_in(&stranger(number), |cost| 5.0 * cost).await;
     }
+    let begun = service.cost("busy", &stranger(99)).await;
+    assert!(begun < 50, "a minute's step is bounded: {begun}");
+    hands.advance(7 * MINUTE);
     let aimed = service.cost("busy", &stranger(100)).await;
     assert!((70..=300).contains(&aimed), "{aimed}");
 
@@ -66,14 +80,55 @@ async fn failures_and_solve_times_move_their_own_site_only() {
     service.stop().await;
 }
 
+/// Costs from 500 on, where a millisecond is no time for any browser.
+const DEAR: &str = r#"
+    [captcha.sites.busy]
+    secret = "busy_secret"
+    algorithm = "SHA-256"
+    deterministic = false
+    auto = { target_solve_ms = 500, min_cost = 500, max_cost = 50000 }
+"#;
+
 #[tokio::test]
-async fn one_solve_time_moves_nothing() {
-    let service = Service::start(CONFIG).await;
-    let mut payload = service.solved("busy", &stranger(1)).await;
-    payload["solution"]["time"] = json!(0.1);
-    assert_eq!(service.verify("busy", &payload).await["valid"], true);
-    let cost = service.cost("busy", &stranger(2)).await;
-    assert!(cost < 100, "{cost}");
+async fn fifty_impossible_solve_times_move_nothing() {
+    let (service, hands) = Service::start_movable(DEAR).await;
+    for number in 0..50 {
+        service.solve_in(&stranger(number), |_| 1.0).await;
+        hands.advance(Duration::from_secs(6));
+    }
+    assert_eq!(service.cost("busy", &stranger(100)).await, 500);
+    let times = service.get("/actuator/prometheus", "*/*").await.text;
+    assert!(!times.contains("captcha_client_solve_time_milliseconds_count"), "{times}");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn fifty_solve_times_of_one_client_move_nothing() {
+    let (service, hands) = Service::start_movable(CONFIG).await;
+    for number in 0..8 {
+        service.solve_in(&stranger(number), |cost| 50.0 * cost).await;
+    }
+    for _ in 0..50 {
+        service.solve_in(CLIENT, |cost| cost / 10.0).await;
+    }
+    // Its solutions raise the site's rate for a while, which fades.
+    hands.advance(9 * MINUTE);
+    assert_eq!(service.cost("busy", &stranger(100)).await, 10);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn auto_without_a_ladder_keeps_to_its_bounds() {
+    let service = Service::start(
+        "[captcha.sites.cheap]\nsecret = \"cheap_secret\"\n\
+         auto = { target_solve_ms = 500, min_cost = 100, max_cost = 400 }\n",
+    )
+    .await;
+    assert_eq!(service.cost("cheap", CLIENT).await, 100, "no ladder of 5000 below it");
+    for _ in 0..100 {
+        service.cost("cheap", CLIENT).await;
+    }
+    assert_eq!(service.cost("cheap", CLIENT).await, 400);
     service.stop().await;
 }
 

@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bulkhead_tests::servers::postgres::Postgres;
 use serde_json::{Value, json};
 
-use super::{CLIENT, SITE, Service, envelope, postgres, valid, with_payload, within_a_minute};
+use super::{CLIENT, SITE, Service, envelope, postgres, refused, valid, with_payload, within_a_minute};
 
 /// A fault of the host in the service's shape, which is no verdict and tells nothing.
 fn assert_fault(status: u16, body: &Value, database: &Postgres) {
@@ -82,6 +82,57 @@ async fn an_outage_gives_no_verdict_flips_readiness_and_ends() {
     let (_, answer) =
         service.post("/siteverify", &json!({ "secret": "test_secret", "response": token })).await;
     assert_eq!(answer["success"], true, "{answer}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lenient_service_goes_on_without_its_database() {
+    const CLAIMS: &str = "captcha_claims_without_ledger_total";
+    let mut database = Postgres::start();
+    let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
+    let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
+    let service = Service::start(&config).await;
+    let spent = service.solved(SITE, CLIENT).await;
+    assert_eq!(service.verify(SITE, &spent).await, valid());
+    assert_eq!(service.0.metrics().await[CLAIMS], 0.0);
+
+    database.crash();
+    let mut payloads = Vec::new();
+    for site in [SITE, "own"] {
+        let payload = service.solved(site, CLIENT).await;
+        assert_eq!(service.verify(site, &payload).await, valid(), "{site}");
+        payloads.push((site, payload));
+    }
+    let limit = "own allows three verifications";
+    for _ in 0..2 {
+        assert_eq!(service.verify("own", &payloads[1].1).await, valid(), "{limit}");
+    }
+    for (site, payload) in &payloads {
+        assert_eq!(service.verify(site, payload).await, refused("replayed"), "{site}");
+    }
+    assert_eq!(service.0.metrics().await[CLAIMS], 4.0);
+    within_a_minute("operators are shown it, and requests still come", async || {
+        let (status, ready) = service.readiness().await;
+        status == 200
+            && ready["degraded"][0]["check"] == "captcha ledger"
+            && ready["degraded"][0]["reason"].as_str().unwrap().contains("captcha.on_ledger_failure")
+    })
+    .await;
+
+    database.restart();
+    within_a_minute("the database is back", async || service.readiness().await.1.get("degraded").is_none())
+        .await;
+    for (site, payload) in &payloads {
+        assert_eq!(
+            service.verify(site, payload).await,
+            refused("replayed"),
+            "{site}: not on record, but known"
+        );
+    }
+    assert_eq!(service.verify(SITE, &spent).await, refused("replayed"));
+    let durable = service.solved(SITE, CLIENT).await;
+    assert_eq!(service.verify(SITE, &durable).await, valid());
+    assert_eq!(service.0.metrics().await[CLAIMS], 4.0);
     service.stop().await;
 }
 
