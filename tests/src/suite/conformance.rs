@@ -115,10 +115,14 @@ impl Service {
         Answer::of(self.0.client().get(self.0.url(path)).header(header::ACCEPT, accept)).await
     }
 
-    /// What the operators' readiness endpoint says.
-    async fn readiness(&self) -> (u16, Value) {
+    /// Why a check is degraded, if it is, of a host that is ready.
+    async fn degraded(&self, check: &str) -> Option<String> {
         let answer = self.0.client().get(self.0.admin_url("/health/ready")).send().await.unwrap();
-        (answer.status().as_u16(), answer.json().await.unwrap())
+        assert_eq!(answer.status(), 200);
+        let ready: Value = answer.json().await.unwrap();
+        let degraded = ready["degraded"].as_array()?;
+        let found = degraded.iter().find(|degraded| degraded["check"] == check)?;
+        Some(found["reason"].as_str().unwrap().to_owned())
     }
 
     /// A meter, as `captcha.events` with its query.

@@ -71,8 +71,8 @@ async fn ten_years_ahead_and_back_accept_nothing_twice() {
     assert_replayed(&service, &ahead).await;
     let after = accepted(&service).await;
     assert_replayed(&service, &after).await;
-    let (status, ready) = service.readiness().await;
-    assert_eq!((status, &ready["degraded"][0]["check"]), (200, &json!("captcha ledger clock")), "{ready}");
+    let fault = service.degraded("captcha ledger clock").await;
+    assert!(fault.is_some_and(|fault| fault.contains("went back")));
 
     // The result of a widget's verification is good once too.
     let (_, challenge) = service.post("/challenge", &super::envelope("own", CLIENT)).await;
@@ -114,10 +114,8 @@ async fn a_host_that_is_ahead_forgets_nothing_that_others_accept() {
     // It sweeps at its start.
     let ahead = Service(TestHost::builder().config(&config).clock(clock).start().await);
     within_a_minute("it says that its clock is wrong", async || {
-        let (status, ready) = ahead.readiness().await;
-        status == 200
-            && ready["degraded"][0]["check"] == "captcha ledger clock"
-            && ready["degraded"][0]["reason"].as_str().unwrap().contains(" s ahead of the database's")
+        let fault = ahead.degraded("captcha ledger clock").await;
+        fault.is_some_and(|fault| fault.contains(" s ahead of the database's"))
     })
     .await;
     assert_eq!(database.sql("SELECT count(*) FROM invalidated_payload"), "6");
@@ -125,8 +123,10 @@ async fn a_host_that_is_ahead_forgets_nothing_that_others_accept() {
         assert_eq!(right.verify(SITE, payload).await, refused("replayed"));
     }
     hands.set_back(Duration::from_secs(3598));
-    within_a_minute("its clock is good enough", async || ahead.readiness().await.1.get("degraded").is_none())
-        .await;
+    within_a_minute("its clock is good enough", async || {
+        ahead.degraded("captcha ledger clock").await.is_none()
+    })
+    .await;
     for host in [right, ahead] {
         host.stop().await;
     }
