@@ -106,6 +106,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        observe::connections(&metrics);
         let vault =
             Vault::new(config.data_dir.join(SLOTS)).keyed(config.data_dir.join(SECRETS).join(HOST_KEY));
         let vault = Arc::new(vault);

@@ -124,6 +124,9 @@ impl Inference {
                 Arc::new(ServedModel::new(wanted, path_name, model, prompt.map(String::as_str)))
             })
             .collect();
+        for model in &models {
+            metrics.embedding.know_model(&model.id);
+        }
         Ok(Self {
             heads: graphs::heads(&settings.heads, &models)?,
             onnx: graphs::onnx(settings, &models)?,

@@ -1,4 +1,4 @@
-//! Has every scrape read what only the engine knows.
+//! What the host's metrics are given to count: faults of connections, and at every scrape what only the engine knows.
 
 use std::sync::{Arc, Weak};
 
@@ -19,6 +19,11 @@ impl ConnectionObserver for FaultObserver {
     fn fault(&self, fault: Fault) {
         self.0.fault(fault);
     }
+}
+
+/// Has the faults that a connection may end with counted from zero.
+pub(super) fn connections(metrics: &Metrics) {
+    metrics.http.expect_connection_errors(&Fault::ALL.map(Fault::as_str));
 }
 
 /// Has every scrape read what of the instance pool is in use.

@@ -87,7 +87,7 @@ impl Gate {
         inference: Option<Arc<Inference>>,
         metrics: SlotInference,
     ) -> Self {
-        Self {
+        let gate = Self {
             slot,
             inference,
             allowed: settings.models.clone(),
@@ -95,7 +95,12 @@ impl Gate {
             tokens: TokenBudget::new(settings.limits.inference_tokens_per_second),
             deadline: settings.limits.deadline,
             metrics,
+        };
+        let served = gate.inference.iter().flat_map(|inference| inference.models());
+        for model in served.filter(|model| gate.find(&model.id).is_ok()) {
+            gate.metrics.know_model(&model.id);
         }
+        gate
     }
 
     /// The graph that a guest calls `name`: a head's or an ONNX model's name; a model's id or alias, or either with

@@ -97,7 +97,11 @@ impl CaptchaService {
             (key.clone(), Arc::new(ServedSite::new(key, site, self.timeout, &self.masters, ring)))
         };
         let sites: Sites = settings.iter().map(served).collect();
-        self.metrics.captcha.know_sites(sites.keys().map(String::as_str));
+        self.metrics.captcha.know_sites(
+            sites.keys().map(String::as_str),
+            &Reason::ALL.map(Reason::as_str),
+            &RejectedRequest::ALL.map(RejectedRequest::as_str),
+        );
         self.sites.store(Arc::new(sites));
     }
 
@@ -360,12 +364,8 @@ impl CaptchaService {
 
     /// Counts a request that never came to a site.
     pub fn count_rejected_request(&self, kind: RejectedRequest) {
-        let reason = match kind {
-            RejectedRequest::BadRequest => "bad_request",
-            RejectedRequest::Unauthorized => "unauthorized",
-        };
         self.metrics.captcha.request(None, false);
-        self.metrics.captcha.rejected(None, reason);
+        self.metrics.captcha.rejected(None, kind.as_str());
     }
 }
 

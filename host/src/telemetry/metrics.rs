@@ -67,6 +67,9 @@ pub enum PoolKind {
 }
 
 impl PoolKind {
+    const ALL: [Self; 5] =
+        [Self::ComponentInstances, Self::CoreInstances, Self::Memories, Self::Tables, Self::Stacks];
+
     /// The label.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -126,6 +129,10 @@ impl Metrics {
         for result in CACHE_RESULTS {
             compile_cache.get([result]);
         }
+        let pool_slots = Series::<Gauge, 1>::register(&catalog::POOL_SLOTS, &registry)?;
+        for kind in PoolKind::ALL {
+            pool_slots.get([kind.as_str()]);
+        }
         Ok(Self {
             slots: SlotName::ALL.map(|name| (name, slot_families.slot(name.as_str()))),
             slot_families,
@@ -133,7 +140,7 @@ impl Metrics {
             llm: LlmFamilies::register(&registry)?,
             guard: GuardFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
-            pool_slots: Series::register(&catalog::POOL_SLOTS, &registry)?,
+            pool_slots,
             compile_cache,
             compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
             pools: Pools::register(&registry)?,

@@ -46,6 +46,19 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
+        Self::Expired,
+        Self::Replayed,
+        Self::BadSignature,
+        Self::WrongSolution,
+        Self::WrongSite,
+        Self::WrongClient,
+        Self::WrongAction,
+        Self::TooManyFailures,
+        Self::DeniedClient,
+    ];
+
     /// The name on the wire and in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -116,6 +129,19 @@ pub enum RejectedRequest {
     BadRequest,
     /// Wrong credentials.
     Unauthorized,
+}
+
+impl RejectedRequest {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::BadRequest, Self::Unauthorized];
+
+    /// The reason in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "bad_request",
+            Self::Unauthorized => "unauthorized",
+        }
+    }
 }
 
 /// A challenge for the widget.

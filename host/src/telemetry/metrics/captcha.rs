@@ -113,12 +113,25 @@ impl Captcha {
         })
     }
 
-    /// Names the configured sites: only these become labels. Their request counters begin at zero.
-    pub fn know_sites<'a>(&self, keys: impl IntoIterator<Item = &'a str>) {
+    /// Names the configured sites: only these become labels. Their series begin at zero: requests by verdict, costs, and
+    /// refused requests by each reason for which a site's payload, and a request without a site, may be refused.
+    pub fn know_sites<'a>(
+        &self,
+        keys: impl IntoIterator<Item = &'a str>,
+        payload_reasons: &[&str],
+        request_reasons: &[&str],
+    ) {
         let sites: BTreeSet<String> = keys.into_iter().map(str::to_owned).collect();
-        for site in sites.iter().map(String::as_str).chain([UNKNOWN_SITE]) {
+        let unknown = (UNKNOWN_SITE, request_reasons);
+        for (site, reasons) in sites.iter().map(|site| (site.as_str(), payload_reasons)).chain([unknown]) {
             self.requests.get([site, verdict(true)]);
             self.requests.get([site, verdict(false)]);
+            for reason in reasons {
+                self.rejections.get([site, reason]);
+            }
+        }
+        for site in &sites {
+            self.cost.get([site]);
         }
         self.sites.store(Arc::new(sites));
     }
@@ -216,7 +229,7 @@ mod tests {
     fn text(act: impl FnOnce(&Captcha)) -> String {
         let registry = Registry::new();
         let captcha = Captcha::register(&registry).unwrap();
-        captcha.know_sites(["test_site"]);
+        captcha.know_sites(["test_site"], &["expired", "replayed"], &["unauthorized"]);
         act(&captcha);
         Format::Text.encode(&registry.gather()).unwrap()
     }
@@ -257,6 +270,10 @@ mod tests {
             "captcha_requests_total{outcome=\"invalid\",site=\"unknown\"} 2\n",
             "captcha_requests_total{outcome=\"valid\",site=\"test_site\"} 1\n",
             "captcha_requests_total{outcome=\"invalid\",site=\"test_site\"} 0\n",
+            "captcha_rejections_total{reason=\"expired\",site=\"test_site\"} 0\n",
+            "captcha_rejections_total{reason=\"replayed\",site=\"test_site\"} 0\n",
+            "captcha_rejections_total{reason=\"unauthorized\",site=\"unknown\"} 0\n",
+            "captcha_issued_cost_count{site=\"test_site\"} 0\n",
             "captcha_rejections_total{reason=\"expired\",site=\"unknown\"} 1\n",
         ] {
             assert!(text.contains(line), "{line}\n{text}");

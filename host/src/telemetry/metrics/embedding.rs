@@ -98,6 +98,16 @@ impl Embedding {
         })
     }
 
+    /// Names a model that is served: what its texts take begins at zero.
+    pub fn know_model(&self, model: &str) {
+        for counter in [&self.texts, &self.tokens, &self.truncated] {
+            counter.get([model]);
+        }
+        for times in [&self.queue, &self.tokenize, &self.inference] {
+            times.get([model]);
+        }
+    }
+
     /// Counts an answered call.
     pub fn answered(&self, call: &EmbeddingCall<'_>) {
         let (method, status) = (method_label(call.method), call.status.to_string());

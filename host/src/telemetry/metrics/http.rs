@@ -79,6 +79,13 @@ impl Http {
             .observe(request.elapsed.as_secs_f64());
     }
 
+    /// Connections may end for these reasons before a request is parsed; each count begins at zero.
+    pub fn expect_connection_errors(&self, kinds: &[&'static str]) {
+        for kind in kinds {
+            self.connection_errors.get([kind]);
+        }
+    }
+
     /// Counts a connection that ended before a request was parsed.
     pub fn connection_error(&self, kind: &'static str) {
         self.connection_errors.get([kind]).inc();

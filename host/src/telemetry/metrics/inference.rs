@@ -82,6 +82,11 @@ impl fmt::Debug for SlotInference {
 }
 
 impl SlotInference {
+    /// Names a model that the slot may use: its tokens begin at zero.
+    pub fn know_model(&self, model: &str) {
+        self.tokens.get([self.slot, model]);
+    }
+
     /// Counts what a call took.
     pub fn spent(&self, model: &str, spent: &Spent) {
         self.tokens.get([self.slot, model]).inc_by(spent.tokens as u64);

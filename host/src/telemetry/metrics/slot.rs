@@ -33,6 +33,9 @@ const OUTCOMES: [&str; 10] = [
 const CHANGES: [&str; 7] =
     ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback", "reload"];
 
+/// Levels of the log lines of components, there at zero from the start.
+const LOG_LEVELS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "critical"];
+
 /// What a version that is loaded is for.
 const ROLES: [&str; 2] = ["active", "candidate"];
 
@@ -92,6 +95,9 @@ impl Families {
 
     pub(super) fn slot(&self, slot: &'static str) -> SlotMetrics {
         self.log_dropped.get([slot]);
+        for level in LOG_LEVELS {
+            self.log_lines.get([slot, level]);
+        }
         SlotMetrics {
             slot,
             outcomes: OUTCOMES.map(|outcome| (outcome, self.calls.get([slot, outcome]))),

@@ -14,6 +14,11 @@ use crate::telemetry::{catalog, series::Series};
 /// The states of `zammad_ai_status`; the host serves in the two in the middle only.
 const STATES: [&str; 4] = ["startup", "ready", "active", "shutdown"];
 
+/// How a run to sort a ticket may end.
+const TRIAGE_OUTCOMES: [&str; 2] = ["success", "error"];
+/// How a run to answer a ticket may end.
+const ANSWER_OUTCOMES: [&str; 3] = ["success", "no_answer", "error"];
+
 /// What a run is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -64,6 +69,12 @@ impl Tickets {
             answers: gauge(&catalog::ANSWERS)?,
             status: Series::register(&catalog::TICKET_STATUS, registry)?,
         };
+        for outcome in TRIAGE_OUTCOMES {
+            tickets.triage_time.get([outcome]);
+        }
+        for outcome in ANSWER_OUTCOMES {
+            tickets.answer_time.get([outcome]);
+        }
         tickets.show("startup");
         Ok(tickets)
     }

@@ -61,7 +61,7 @@ const CLIENT: Client<'_> = Client { site: "test_site", cost: 1_000, whitelisted:
 
 fn captcha() -> ActuatorState {
     let state = well();
-    state.metrics.captcha.know_sites(["test_site"]);
+    state.metrics.captcha.know_sites(["test_site"], &[], &[]);
     state
 }
 
