@@ -166,7 +166,9 @@ fn a_full_queue_refuses_and_empties() {
     let refused = engine.embed(&model, request(&["hello"; 100])).err();
     assert!(matches!(refused, Some(Failure::Overloaded { .. })), "{refused:?}");
     drop(large);
+    let patience = later();
     while engine.stats().waiting_texts > 0 {
+        assert!(Instant::now() < patience, "the queue does not empty");
         std::thread::yield_now();
     }
     assert!(engine.embed(&model, request(&["hello"; 100])).unwrap().wait().is_ok());
