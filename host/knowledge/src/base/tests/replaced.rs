@@ -1,5 +1,8 @@
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::{sync::Barrier, time::timeout};
 
 use super::toy::*;
 use crate::{Error, ImportOptions, KnowledgeBase, Mode};
@@ -53,18 +56,24 @@ async fn a_file_that_is_gone_is_none_and_may_come_back() {
 async fn searches_go_on_while_the_file_is_replaced() {
     let place = filled(&town()).await;
     let reader = Arc::new(KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap());
+    let (patience, searching) = (Duration::from_secs(60), Arc::new(Barrier::new(9)));
     let searches: Vec<_> = (0..8)
         .map(|_| {
-            let reader = Arc::clone(&reader);
+            let (reader, searching) = (Arc::clone(&reader), Arc::clone(&searching));
             tokio::spawn(async move {
-                while !ids(&reader, &both("Strandbad")).await.contains(&"see".to_owned()) {}
+                let found = async || ids(&reader, &both("Strandbad")).await.contains(&"see".to_owned());
+                assert!(!found().await, "the base is the one before");
+                searching.wait().await;
+                let replaced = async { while !found().await {} };
+                timeout(patience, replaced).await.expect("the new base is found");
             })
         })
         .collect();
     let other = filled(&[document("see", "Strandbad", "Das Strandbad öffnet im Mai.")]).await;
+    timeout(patience, searching.wait()).await.expect("every search has begun");
     fs::rename(other.base(), place.base()).unwrap();
     for search in searches {
-        tokio::time::timeout(std::time::Duration::from_secs(60), search).await.unwrap().unwrap();
+        search.await.unwrap();
     }
 }
 
