@@ -77,7 +77,12 @@ impl Drop for Running {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::time::Instant;
+
     use super::*;
+
+    /// Only a failing test waits so long.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn counting() -> (Ticker, Arc<AtomicUsize>) {
         let ticks = Arc::new(AtomicUsize::new(0));
@@ -91,19 +96,23 @@ mod tests {
     /// Waits until it has ticked some more.
     fn await_ticks(ticks: &AtomicUsize) {
         let goal = ticks.load(Ordering::Relaxed) + 5;
+        let patience = Instant::now() + PATIENCE;
         while ticks.load(Ordering::Relaxed) < goal {
+            assert!(Instant::now() < patience, "it does not tick");
             thread::sleep(TICK);
         }
     }
 
     /// Waits until it has not ticked over the time of many ticks.
     fn await_rest(ticks: &AtomicUsize) {
+        let patience = Instant::now() + PATIENCE;
         loop {
             let before = ticks.load(Ordering::Relaxed);
             thread::sleep(TICK * 50);
             if ticks.load(Ordering::Relaxed) == before {
                 return;
             }
+            assert!(Instant::now() < patience, "it does not come to rest");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The threads: who gets a place, who keeps it, who is told to come back.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::{
     sync::{
@@ -10,11 +10,16 @@ use std::{
     time::Duration,
 };
 
-use tokio::task::{JoinHandle, yield_now};
+use tokio::{
+    task::{JoinHandle, yield_now},
+    time::timeout,
+};
 
 use super::*;
 use crate::config::captcha::Algorithm;
 
+/// Only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 const CHEAP: Parameters = Parameters {
     algorithm: Algorithm::Pbkdf2Sha256,
     cost: 1,
@@ -44,7 +49,7 @@ impl Held {
             let _ = closed.recv();
         };
         let caller = tokio::spawn(async move { pow.run(job).await });
-        running.await.unwrap();
+        timeout(PATIENCE, running).await.expect("a thread takes the job").unwrap();
         Self { caller, gate }
     }
 }
@@ -55,9 +60,12 @@ async fn queued(pow: &Arc<Pow>) -> (JoinHandle<Result<(), PowError>>, Arc<Atomic
     let (queued, before) = (pow.queued(), Arc::clone(&ran));
     let shared = Arc::clone(pow);
     let caller = tokio::spawn(async move { shared.run(move || before.store(true, Ordering::Release)).await });
-    while pow.queued() <= queued {
-        yield_now().await;
-    }
+    let waits = async {
+        while pow.queued() <= queued {
+            yield_now().await;
+        }
+    };
+    timeout(PATIENCE, waits).await.expect("the job waits");
     (caller, ran)
 }
 
@@ -99,10 +107,13 @@ async fn a_running_derivation_keeps_its_place_when_its_caller_has_left() {
     held.caller.await.unwrap_err();
     assert_busy(cheap(&pow).await);
     held.gate.send(()).unwrap();
-    while let Err(error) = cheap(&pow).await {
-        assert_busy(Err::<(), _>(error));
-        yield_now().await;
-    }
+    let free = async {
+        while let Err(error) = cheap(&pow).await {
+            assert_busy(Err::<(), _>(error));
+            yield_now().await;
+        }
+    };
+    timeout(PATIENCE, free).await.expect("the place is free again");
 }
 
 #[tokio::test]

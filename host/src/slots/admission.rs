@@ -80,14 +80,16 @@ impl Admission {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-    use tokio::task::yield_now;
+    use tokio::{task::yield_now, time::timeout};
 
     use super::*;
     use crate::{config::slots::SlotName, telemetry::Metrics};
 
     const LONG: Duration = Duration::from_secs(600);
+    /// Only a failing test waits so long.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn metrics() -> SlotMetrics {
         Metrics::new(std::env::temp_dir()).unwrap().slot(SlotName::Captcha)
@@ -106,9 +108,12 @@ mod tests {
         let (admission, shared) = (Arc::clone(admission), metrics.clone());
         let before = metrics.queue_depth.get();
         let task = tokio::spawn(async move { admission.admit(&shared).await });
-        while metrics.queue_depth.get() <= before {
-            yield_now().await;
-        }
+        let queued = async {
+            while metrics.queue_depth.get() <= before {
+                yield_now().await;
+            }
+        };
+        timeout(PATIENCE, queued).await.expect("the call waits for a place");
         task
     }
 

@@ -175,7 +175,7 @@ pub(super) async fn show(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
 
@@ -214,10 +214,14 @@ mod tests {
     async fn recording_ends_with_the_recorder() {
         let recorder = Arc::new(Recorder::new(Arc::new(Metrics::new("/".into()).unwrap())));
         let task = tokio::spawn(record_every(Duration::from_millis(1), Arc::downgrade(&recorder)));
-        while recorder.statistics(SlotName::Captcha, 10).steps.len() < 3 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        let patience = Duration::from_secs(60);
+        let records = async {
+            while recorder.statistics(SlotName::Captcha, 10).steps.len() < 3 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(patience, records).await.expect("steps are recorded");
         drop(recorder);
-        task.await.unwrap();
+        tokio::time::timeout(patience, task).await.expect("the task ends").unwrap();
     }
 }

@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bodies;
 
@@ -18,6 +18,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     sync::Notify,
     task::JoinHandle,
+    time::timeout,
 };
 
 use super::*;
@@ -61,6 +62,11 @@ struct Gate {
 }
 
 impl Gate {
+    /// Returns once a handler waits.
+    async fn entered(&self) {
+        timeout(PATIENT, self.entered.notified()).await.expect("a handler waits");
+    }
+
     async fn pass(&self) -> &'static str {
         self.entered.notify_one();
         self.open.notified().await;
@@ -123,7 +129,7 @@ impl Host {
     /// Ends service and returns the faults; every connection that was opened must be closed.
     async fn stop(self) -> Vec<Fault> {
         self.lifecycle.stop();
-        self.served.await.unwrap();
+        timeout(PATIENT * 2, self.served).await.expect("service ends").unwrap();
         let (faults, opened, closed) = std::mem::take(&mut *self.counts.0.lock().unwrap());
         assert_eq!(opened, closed);
         faults
@@ -157,7 +163,7 @@ fn router(gate: Arc<Gate>) -> Router {
 
 async fn rest(socket: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    socket.read_to_end(&mut answer).await.unwrap();
+    timeout(PATIENT, socket.read_to_end(&mut answer)).await.expect("the connection ends").unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -166,7 +172,7 @@ async fn until(socket: &mut TcpStream, wanted: &str) -> String {
     let mut answer = String::new();
     while !answer.contains(wanted) {
         let mut buffer = [0; 1024];
-        let read = socket.read(&mut buffer).await.unwrap();
+        let read = timeout(PATIENT, socket.read(&mut buffer)).await.expect("more is sent").unwrap();
         assert_ne!(read, 0, "ended before {wanted:?}: {answer}");
         answer.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
     }
@@ -204,7 +210,7 @@ async fn slow_handlers_and_slow_sources_outlive_the_header_timeout() {
     for path in ["/held", "/streamed"] {
         let mut socket = host.connect().await;
         socket.write_all(head("GET", path, "").as_bytes()).await.unwrap();
-        host.gate.entered.notified().await;
+        host.gate.entered().await;
         tokio::time::sleep(IMPATIENT * 15).await;
         host.gate.open.notify_one();
         assert!(rest(&mut socket).await.contains("let through"), "{path}");
@@ -218,7 +224,8 @@ async fn a_client_that_never_reads_is_let_go() {
     let mut deaf = host.connect().await;
     let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
     // Ends only when the host hangs up, since nobody takes its answers.
-    while deaf.write_all(request.repeat(1000).as_bytes()).await.is_ok() {}
+    let written = async { while deaf.write_all(request.repeat(1000).as_bytes()).await.is_ok() {} };
+    timeout(PATIENT, written).await.expect("the host hangs up");
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
     drop(deaf);
     host.stop().await;
@@ -273,10 +280,10 @@ async fn the_connection_cap_makes_others_wait() {
     let host = Host::start(PATIENT, PATIENT, 1);
     let mut first = host.connect().await;
     first.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    host.gate.entered.notified().await;
+    host.gate.entered().await;
     let mut second = host.connect().await;
     second.write_all(head("GET", "/", "").as_bytes()).await.unwrap();
-    let early = tokio::time::timeout(IMPATIENT, second.read_u8()).await;
+    let early = timeout(IMPATIENT, second.read_u8()).await;
     assert!(early.is_err(), "answered beyond the cap");
     host.gate.open.notify_one();
     until(&mut first, "let through").await;
@@ -291,7 +298,7 @@ async fn silence_ends_sooner_than_keep_alive() {
     let mut kept = host.connect().await;
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     until(&mut kept, "hello").await;
-    let silent = tokio::time::timeout(PATIENT, host.send("")).await;
+    let silent = timeout(PATIENT, host.send("")).await;
     assert_eq!(silent.unwrap(), "");
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     until(&mut kept, "hello").await;
@@ -310,10 +317,10 @@ async fn idle_and_headless_connections_give_way_when_full() {
     let mut half = host.connect().await;
     half.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nx-half: ").await.unwrap();
     assert_eq!(rest(&mut silent).await, "");
-    let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
+    let asked = timeout(PATIENT, host.send(head("GET", "/", ""))).await;
     assert!(asked.unwrap().ends_with("hello"));
     // Closed with half a head unread, which may be a reset.
-    let _ = half.read_to_end(&mut Vec::new()).await;
+    let _ = timeout(PATIENT, half.read_to_end(&mut Vec::new())).await.expect("the connection ends");
     assert_eq!(host.stop().await, [Fault::GaveWay; 3]);
 }
 
@@ -344,7 +351,7 @@ async fn a_handshake_that_hangs_gives_way() {
     let host = Host::serving(Some(certificates), [FOR_EVER, FOR_EVER, PATIENT], 1);
     let mut silent = host.connect().await;
     let next = host.connect().await;
-    assert_eq!(tokio::time::timeout(PATIENT, rest(&mut silent)).await.unwrap(), "");
+    assert_eq!(timeout(PATIENT, rest(&mut silent)).await.unwrap(), "");
     drop(next);
     assert_eq!(host.stop().await, [Fault::GaveWay, Fault::Handshake]);
 }
@@ -361,7 +368,7 @@ async fn an_http2_connection_is_told_why_it_ends() {
     assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
     // GOAWAY without an error, so that a client asks again elsewhere.
-    connection.await.unwrap().unwrap();
+    timeout(PATIENT, connection).await.expect("the connection ends").unwrap().unwrap();
     assert_eq!(host.stop().await, [Fault::GaveWay]);
 }
 
@@ -373,7 +380,7 @@ async fn a_drain_finishes_what_is_in_flight_and_refuses_the_rest() {
     until(&mut idle, "hello").await;
     let mut busy = host.connect().await;
     busy.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    host.gate.entered.notified().await;
+    host.gate.entered().await;
     host.lifecycle.stop();
     assert_eq!(rest(&mut idle).await, "", "an idle connection is closed");
     assert!(TcpStream::connect(host.address).await.is_err(), "a new connection is refused");
@@ -388,7 +395,7 @@ async fn a_drain_ends_in_time() {
     let host = Host::start(PATIENT, IMPATIENT, 100);
     let mut stuck = host.connect().await;
     stuck.write_all(b"GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    host.gate.entered.notified().await;
+    host.gate.entered().await;
     host.stop().await;
     assert_eq!(rest(&mut stuck).await, "");
 }
@@ -404,7 +411,7 @@ async fn http2_is_spoken_to_those_who_know() {
     let response = client.send_request(request).await.unwrap();
     assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
     // Told to go when idle, although nobody hangs up on this side.
-    connection.await.unwrap().unwrap();
+    timeout(PATIENT, connection).await.expect("the connection ends").unwrap().unwrap();
     assert_eq!(host.stop().await, []);
 }
 
