@@ -8,6 +8,7 @@ pub mod models;
 pub mod operator;
 pub mod parts;
 pub mod pulled;
+pub mod samples;
 pub mod servers;
 pub mod signer;
 

@@ -13,5 +13,6 @@ mod ledger;
 mod operators;
 mod preflight;
 mod process;
+mod samples;
 mod status;
 mod tickets;

@@ -7,7 +7,7 @@ mod refusals;
 mod tensors;
 mod world;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use bulkhead::{
     config::slots::SlotName,
@@ -16,7 +16,7 @@ use bulkhead::{
     slots::Slot,
 };
 use bulkhead_inference::catalog::known;
-use bulkhead_tests::{host::eventually, parts::Parts, pulled::pulled};
+use bulkhead_tests::{host::eventually, parts::Parts, pulled::pulled, samples::Samples};
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -102,8 +102,7 @@ impl Probe {
     fn metric(&self, series: &str) -> f64 {
         let text =
             bulkhead::telemetry::exposition::Format::Text.encode(&self.parts.metrics.gather()).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-        line.map_or(0.0, |value| value.parse().unwrap())
+        Samples::parse(&text).value(series)
     }
 
     /// No texts wait, no call runs, no memory is held.
@@ -212,6 +211,5 @@ async fn waiting_for_vectors_ends_with_the_deadline() {
         Ok(answer) => assert!(answer.unwrap_err().starts_with("failed: the time for it is over")),
         Err(error) => assert!(error.to_string().contains("deadline"), "{error}"),
     }
-    tokio::time::sleep(Duration::from_millis(10)).await;
     probe.assert_at_rest().await;
 }

@@ -88,7 +88,7 @@ async fn refusals_are_no_runs() {
     let runs = async |of: &str| {
         let metrics = service.host.metrics().await;
         let name = format!("zammad_ai_{of}_run_duration_seconds_count");
-        metrics.iter().filter(|(series, _)| series.starts_with(&name)).map(|(_, runs)| runs).sum::<f64>()
+        metrics.of(&name).into_iter().map(|(_, runs)| runs).sum::<f64>()
     };
     assert_eq!((runs("triage").await, runs("answer").await), (0.0, 0.0));
     let unknown = json!({ "text": "ahoy", "category": "harbour", "action": "dance" });
