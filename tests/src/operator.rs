@@ -1,5 +1,7 @@
 //! An operator of a host under test.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 /// Tokens of tests by scope, with what the configuration needs of them.
@@ -17,6 +19,9 @@ pub fn tokens() -> String {
     [token("read", READ), token("deploy", DEPLOY), token("admin", ADMIN)].concat()
 }
 
+/// Longer than any push on a busy machine; only a failing test waits for it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Asks a slot's API: the captcha slot's, unless another is named.
 #[derive(Clone)]
 pub struct Operator {
@@ -30,7 +35,8 @@ impl Operator {
     /// `admin` is the base of the operators' listener.
     pub fn new(admin: &str, token: &str) -> Self {
         let (admin, token) = (admin.to_owned(), Some(token.to_owned()));
-        Self { client: reqwest::Client::new(), admin, token, slot: "captcha" }
+        let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        Self { client, admin, token, slot: "captcha" }
     }
 
     /// The same for another slot.

@@ -119,7 +119,7 @@ impl Registry {
     }
 
     fn client(&self) -> Client {
-        let mut client = Client::builder();
+        let mut client = Client::builder().timeout(PATIENCE);
         if let Some(certificate) = &self.certificate {
             let pem = fs::read(&certificate.authority).unwrap();
             client = client.add_root_certificate(Authority::from_pem(&pem).unwrap());

@@ -30,7 +30,7 @@ use self::child::Bulkhead;
 use crate::captcha_http::solver;
 
 /// One site whose challenges are solved at once.
-const SITE: &str = r#"
+pub const SITE: &str = r#"
     [services.embedding]
     enabled = false
     [services.status]
@@ -43,7 +43,7 @@ const SITE: &str = r#"
     difficulty_map = [{ min_visits = 1, cost = 1 }]
 "#;
 
-fn envelope() -> Value {
+pub fn envelope() -> Value {
     json!({ "siteKey": "shop", "siteSecret": "the secret of the shop", "clientAddress": "192.0.2.7" })
 }
 

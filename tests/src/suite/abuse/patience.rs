@@ -8,12 +8,12 @@ use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::interval,
+    time::{interval, timeout},
 };
 
 use super::{
     Victim, assert_tells_nothing,
-    raw::{head, json_head, rest},
+    raw::{PATIENCE, head, json_head, rest},
 };
 
 const HURRIED: &str = "[server]\nheader_timeout_seconds = 1\nbody_timeout_seconds = 1\n";
@@ -32,10 +32,13 @@ async fn dribble(mut socket: TcpStream, first: &str, byte: &[u8]) -> String {
             }
         }
     };
-    tokio::select! {
-        _ = reading.read_to_end(&mut answer) => {}
-        _ = endless => {}
-    }
+    let ended = async {
+        tokio::select! {
+            _ = reading.read_to_end(&mut answer) => {}
+            _ = endless => {}
+        }
+    };
+    timeout(PATIENCE, ended).await.expect("the host hangs up");
     String::from_utf8(answer).unwrap()
 }
 

@@ -12,7 +12,7 @@ use tokio::{
 use super::{Victim, assert_tells_nothing};
 
 /// Fails a test whose connection is never closed.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One HTTP/1 answer.
 #[derive(Debug)]

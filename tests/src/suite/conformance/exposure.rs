@@ -88,8 +88,9 @@ async fn with_own_port() -> (Service, u16) {
     for _ in 0..10 {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let config = format!("{JAVA}\n[management.server]\nport = {port}\n");
-        if let Ok(host) = TestHost::builder().config(&config).try_start().await {
-            return (Service(host), port);
+        match TestHost::builder().config(&config).try_start().await {
+            Ok(host) => return (Service(host), port),
+            Err(reason) => assert!(reason.contains("Address already in use"), "{reason}"),
         }
     }
     panic!("no port stays free");

@@ -1,5 +1,7 @@
 //! Components that take more to compile than they may.
 
+use std::time::{Duration, Instant};
+
 use bulkhead_tests::{
     guests::{ARITHMETIC, with_functions},
     operator::{self, Operator},
@@ -19,8 +21,9 @@ async fn assert_defused(bomb: Vec<u8>, setting: (&str, &str), reason: &str) {
         .await;
     let operator = Operator::new(&host.admin_url(""), operator::DEPLOY);
     let push = tokio::spawn(async move { operator.try_push(bomb).await });
-    let mut answers = 0;
+    let (mut answers, until) = (0, Instant::now() + Duration::from_secs(300));
     while answers < 10 || !push.is_finished() {
+        assert!(Instant::now() < until, "the push does not end");
         assert_eq!(letter(&host, answers).await, 'A');
         answers += 1;
     }

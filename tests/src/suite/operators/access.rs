@@ -106,7 +106,11 @@ async fn no_operation_takes_a_token_in_its_url() {
 async fn answers_to_wrong_tokens_are_limited_by_address() {
     let host = hosting_a().start().await;
     let from = |last: u8| {
-        reqwest::Client::builder().local_address(std::net::IpAddr::from([127, 0, 0, last])).build().unwrap()
+        reqwest::Client::builder()
+            .local_address(std::net::IpAddr::from([127, 0, 0, last]))
+            .timeout(std::time::Duration::from_secs(60))
+            .build()
+            .unwrap()
     };
     let guess = async |client: &reqwest::Client| {
         let request = client.post(host.admin_url("/v1/slots/captcha/rollback")).bearer_auth("a guess");

@@ -7,7 +7,11 @@ use reqwest::{Method, Response};
 use super::*;
 
 async fn ask(host: &TestHost, method: Method, path: &str, known: Option<&str>) -> Response {
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(std::time::Duration::from_secs(60))
+        .build()
+        .unwrap();
     let mut request = client.request(method, host.admin_url(path));
     if let Some(known) = known {
         request = request.header("if-none-match", known);

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 pub use bulkhead_tests::host::program;
+use bulkhead_tests::samples::Samples;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
@@ -19,7 +20,7 @@ use tokio::{
 };
 
 /// Longer than any start or stop on a busy machine; only a failing test waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a process is started; nothing of the test's own environment reaches it.
 pub struct Launch(Command);
@@ -119,10 +120,13 @@ impl Launch {
 
     /// Starts serving and waits until it says that it is ready.
     pub async fn ready(mut self) -> Bulkhead {
+        let until = Instant::now() + PATIENCE;
         let mut child = loop {
             match self.0.spawn() {
                 // Another test's child, between fork and exec, still holds a fresh copy of the program open.
-                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::ExecutableFileBusy && Instant::now() < until =>
+                {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
                 spawned => break spawned.unwrap(),
@@ -280,11 +284,10 @@ impl Bulkhead {
         (answer.status().as_u16(), answer.json().await.unwrap())
     }
 
-    /// A sample of the metrics endpoint; a series that is not there counts as 0.
-    pub async fn metric(&self, name: &str) -> f64 {
+    /// The value of a series of the metrics endpoint, which must exist.
+    pub async fn metric(&self, series: &str) -> f64 {
         let text = self.client.get(self.admin_url("/metrics")).send().await.unwrap().text().await.unwrap();
-        let sample = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        sample.map_or(0.0, |value| value.parse().unwrap())
+        Samples::parse(&text).value(series)
     }
 
     /// Its process id.
@@ -308,7 +311,8 @@ impl Bulkhead {
         let status = timeout(PATIENCE, self.child.wait()).await.expect("the process ends").unwrap();
         for lines in [&mut self.stdout, &mut self.stderr] {
             // Fails once the pipe is closed and everything has been read.
-            while lines.changed().await.is_ok() {}
+            let closed = async { while lines.changed().await.is_ok() {} };
+            timeout(PATIENCE, closed).await.expect("no other process holds the pipe");
         }
         status
     }

@@ -84,7 +84,8 @@ async fn limits_hold_before_a_byte_is_read() {
     let status = timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(2));
     let mut words = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut words).await.unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    timeout(PATIENCE, stderr.read_to_string(&mut words)).await.unwrap().unwrap();
     assert!(words.contains("the host is gone"), "{words}");
 }
 

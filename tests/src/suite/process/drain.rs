@@ -7,11 +7,12 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 
 use super::{
     SITE,
-    child::{Bulkhead, Launch},
+    child::{Bulkhead, Launch, PATIENCE},
     envelope,
 };
 
@@ -49,7 +50,10 @@ impl Held {
 
     async fn rest(&mut self) -> String {
         let mut answer = String::new();
-        self.socket.read_to_string(&mut answer).await.unwrap();
+        timeout(PATIENCE, self.socket.read_to_string(&mut answer))
+            .await
+            .expect("the connection ends")
+            .unwrap();
         answer
     }
 }
@@ -130,7 +134,7 @@ async fn an_operator_s_push_is_cut_off_too() {
     push.write_all(head.as_bytes()).await.unwrap();
     // The host says so once it reads the body, which never comes.
     let mut answer = [0; 12];
-    push.read_exact(&mut answer).await.unwrap();
+    timeout(PATIENCE, push.read_exact(&mut answer)).await.expect("the host reads").unwrap();
     assert_eq!(&answer, b"HTTP/1.1 100");
     host.signal(Signal::TERM);
     assert_eq!(host.ended().await.code(), Some(8), "{}", host.text());
@@ -148,13 +152,13 @@ async fn idle_connections_are_no_loss() {
     let mut idle = TcpStream::connect(host.address()).await.unwrap();
     idle.write_all(b"GET /actuator/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let mut answer = [0; 12];
-    idle.read_exact(&mut answer).await.unwrap();
+    timeout(PATIENCE, idle.read_exact(&mut answer)).await.expect("an answer").unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
     let _silent = TcpStream::connect(host.address()).await.unwrap();
     let admin = host.admin_url("");
     let mut scraper = TcpStream::connect(admin.strip_prefix("http://").unwrap()).await.unwrap();
     scraper.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
-    scraper.read_exact(&mut answer).await.unwrap();
+    timeout(PATIENCE, scraper.read_exact(&mut answer)).await.expect("an answer").unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
     host.signal(Signal::TERM);
     assert_eq!(host.ended().await.code(), Some(0), "{}", host.text());

@@ -51,7 +51,11 @@ struct Client {
 
 impl Client {
     fn new() -> Self {
-        let http = reqwest::Client::builder().local_address(IpAddr::V4(PEER)).build().unwrap();
+        let http = reqwest::Client::builder()
+            .local_address(IpAddr::V4(PEER))
+            .timeout(std::time::Duration::from_secs(60))
+            .build()
+            .unwrap();
         Self { http, told: String::new() }
     }
 

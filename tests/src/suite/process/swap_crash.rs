@@ -14,8 +14,13 @@ use bulkhead_tests::operator::{self, Operator};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::timeout;
 
-use super::{SITE, child::Launch, envelope};
+use super::{
+    SITE,
+    child::{Launch, PATIENCE},
+    envelope,
+};
 use crate::operators::answering;
 
 const KILLS: u64 = 12;
@@ -49,11 +54,12 @@ fn letter_of(letters: &Letters, component: &Value) -> char {
     letters.iter().find(|(digest, _)| component == digest).unwrap_or_else(|| panic!("{component}")).1
 }
 
-/// Every line of the audit log that is whole; the last one of all is.
+/// The lines of the audit log, every one of which is whole.
 fn audit(folder: &Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("data/slots/audit.jsonl")).unwrap();
     assert!(text.ends_with('\n'));
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(parse).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,15 +83,18 @@ async fn a_kill_leaves_the_old_version_or_the_new_one() {
         let before = answered.load(Ordering::Acquire);
         let swapping =
             tokio::spawn(swap_on(deploy(&host.admin_url("")), versions.clone(), Arc::clone(&answered)));
-        while answered.load(Ordering::Acquire) == before {
-            assert!(!swapping.is_finished(), "{}", host.text());
-            tokio::task::yield_now().await;
-        }
+        let first = async {
+            while answered.load(Ordering::Acquire) == before {
+                assert!(!swapping.is_finished(), "{}", host.text());
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, first).await.expect("a swap is answered");
         // Anywhere in a swap, another place each round.
         tokio::time::sleep(Duration::from_micros(700 * round)).await;
         host.signal(Signal::KILL);
         host.ended().await;
-        swapping.await.unwrap();
+        timeout(PATIENCE, swapping).await.expect("the operator notices").unwrap();
 
         host = start().await;
         let slot = deploy(&host.admin_url("")).slot().await;

@@ -19,12 +19,13 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::{
     SITE,
-    child::{Bulkhead, Launch},
+    child::{Bulkhead, Launch, PATIENCE},
     envelope,
 };
 
@@ -106,7 +107,7 @@ async fn what_speaks_no_tls_is_turned_away_and_counted() {
     socket.write_all(b"GET /actuator/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let mut answer = Vec::new();
     // The connection may also be reset.
-    let _ = socket.read_to_end(&mut answer).await;
+    let _ = timeout(PATIENCE, socket.read_to_end(&mut answer)).await.expect("the connection ends");
     assert!(!answer.starts_with(b"HTTP/"), "nothing is said in the clear");
     assert_eq!(https.host.metric(r#"bulkhead_connection_errors_total{kind="handshake"}"#).await, 1.0);
     https.host.stop().await;
