@@ -6,6 +6,7 @@ mod embedding;
 mod heads;
 mod health;
 mod knowledge;
+mod listeners;
 mod models;
 mod observe;
 mod sharing;
@@ -22,17 +23,14 @@ use axum::Router;
 use tokio::{runtime::Handle, task::JoinSet};
 
 pub use self::component::MayNotAnswer;
-use self::{captcha::CaptchaParts, health::HostHealth, observe::FaultObserver};
+use self::{captcha::CaptchaParts, health::HostHealth, listeners::Listeners, observe::FaultObserver};
 use crate::{
     admin::{self, Admin, Operators},
     appointments::Collector,
     background,
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
-    config::{
-        Config, Loaded,
-        slots::{Service, SlotName},
-    },
+    config::{Config, Loaded, slots::SlotName},
     deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
     engine::Engine,
     http::{
@@ -145,28 +143,6 @@ struct Opened {
     ledger: Option<Ledger>,
     appointments: Option<Collector>,
     shared: Option<Arc<Shared>>,
-}
-
-/// Routers by the address they are served at; none is the shared listener.
-#[derive(Default)]
-struct Listeners(Vec<(Option<SocketAddr>, &'static str, Router)>);
-
-impl Listeners {
-    fn add(&mut self, service: &Service, setting: &'static str, router: Router) {
-        let prefix = service.path_prefix.as_str();
-        let router = if prefix.is_empty() { router } else { Router::new().nest(prefix, router) };
-        self.merge(service.listen, setting, router);
-    }
-
-    fn merge(&mut self, address: Option<SocketAddr>, setting: &'static str, router: Router) {
-        // Each listener on port 0 gets a port of its own.
-        let shared =
-            |known: &Option<SocketAddr>| *known == address && known.is_none_or(|known| known.port() != 0);
-        match self.0.iter_mut().find(|(known, ..)| shared(known)) {
-            Some((.., known)) => *known = std::mem::take(known).merge(router),
-            None => self.0.push((address, setting, router)),
-        }
-    }
 }
 
 impl Host {
