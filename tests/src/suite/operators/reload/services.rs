@@ -30,7 +30,7 @@ struct Captcha {
 impl Captcha {
     async fn start(sites: &str) -> Self {
         let services = "[services]\nembedding.enabled = false\ntickets.enabled = false\n";
-        let host = TestHost::builder().config(services).config(&operator::tokens()).config(sites);
+        let host = TestHost::builder().config(sites).config(services).config(&operator::tokens());
         let host = host.env("CAPTCHA_HMAC_KEY", HMAC_KEY).start().await;
         Self { admin: admin(&host), host }
     }
