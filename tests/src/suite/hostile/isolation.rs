@@ -22,6 +22,7 @@ const SLOTS: &str = r#"
     [captcha.sites.old]
     secret = "CANARY-compatible-secret"
     compat = true
+    difficulty_map = [{ min_visits = 1, cost = 1 }]
     [slots.captcha.config]
     shared = "CANARY-configuration"
     secret = "CANARY-configuration"

@@ -28,28 +28,28 @@ fn visit(address: &str, length: &str) -> Guest {
 
 hostile_guests! {
     /// Hands over more strings than the host takes, each of them empty.
-    many_empty_strings: ends(500, "response-too-large"), visit("65536", "20000");
+    many_empty_strings: ends(500, "response-too-large"), visit("131072", "16000");
 
     /// Hands over few strings, all of which are the same long one.
     one_string_many_times: ends(500, "response-too-large"),
         Guest::call("
             (local $i i32)
             (loop $again
-                (i32.store offset=65540 (i32.shl (local.get $i) (i32.const 3)) (i32.const 4096))
+                (i32.store offset=131076 (i32.shl (local.get $i) (i32.const 3)) (i32.const 4096))
                 (local.set $i (i32.add (local.get $i) (i32.const 1)))
                 (br_if $again (i32.lt_u (local.get $i) (i32.const 100))))
-            (call $visit (i32.const 0) (i32.const 0) (i32.const 65536) (i32.const 100) (i32.const 0) (i32.const 2048))
+            (call $visit (i32.const 0) (i32.const 0) (i32.const 131072) (i32.const 100) (i32.const 0) (i32.const 2048))
             i32.const 0")
             .with_imports(VISIT);
 
     /// Hands over a list that ends outside its memory.
-    list_out_of_bounds: ends(500, "trap"), visit("65536", "1000000");
+    list_out_of_bounds: ends(500, "trap"), visit("131072", "1000000");
 
     /// Hands over a list whose bytes are more than there are addresses.
-    list_that_wraps: ends(500, "trap"), visit("65536", "0x20000000");
+    list_that_wraps: ends(500, "trap"), visit("131072", "0x20000000");
 
     /// Hands over a list at an odd address.
-    misaligned_list: ends(500, "trap"), visit("65537", "1");
+    misaligned_list: ends(500, "trap"), visit("131073", "1");
 }
 
 /// A status component whose metrics are what `body` writes: at 132 the address of families of 28 bytes, at 136 their

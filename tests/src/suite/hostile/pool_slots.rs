@@ -139,7 +139,7 @@ fn soils() -> [String; 2] {
 
 /// Instances that have memories of the pool at once: after as many writers no memory is left that none has used.
 fn places() -> usize {
-    let config = load(SLOTS, Vec::new(), Vec::new()).unwrap();
+    let config = load(SLOTS, Vec::new(), vec![("data_dir".to_owned(), "none".to_owned())]).unwrap();
     let used = [SlotName::Captcha, SlotName::Triage, SlotName::Answer];
     PoolSize::of(used.iter().map(|slot| &config.slots.get(*slot).limits)).calls
 }

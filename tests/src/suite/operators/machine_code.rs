@@ -28,7 +28,7 @@ fn files() -> [(Vec<u8>, &'static str); 4] {
         (code[..code.len() / 2].to_vec(), stranger),
         (code, stranger),
         (elf[..64 << 10].to_vec(), stranger),
-        (disguised, "it is damaged at byte"),
+        (disguised, "it is not a WebAssembly component"),
     ]
 }
 

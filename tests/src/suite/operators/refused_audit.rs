@@ -59,21 +59,21 @@ async fn refused_signatures_of_known_versions_are_noted() {
     let signed = async |component: &[u8], seconds: u64| {
         operator.try_push_signed(component.to_vec(), &signer.sign(component, seconds)).await
     };
-    assert_eq!(signed(&b, 1_700_000_000).await.0, 201);
-    let (status, version) = signed(&c, 1_800_000_000).await;
+    assert_eq!(signed(&b, 1_500_000_000).await.0, 201);
+    let (status, version) = signed(&c, 1_600_000_000).await;
     assert_eq!(status, 201);
     let before = operator.slot().await;
     // An old version by its old signature, and a signature of something else.
-    let strange = signer.sign(&c, 1_900_000_000);
+    let strange = signer.sign(&c, 1_700_000_000);
     for (status, refused) in
-        [signed(&b, 1_700_000_000).await, operator.try_push_signed(b.clone(), &strange).await]
+        [signed(&b, 1_500_000_000).await, operator.try_push_signed(b.clone(), &strange).await]
     {
         assert_eq!(status, 422, "{refused}");
         assert_noted(&host, &refused).await;
     }
     // The same of a version that answers.
     operator.swap(version["id"].as_str().unwrap()).await;
-    let (status, refused) = operator.try_push_signed(c.clone(), &signer.sign(&b, 1_900_000_000)).await;
+    let (status, refused) = operator.try_push_signed(c.clone(), &signer.sign(&b, 1_700_000_000)).await;
     assert_eq!(status, 422, "{refused}");
     assert_noted(&host, &refused).await;
 

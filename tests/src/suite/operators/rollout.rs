@@ -23,7 +23,7 @@ use self::{
 use bulkhead_tests::host::eventually;
 
 /// Sequences of one run, each on a data folder of its own.
-const SEQUENCES: u64 = 3;
+const SEQUENCES: u64 = 5;
 /// Steps of a sequence.
 const STEPS: usize = 40;
 /// Runs that are made to find fewer steps that fail.
