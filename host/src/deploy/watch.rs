@@ -57,10 +57,14 @@ impl<W: World> Watched<W> {
         matches!(self.beside, Beside::Now(..))
     }
 
-    /// Whether this is the watch that is on already.
+    /// Whether this is the watch that is on already: of the same candidate beside the same version.
     pub(super) fn continues(&self, other: &Self) -> bool {
-        Weak::ptr_eq(&self.version, &other.version)
-            && matches!((&self.beside, &other.beside), (Beside::Now(..), Beside::Now(..)))
+        match (&self.beside, &other.beside) {
+            (Beside::Now(beside, _), Beside::Now(others, _)) => {
+                Weak::ptr_eq(&self.version, &other.version) && Weak::ptr_eq(beside, others)
+            }
+            _ => false,
+        }
     }
 }
 
