@@ -60,6 +60,14 @@ async fn unknown_change_is_found_and_shrunk() {
     assert_eq!(fewest, [sabotage]);
 }
 
+/// The watch over a candidate goes on beside the version that a reload of the settings has put in place of the active one.
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_candidate_goes_after_a_reload() {
+    let step = |kind, choice| Step { kind, choice, second: 3 };
+    let steps = [step(Kind::Push, 4), step(Kind::Canary, 1), step(Kind::Reload, 1), step(Kind::Fail, 0)];
+    run(&steps).await.unwrap();
+}
+
 /// Takes the steps on a host of its own; where it and the model differ.
 async fn run(steps: &[Step]) -> Result<(), String> {
     let mut trace = Vec::new();
