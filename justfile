@@ -37,6 +37,7 @@ lint: components && deny
     @{{ setup }} lint
     cargo fmt --all --check
     cargo fmt --check --manifest-path tests/peers/Cargo.toml
+    cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
     cargo clippy --release --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --release --workspace --no-deps --locked
 
@@ -53,6 +54,11 @@ deny:
 bench *ARGS: build
     @{{ setup }} tests
     target/release/bench "$@"
+
+# Swaps, hostile guests, embeddings and captcha against one host for MINUTES; fails where it grows
+soak MINUTES: build
+    @{{ setup }} tests
+    target/release/bench --soak "$1"
 
 # Fuzz with AddressSanitizer: [TARGET|all] [SECONDS]
 fuzz *ARGS:

@@ -23,6 +23,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct Host {
     pub process: Process,
     pub public: SocketAddr,
+    pub admin: SocketAddr,
     /// From the start of the process to the first `200` of `/health/ready`.
     pub millis: f64,
 }
@@ -30,6 +31,11 @@ pub struct Host {
 impl Host {
     /// Starts it on ports of its own with `folder` for its data; without access lines, which peers do not write.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::logging(folder, arguments, Stdio::inherit())
+    }
+
+    /// The same with its log lines somewhere else.
+    pub fn logging(folder: &Path, arguments: &[&str], log: Stdio) -> Self {
         let [public, admin] = free_addresses();
         let mut command = Command::new(target().join("release/bulkhead"));
         command
@@ -38,12 +44,13 @@ impl Host {
             .arg(folder)
             .args(arguments);
         let since = Instant::now();
-        let process = Process::of(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        let process =
+            Process::of(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
         while !is_ready(admin) {
             assert!(since.elapsed() < PATIENCE, "{command:?} is not ready");
             thread::sleep(PAUSE);
         }
-        Self { process, public, millis: since.elapsed().as_secs_f64() * 1e3 }
+        Self { process, public, admin, millis: since.elapsed().as_secs_f64() * 1e3 }
     }
 }
 

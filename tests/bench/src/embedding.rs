@@ -5,7 +5,7 @@ pub mod http;
 mod onnx;
 pub mod start;
 pub mod static_models;
-mod texts;
+pub mod texts;
 
 use std::time::Instant;
 

@@ -19,11 +19,14 @@ mod parsers;
 mod process;
 mod report;
 mod server;
+mod soak;
 mod solve;
 mod start;
 mod status;
 mod swap;
 mod tickets;
+
+use std::process::ExitCode;
 
 use options::{Mode, Options};
 use report::Report;
@@ -53,13 +56,17 @@ const MEASURES: [(&str, Measure); 15] = [
     ("embedding-start", embedding::start::measure),
 ];
 
-fn main() {
+fn main() -> ExitCode {
     let options = match Mode::of(std::env::args().skip(1)) {
-        Ok(Mode::Serve(kind, workers)) => return server::serve(&kind, workers),
+        Ok(Mode::Serve(kind, workers)) => {
+            server::serve(&kind, workers);
+            return ExitCode::SUCCESS;
+        }
+        Ok(Mode::Soak(time)) => return soak::run(time),
         Ok(Mode::Measure(options)) => options,
         Err(word) => {
             eprintln!("{word}");
-            std::process::exit(2);
+            return ExitCode::from(2);
         }
     };
     let mut report = Report::new(&options);
@@ -69,4 +76,5 @@ fn main() {
         }
     }
     report.end();
+    ExitCode::SUCCESS
 }

@@ -6,6 +6,7 @@ const HELP: &str = "\
 Measures Bulkhead, as ratios in one run.
 
 Usage: bench [--quick] [MEASURE]...
+       bench --soak MINUTES
 
 Measures, all when none is named:
   http       a no-op component call through HTTP beside the same route in native Rust
@@ -30,6 +31,8 @@ Measures, all when none is named:
 pub enum Mode {
     /// A server that is measured: its kind and its worker threads, 0 for one a core.
     Serve(String, usize),
+    /// One host under everything at once, for so long.
+    Soak(Duration),
     /// The bench.
     Measure(Options),
 }
@@ -50,6 +53,13 @@ impl Mode {
             && serve == "--serve"
         {
             return Ok(Self::Serve(kind.clone(), workers.parse().map_err(|_| HELP.to_owned())?));
+        }
+        if let [soak, minutes] = words.as_slice()
+            && soak == "--soak"
+        {
+            let minutes = minutes.parse::<f64>().ok().filter(|minutes| *minutes > 0.0);
+            let time = minutes.and_then(|minutes| Duration::try_from_secs_f64(60.0 * minutes).ok());
+            return Ok(Self::Soak(time.ok_or_else(|| HELP.to_owned())?));
         }
         let mut options = Options { rounds: 5, turn: Duration::from_millis(1000), names: Vec::new() };
         for word in words {

@@ -69,6 +69,11 @@ impl Process {
         (Self(child), BufReader::new(output))
     }
 
+    /// Its id.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Processor seconds that it has used, with those of the children that have ended. Grain: 10 ms.
     pub fn cpu_seconds(&self) -> f64 {
         let stat = self.read("stat");
@@ -89,7 +94,7 @@ impl Process {
     }
 
     fn read(&self, file: &str) -> String {
-        fs::read_to_string(Path::new("/proc").join(self.0.id().to_string()).join(file)).unwrap()
+        fs::read_to_string(Path::new("/proc").join(self.id().to_string()).join(file)).unwrap()
     }
 }
 

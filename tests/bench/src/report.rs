@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+pub use bulkhead_tests::growth::median;
+
 use crate::options::Options;
 
 /// Width of a row's name.
@@ -148,14 +150,6 @@ impl Report {
             println!("  missed: {missed}");
         }
     }
-}
-
-/// The middle value, or the mean of the two in the middle.
-pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
 fn number(value: f64) -> String {
