@@ -112,13 +112,15 @@ where
     let io = TokioIo::new(Stream::new(stream, Arc::clone(pulse)));
     let service = service_fn(|request| answer(shared, pulse, peer, request));
     let mut connection = std::pin::pin!(shared.builder.serve_connection(io, service));
+    // After a refused head, how the connection ends says nothing more.
+    let unless_refused = |fault| pulse.refused_head().unwrap_or(fault);
     let mut farewell = Duration::ZERO;
     let (mut ending, mut idled) = (false, false);
     loop {
         tokio::select! {
             biased;
             ended = connection.as_mut() => return match ended {
-                Err(_) if idled => Err(pulse.refused_head().unwrap_or(Fault::Timeout)),
+                Err(_) if idled => Err(unless_refused(Fault::Timeout)),
                 Err(error) => classify(&*error),
                 Ok(()) => Ok(()),
             },
@@ -127,11 +129,11 @@ where
                 connection.as_mut().graceful_shutdown();
                 // Says goodbye as far as that needs no waiting, for another waits for the place.
                 let _ = connection.as_mut().now_or_never();
-                return Err(Fault::GaveWay);
+                return Err(unless_refused(Fault::GaveWay));
             }
             () = pulse.overdue(limits.later(farewell)) => {
                 if idled {
-                    return Err(pulse.refused_head().unwrap_or(Fault::Timeout));
+                    return Err(unless_refused(Fault::Timeout));
                 }
                 idled = true;
                 farewell = FAREWELL;

@@ -44,7 +44,8 @@ impl<T> Answers<T> {
         secrets.retain(|_, answers| answers.forget(now, usize::MAX));
         let answers = secrets.entry(Sha256::digest(secret).into()).or_default();
         // A key has no line break.
-        let id: Id = Sha256::new().chain_update(key).chain_update("\n").chain_update(response).finalize().into();
+        let id: Id =
+            Sha256::new().chain_update(key).chain_update("\n").chain_update(response).finalize().into();
         if let Some(cell) = answers.cells.get(&id) {
             return Arc::clone(cell);
         }
