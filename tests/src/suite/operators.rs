@@ -81,6 +81,26 @@ pub async fn ask(host: &TestHost, client: u32) -> reqwest::Response {
     host.client().post(host.url("/api/v1/captcha/challenge")).json(&body).send().await.unwrap()
 }
 
+/// Waits, a minute at most, until a load that runs beside has been answered some more.
+async fn answered_since(what: &str, is_more: impl Fn() -> bool) {
+    let more = async {
+        while !is_more() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), more).await.expect(what);
+}
+
+/// So many calls of a slot were answered well, and none ended in another way.
+async fn assert_every_call_is_ok(host: &TestHost, slot: &str, expected: u64) {
+    let samples = host.metrics().await;
+    let own = samples.of("bulkhead_calls_total").into_iter();
+    for (series, calls) in own.filter(|(series, _)| series.contains(&format!("slot=\"{slot}\""))) {
+        let expected = if series.contains("outcome=\"ok\"") { expected as f64 } else { 0.0 };
+        assert_eq!(calls, expected, "{series}");
+    }
+}
+
 /// The letter that a client is answered with.
 pub async fn letter(host: &TestHost, client: u32) -> char {
     let answer = ask(host, client).await;

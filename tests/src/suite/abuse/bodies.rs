@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{Victim, assert_tells_nothing};
+use super::{Victim, assert_tells_nothing, raw::head};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -53,19 +53,20 @@ async fn broken_text_is_refused_in_both_formats() {
         let (status, answer) = post(&victim, WIDGET, JSON, body).await;
         assert_eq!(status, 400, "{} gave {answer}", body.escape_ascii());
     }
-    for (kind, body) in [
-        (JSON, &b"{\"secret\":\"\xff\"}"[..]),
-        (JSON, b"{\"secret\":\"a\",\"secret\":\"b\"}"),
-        (FORM, b"secret=%00&response=x"),
-        (FORM, b"secret=\xff&response=x"),
-        (FORM, b"secret=shop-secret&response=%00"),
-        (FORM, b"secret=shop-secret&secret=shop-secret&response=x"),
-        (FORM, b"&&&&===="),
-        (FORM, b""),
+    for (kind, body, status, code) in [
+        (JSON, &b"{\"secret\":\"\xff\"}"[..], 400, "invalid-utf8"),
+        (JSON, b"{\"secret\":\"a\",\"secret\":\"b\"}", 200, "bad-request"),
+        (FORM, b"secret=%00&response=x", 200, "bad-request"),
+        (FORM, b"secret=\xff&response=x", 400, "invalid-utf8"),
+        (FORM, b"secret=shop-secret&response=%00", 200, "bad-request"),
+        (FORM, b"secret=shop-secret&secret=shop-secret&response=x", 200, "bad-request"),
+        (FORM, b"&&&&====", 200, "missing-input-secret"),
+        (FORM, b"", 200, "missing-input-secret"),
     ] {
-        let (status, answer) = post(&victim, SITEVERIFY, kind, body).await;
-        let refused = status == 400 || (status == 200 && answer["success"] == false);
-        assert!(refused, "{} gave {status} {answer}", body.escape_ascii());
+        let (found, answer) = post(&victim, SITEVERIFY, kind, body).await;
+        let told = if found == 200 { &answer["error-codes"][0] } else { &answer["code"] };
+        assert_eq!((found, told), (status, &json!(code)), "{}: {answer}", body.escape_ascii());
+        assert!(found == 400 || answer["success"] == false, "{answer}");
     }
     victim.finish().await;
 }
@@ -73,22 +74,22 @@ async fn broken_text_is_refused_in_both_formats() {
 #[tokio::test]
 async fn a_query_is_no_place_for_garbage() {
     let victim = Victim::start().await;
-    for query in [
-        "siteKey=%00",
-        "siteKey=%ff",
-        "siteKey=shop&siteKey=shop",
-        "siteKey",
-        "=",
-        "siteKey=shop&action=%0d%0a",
-        "?",
+    for (query, status, code) in [
+        ("siteKey=%00", 400, "invalid-field"),
+        ("siteKey=%ff", 404, "unknown-site"),
+        ("siteKey=shop&siteKey=shop", 400, "invalid-field"),
+        ("siteKey", 400, "invalid-field"),
+        ("=", 400, "invalid-field"),
+        ("siteKey=shop&action=%0d%0a", 400, "invalid-field"),
+        ("?", 400, "invalid-field"),
     ] {
         let url = victim.0.url(&format!("/api/v1/captcha/widget/challenge?{query}"));
         let answer = victim.0.client().get(url).send().await.unwrap();
-        let status = answer.status().as_u16();
+        let found = answer.status().as_u16();
         let text = answer.text().await.unwrap();
-        assert!([400, 404].contains(&status), "{query} gave {status} {text}");
         assert_tells_nothing(&text);
-        assert!(serde_json::from_str::<Value>(&text).unwrap()["code"].is_string(), "{text}");
+        let body: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((found, &body["code"]), (status, &json!(code)), "{query} gave {text}");
     }
     victim.finish().await;
 }
@@ -103,7 +104,8 @@ async fn ten_megabytes_are_413_wherever_they_are_sent() {
     let (status, body) = post(&victim, SITEVERIFY, FORM, vec![b'a'; 10 << 20]).await;
     assert_eq!((status, &body["code"]), (413, &json!("body-too-large")));
     // Nobody reads a body at a path that is none.
-    let nowhere = victim.0.client().post(victim.0.url("/nowhere")).body(vec![b' '; 10 << 20]).send().await;
-    assert_eq!(nowhere.map(|answer| answer.status().as_u16()).unwrap_or(404), 404);
+    let nowhere = head("POST /nowhere", &format!("content-length: {}\r\n", 10 << 20));
+    let nowhere = [nowhere.into_bytes(), vec![b' '; 10 << 20]].concat();
+    assert_eq!(victim.ask(nowhere).await.status, 404);
     victim.finish().await;
 }

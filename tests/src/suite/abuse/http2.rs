@@ -1,7 +1,6 @@
 //! HTTP/2 without TLS, by those who know that it is spoken.
 
-use std::time::Duration;
-
+use bulkhead_tests::{TestHost, guests::Guest, host::eventually};
 use futures_util::future::join_all;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
@@ -16,15 +15,15 @@ use tokio::{
     time::timeout,
 };
 
-use super::{MARKER, Victim, assert_tells_nothing};
+use super::{CONFIG, MARKER, Victim, assert_tells_nothing, raw::PATIENCE};
 
 type Sender = SendRequest<Full<Bytes>>;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// An empty SETTINGS frame.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Fails a test whose connection is never ended.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The error code of a GOAWAY frame for a client that asks for too much.
+const ENHANCE_YOUR_CALM: u32 = 0xb;
 
 async fn connect(victim: &Victim) -> Sender {
     let io = TokioIo::new(victim.connect().await);
@@ -68,29 +67,68 @@ async fn answers_are_the_same_as_over_http_1() {
     victim.finish().await;
 }
 
-/// What was begun and given up a thousand times over leaves nothing running.
-#[tokio::test]
-async fn streams_that_are_given_up_leave_nothing_behind() {
-    let victim = Victim::start().await;
-    for _ in 0..10 {
-        let sender = connect(&victim).await;
-        let calls = (0..100).map(async |_| {
-            let request =
-                request("POST", "/api/v1/captcha/verify").header("content-type", "application/json");
-            let request = request.body(Full::new(Bytes::from_static(b"{}"))).unwrap();
-            let mut sender = sender.clone();
-            // Long enough to be sent at times, never long enough to be sure of an answer.
-            let _ = timeout(Duration::from_millis(1), sender.send_request(request)).await;
-        });
-        join_all(calls).await;
-    }
-    victim.assert_idle().await;
-    victim.finish().await;
+/// A host whose component never answers, with places for some calls and a queue for the others.
+async fn never_answering() -> Victim {
+    let slot = "[slots.captcha]\ncpu_ms = 600000\ndeadline_ms = 600000\nmax_concurrent = 4\n\
+                queue_length = 200\nqueue_wait_ms = 600000\n";
+    let endless = Guest::call("(loop $again (br $again)) unreachable");
+    let builder = TestHost::builder().config(CONFIG).config(slot);
+    Victim(builder.component(endless.component()).start().await)
 }
 
-fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+/// Two thousand streams, each reset while its call runs or waits: every call ends, and none is lost count of.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_are_reset_end_their_calls() {
+    const ROUNDS: u32 = 20;
+    const STREAMS: u32 = 100;
+    let victim = never_answering().await;
+    let of_slot = async |name: &str| victim.0.metric(&format!("{name}{{slot=\"captcha\"}}")).await;
+    let cancelled = "bulkhead_calls_total{outcome=\"cancelled\",slot=\"captcha\"}";
+    let body =
+        json!({"siteKey": "shop", "siteSecret": "shop-secret", "clientAddress": "192.0.2.1"}).to_string();
+    for round in 1..=ROUNDS {
+        let sender = connect(&victim).await;
+        let calls = join_all((0..STREAMS).map(|_| {
+            let request =
+                request("POST", "/api/v1/captcha/challenge").header("content-type", "application/json");
+            sender.clone().send_request(request.body(Full::new(Bytes::from(body.clone()))).unwrap())
+        }));
+        let begun = eventually("every stream's call runs or waits", async || {
+            of_slot("bulkhead_in_flight").await + of_slot("bulkhead_queue_depth").await == f64::from(STREAMS)
+        });
+        // What has not ended is dropped, which resets its stream.
+        tokio::select! {
+            answers = calls => panic!("the guest never answers: {answers:?}"),
+            () = begun => {}
+        }
+        eventually("every call is cancelled", async || {
+            victim.0.metric(cancelled).await == f64::from(STREAMS * round)
+        })
+        .await;
+    }
+    victim.assert_idle().await;
+    let calls = victim.0.metrics().await;
+    let calls = calls.of("bulkhead_calls_total").into_iter().filter(|(series, _)| series.contains("captcha"));
+    assert_eq!(calls.map(|(_, calls)| calls).sum::<f64>(), f64::from(STREAMS * ROUNDS));
+    victim.0.stop().await;
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The error code of the GOAWAY frame among `frames`.
+fn goaway(mut frames: &[u8]) -> Option<u32> {
+    while let Some((head, rest)) = frames.split_first_chunk::<9>() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let (payload, rest) = rest.split_at_checked(length)?;
+        if head[3] == 7 {
+            return Some(u32::from_be_bytes(payload[4..8].try_into().unwrap()));
+        }
+        frames = rest;
+    }
+    None
 }
 
 /// Writes a connection's beginning, then the same bytes over and over; the host must hang up.
@@ -129,20 +167,33 @@ async fn floods_of_frames_end_the_connection() {
     victim.finish().await;
 }
 
-/// Streams that are opened and reset at once, faster than any honest client.
+/// Two thousand streams that are opened and reset at once, faster than any honest client: the host says why it ends the
+/// connection, every time.
 #[tokio::test]
-async fn rapid_resets_leave_nothing_behind() {
+async fn rapid_resets_end_the_connection() {
+    const CONNECTIONS: u32 = 5;
     let victim = Victim::start().await;
-    let mut socket = victim.connect().await;
     let mut bytes = [PREFACE, SETTINGS].concat();
-    for stream in (1..=249_u8).step_by(2) {
+    for stream in (1..4000).step_by(2) {
         // :method GET, :scheme http, :path /, :authority x; then RST_STREAM with CANCEL.
         bytes.extend(frame(1, 5, stream, &[0x82, 0x86, 0x84, 0x41, 0x01, b'x']));
         bytes.extend(frame(3, 0, stream, &[0, 0, 0, 8]));
     }
-    socket.write_all(&bytes).await.unwrap();
-    // Whether this many are borne or not, the host goes on and nothing stays.
-    drop(socket);
+    for _ in 0..CONNECTIONS {
+        let mut socket = victim.connect().await;
+        let (mut reading, mut writing) = socket.split();
+        let mut answer = Vec::new();
+        // What the host has not read when it ends the connection cannot be written.
+        let write = async { writing.write_all(&bytes).await.is_ok() };
+        let (_, ended) = tokio::join!(write, timeout(PATIENCE, reading.read_to_end(&mut answer)));
+        // Bytes that the host left unread make a reset of the end.
+        let _ = ended.expect("the host ends the connection");
+        assert_eq!(goaway(&answer), Some(ENHANCE_YOUR_CALM), "{answer:x?}");
+    }
+    eventually("every connection is counted", async || {
+        victim.faults("broken").await == f64::from(CONNECTIONS)
+    })
+    .await;
     victim.assert_idle().await;
     victim.finish().await;
 }
@@ -152,13 +203,8 @@ async fn huge_heads_are_refused() {
     let victim = Victim::start().await;
     let mut sender = connect(&victim).await;
     let huge = request("GET", "/nowhere").header("x-huge", format!("{MARKER}{}", "x".repeat(100_000)));
-    let refused = match sender.send_request(huge.body(Full::default()).unwrap()).await {
-        Ok(answer) => answer.status().as_u16() == 431,
-        // The stream or the connection was ended instead.
-        Err(_) => true,
-    };
-    assert!(refused);
-    let mut sender = connect(&victim).await;
+    let refused = sender.send_request(huge.body(Full::default()).unwrap()).await.unwrap();
+    assert_eq!(refused.status(), 431);
     let fine = request("GET", "/nowhere").header("x-large", "x".repeat(10_000));
     let answer = sender.send_request(fine.body(Full::default()).unwrap()).await.unwrap();
     assert_eq!(read(answer).await.0, 404);

@@ -12,6 +12,8 @@ async fn every_form_of_target_has_its_answer() {
         ("GET ftp://elsewhere.example/actuator/health", 200),
         ("OPTIONS *", 404),
         ("GET *", 404),
+        ("GET nowhere", 404),
+        ("CONNECT /x", 404),
         ("CONNECT elsewhere.example:443", 404),
         ("GET /nowhere?a=%00&b=%ff#swordfish", 404),
     ] {
@@ -21,9 +23,8 @@ async fn every_form_of_target_has_its_answer() {
             assert_eq!(answer.code(), "not_found", "{line}");
         }
     }
-    for line in ["GET nowhere", "GET", "GET elsewhere.example:80/x", "CONNECT /x"] {
-        let answer = victim.ask(head(line, "")).await;
-        assert!([400, 404].contains(&answer.status), "{line}: {answer:?}");
+    for line in ["GET", "GET elsewhere.example:80/x"] {
+        victim.ask(head(line, "")).await.assert_bare(400);
     }
     victim.finish().await;
 }
@@ -96,7 +97,7 @@ async fn methods_that_nobody_asked_for_are_refused() {
     }
     let long = "X".repeat(10_000);
     let answer = victim.ask(head(&format!("{long} /actuator/health"), "")).await;
-    assert!([400, 405].contains(&answer.status), "{answer:?}");
+    assert_eq!((answer.status, answer.code().as_str()), (405, "method_not_allowed"), "{answer:?}");
     victim.finish().await;
 }
 

@@ -1,14 +1,20 @@
 //! Many calls at once, and callers that leave.
 
+use bulkhead_tests::operator::{self, Operator};
+use tempfile::TempDir;
+
 use super::*;
+use crate::process::{SITE, child::Launch, envelope};
 
 const LOOP: &str = "(loop $again (br $again)) unreachable";
 
-/// As many loops as there are places, and more waiting: liveness answers all the while.
+/// As many loops as there are places, and more waiting: liveness answers all the while, and each call is answered for
+/// its own reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn loops_on_all_cores_leave_liveness_alone() {
     let settings = [
-        ("slots.captcha.cpu_ms", "2000"),
+        // The deadline comes first, however many processors there are.
+        ("slots.captcha.cpu_ms", "60000"),
         ("slots.captcha.max_concurrent", "8"),
         ("slots.captcha.queue_length", "4"),
         ("slots.captcha.queue_wait_ms", "100"),
@@ -16,20 +22,20 @@ async fn loops_on_all_cores_leave_liveness_alone() {
     ];
     let host = hosting(Guest::call(LOOP).component(), &settings).start().await;
     let calls_at_once = futures_util::future::join_all((0..20).map(|_| challenge(&host)));
+    let running = async || host.metric("bulkhead_in_flight{slot=\"captcha\"}").await;
     let probes = async {
-        let mut alive = 0;
+        eventually("every place is taken", async || running().await == 8.0).await;
         for _ in 0..20 {
             let answer = host.client().get(host.admin_url("/health/live")).send().await.unwrap();
-            alive += u32::from(answer.status() == 200);
+            assert_eq!(answer.status(), 200);
         }
-        alive
+        running().await
     };
-    let (answers, alive) = tokio::join!(calls_at_once, probes);
-    assert_eq!(alive, 20);
-    for answer in answers {
-        assert!([503, 504].contains(&answer.status().as_u16()), "{}", answer.status());
-    }
-    assert!(calls(&host, "overloaded").await >= 1.0, "the queue is bounded");
+    let (answers, running) = tokio::join!(calls_at_once, probes);
+    assert_eq!(running, 8.0, "the loops go on while liveness answers");
+    let with = |status: u16| answers.iter().filter(|answer| answer.status() == status).count();
+    assert_eq!((with(504), with(503)), (8, 12), "the loops meet their deadline, the others find no place");
+    assert_eq!((calls(&host, "deadline").await, calls(&host, "overloaded").await), (8.0, 12.0));
     host.stop().await;
 }
 
@@ -45,26 +51,51 @@ async fn trap_storm() {
     host.stop().await;
 }
 
-/// Terminal escapes by the megabyte: the log takes its budget and counts the rest.
+/// Terminal escapes by the megabyte: the log takes its budget, escaped, and counts the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn log_flood() {
-    let guest = Guest::call(
+    const MESSAGE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}";
+    const ESCAPED: &str = r"\u{1b}[2J\u{1b}]0;owned\u{7}";
+    const MESSAGES: f64 = 50_000.0;
+    let length = MESSAGE.len();
+    let guest = Guest::call(&format!(
         "(local $i i32)
         (loop $again
-            (call $log (i32.const 4) (i32.const 1024) (i32.const 3) (i32.const 1024) (i32.const 2000))
+            (call $log (i32.const 4) (i32.const 1024) (i32.const 4) (i32.const 1024) (i32.const {length}))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))
-            (br_if $again (i32.lt_u (local.get $i) (i32.const 500))))
+            (br_if $again (i32.lt_u (local.get $i) (i32.const {MESSAGES}))))
         unreachable",
-    )
+    ))
     .with_imports(
         r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#,
     )
-    .with_fields(r#"(data (i32.const 1024) "\1b[2J\1b]0;owned\07\0d\0a")"#);
-    let host = hosting(guest.component(), &[("slots.captcha.cpu_ms", "10000")]).start().await;
-    challenge(&host).await;
+    .with_fields(r#"(data (i32.const 1024) "\1b[2J\1b]0;owned\07")"#);
+    let folder = TempDir::new().unwrap();
+    let component = folder.path().join("guest.wasm");
+    std::fs::write(&component, guest.component()).unwrap();
+    let slot = format!("[slots.captcha]\ncomponent = {component:?}\ncpu_ms = 60000\ndeadline_ms = 60000\n");
+    let config = format!("{}{slot}log_bytes_per_second = 4096\n{SITE}", operator::tokens());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    let (status, answer) = host.post("/api/v1/captcha/challenge", &envelope()).await;
+    assert_eq!(status, 500, "{answer}");
+    let written = host.metric(r#"bulkhead_guest_log_lines_total{level="error",slot="captcha"}"#).await;
     let dropped = host.metric(r#"bulkhead_guest_log_dropped_bytes_total{slot="captcha"}"#).await;
-    assert!(dropped > 500_000.0, "dropped {dropped}");
-    host.stop().await;
+    assert_eq!(
+        written * length as f64 + dropped,
+        MESSAGES * length as f64,
+        "each message is written or counted"
+    );
+    assert!(written >= 1.0, "nothing is written");
+    let (_, shown) =
+        Operator::new(&host.admin_url(""), operator::READ).get("/v1/slots/captcha/logs?limit=1000").await;
+    let shown = shown["lines"].as_array().unwrap().iter().filter(|line| line["level"] == "error");
+    assert!(shown.clone().all(|line| line["message"] == ESCAPED && line["context"] == r"\u{1b}[2J"));
+    assert!(shown.count() >= 1);
+    let text = host.text();
+    assert!(!text.contains(['\u{1b}', '\u{7}']), "{text}");
+    let log = host.stop().await;
+    let lines = log.iter().filter(|line| line["target"] == "guest" && line["message"] == ESCAPED);
+    assert_eq!(lines.count() as f64, written);
 }
 
 /// A caller that leaves ends its call.

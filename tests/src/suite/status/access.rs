@@ -101,7 +101,8 @@ async fn logins_at_once_are_limited_like_logins_one_by_one() {
     let answers = futures_util::future::join_all((0..60).map(|_| ask(&service, &headers))).await;
     let judged = answers.iter().filter(|answer| answer.status == 401).count();
     assert_eq!(judged, 10, "the others are not even looked at");
-    assert!(answers.iter().all(|answer| [401, 429].contains(&answer.status)));
+    let refused = answers.iter().filter(|answer| answer.status == 429).count();
+    assert_eq!(refused, 50, "and are refused");
     service.stop().await;
 }
 
