@@ -100,11 +100,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// What comes of a push of a version that is active or the candidate: a good signature is kept, nothing else changes.
-    async fn known_already(
-        &self,
-        record: Record,
-        blob: Blob,
-    ) -> Result<Pushed, DeployError> {
+    async fn known_already(&self, record: Record, blob: Blob) -> Result<Pushed, DeployError> {
         let Record { id, signed_by, signed_at, .. } = record;
         if blob.signature.is_some() && signed_by.is_some() {
             let sign = |book: &mut Book| {

@@ -24,7 +24,10 @@ pub(super) fn solve_time(verdict: &Verdict, site: &ServedSite, now: Duration) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::captcha::Site, keys::MasterKey};
+    use crate::{
+        config::captcha::Site,
+        keys::{KeyRing, MasterKey},
+    };
 
     const TIMEOUT: u64 = 300;
     const ISSUED: u64 = 1_700_000_000;
@@ -37,7 +40,8 @@ mod tests {
         ago_ms: u64,
     ) -> Option<f64> {
         let timeout = Duration::from_secs(TIMEOUT);
-        let site = ServedSite::new("shop", &Site::default(), timeout, &[MasterKey::new("key")]);
+        let site =
+            ServedSite::new("shop", &Site::default(), timeout, &[MasterKey::new("key")], &KeyRing::default());
         let verdict = Verdict { rejected: None, cost, reported_time_ms: reported, expires_at, action: None };
         solve_time(&verdict, &site, Duration::from_secs(ISSUED) + Duration::from_millis(ago_ms))
     }
