@@ -60,14 +60,14 @@ const CONFIG: &str = r#"
     log.level = "error"
     sandbox.cache_bytes = 4_194_304
     services.tickets.enabled = false
-    [slots.captcha.rollout]
-    history = 4
-    watch_seconds = 0
+    [slots.captcha]
+    deadline_ms = 60_000
+    rollout = { history = 4, watch_seconds = 0 }
     [slots.status]
     cpu_ms = 20
     rollout = { history = 10, watch_seconds = 0, circuit_failures = 0 }
     [captcha]
-    captcha_timeout_seconds = 10
+    captcha_timeout_seconds = 60
     source_address_window_seconds = 10
     [captcha.sites.soak]
     secret = "secret"
@@ -131,22 +131,27 @@ pub fn run(time: Duration) -> ExitCode {
         counts: Counts::default(),
     };
     println!("soaking for {} s; memory in MiB, then handles, threads and files", time.as_secs());
-    let samples = thread::scope(|scope| {
-        for client in [Soak::embed, Soak::solve, Soak::swap, Soak::misbehave] {
+    let (samples, failed) = thread::scope(|scope| {
+        let clients = [Soak::embed, Soak::solve, Soak::swap, Soak::misbehave].map(|client| {
             let soak = &soak;
             scope.spawn(move || {
                 let _watched = Watched(&soak.over);
                 while !soak.over.load(Ordering::Relaxed) {
                     client(soak);
                 }
-            });
-        }
+            })
+        });
         let samples = sample(&host, &data, time, &soak.over);
         soak.over.store(true, Ordering::Relaxed);
-        samples
+        (samples, clients.map(|client| client.join().is_err()).contains(&true))
     });
+    let verdict = judge(&samples);
     soak.report();
-    judge(&samples)
+    if failed {
+        println!("ended early: a client failed");
+        return ExitCode::FAILURE;
+    }
+    verdict
 }
 
 /// Samples until the time is over, or the run.
