@@ -7,7 +7,6 @@ use bulkhead::{
     config::server::ForwardedBy,
     http::{
         body::object,
-        captcha::members::Members,
         forwarded::{Proxies, client},
     },
     slots::outline,
@@ -35,16 +34,11 @@ struct Body {
     text: Option<String>,
 }
 
-const PARSERS: [Parser; 5] = [
+const PARSERS: [Parser; 4] = [
     (
         "JSON body",
         |bytes| filled("{\"a\":[", "[1],", "1]}", bytes),
         |body| object::<Body>(body).is_ok_and(|body| body.text.is_none()),
-    ),
-    (
-        "members of a captcha body",
-        |bytes| filled("{\"a\":[", "{\"b\":1},", "1]}", bytes),
-        |body| std::str::from_utf8(body).is_ok_and(|body| Members::of_body(body).is_ok()),
     ),
     (
         "Accept",
