@@ -178,7 +178,16 @@ impl Connections {
                 }
                 let answer =
                     tokio::time::timeout(self.timeout + GRACE, query.fetch_all(&mut lease.connection));
-                let rows = answer.await.map_err(|_| late())?.map_err(|error| self.judge(&error))?;
+                let rows = match answer.await.map_err(|_| late())?.map_err(|error| self.judge(&error)) {
+                    Ok(rows) => rows,
+                    Err(error) => {
+                        // The server has answered, and the next query may ask for less.
+                        if matches!(error, CollectError::Schema(_)) {
+                            lease.keep();
+                        }
+                        return Err(error);
+                    }
+                };
                 lease.keep();
                 let rows: Result<_, sqlx::Error> = rows
                     .iter()
