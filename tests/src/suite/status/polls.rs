@@ -60,10 +60,12 @@ async fn the_first_poll_after_an_outage_has_figures() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     let service = Service::start(&format!("sqlite:{}", file.display()), RESTLESS).await;
-    assert_eq!(service.get("/status/").await.status, 503);
+    let refusal = service.get("/status/").await;
+    refusal.assert_refusal(503, Some(r"BO\Zmsbackend\Exception\Pdo\PDOFailed"));
+    let retry_after = Duration::from_secs(refusal.header("retry-after").parse().unwrap());
     let rows = Rows::now().sql(&|_, text| format!("'{text}'"));
     sqlite(folder.path(), &rows).await;
-    become_due().await;
+    tokio::time::sleep(retry_after + Duration::from_millis(200)).await;
     let health = service.send("/healthcheck/", &[]).await;
     assert!(!health.text.contains("FATAL"), "{}", health.text);
     let answer = service.get("/status/").await;
