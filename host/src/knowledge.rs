@@ -257,8 +257,8 @@ mod tests {
         for error in [Error::Database(WORDS.to_owned()), Error::Damaged(WORDS.to_owned()), Error::Silent] {
             let reason = absence(&error);
             assert!(!reason.contains("relation") && reason.contains("the host's log"), "{reason}");
-            let told = failed(error).to_string();
-            assert!(!told.contains("relation") && told.contains("the host's log"), "{told}");
+            let text = failed(error).to_string();
+            assert!(!text.contains("relation") && text.contains("the host's log"), "{text}");
         }
     }
 }

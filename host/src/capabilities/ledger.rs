@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn words_of_databases_stay_inside() {
         let words = "no such table: captcha_request".to_owned();
-        let told = format!("{:?}", Error::from(StorageError::Unavailable(words)));
-        assert!(!told.contains("captcha_request"), "{told}");
+        let text = format!("{:?}", Error::from(StorageError::Unavailable(words)));
+        assert!(!text.contains("captcha_request"), "{text}");
     }
 }

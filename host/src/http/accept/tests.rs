@@ -249,7 +249,7 @@ async fn what_is_not_http_is_counted() {
     assert_eq!(host.stop().await, [Fault::Malformed, Fault::TooLarge, Fault::TooLarge]);
 }
 
-/// Whoever keeps the connection open after its answer is let go, and counted for what was wrong.
+/// A client that keeps its connection open after the answer is closed, and counted as malformed.
 #[tokio::test]
 async fn refused_heads_do_not_keep_connections() {
     let host = Host::start(IMPATIENT, PATIENT, 1);

@@ -20,7 +20,7 @@ pub fn boundary(content_type: &str) -> Option<String> {
 pub fn fields<'a>(body: &'a str, boundary: &str) -> Result<Vec<(&'a str, &'a str)>, ApiError> {
     let malformed = || ApiError::bad_request("invalid-multipart", "the body is not multipart/form-data");
     let delimiter = format!("--{boundary}");
-    // What stands before the first delimiter is no part.
+    // Text before the first delimiter is a preamble.
     let mut rest = match body.strip_prefix(&*delimiter) {
         Some(rest) => rest,
         None => body.split_once(&*format!("\r\n{delimiter}")).ok_or_else(malformed)?.1,

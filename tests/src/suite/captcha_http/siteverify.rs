@@ -143,7 +143,7 @@ async fn remote_ip_is_read_where_a_binding_needs_it() {
     let body = captcha.solved_by_widget("bound").await;
     let (_, answer) = captcha.call("/widget/verify?siteKey=bound", &body).await;
     let token = answer["payload"].as_str().unwrap();
-    assert_eq!(question(token, "None").await["success"], true, "a result is bound to nobody");
+    assert_eq!(question(token, "None").await["success"], true, "a result is not bound to a client");
     captcha.stop().await;
 }
 

@@ -19,10 +19,10 @@ const NAMES: [&str; 5] = ["secret", "response", "remoteip", "sitekey", "idempote
 /// Longest idempotency key, characters: a UUID and more.
 const IDEMPOTENCY_KEY_CHARS: usize = 64;
 
-/// Whom the back end names as the client.
+/// The client that the back end names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteIp {
-    /// Nobody.
+    /// None is given.
     Absent,
     /// An address.
     Address(IpAddr),
