@@ -10,7 +10,7 @@ use bulkhead::config::registries::{Reference, is_digest};
 use bulkhead::config::signatures::{Policy, Signatures};
 use bulkhead::config::slots::SlotName;
 use bulkhead::config::{ConfigFile, Flag, Sources};
-use bulkhead::config::{import_application_yml, import_triage_yml, load, located};
+use bulkhead::config::{Format, import_application, import_triage_yml, load, located};
 use bulkhead::deploy::{Proof, signature};
 use bulkhead::http::captcha::{envelope::Envelope, payload::Payload};
 use bulkhead::http::{body, status::query::Wishes, tickets::request::Members};
@@ -324,7 +324,9 @@ pub fn configuration(data: &[u8]) -> Taken {
             problems.iter().for_each(|problem| one_line(&problem.to_string()));
         }
     }
-    let imported = [import_application_yml(&text), import_triage_yml(&text)];
+    let [yaml, properties] =
+        [Format::Yaml, Format::Properties].map(|format| import_application(&text, format));
+    let imported = [yaml, properties, import_triage_yml(&text)];
     for imported in &imported {
         match imported {
             Ok(imported) => {

@@ -166,7 +166,7 @@ async fn a_demonstration_keeps_its_site() {
 async fn a_request_ends_with_the_site_it_began_with() {
     let parts = Parts::new(&site("shop", "\"secret\"", ""));
     let settings = &parts.config.captcha;
-    let options = Options { window: settings.source_address_window, connections: 1 };
+    let options = Options::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
     let (slot, masters) = (parts.config.slots.get(SlotName::Captcha), [MasterKey::new(HMAC_KEY)]);
     let backing = parts.backing(SlotName::Captcha);
