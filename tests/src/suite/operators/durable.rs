@@ -99,7 +99,7 @@ async fn a_folder_that_takes_nothing_leaves_what_answers() {
     fs::write(&slots, b"").unwrap();
     let swap = json!({ "version": version, "generation": 0 });
     let (status, error) = operator.post("/swap", &swap).await;
-    assert_eq!((status, error["error"].as_str()), (507, Some("storage")), "{error}");
+    assert_eq!((status, error["error"].as_str()), (500, Some("storage")), "{error}");
     assert_eq!((letter(&host, 1).await, operator.generation().await), ('A', 0));
     fs::remove_file(&slots).unwrap();
     fs::rename(host.folder().join("away"), &slots).unwrap();

@@ -64,8 +64,10 @@ async fn a_hundred_swaps_lose_no_call_and_mix_up_no_version() {
     let swaps = SWAPS as u64;
     let (captchas, reports) = (captchas.into_inner(), reports.into_inner());
     assert!(captchas >= swaps * u64::from(CLIENTS) && reports >= swaps, "{captchas} and {reports} calls");
-    assert_every_call_is_ok(&host, "captcha", captchas + 3 * swaps).await;
-    assert_every_call_is_ok(&host, "status", reports).await;
+    assert_eq!(good_calls(&host, "captcha").await, (captchas + 3 * swaps) as f64);
+    // A report is kept for a while, so that not every request makes a call.
+    let made = good_calls(&host, "status").await;
+    assert!(made >= 1.0 && made <= reports as f64, "{made} calls for {reports} reports");
     host.stop().await;
 }
 
