@@ -67,7 +67,11 @@ fn a_slot_is_granted_all_that_its_world_imports() {
     let resolve = wit::everything();
     for (name, id) in wit::worlds(&resolve) {
         let world = &resolve.worlds[id];
-        let slot = SlotName::ALL.into_iter().find(|slot| name == format!("{0}/{0}", slot.as_str()));
+        let is_its_world = |slot: &SlotName| {
+            let own = format!("{0}/{0}", slot.as_str());
+            name == own || name.starts_with(&format!("{own}-with-"))
+        };
+        let slot = SlotName::ALL.into_iter().find(is_its_world);
         for (key, item) in &world.imports {
             let import = resolve.name_world_key(key);
             let offered = INTERFACES.iter().find(|offered| format!("{offered:?}") == import);
