@@ -2,6 +2,7 @@
 
 use super::StorageError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::task::AbortHandle;
 
 /// Why the database is away, if it is.
 #[derive(Default)]
@@ -11,6 +12,7 @@ pub(super) struct Away(Mutex<State>);
 struct State {
     fault: Option<StorageError>,
     closed: bool,
+    probe: Option<AbortHandle>,
 }
 
 impl Away {
@@ -33,18 +35,28 @@ impl Away {
         true
     }
 
+    /// Keeps the probe that has been started, to end it with the ledger.
+    pub(super) fn probed_by(&self, probe: AbortHandle) {
+        let mut state = self.state();
+        if state.closed {
+            probe.abort();
+        } else {
+            state.probe = Some(probe);
+        }
+    }
+
     /// Notes that the database answers.
     pub(super) fn end(&self) {
         self.state().fault = None;
     }
 
-    /// Ends the probe that may be running.
+    /// Ends the probe that may be running: an attempt of it would keep the pool from closing.
     pub(super) fn close(&self) {
-        self.state().closed = true;
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.state().closed
+        let mut state = self.state();
+        state.closed = true;
+        if let Some(probe) = state.probe.take() {
+            probe.abort();
+        }
     }
 }
 

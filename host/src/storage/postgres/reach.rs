@@ -45,7 +45,7 @@ impl Postgres {
     pub(super) fn lost(&self, fault: StorageError) {
         if self.away.begin(fault) {
             tracing::warn!("PostgreSQL is away; calls are refused until it answers");
-            self.home.spawn(probe(self.own.clone()));
+            self.away.probed_by(self.home.spawn(probe(self.own.clone())).abort_handle());
         }
     }
 
@@ -80,7 +80,7 @@ impl Postgres {
 async fn probe(postgres: Weak<Postgres>) {
     loop {
         tokio::time::sleep(PROBE_EVERY).await;
-        let Some(postgres) = postgres.upgrade().filter(|postgres| !postgres.away.is_closed()) else { return };
+        let Some(postgres) = postgres.upgrade() else { return };
         let reached = in_time(async {
             let mut lease = postgres.reach().await?;
             postgres.look_at_clock(&mut lease).await?;

@@ -64,10 +64,8 @@ async fn refused_signatures_of_known_versions_are_noted() {
     assert_eq!(status, 201);
     let before = operator.slot().await;
     // An old version by its old signature, and a signature of something else.
-    let strange = signer.sign(&c, 1_700_000_000);
-    for (status, refused) in
-        [signed(&b, 1_500_000_000).await, operator.try_push_signed(b.clone(), &strange).await]
-    {
+    for signature in [signer.sign(&b, 1_500_000_000), signer.sign(&c, 1_700_000_000)] {
+        let (status, refused) = operator.try_push_signed(b.clone(), &signature).await;
         assert_eq!(status, 422, "{refused}");
         assert_noted(&host, &refused).await;
     }
