@@ -62,10 +62,9 @@ impl Registries {
     /// The same, with every pull counted.
     #[must_use]
     pub fn counted(self, metrics: Arc<Metrics>) -> Self {
-        if !self.allowed.is_empty() {
-            metrics.pulls.expect(&[OK]);
-            metrics.pulls.expect(&Fault::CODES);
-        }
+        // Where no registry is allowed, a pull is refused, and that counts.
+        metrics.pulls.expect(&[OK]);
+        metrics.pulls.expect(&Fault::CODES);
         Self { metrics: Some(metrics), ..self }
     }
 

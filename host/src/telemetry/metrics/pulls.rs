@@ -9,7 +9,7 @@ use crate::telemetry::{catalog, series::Series};
 /// Whoever asked has left.
 const CANCELLED: &str = "cancelled";
 
-/// Pulls; without series on a host that may pull from nowhere.
+/// Pulls, those among them that are refused because their registry is not allowed.
 pub struct Pulls {
     ended: Series<IntCounter, 1>,
     time: Series<Histogram, 0>,
