@@ -89,7 +89,8 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     let first =
         config.embedding.default_model.as_deref().or(config.embedding.models.first().map(String::as_str));
     let mut settings = config.embedding.clone();
-    settings.models = vec![name.or(first).unwrap_or(default).to_owned()];
+    let asked = name.or(first).unwrap_or(default);
+    settings.models = vec![asked.to_owned()];
     settings.default_model = None;
     settings.heads.clear();
     settings.graphs.clear();
@@ -102,7 +103,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
         None => {
             let missing = inference.missing().first();
             let remedy = missing.map_or("name it in embedding.models", |missing| missing.remedy.as_str());
-            anyhow::bail!("the model `{}` is not there: {remedy}", inference.default_id())
+            anyhow::bail!("the model `{asked}` is not there: {remedy}")
         }
     }
 }

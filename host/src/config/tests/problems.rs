@@ -98,9 +98,10 @@ fn secrets_come_from_files_and_are_never_shown() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    for (file, fault) in
-        [("/does/not/exist.toml", "is not there; check the path given with --config"), ("/", "cannot be read: ")]
-    {
+    for (file, fault) in [
+        ("/does/not/exist.toml", "is not there; check the path given with --config"),
+        ("/", "cannot be read: "),
+    ] {
         let problems = crate::config::ConfigFile::open(std::path::Path::new(file)).unwrap_err().to_string();
         assert!(problems.starts_with(&format!("{file}: {fault}")), "{problems}");
     }

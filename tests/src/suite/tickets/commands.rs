@@ -69,7 +69,7 @@ async fn train_writes_only_toml_to_stdout() {
     assert_eq!(code, Some(0), "{stderr}");
     let head = path("heads/triage.safetensors");
     assert_eq!(stdout, format!("\n[embedding.heads]\n\"triage\" = {head:?}\n"));
-    for words in ["2 examples of harbour", "no examples of other", "of held-out examples right"] {
+    for words in ["1 examples of greeting", "2 examples of harbour", "of held-out examples right"] {
         assert!(stderr.contains(words), "{stderr}");
     }
 }
