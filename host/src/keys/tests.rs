@@ -1,6 +1,6 @@
 //! Derivation, key rings and secret files.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use tempfile::TempDir;
 
