@@ -12,8 +12,11 @@ use bulkhead_inference::tensors::Tensors;
 use bulkhead_inference::tokenizer::{EncodeOptions, Tokenizer, TruncationSide};
 use tempfile::TempDir;
 
+/// What is done with a file.
+pub type Body = fn(&[u8]);
+
 /// The targets by name.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+pub const TARGETS: [(&str, Body); 5] = [
     ("tokenizer_json", tokenizer_json),
     ("safetensors", safetensors),
     ("model2vec_folder", model2vec_folder),
