@@ -162,12 +162,12 @@ impl<W: World> Deployment<W> {
             && let Ok(active) = self.slot.active()
             && active.circuit.is_open()
         {
-            let calls = active.settings.rollout.circuit_failures;
-            return Some((generation, Worse::Active, format!("{calls} of its calls in a row failed")));
+            return Some((generation, Worse::Active, in_a_row(&active)));
         }
         let mut watching = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watching.as_ref()?;
-        let fresh = watched.version.upgrade().map(|version| version.tally.counts().since(watched.since));
+        let version = watched.version.upgrade();
+        let fresh = version.as_ref().map(|version| version.tally.counts().since(watched.since));
         let (what, stable) = match &watched.beside {
             Beside::Now(version, since) => {
                 let counts = version.upgrade().map(|version| version.tally.counts().since(*since));
@@ -179,7 +179,15 @@ impl<W: World> Deployment<W> {
             *watching = None;
             return None;
         };
-        let reason = verdict(fresh, stable, &self.slot.settings().rollout)?;
+        // A candidate whose circuit is open gets probes only: calls to compare by would be long in coming.
+        let broken = version.filter(|version| watched.is_of_candidate() && version.circuit.is_open());
+        let reason = verdict(fresh, stable, &self.slot.settings().rollout)
+            .or_else(|| broken.map(|version| in_a_row(&version)))?;
         Some((generation, what, reason))
     }
+}
+
+/// Why a version whose circuit is open must go.
+fn in_a_row<W: World>(version: &Version<W>) -> String {
+    format!("{} of its calls in a row failed", version.settings.rollout.circuit_failures)
 }

@@ -84,7 +84,7 @@ async fn automatic_rollbacks(host: &TestHost) -> f64 {
 }
 
 /// Why the version went, by the audit log.
-async fn reason(host: &TestHost, version: &str) -> String {
+pub(super) async fn reason(host: &TestHost, version: &str) -> String {
     let admin = Operator::new(&host.admin_url(""), operator::ADMIN);
     let (_, audit) = admin.get("/v1/audit").await;
     let entries = audit["entries"].as_array().unwrap();

@@ -66,3 +66,24 @@ async fn calls_that_meet_a_limit_do_not_open_the_circuit_and_are_one_short_line_
     }
     host.stop().await;
 }
+
+/// Long before there are calls enough to compare it by.
+#[tokio::test(flavor = "multi_thread")]
+async fn candidate_goes_once_its_circuit_opens() {
+    let host = hosting_a()
+        .env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__CIRCUIT_FAILURES", "3")
+        .env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__MIN_CALLS", "1000")
+        .start()
+        .await;
+    let operator = operator(&host);
+    let version = operator.push(trapping().component()).await;
+    operator.change("canary", json!({ "version": version, "weight": 100 })).await;
+    for client in 0..3 {
+        assert_eq!(ask(&host, client).await.status(), 500);
+    }
+    eventually("the candidate is gone", async || operator.slot().await["candidate"].is_null()).await;
+    assert_eq!(letter(&host, 1).await, 'A');
+    let reason = canary::reason(&host, &version).await;
+    assert_eq!(reason, "automatic rollback: 3 of its calls in a row failed");
+    host.stop().await;
+}
