@@ -163,6 +163,8 @@ impl MariaDb {
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
             .arg(format!("--datadir={}", self.data().display()))
             .args(user())
+            // Names of temporary tables are those of others that start at the same time.
+            .env("TMPDIR", self.folder.path())
             .stdin(Stdio::null())
             .output()
             .expect("MariaDB is installed: apt-get install mariadb-server");
