@@ -31,7 +31,7 @@ pub fn test(filters: &[String]) -> Outcome {
         command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot={}", sysroot.display()));
     }
     let kernels = places::target().join("arm").join(ARM.name).join("release/kernels.txt");
-    // There is none before the first run.
+    // The file does not exist before the first run.
     let _ = std::fs::remove_file(&kernels);
     run(&mut command)?;
     // Written where the kernels' tests were among those that ran.

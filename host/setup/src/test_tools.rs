@@ -14,7 +14,7 @@ use crate::{apt, files, places};
 const NPM_MANIFEST: &str = include_str!("test_tools/package.json");
 
 /// Them and all that they need by digest, without addresses, so that any registry may serve them. After a change to the
-/// manifest `npm install --package-lock-only --omit-lockfile-registry-resolved` beside it writes it anew.
+/// manifest run `npm install --package-lock-only --omit-lockfile-registry-resolved` in its folder to update this file.
 const NPM_LOCK: &str = include_str!("test_tools/package-lock.json");
 
 /// Installs what is missing.

@@ -20,7 +20,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The file at `path`; `None` where there is none.
+    /// The file at `path`; `None` if it does not exist.
     pub(super) fn of(path: &Path) -> Result<Option<Self>, Error> {
         match fs::metadata(path) {
             Ok(file) if file.is_file() => {
@@ -48,7 +48,7 @@ pub(super) async fn alone(path: &Path, patience: Duration) -> Option<File> {
     }
 }
 
-/// Makes the folder of `path` where there is none, for this user only, as a host makes its data folder.
+/// Creates the missing folder of `path`, for this user only, as a host creates its data folder.
 pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => {
@@ -59,7 +59,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes an empty file where there is none. What stands beside it then is the log and the index of a file that was
+/// Creates the file, empty, if it does not exist. Files beside it are then the log and the index of one that was
 /// moved away: SQLite would take them for those of the new one.
 pub(super) fn make(path: &Path) -> Result<(), Error> {
     match File::create_new(path) {
@@ -70,7 +70,7 @@ pub(super) fn make(path: &Path) -> Result<(), Error> {
     for suffix in ["-wal", "-shm"] {
         let mut beside = path.as_os_str().to_owned();
         beside.push(suffix);
-        // Most often there is none.
+        // Usually it does not exist.
         let _ = fs::remove_file(PathBuf::from(beside));
     }
     Ok(())
