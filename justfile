@@ -3,7 +3,9 @@
 
 set positional-arguments
 
-setup := "cargo run --quiet --release --locked -p bulkhead-setup --"
+setup := "cargo run --quiet --profile edit --locked -p bulkhead-setup --"
+# All but the benchmarks, which `just bench` builds. One selection, so that dependencies have one set of features.
+tested := "--profile edit --workspace --exclude bulkhead-bench --locked"
 deny := "cargo deny --config .config/deny.toml --workspace --locked"
 manifests := "Cargo.toml tests/peers/Cargo.toml tests/fuzz/Cargo.toml"
 
@@ -17,7 +19,7 @@ components:
 
 # Build everything
 build: components
-    cargo build --release --workspace --bins --locked
+    cargo build --release --workspace --exclude bulkhead-bench --bins --locked
 
 # Build and serve; ARGS go to `bulkhead serve`
 serve *ARGS: build
@@ -27,10 +29,10 @@ serve *ARGS: build
 # Run every test and say which kernels that took in; ARGS go to `cargo test`
 test *ARGS: components
     @{{ setup }} tests
-    @rm -f target/release/kernels.txt
-    cargo build --release --workspace --bins --locked
-    cargo test --release --workspace --locked --no-fail-fast "$@"
-    @if [ -f target/release/kernels.txt ]; then cat target/release/kernels.txt; fi
+    @rm -f target/edit/kernels.txt
+    cargo build {{ tested }} --bins
+    cargo test {{ tested }} --no-fail-fast "$@"
+    @if [ -f target/edit/kernels.txt ]; then cat target/edit/kernels.txt; fi
 
 # Format check, clippy, licences and sources, rustdoc
 lint: components && deny
@@ -38,8 +40,8 @@ lint: components && deny
     cargo fmt --all --check
     cargo fmt --check --manifest-path tests/peers/Cargo.toml
     cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
-    cargo clippy --release --workspace --all-targets --locked -- -D warnings
-    RUSTDOCFLAGS=-Dwarnings cargo doc --release --workspace --no-deps --locked
+    cargo clippy --profile edit --workspace --all-targets --locked -- -D warnings
+    RUSTDOCFLAGS=-Dwarnings cargo doc --profile edit --workspace --no-deps --locked
 
 # Licences, bans and sources of every crate; advisories where their database can be fetched
 deny:
@@ -51,12 +53,16 @@ deny:
         else echo "advisories: not checked, their database cannot be fetched"; fi
 
 # Measure, as ratios in one run; ARGS go to the bench program
-bench *ARGS: build
+bench *ARGS: components build-bench
     @{{ setup }} tests
     target/release/bench "$@"
 
+[private]
+build-bench:
+    cargo build --release --workspace --bins --locked
+
 # Swaps, hostile guests, embeddings and captcha against one host for MINUTES; fails where it grows
-soak MINUTES: build
+soak MINUTES: components build-bench
     @{{ setup }} tests
     target/release/bench --soak "$1"
 
