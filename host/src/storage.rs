@@ -10,8 +10,8 @@
 //!   it take no lock, so a claim is exact among our hosts only.
 //! * Visits are written in batches, and count from memory until then: a power cut loses at most the last second.
 //!   Among several hosts a visit counts elsewhere once it is written.
-//! * Nothing waits for ever: a connection is waited for [`ACQUIRE_TIMEOUT`], an answer [`ANSWER_TIMEOUT`].
-//!   A PostgreSQL server that could not be reached is refused at once until a probe reaches it.
+//! * Nothing waits for ever: a call waits [`ANSWER_TIMEOUT`] for an answer, unless the options say otherwise.
+//!   While a PostgreSQL server cannot be reached, calls are refused at once until a probe reaches it.
 //! * PostgreSQL's clock decides what has expired there. On one host a time of day that goes backward grants nothing
 //!   twice.
 
@@ -25,6 +25,7 @@ mod pace;
 mod pool;
 mod postgres;
 mod records;
+mod reminder;
 mod schema;
 mod sqlite;
 mod stand_in;
@@ -40,7 +41,7 @@ mod tests;
 pub use error::StorageError;
 pub use ledger::{Backend, Ledger, Options};
 pub use load::{Load, Solve, is_solve_time};
-pub use pool::{ACQUIRE_TIMEOUT, PoolStats, Timing};
+pub use pool::{PoolStats, Timing};
 pub use records::{MAX_LIMIT, Rows, SKEW, Swept, Visits};
 pub use store::ANSWER_TIMEOUT;
 pub use visits::{COUNT_CEILING, FLUSH_EVERY};

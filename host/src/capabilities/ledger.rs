@@ -40,9 +40,9 @@ impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Invalid(text) => Self::Invalid(text),
-            // What the database says stays in the log.
+            // What the database says stays in the log, which the ledger tells of it once for many calls.
             error => {
-                tracing::error!(%error, "the ledger's storage does not answer");
+                tracing::debug!(%error, "the ledger's storage does not answer");
                 Self::Unavailable("the ledger's storage does not answer".into())
             }
         }

@@ -1,6 +1,6 @@
 //! Builds the captcha service from its configuration.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
@@ -20,9 +20,13 @@ use crate::{
     },
     keys::MasterKey,
     services::captcha::CaptchaService,
-    storage::{self, Backend, Ledger, Options, Timing},
+    storage::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing},
     telemetry::metrics::{PoolStats, Table, Times},
 };
+
+/// Shortest time that the ledger's database gets for an answer, however short a call's deadline: a disk's flush may take
+/// as long.
+const LEAST_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The demonstration site's key, and its secret.
 const DEMO: &str = "demo";
@@ -100,11 +104,18 @@ async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledg
     let options = Options {
         lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
         clock: settings.clock.clone(),
+        answer_timeout: answer_timeout(config.slots.get(SlotName::Captcha).limits.deadline),
         ..Options::new(settings.source_address_window, settings.database_connections)
     };
     Ledger::open_when_reached(backend, options)
         .await
         .context("cannot open the captcha ledger; check captcha.database")
+}
+
+/// How long a call whose own deadline is `deadline` waits for the ledger's database: two fifths of that, so that it has
+/// time left to go on without an answer, even where it has waited twice.
+fn answer_timeout(deadline: Duration) -> Duration {
+    deadline.mul_f64(0.4).clamp(LEAST_ANSWER_TIMEOUT, ANSWER_TIMEOUT)
 }
 
 /// The master keys, the current one first.
@@ -159,5 +170,18 @@ fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
         timeouts_total: stats.timeouts,
         acquire: times(&stats.acquire),
         usage: times(&stats.usage),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::slots::Limits;
+
+    #[test]
+    fn two_waits_for_the_ledger_fit_into_a_call() {
+        let millis = |deadline| answer_timeout(Duration::from_millis(deadline)).as_millis();
+        assert!(2 * answer_timeout(Limits::CAPTCHA.deadline) < Limits::CAPTCHA.deadline);
+        assert_eq!([1, 1250, 2000, 5000, 600_000].map(millis), [500, 500, 800, 2000, 2000]);
     }
 }

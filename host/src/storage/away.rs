@@ -2,11 +2,15 @@
 
 use super::StorageError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 /// Why the database is away, if it is.
 #[derive(Default)]
-pub(super) struct Away(Mutex<State>);
+pub(super) struct Away {
+    state: Mutex<State>,
+    begun: Notify,
+}
 
 #[derive(Default)]
 struct State {
@@ -17,7 +21,7 @@ struct State {
 
 impl Away {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fails while the database is away.
@@ -32,7 +36,20 @@ impl Away {
             return false;
         }
         state.fault = Some(fault);
+        self.begun.notify_waiters();
         true
+    }
+
+    /// Ends once the database is away: why.
+    pub(super) async fn begun(&self) -> StorageError {
+        loop {
+            // Before the look, so that no beginning is missed between the two.
+            let begun = self.begun.notified();
+            if let Err(fault) = self.check() {
+                return fault;
+            }
+            begun.await;
+        }
     }
 
     /// Keeps the probe that has been started, to end it with the ledger.
@@ -74,5 +91,16 @@ mod tests {
         assert_eq!(away.check(), Ok(()));
         away.close();
         assert!(!away.begin(fault), "nothing is probed any more");
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_told_at_once() {
+        let (away, fault) = (Away::default(), StorageError::Unavailable("no connection".into()));
+        let begin = async {
+            tokio::task::yield_now().await;
+            away.begin(fault.clone())
+        };
+        assert_eq!(tokio::join!(away.begun(), begin), (fault.clone(), true));
+        assert_eq!(away.begun().await, fault, "who comes later too");
     }
 }

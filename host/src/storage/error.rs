@@ -1,7 +1,5 @@
 //! What can go wrong, without a word of the connection URL.
 
-use super::pool::ACQUIRE_TIMEOUT;
-
 /// Why the ledger gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
@@ -23,9 +21,7 @@ impl StorageError {
 impl From<sqlx::Error> for StorageError {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::PoolTimedOut => {
-                Self::Unavailable(format!("no connection within {} s", ACQUIRE_TIMEOUT.as_secs()))
-            }
+            sqlx::Error::PoolTimedOut => Self::Unavailable("no connection in time".into()),
             sqlx::Error::PoolClosed => Self::closed(),
             error => Self::Unavailable(error.to_string()),
         }

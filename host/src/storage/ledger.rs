@@ -6,9 +6,10 @@ use super::memory::Memory;
 use super::pool::PoolStats;
 use super::postgres::Postgres;
 use super::records::{self, Claim, Id, MAX_LIMIT, Rows, SKEW, Swept, Visits};
+use super::reminder::Reminder;
 use super::sqlite::Sqlite;
 use super::stand_in::StandIn;
-use super::store::{self, Store};
+use super::store::{self, ANSWER_TIMEOUT, Store};
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
 use crate::clock::HostClock;
@@ -53,13 +54,22 @@ pub struct Options {
     pub lenient: bool,
     /// What tells the time.
     pub clock: HostClock,
+    /// Longest wait of a call for the database. It must be well under the caller's own deadline, or the caller is gone
+    /// before it learns that there is no answer; counting a visit may wait twice as long.
+    pub answer_timeout: Duration,
 }
 
 impl Options {
     /// A ledger that refuses calls while the database does not answer, and goes by the operating system's clock.
     #[must_use]
     pub const fn new(window: Duration, connections: u32) -> Self {
-        Self { window, connections, lenient: false, clock: HostClock::system() }
+        Self {
+            window,
+            connections,
+            lenient: false,
+            clock: HostClock::system(),
+            answer_timeout: ANSWER_TIMEOUT,
+        }
     }
 }
 
@@ -87,6 +97,8 @@ struct Inner {
     /// None where calls are refused while the database does not answer.
     stand_in: Option<Arc<StandIn>>,
     clock: HostClock,
+    answer_timeout: Duration,
+    reminder: Arc<Reminder>,
     tasks: Tasks,
     closed: AtomicBool,
     /// The runtime that drives the connections: whoever asks from another one must not open connections there.
@@ -106,14 +118,13 @@ impl Ledger {
     /// `Unavailable` when the database cannot be reached or its tables have other columns; `Invalid` when the URL
     /// does not parse.
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
+        let reminder = Arc::default();
         let store = match backend {
-            Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, options.connections).await?),
-            Backend::Postgres(url) => {
-                Store::Postgres(Postgres::open(&url, options.connections, options.clock.clone()).await?)
-            }
+            Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, &options).await?),
+            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, &options, &reminder).await?),
             Backend::Memory => Store::Memory(Memory::default()),
         };
-        Ok(Self::over(store, options))
+        Ok(Self::over(store, options, reminder))
     }
 
     /// The same, except that a PostgreSQL server which cannot be reached is waited for: until then every call is
@@ -123,9 +134,9 @@ impl Ledger {
     /// See [`Ledger::open`].
     pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let Backend::Postgres(url) = backend else { return Self::open(backend, options).await };
-        let clock = options.clock.clone();
-        let store = Postgres::open_when_reached(&url, options.connections, clock).await?;
-        Ok(Self::over(Store::Postgres(store), options))
+        let reminder = Arc::default();
+        let store = Postgres::open_when_reached(&url, &options, &reminder).await?;
+        Ok(Self::over(Store::Postgres(store), options, reminder))
     }
 
     /// Whether the database has been reached since the start.
@@ -134,15 +145,27 @@ impl Ledger {
         self.0.store.has_been_reached()
     }
 
-    fn over(store: Store, options: Options) -> Self {
-        let Options { window, lenient, clock, connections: _ } = options;
+    fn over(store: Store, options: Options, reminder: Arc<Reminder>) -> Self {
+        let Options { window, lenient, clock, answer_timeout, connections: _ } = options;
         let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(window, clock.clone(), lenient));
         let counts = Arc::new(Counts::new());
         let stand_in = lenient.then(Arc::<StandIn>::default);
         let tasks = Tasks::start(&store, &visits, &counts, stand_in.as_ref(), &clock);
         let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
-        Self(Arc::new(Inner { store, visits, counts, loads, stand_in, clock, tasks, closed, home }))
+        Self(Arc::new(Inner {
+            store,
+            visits,
+            counts,
+            loads,
+            stand_in,
+            clock,
+            answer_timeout,
+            reminder,
+            tasks,
+            closed,
+            home,
+        }))
     }
 
     /// What tells the time.
@@ -202,7 +225,12 @@ impl Ledger {
         let store = self.store()?;
         let site = records::site_key(site)?;
         let client = records::client_keys(client)?;
-        let counted = store::in_time(self.0.visits.record(store, site, client, allow_listed)).await?;
+        // A batch that is being written is waited for, and then the database: each gives up in time by itself, and what
+        // comes of that is for the recorder to say.
+        let limit = self.0.answer_timeout.saturating_mul(2);
+        let counted = store::within(limit, self.0.visits.record(store, site, client, allow_listed)).await;
+        self.0.reminder.tell(&counted);
+        let counted = counted?;
         self.0.counts.visited();
         Ok(counted)
     }
@@ -210,10 +238,12 @@ impl Ledger {
     /// How often the challenge `id` (64 lower-case hex digits) has been spent.
     pub async fn spent(&self, id: &str) -> Result<u32, StorageError> {
         let (store, id, now) = (self.store()?, Id::parse(id)?, self.0.clock.millis());
-        match &self.0.stand_in {
+        let spent = match &self.0.stand_in {
             Some(stand_in) => stand_in.spent(store, &id, now).await,
             None => store.spent(&id, now).await,
-        }
+        };
+        self.0.reminder.tell(&spent);
+        spent
     }
 
     /// Spends the challenge `id` (64 lower-case hex digits) once, or as often as is left of `limit` when `all`, in one
@@ -246,9 +276,11 @@ impl Ledger {
             return Ok(false);
         }
         let spent = match &self.0.stand_in {
-            Some(stand_in) => stand_in.claim(store, claim).await?,
-            None => store.claim(claim).await?,
+            Some(stand_in) => stand_in.claim(store, claim).await,
+            None => store.claim(claim).await,
         };
+        self.0.reminder.tell(&spent);
+        let spent = spent?;
         self.0.counts.claimed(spent);
         Ok(spent > 0)
     }
@@ -265,10 +297,12 @@ impl Ledger {
     /// been; remembered as a claim is.
     pub async fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, StorageError> {
         let (store, id, expires_at) = (self.store()?, Id::parse(id)?, records::row_expiry(expires_at));
-        match &self.0.stand_in {
+        let failures = match &self.0.stand_in {
             Some(stand_in) => stand_in.fail(store, &id, expires_at).await,
             None => store.fail(&id, expires_at).await,
-        }
+        };
+        self.0.reminder.tell(&failures);
+        failures
     }
 
     /// Figures of `site` over the recent past, in this process.
@@ -301,15 +335,15 @@ impl Ledger {
         self.0.counts.rows()
     }
 
-    /// Whether the database answers, within [`ANSWER_TIMEOUT`](super::ANSWER_TIMEOUT). May be called from any runtime.
+    /// Whether the database answers in time. May be called from any runtime.
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.store()?;
         let store = self.0.store.clone();
         self.at_home(async move { store.ping().await }).await
     }
 
-    /// Whether the database takes what is written, visits that wait among it, within
-    /// [`ANSWER_TIMEOUT`](super::ANSWER_TIMEOUT). Writes a row of its own. May be called from any runtime.
+    /// Whether the database takes what is written in time, visits that wait among it. Writes a row of its own. May be
+    /// called from any runtime.
     pub async fn probe(&self) -> Result<(), StorageError> {
         self.store()?;
         self.0.visits.check()?;

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a connection: longer, and requests queue behind a database that is down.
-pub const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest wait for a connection, and on SQLite for a lock, where a call waits `answer` at most: less than that, so that a
+/// call whose connection does not come says so, and a query has time left.
+pub(super) fn acquire_timeout(answer: Duration) -> Duration {
+    answer.mul_f64(0.75)
+}
 
 /// A connection that lay idle this long is tried before it is used: one round trip instead of an error after
 /// the server was restarted.
@@ -116,12 +119,12 @@ pub(super) struct Connections<DB: Database> {
 }
 
 impl<DB: Database> Connections<DB> {
-    /// At most `max` connections, opened when needed.
-    pub(super) fn new(options: <DB::Connection as Connection>::Options, max: u32) -> Self {
+    /// At most `max` connections, opened when needed, for calls that wait `answer` at most.
+    pub(super) fn new(options: <DB::Connection as Connection>::Options, max: u32, answer: Duration) -> Self {
         let pool = PoolOptions::new()
             .max_connections(max.max(1))
             .min_connections(1)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .acquire_timeout(acquire_timeout(answer))
             .test_before_acquire(false)
             .before_acquire(|connection: &mut DB::Connection, meta| {
                 Box::pin(async move {
@@ -135,7 +138,7 @@ impl<DB: Database> Connections<DB> {
         Self { pool, meter: Arc::default() }
     }
 
-    /// A connection, within [`ACQUIRE_TIMEOUT`].
+    /// A connection, within [`acquire_timeout`].
     pub(super) async fn acquire(&self) -> Result<Lease<DB>, StorageError> {
         let _waiting = Waiting::new(&self.meter.pending);
         let asked = Instant::now();

@@ -4,10 +4,12 @@ mod reach;
 
 use super::StorageError;
 use super::away::Away;
-use super::pool::{ACQUIRE_TIMEOUT, Connections, PoolStats};
+use super::ledger::Options;
+use super::pool::{Connections, PoolStats};
 use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::reminder::Reminder;
 use super::schema::Table;
-use super::store::in_time;
+use super::store::{ANSWER_TIMEOUT, in_time};
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
 use crate::clock::HostClock;
@@ -16,6 +18,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
@@ -44,6 +47,10 @@ pub(super) struct Postgres {
     /// By how much the host's clock was ahead at the last look, milliseconds.
     skew: AtomicI64,
     away: Away,
+    /// Longest wait of a call.
+    answer_timeout: Duration,
+    /// What the log has been told of calls without an answer.
+    reminder: Arc<Reminder>,
     /// Itself, and the runtime that drives the connections, for the probe.
     own: Weak<Self>,
     home: Handle,
@@ -53,10 +60,10 @@ impl Postgres {
     /// Connects, and creates what is missing.
     pub(super) async fn open(
         url: &str,
-        connections: u32,
-        clock: HostClock,
+        limits: &Options,
+        reminder: &Arc<Reminder>,
     ) -> Result<Arc<Self>, StorageError> {
-        let postgres = Self::new(url, connections, clock)?;
+        let postgres = Self::new(url, limits, reminder)?;
         postgres.prepare().await?;
         Ok(postgres)
     }
@@ -64,19 +71,13 @@ impl Postgres {
     /// The same; of a server that cannot be reached the tables are looked at once it can.
     pub(super) async fn open_when_reached(
         url: &str,
-        connections: u32,
-        clock: HostClock,
+        limits: &Options,
+        reminder: &Arc<Reminder>,
     ) -> Result<Arc<Self>, StorageError> {
-        let postgres = Self::new(url, connections, clock)?;
-        match timeout(ACQUIRE_TIMEOUT, postgres.options.connect()).await {
-            Err(_) => {
-                tracing::error!("PostgreSQL does not answer; check captcha.database");
-                postgres.lost(sqlx::Error::PoolTimedOut.into());
-            }
-            Ok(Err(error)) if is_away(&error) => {
-                tracing::error!(%error, "PostgreSQL cannot be reached; check captcha.database");
-                postgres.lost(error.into());
-            }
+        let postgres = Self::new(url, limits, reminder)?;
+        match timeout(ANSWER_TIMEOUT, postgres.options.connect()).await {
+            Err(_) => postgres.lost(sqlx::Error::PoolTimedOut.into()),
+            Ok(Err(error)) if is_away(&error) => postgres.lost(error.into()),
             Ok(Err(error)) => return Err(error.into()),
             Ok(Ok(connection)) => {
                 drop(connection);
@@ -86,7 +87,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    fn new(url: &str, connections: u32, clock: HostClock) -> Result<Arc<Self>, StorageError> {
+    fn new(url: &str, limits: &Options, reminder: &Arc<Reminder>) -> Result<Arc<Self>, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|_| {
                 StorageError::Invalid(
@@ -97,16 +98,20 @@ impl Postgres {
         if options.get_application_name().is_none() {
             options = options.application_name("bulkhead");
         }
-        let connections = Connections::<sqlx::Postgres>::new(options.clone(), connections);
+        let answer_timeout = limits.answer_timeout;
+        let connections =
+            Connections::<sqlx::Postgres>::new(options.clone(), limits.connections, answer_timeout);
         let turns = (0..TURNS).map(|_| Mutex::new(())).collect();
         Ok(Arc::new_cyclic(|own| Self {
             options,
             connections,
             turns,
             prepared: OnceCell::new(),
-            clock,
+            clock: limits.clock.clone(),
             skew: AtomicI64::new(0),
             away: Away::default(),
+            answer_timeout,
+            reminder: Arc::clone(reminder),
             own: own.clone(),
             home: Handle::current(),
         }))

@@ -2,41 +2,55 @@
 
 mod writer;
 
+use super::StorageError;
 use super::high_water::HighWater;
-use super::pool::{Connections, PoolStats};
+use super::ledger::Options;
+use super::pool::{Connections, PoolStats, acquire_timeout};
 use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
-use super::store::in_time;
+use super::store::{in_time, within};
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
-use super::{ACQUIRE_TIMEOUT, StorageError};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use writer::{Work, Writer};
 
 pub(super) struct Sqlite {
     readers: Connections<sqlx::Sqlite>,
     writer: Writer,
     high_water: HighWater,
+    /// Longest wait of a call.
+    answer_timeout: Duration,
 }
 
 impl Sqlite {
     /// Opens or creates the database at `path`, readable by its owner only when created.
-    pub(super) async fn open(path: &Path, connections: u32) -> Result<Self, StorageError> {
+    pub(super) async fn open(path: &Path, limits: &Options) -> Result<Self, StorageError> {
+        let &Options { connections, answer_timeout, .. } = limits;
         create(path)
             .map_err(|error| StorageError::Unavailable(format!("cannot open {}: {error}", path.display())))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(ACQUIRE_TIMEOUT)
+            .busy_timeout(acquire_timeout(answer_timeout))
             .disable_statement_logging();
         let mut connection = options.connect().await?;
         let high_water = HighWater::new(prepare(&mut connection).await?);
-        let readers = Connections::new(options.clone().pragma("query_only", "on"), connections);
-        Ok(Self { readers, writer: Writer::start(options, connection), high_water })
+        let read_only = options.clone().pragma("query_only", "on");
+        let readers = Connections::new(read_only, connections, answer_timeout);
+        Ok(Self { readers, writer: Writer::start(options, connection), high_water, answer_timeout })
+    }
+
+    /// Waits as long as a call may.
+    pub(super) fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, StorageError>>,
+    ) -> impl Future<Output = Result<T, StorageError>> {
+        within(self.answer_timeout, answer)
     }
 
     pub(super) fn high_water(&self) -> &HighWater {

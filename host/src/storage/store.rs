@@ -10,31 +10,44 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest wait for an answer, the wait for a connection included: longer, and callers have left.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait of a call for an answer, the wait for a connection included, unless [`Options`](super::Options) say
+/// otherwise: two waits in a row leave time within a captcha call's deadline to answer without the database.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Waits [`ANSWER_TIMEOUT`] at most. The answer's future moves to the heap at once: a database's is kilobytes large,
+/// Longest wait of what no call waits for: a count reads whole tables.
+const UPKEEP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Waits `limit` at most. The answer's future moves to the heap at once: a database's is kilobytes large,
 /// and every caller up to the guest's would carry it whatever the database is.
-pub(super) fn in_time<T>(
+pub(super) fn within<T>(
+    limit: Duration,
     answer: impl Future<Output = Result<T, StorageError>>,
 ) -> impl Future<Output = Result<T, StorageError>> {
-    in_time_or(answer, |_| {})
+    within_or(limit, answer, |_| {})
 }
 
 /// The same; hands the fault to `late` when the time is over.
-pub(super) fn in_time_or<T>(
+pub(super) fn within_or<T>(
+    limit: Duration,
     answer: impl Future<Output = Result<T, StorageError>>,
     late: impl FnOnce(StorageError),
 ) -> impl Future<Output = Result<T, StorageError>> {
     let answer = Box::pin(answer);
     async move {
-        if let Ok(answer) = tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+        if let Ok(answer) = tokio::time::timeout(limit, answer).await {
             return answer;
         }
-        let fault = StorageError::Unavailable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs()));
+        let fault = StorageError::Unavailable(format!("no answer within {} ms", limit.as_millis()));
         late(fault.clone());
         Err(fault)
     }
+}
+
+/// Waits as long as upkeep may.
+pub(super) fn in_time<T>(
+    answer: impl Future<Output = Result<T, StorageError>>,
+) -> impl Future<Output = Result<T, StorageError>> {
+    within(UPKEEP_TIMEOUT, answer)
 }
 
 /// Where the rows are.
@@ -54,7 +67,7 @@ impl Store {
         window: Window,
     ) -> Result<Visits, StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.visits(site, client, now, window)).await,
+            Self::Sqlite(store) => store.in_time(store.visits(site, client, now, window)).await,
             Self::Postgres(store) => store.in_time(store.visits(site, client)).await,
             Self::Memory(store) => Ok(store.visits(site, client, now, window)),
         }
@@ -63,7 +76,7 @@ impl Store {
     /// Writes a batch in one transaction; writing it again changes nothing.
     pub(super) async fn write(&self, batch: &[Arc<Visit>], window: Window) -> Result<(), StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.write(batch)).await,
+            Self::Sqlite(store) => store.in_time(store.write(batch)).await,
             Self::Postgres(store) => store.in_time(store.write(batch, window)).await,
             Self::Memory(store) => store.write(batch),
         }
@@ -72,7 +85,7 @@ impl Store {
     /// Spends that are remembered at `now`.
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.spent(id, now)).await,
+            Self::Sqlite(store) => store.in_time(store.spent(id, now)).await,
             Self::Postgres(store) => store.in_time(store.spent(id)).await,
             Self::Memory(store) => Ok(store.spent(id, now)),
         }
@@ -81,7 +94,7 @@ impl Store {
     /// Spends that were written: none when none was left.
     pub(super) async fn claim(&self, claim: Claim) -> Result<u64, StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.claim(claim)).await,
+            Self::Sqlite(store) => store.in_time(store.claim(claim)).await,
             Self::Postgres(store) => store.in_time(store.claim(&claim)).await,
             Self::Memory(store) => store.claim(&claim),
         }
@@ -90,7 +103,7 @@ impl Store {
     /// Failures, the new one included.
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.fail(id, expires_at)).await,
+            Self::Sqlite(store) => store.in_time(store.fail(id, expires_at)).await,
             Self::Postgres(store) => store.in_time(store.fail(id, expires_at)).await,
             Self::Memory(store) => store.fail(id, expires_at),
         }
@@ -100,7 +113,7 @@ impl Store {
     pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.rows(now)).await,
-            Self::Postgres(store) => store.in_time(store.rows()).await,
+            Self::Postgres(store) => in_time(store.rows()).await,
             Self::Memory(store) => Ok(store.rows(now)),
         }
     }
@@ -117,7 +130,7 @@ impl Store {
 
     pub(super) async fn ping(&self) -> Result<(), StorageError> {
         match self {
-            Self::Sqlite(store) => in_time(store.ping()).await,
+            Self::Sqlite(store) => store.in_time(store.ping()).await,
             Self::Postgres(store) => store.in_time(store.ping()).await,
             Self::Memory(_) => Ok(()),
         }

@@ -209,7 +209,8 @@ impl From<invoke::CallError> for CallError {
 
 impl From<StorageError> for CallError {
     fn from(error: StorageError) -> Self {
-        tracing::error!(%error, "the ledger's storage does not answer");
+        // The ledger tells the log, once for many calls.
+        tracing::debug!(%error, "the ledger's storage does not answer");
         Self::Busy { retry_after_seconds: STORAGE_RETRY_SECONDS }
     }
 }

@@ -3,21 +3,25 @@
 use super::Postgres;
 use crate::storage::StorageError;
 use crate::storage::pool::Lease;
-use crate::storage::store::{in_time, in_time_or};
+use crate::storage::store::{within, within_or};
 use sqlx::postgres::PgConnection;
 use std::future::Future;
 use std::sync::Weak;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pause between two attempts to reach a server that is away: one attempt at a time costs it little.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 
 impl Postgres {
-    /// A connection to a database that has the tables. Refused at once while the server is away.
+    /// A connection to a database that has the tables. Refused at once while the server is away, also to whom waits for
+    /// one when that is noticed.
     pub(super) async fn lease(&self) -> Result<Lease<sqlx::Postgres>, StorageError> {
         self.away.check()?;
-        let lease = self.reach().await;
+        let lease = tokio::select! {
+            lease = self.reach() => lease,
+            fault = self.away.begun() => return Err(fault),
+        };
         lease.inspect_err(|fault| {
             // All connections in use say nothing about the server.
             if !self.connections.are_all_in_use() {
@@ -38,13 +42,19 @@ impl Postgres {
         &self,
         answer: impl Future<Output = Result<T, StorageError>>,
     ) -> impl Future<Output = Result<T, StorageError>> {
-        in_time_or(answer, |fault| self.lost(fault))
+        within_or(self.answer_timeout, answer, |fault| self.lost(fault))
     }
 
     /// Has calls refused until a probe reaches the server.
     pub(super) fn lost(&self, fault: StorageError) {
+        let reason = fault.to_string();
         if self.away.begin(fault) {
-            tracing::warn!("PostgreSQL is away; calls are refused until it answers");
+            self.reminder.said(Instant::now());
+            tracing::error!(
+                reason,
+                "the ledger's PostgreSQL does not answer; until it does, captcha.on_ledger_failure decides what comes of \
+                 calls, which do not wait for it; check captcha.database"
+            );
             self.away.probed_by(self.home.spawn(probe(self.own.clone())).abort_handle());
         }
     }
@@ -81,7 +91,7 @@ async fn probe(postgres: Weak<Postgres>) {
     loop {
         tokio::time::sleep(PROBE_EVERY).await;
         let Some(postgres) = postgres.upgrade() else { return };
-        let reached = in_time(async {
+        let reached = within(postgres.answer_timeout, async {
             let mut lease = postgres.reach().await?;
             postgres.look_at_clock(&mut lease).await?;
             lease.done();
@@ -90,7 +100,7 @@ async fn probe(postgres: Weak<Postgres>) {
         match reached.await {
             Ok(()) => {
                 postgres.away.end();
-                tracing::info!("PostgreSQL answers again");
+                tracing::info!("the ledger's PostgreSQL answers again");
                 return;
             }
             Err(error) => tracing::debug!(%error, "PostgreSQL is still away"),

@@ -12,7 +12,7 @@ use uuid::Uuid;
 async fn a_sweep_deletes_exactly_what_expired() {
     let folder = TempDir::new().unwrap();
     // Without the ledger's own sweep at the start.
-    let store = Sqlite::open(&file(&folder), 4).await.unwrap();
+    let store = Sqlite::open(&file(&folder), &options(WINDOW)).await.unwrap();
     let mut raw = raw(&file(&folder)).await;
     for expires_at in [1, now() + 600_000] {
         let rows = format!(
