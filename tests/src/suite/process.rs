@@ -18,6 +18,7 @@ mod logs;
 mod models;
 mod one_file;
 mod operate;
+mod outage;
 mod secrets;
 mod shared_folder;
 mod shared_state;

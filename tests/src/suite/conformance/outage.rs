@@ -1,10 +1,16 @@
 //! A database that goes away under a host, and comes back.
 
+use std::time::{Duration, Instant};
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bulkhead_tests::servers::postgres::Postgres;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{CLIENT, SITE, Service, envelope, postgres, refused, valid, with_payload, within_a_minute};
+
+/// What was accepted without the database.
+const CLAIMS: &str = "captcha_claims_without_ledger_total";
 
 /// A fault of the host in the service's shape, which is no verdict and tells nothing.
 fn assert_fault(status: u16, body: &Value, database: &Postgres) {
@@ -87,7 +93,6 @@ async fn an_outage_gives_no_verdict_flips_readiness_and_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lenient_service_goes_on_without_its_database() {
-    const CLAIMS: &str = "captcha_claims_without_ledger_total";
     let mut database = Postgres::start();
     let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
     let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
@@ -132,6 +137,76 @@ async fn a_lenient_service_goes_on_without_its_database() {
     assert_eq!(service.verify(SITE, &durable).await, valid());
     assert_eq!(service.0.metrics().await[CLAIMS], 4.0);
     service.stop().await;
+}
+
+/// Its connections stay open, so that nothing tells the host that no answer will come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lenient_service_answers_in_time_while_its_database_hangs() {
+    const DEADLINE: Duration = Duration::from_secs(5);
+    let database = Postgres::start();
+    let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
+    let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
+    let service = Service::start(&config).await;
+    let mut payloads = Vec::new();
+    for _ in 0..4 {
+        payloads.push(service.solved(SITE, CLIENT).await);
+    }
+
+    database.freeze();
+    let asked = Instant::now();
+    let challenges = join_all((0..4).map(|_| service.challenge(SITE, CLIENT)));
+    let verdicts = join_all(payloads.iter().map(|payload| service.verify(SITE, payload)));
+    let (challenges, verdicts) = tokio::join!(challenges, verdicts);
+    assert!(asked.elapsed() < DEADLINE, "{:?}", asked.elapsed());
+    assert!(challenges.iter().all(Value::is_object), "{challenges:?}");
+    assert_eq!(verdicts, vec![valid(); 4], "the calls of the first seconds too");
+
+    // From now on nobody waits.
+    let asked = Instant::now();
+    for payload in &payloads {
+        assert_eq!(service.verify(SITE, payload).await, refused("replayed"));
+    }
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+
+    database.thaw();
+    within_a_minute("the database is back", async || {
+        let payload = service.solved(SITE, CLIENT).await;
+        let before = service.0.metrics().await[CLAIMS];
+        service.verify(SITE, &payload).await == valid() && service.0.metrics().await[CLAIMS] == before
+    })
+    .await;
+    for payload in &payloads {
+        assert_eq!(service.verify(SITE, payload).await, refused("replayed"));
+    }
+    service.stop().await;
+}
+
+/// What was accepted without the database is on record nowhere else, however long the database has been back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_lenient_host_accepted_another_accepts_after_the_outage() {
+    let mut database = Postgres::start();
+    let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
+    let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
+    let (one, other) = (Service::start(&config).await, Service::start(&config).await);
+    let payload = one.solved(SITE, CLIENT).await;
+    database.crash();
+    assert_eq!(one.verify(SITE, &payload).await, valid());
+    assert_eq!(one.verify(SITE, &payload).await, refused("replayed"));
+    database.restart();
+    for service in [&one, &other] {
+        within_a_minute("the database is back", async || {
+            let payload = service.solved(SITE, CLIENT).await;
+            let before = service.0.metrics().await[CLAIMS];
+            service.verify(SITE, &payload).await == valid() && service.0.metrics().await[CLAIMS] == before
+        })
+        .await;
+    }
+    assert_eq!(one.verify(SITE, &payload).await, refused("replayed"));
+    assert_eq!(other.verify(SITE, &payload).await, valid());
+    assert_eq!(other.verify(SITE, &payload).await, refused("replayed"));
+    for service in [one, other] {
+        service.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

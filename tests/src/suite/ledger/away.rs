@@ -36,3 +36,31 @@ async fn a_ledger_ends_while_its_database_is_down() {
     assert_eq!(ledger.close().await, Ok(()), "no visit waits");
     assert!(is_unavailable(&ledger.spent(&id(1)).await));
 }
+
+/// Each call gives up well within a captcha call's deadline of five seconds, and counting a visit does not give up at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lenient_ledger_answers_in_time_while_its_database_hangs() {
+    const IN_TIME: Duration = Duration::from_secs(4);
+    let postgres = Postgres::start();
+    for visits_first in [true, false] {
+        let options = Options { lenient: true, ..OPTIONS };
+        let ledger =
+            Ledger::open(Backend::Postgres(postgres.url()), options).await.expect("the ledger opens");
+        assert_eq!(ledger.claim(&id(1), soon(), 9, false).await, Ok(true));
+        postgres.freeze();
+        let asked = Instant::now();
+        if visits_first {
+            assert_eq!(ledger.record_visit("shop", &[id(1)], false).await, Ok(Visits::default()));
+        }
+        assert_eq!(ledger.claim(&id(2), soon(), 1, false).await, Ok(true));
+        assert!(asked.elapsed() < IN_TIME, "{:?}", asked.elapsed());
+        let asked = Instant::now();
+        for number in 3..100 {
+            assert_eq!(ledger.claim(&id(number), soon(), 1, false).await, Ok(true));
+            assert!(ledger.record_visit("shop", &[id(number)], false).await.is_ok());
+        }
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+        postgres.thaw();
+        postgres.sql("DELETE FROM invalidated_payload");
+    }
+}
