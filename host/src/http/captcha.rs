@@ -27,7 +27,7 @@ use axum::{
     http::{HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
-    routing::any,
+    routing::{MethodRouter, any},
 };
 use thiserror::Error;
 
@@ -140,6 +140,15 @@ fn contradiction(_: &Uri) -> Response {
 async fn wrong_method() -> ApiError {
     let message = "the path does not take this method; see the header allow";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
+}
+
+/// A route whose GET changes something: axum would answer HEAD with it, and so it takes nothing but what `allow` lists.
+fn without_head(
+    route: MethodRouter<Arc<CaptchaState>>,
+    allow: &'static str,
+) -> MethodRouter<Arc<CaptchaState>> {
+    let refuse = move || async move { ([(header::ALLOW, allow)], wrong_method().await) };
+    route.head(refuse).fallback(refuse)
 }
 
 /// Writes errors out, counts the client's faults, and forbids caching.

@@ -22,6 +22,7 @@ use super::{
     error::ApiError,
     payload::Payload,
     request::{AnyText, ClientAddress},
+    without_head,
 };
 use crate::{
     config::captcha::Binding,
@@ -32,9 +33,10 @@ use crate::{
 /// Answers that are given again.
 pub type Answers = idempotency::Answers<Answer>;
 
-/// The route. Clients of reCAPTCHA post; some ask with GET.
+/// The route. Clients of reCAPTCHA post; some ask with GET, which spends the response as well.
 pub fn router() -> Router<Arc<CaptchaState>> {
-    Router::new().route("/siteverify", get(siteverify).post(siteverify))
+    let route = get(siteverify).post(siteverify);
+    Router::new().route("/siteverify", without_head(route, "GET, POST"))
 }
 
 /// reCAPTCHA's error codes, and hCaptcha's for a site that does not have the secret.

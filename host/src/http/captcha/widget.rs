@@ -20,13 +20,16 @@ use super::{
     members::{Members, invalid},
     payload::Payload,
     request::{ClientAddress, JsonText, Parameters},
+    without_head,
 };
 use crate::services::captcha::ServedSite;
 
 /// The routes.
 pub fn router() -> Router<Arc<CaptchaState>> {
+    // A challenge is a visit, which makes the next one dearer.
+    let challenges = without_head(get(challenge).options(preflight), "GET, OPTIONS");
     Router::new()
-        .route("/widget/challenge", get(challenge).options(preflight))
+        .route("/widget/challenge", challenges)
         .route("/widget/verify", post(verify).options(preflight))
 }
 

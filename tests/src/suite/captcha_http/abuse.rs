@@ -140,6 +140,46 @@ async fn a_wrong_method_is_405_with_allow() {
     captcha.stop().await;
 }
 
+/// Whoever looks whether a link works with HEAD spends nothing and counts as no visit.
+#[tokio::test]
+async fn head_is_405_where_get_changes_something() {
+    let captcha = Captcha::start().await;
+    let head = async |path: &str| {
+        let response = captcha.0.client().head(captcha.url(path)).send().await.unwrap();
+        let headers = response.headers();
+        assert_eq!(headers[header::CONTENT_TYPE], "application/json", "{path}");
+        let allow = headers.get(header::ALLOW).map(|allow| allow.to_str().unwrap().to_owned());
+        (response.status().as_u16(), allow)
+    };
+    let body = captcha.solved_by_widget("web").await;
+    let payload = body["payload"].as_str().unwrap();
+    let payload = payload.replace('+', "-").replace('/', "_").trim_end_matches('=').to_owned();
+    let query = format!("/siteverify?secret=web-secret-new&response={payload}");
+    assert_eq!(head(&query).await, (405, Some("GET, POST".into())));
+    assert_eq!(read(captcha.get(&query)).await.1["success"], true, "it has not been spent");
+
+    // The site takes two calls a minute.
+    let challenge = "/widget/challenge?siteKey=narrow";
+    for _ in 0..5 {
+        assert_eq!(head(challenge).await, (405, Some("GET, OPTIONS".into())));
+    }
+    for _ in 0..2 {
+        assert_eq!(read(captcha.get(challenge)).await.0, 200);
+    }
+    for (path, allow) in [("/siteverify", "GET, POST"), (challenge, "GET, OPTIONS")] {
+        let response = captcha.0.client().delete(captcha.url(path)).send().await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()[header::ALLOW]),
+            (405, &allow.parse().unwrap())
+        );
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["code"], "method-not-allowed", "{path}");
+    }
+    // What only reads takes HEAD.
+    assert_eq!(head("/widget/files").await, (404, None), "as GET, without a folder of files");
+    captcha.stop().await;
+}
+
 #[tokio::test]
 async fn an_unknown_path_is_404() {
     let captcha = Captcha::start().await;
