@@ -148,6 +148,15 @@ impl CaptchaService {
         self.peppers.client(&site.config, address, self.now())
     }
 
+    /// Fails for a client on the site's deny list.
+    fn admit(&self, site: &ServedSite, address: IpAddr) -> Result<(), CallError> {
+        if site.denies(address) {
+            self.metrics.captcha.rejected(Some(&site.key), Reason::DeniedClient.as_str());
+            return Err(CallError::Denied);
+        }
+        Ok(())
+    }
+
     /// Issues a challenge to the client at `address`. While a candidate is tried, a client stays with one version, and
     /// so does a payload: one version's challenges may be judged by the other.
     ///
@@ -159,10 +168,7 @@ impl CaptchaService {
         address: IpAddr,
         action: Option<&str>,
     ) -> Result<Issued, CallError> {
-        if site.denies(address) {
-            self.metrics.captcha.rejected(Some(&site.key), Reason::DeniedClient.as_str());
-            return Err(CallError::Denied);
-        }
+        self.admit(site, address)?;
         let client = self.client(site, address);
         let allow_listed = client.allow_listed;
         let policy = Arc::clone(&site.policy);
@@ -226,7 +232,7 @@ impl CaptchaService {
                     .await
                     .map(|(judged, verdict)| (judged, Some(verdict))),
             };
-            if sites.len() > 0 && is_foreign(&judged) {
+            if sites.len() > 0 && answer::is_foreign(&judged) {
                 continue;
             }
             self.metrics.captcha.verified(since.elapsed());
@@ -297,7 +303,13 @@ impl CaptchaService {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn invalidate(&self, site: &ServedSite, payload: &str) -> Result<bool, CallError> {
+    pub async fn invalidate(
+        &self,
+        site: &ServedSite,
+        address: IpAddr,
+        payload: &str,
+    ) -> Result<bool, CallError> {
+        self.admit(site, address)?;
         let policy = Arc::clone(&site.policy);
         let key = sticky(site, payload);
         let payload = payload.to_owned();
@@ -372,16 +384,6 @@ impl CaptchaService {
 /// What one version answers for while another is tried: a client of a site, or a payload.
 fn sticky(site: &ServedSite, what: &str) -> Vec<u8> {
     [site.key.as_bytes(), what.as_bytes()].join(&0)
-}
-
-/// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.
-fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
-    match judged {
-        Ok((judged, _)) => {
-            matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite | Reason::DeniedClient))
-        }
-        Err(error) => matches!(error, CallError::Malformed(_)),
-    }
 }
 
 /// Labels of an event whose visit count is not known: only issuing a challenge counts visits.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{json, value::RawValue};
 
 use super::{CaptchaState, envelope::Envelope, error::ApiError, request::JsonText};
-use crate::services::captcha::{CallError, Judged, ServedSite};
+use crate::services::captcha::{CallError, Judged, Reason, ServedSite};
 
 /// The routes, behind the guard.
 pub fn router(state: &Arc<CaptchaState>) -> Router<Arc<CaptchaState>> {
@@ -70,15 +70,20 @@ async fn verify(
     Ok(Json(answer).into_response())
 }
 
-/// Answers `{"invalidated":bool}`: whether anything was left to spend.
+/// Answers `{"invalidated":bool}`: whether anything was left to spend. Of a client on the deny list nothing is spent, and
+/// the answer has the reason, as that of `verify`.
 async fn invalidate(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
     let (envelope, payload) = Envelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
-    let invalidated = state.service.invalidate(&site, &payload.solution()?).await?;
-    Ok(Json(json!({ "invalidated": invalidated })).into_response())
+    let solution = payload.solution()?;
+    let answer = match state.service.invalidate(&site, envelope.client_address, &solution).await {
+        Err(CallError::Denied) => json!({ "invalidated": false, "reason": Reason::DeniedClient.as_str() }),
+        invalidated => json!({ "invalidated": invalidated? }),
+    };
+    Ok(Json(answer).into_response())
 }
 
 fn authenticate(state: &CaptchaState, envelope: &Envelope) -> Result<Arc<ServedSite>, ApiError> {

@@ -196,6 +196,16 @@ impl Judged {
     }
 }
 
+/// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.
+pub(super) fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
+    match judged {
+        Ok((judged, _)) => {
+            matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite | Reason::DeniedClient))
+        }
+        Err(error) => matches!(error, CallError::Malformed(_)),
+    }
+}
+
 impl From<invoke::CallError> for CallError {
     fn from(error: invoke::CallError) -> Self {
         match error {

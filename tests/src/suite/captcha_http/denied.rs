@@ -97,6 +97,8 @@ async fn a_denied_client_s_payload_is_refused_and_not_spent() {
     for address in DENIED {
         let verdict = captcha.call("/verify", &envelope(address, Some(&payload))).await;
         assert_eq!(verdict, (200, json!({ "valid": false, "reason": "denied_client" })), "{address}");
+        let answer = captcha.call("/invalidate", &envelope(address, Some(&payload))).await;
+        assert_eq!(answer, (200, json!({ "invalidated": false, "reason": "denied_client" })), "{address}");
         let verdict = captcha.widget(address, Some(&json!({ "payload": encoded }))).await;
         assert_eq!(verdict, (200, json!({ "verified": false, "reason": "denied_client" })), "{address}");
         let question =
@@ -106,5 +108,9 @@ async fn a_denied_client_s_payload_is_refused_and_not_spent() {
     }
     let good = captcha.call("/verify", &envelope("192.0.2.8", Some(&payload))).await;
     assert_eq!(good, (200, json!({ "valid": true })));
+    let (_, answer) = captcha.call("/challenge", &envelope("192.0.2.8", None)).await;
+    let payload = solver::solve(&answer["challenge"]);
+    let invalidated = captcha.call("/invalidate", &envelope("192.0.2.8", Some(&payload))).await;
+    assert_eq!(invalidated, (200, json!({ "invalidated": true })));
     captcha.stop().await;
 }
