@@ -13,6 +13,7 @@
 mod adopt;
 mod ahead;
 mod depot;
+mod fault;
 mod follow;
 mod listen;
 mod publish;
@@ -33,7 +34,7 @@ use uuid::Uuid;
 
 use self::depot::{Depot, Head};
 pub(super) use self::standing::Standing;
-pub use self::{depot::DepotError, standing::SharedView};
+pub use self::{fault::DepotError, standing::SharedView};
 use crate::{config::slots::SlotName, telemetry::Metrics};
 
 /// What is known of the database.
@@ -108,11 +109,13 @@ impl Shared {
     async fn look(&self) -> Result<(), DepotError> {
         let heads = self.depot.heads().await;
         let away = heads.as_ref().err().map(ToString::to_string);
+        let detail = heads.as_ref().err().and_then(DepotError::detail);
         self.metrics.sharing.reached(away.is_none());
         self.heads.send_modify(|known| {
             match (&known.away, &away) {
                 (None, Some(reason)) => tracing::error!(
                     reason,
+                    detail,
                     "the hosts' shared state cannot be asked; this host goes on with what it has"
                 ),
                 (Some(_), None) => tracing::info!("the hosts' shared state can be asked again"),

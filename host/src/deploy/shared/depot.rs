@@ -7,17 +7,15 @@ use sqlx::{
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::schema;
+use super::{DepotError, schema};
 use crate::{
     config::slots::SlotName,
     deploy::{Book, vault::Blob},
-    pool::{Lease, NoConnection, Pool},
+    pool::{Lease, Pool},
 };
 
 /// Where changes are told of.
 pub(super) const CHANNEL: &str = "bulkhead_slots";
-/// PostgreSQL's code where a right is missing.
-const NOT_PERMITTED: &str = "42501";
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same where components travel: tens of megabytes over a slow line.
@@ -25,41 +23,6 @@ const LONG_PATIENCE: Duration = Duration::from_secs(30);
 /// What the server ends by itself, so that a host that has gone holds no lock.
 const LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '4s';
     SET idle_in_transaction_session_timeout = '30s'";
-
-/// Why the database did not give or take. Holds nothing of its URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DepotError {
-    /// The URL is none.
-    #[error("the URL of the hosts' database must be postgres://user:password@host:port/name")]
-    Url,
-    /// It does not answer, or says no.
-    #[error("{0}")]
-    Away(String),
-    /// Another host was faster.
-    #[error("another host has changed the slot")]
-    Overtaken,
-    /// It does not have the component.
-    #[error("the hosts' database has no component {0} of a size that sandbox.component_bytes allows")]
-    Absent(String),
-}
-
-impl From<sqlx::Error> for DepotError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Away(said(&error))
-    }
-}
-
-/// What the driver says, and what mends it where the host knows.
-fn said(error: &sqlx::Error) -> String {
-    let code = error.as_database_error().and_then(|error| error.code());
-    match code.as_deref() {
-        Some(NOT_PERMITTED) => format!(
-            "{error}; grant SELECT, INSERT, UPDATE and DELETE on bulkhead_slot and bulkhead_component, which a user who \
-             may create tables makes by starting a host once, or set sharing.enabled = false"
-        ),
-        _ => error.to_string(),
-    }
-}
 
 /// A slot's row, its book left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,13 +53,7 @@ impl Depot {
     }
 
     async fn lease(&self) -> Result<Lease<sqlx::Postgres>, DepotError> {
-        self.pool.lease().await.map_err(|reason| {
-            DepotError::Away(match reason {
-                NoConnection::Busy => "all connections to it are busy".to_owned(),
-                NoConnection::Silent => "it does not answer".to_owned(),
-                NoConnection::Refused(error) => said(&error),
-            })
-        })
+        Ok(self.pool.lease().await?)
     }
 
     /// What there is of every slot.
@@ -124,7 +81,7 @@ impl Depot {
         lease.keep();
         let Some((stamp, text)) = row else { return Ok(None) };
         let book: Book = serde_json::from_str(&text).map_err(|error| {
-            DepotError::Away(format!("table bulkhead_slot holds what is no book of slot {slot:?}: {error}"))
+            DepotError::away(format!("table bulkhead_slot holds what is no book of slot {slot:?}: {error}"))
         })?;
         Ok(Some(Book { stamp: Some(stamp), ..book }))
     }
@@ -178,7 +135,7 @@ impl Depot {
         blobs: &[Blob],
     ) -> Result<String, DepotError> {
         let stamp = Uuid::new_v4().to_string();
-        let text = serde_json::to_string(book).map_err(|error| DepotError::Away(error.to_string()))?;
+        let text = serde_json::to_string(book).map_err(|error| DepotError::away(error.to_string()))?;
         let mut lease = self.lease().await?;
         let patience = if blobs.is_empty() { PATIENCE } else { LONG_PATIENCE };
         let (slot, seen) = (slot.as_str(), book.stamp.as_deref());
@@ -247,6 +204,8 @@ async fn within<T>(
 ) -> Result<T, DepotError> {
     match timeout(patience, Box::pin(answer)).await {
         Ok(answer) => answer,
-        Err(_) => Err(DepotError::Away(format!("no answer within {} s", patience.as_secs()))),
+        Err(_) => {
+            Err(DepotError::away(format!("the database did not answer within {} s", patience.as_secs())))
+        }
     }
 }

@@ -14,7 +14,10 @@ impl From<DepotError> for DeployError {
     fn from(error: DepotError) -> Self {
         match error {
             DepotError::Overtaken => Self::Overtaken,
-            DepotError::Url | DepotError::Away(_) | DepotError::Absent(_) => {
+            DepotError::Url | DepotError::Away { .. } | DepotError::Absent(_) => {
+                if let Some(detail) = error.detail() {
+                    tracing::warn!(reason = %error, detail, "the hosts' database does not give or take");
+                }
                 Self::StateUnreachable(error.to_string())
             }
         }
