@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 
 impl Postgres {
-    /// A connection to a database that has the tables. Refused at once while the server is away, also to whom waits for
-    /// one when that is noticed.
+    /// A connection to a database that has the tables. Refused at once while the server is away, also to
+    /// those who wait for one when that is noticed.
     pub(super) async fn lease(&self) -> Result<Lease<sqlx::Postgres>, StorageError> {
         self.away.check()?;
         let lease = tokio::select! {

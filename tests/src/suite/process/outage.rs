@@ -37,6 +37,6 @@ async fn an_outage_has_a_line_at_each_end() {
     let ended = log.iter().filter(|line| says(line, "the ledger's PostgreSQL answers again")).count();
     assert_eq!((begun, ended), (1, 1));
     let errors: Vec<_> = log.iter().filter(|line| line["level"] == "ERROR").collect();
-    // Where the calls took longer than a minute there is a reminder.
-    assert!(errors.len() <= 2, "{errors:?}");
+    // A call whose connection broke under it may have a line before the outage is known, and a slow machine a reminder.
+    assert!(errors.len() <= 3, "{errors:?}");
 }
