@@ -10,8 +10,13 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use self::change::Change;
 use crate::{
-    cli::{Configuration, client::Remote, exit::Misuse, output},
-    config::{Rotation, SitesFile, forms},
+    cli::{
+        Configuration,
+        client::Remote,
+        exit::{Misuse, Unsound},
+        output, sources,
+    },
+    config::{Rotation, SitesFile, forms, load},
 };
 
 /// Random bytes of a secret: beyond guessing.
@@ -110,22 +115,33 @@ impl Command {
 }
 
 /// Says what has been done: the secret on standard output, the rest beside it.
-fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> Result<(), output::OutputError> {
-    if json {
-        let file = file.display().to_string();
-        return output::json(&json!({ "site": key, "secret": secret, "file": file }));
-    }
-    if let Some(secret) = secret {
-        output::line(secret)?;
+fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Result<()> {
+    let file = file.display();
+    let written = match secret {
+        _ if json => output::json(&json!({ "site": key, "secret": secret, "file": file.to_string() })),
+        Some(secret) => output::line(secret),
+        None => Ok(()),
+    };
+    if secret.is_some() && !json && written.is_ok() {
         output::aside("the secret is not shown again");
     }
-    output::aside(format_args!("{} is written", file.display()));
-    Ok(())
+    if !json || written.is_err() {
+        output::aside(format_args!("{file} is written"));
+    }
+    match (written, secret) {
+        // Also where the reader has left: it has no secret then, which is more than having seen enough.
+        (Err(error), Some(_)) => Err(anyhow::anyhow!(
+            "{error}; {file} has a new secret of the site `{key}`, which was not shown and is not shown again: \
+             `bulkhead captcha site rotate-secret` with --revoke makes another one in its place"
+        )),
+        (written, _) => Ok(written?),
+    }
 }
 
 fn list(configuration: &Configuration, json: bool) -> anyhow::Result<()> {
-    let loaded = configuration.load(Vec::new())?;
-    let sites = loaded.config.captcha.sites;
+    let sources = sources(configuration.config.as_deref(), Vec::new())?;
+    let what = "no host would start from this configuration";
+    let sites = load(sources).map_err(|problems| Unsound { what, problems })?.config.captcha.sites;
     let rows = sites.iter().map(|(key, site)| {
         json!({
             "site": key,

@@ -1,6 +1,6 @@
 //! `bulkhead captcha site` edits the configuration file and has the running host read it.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
 use bulkhead_tests::operator;
 use serde_json::{Value, json};
@@ -126,7 +126,48 @@ async fn what_is_wrong_is_said_and_nothing_is_changed() {
 
     let broken = format!("{}no_such_key = 1\n", town.text());
     fs::write(town.file(), &broken).unwrap();
-    town.fails(&["remove", "museum"], 1, "no_such_key").await;
+    for arguments in [&["remove", "museum"][..], &["add", "bakery"], &["list"]] {
+        town.fails(arguments, 3, "no_such_key").await;
+    }
+    town.host.stop().await;
+}
+
+/// The secret is lost then, and the host must not go on with another one than the file has.
+#[tokio::test]
+async fn a_secret_that_nobody_takes_is_said_and_the_host_has_the_change() {
+    let town = Town::start().await;
+    let file = town.file();
+    // A pipe whose reader has left is closed for whoever writes; `/dev/full` takes nothing.
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    for (key, json, stdout) in
+        [("museum", false, Stdio::from(full.try_clone().unwrap())), ("zoo", true, closed.into())]
+    {
+        let form = if json { &["--json"][..] } else { &[] };
+        let arguments = [&["captcha", "site", "add", key, "--config", &file], form].concat();
+        let launch = Launch::bulkhead(&arguments).stdout(stdout);
+        let launch = launch.env("BULKHEAD_ADMIN_URL", &town.host.admin_url(""));
+        let finished = launch.env("BULKHEAD_ADMIN_TOKEN", operator::ADMIN).finish().await;
+        assert_eq!(finished.status.code(), Some(1), "{key}: {}", finished.stderr);
+        for said in ["is written", "has read it", "was not shown", "rotate-secret", "--revoke"] {
+            assert!(finished.stderr.contains(said), "{said}\n{}", finished.stderr);
+        }
+        let text = town.text();
+        let (_, site) = text.split_once(&format!("[captcha.sites.{key}]\nsecret = \"")).unwrap();
+        let (secret, _) = site.split_once('"').unwrap();
+        assert!(!finished.stderr.contains(secret), "{}", finished.stderr);
+        assert_eq!(town.challenge(key, secret).await, 200, "the host has read it");
+        let other = town.done(&["rotate-secret", key, "--revoke"]).await;
+        assert_eq!((town.challenge(key, secret).await, town.challenge(key, &other).await), (401, 200));
+    }
+    let arguments = ["captcha", "site", "remove", "zoo", "--json", "--config", &file];
+    let launch = Launch::bulkhead(&arguments).stdout(full.into());
+    let launch = launch.env("BULKHEAD_ADMIN_URL", &town.host.admin_url(""));
+    let finished = launch.env("BULKHEAD_ADMIN_TOKEN", operator::ADMIN).finish().await;
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("cannot write to standard output"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("has read it"), "{}", finished.stderr);
     town.host.stop().await;
 }
 

@@ -111,9 +111,17 @@ impl Launch {
         self
     }
 
+    /// Where standard output goes in place of a pipe that is read.
+    pub fn stdout(mut self, stdout: Stdio) -> Self {
+        self.0.stdout(stdout);
+        self
+    }
+
     /// Runs to the end.
     pub async fn finish(mut self) -> Finished {
-        let output = timeout(PATIENCE, self.0.output()).await.expect("the process ends").unwrap();
+        // Not `output`, which makes pipes of both streams whatever was set.
+        let running = self.0.spawn().unwrap().wait_with_output();
+        let output = timeout(PATIENCE, running).await.expect("the process ends").unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Finished { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
     }

@@ -43,7 +43,8 @@ impl Change {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
         let file = ConfigFile::open(&path)?;
-        let before = check(file.clone())?;
+        let what = "no host would start from the file, which is as it was";
+        let before = check(file.clone()).map_err(|problems| Unsound { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
         if no_reload {
             return Ok(Self { file, path, before, host: Reach::Unasked });
@@ -63,21 +64,31 @@ impl Change {
         Ok(Self { file, path, before, host: Reach::Present(remote) })
     }
 
-    /// Edits the file, says so, and has the host read it.
+    /// Edits the file, says so, and has the host read it, whether anybody takes what is said or not.
     pub(super) fn perform(
         self,
         site: &str,
         edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError>,
-        said: impl FnOnce(&Path) -> Result<(), output::OutputError>,
+        said: impl FnOnce(&Path) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let name = self.path.display().to_string();
         let mut sites = SitesFile::parse(&self.file.text).with_context(|| name.clone())?;
         edit(&mut sites).map_err(|error| self.explained(error, site))?;
         self.checked(&sites, site)?;
         self.write(&sites.text())?;
-        said(&self.path)?;
+        // The file has the change already: a host that did not read it would go on with another one.
+        match (said(&self.path), self.told_host(site)) {
+            (Err(unsaid), Err(error)) => {
+                output::aside(&unsaid);
+                Err(error)
+            }
+            (said, told) => told.and(said),
+        }
+    }
+
+    fn told_host(&self, site: &str) -> anyhow::Result<()> {
         match &self.host {
-            Reach::Present(remote) => return self.reload(remote, site),
+            Reach::Present(remote) => self.reload(remote, site)?,
             Reach::Absent(remote) => output::aside(format_args!(
                 "no host answers at {}; the change counts from the next start",
                 remote.url()
