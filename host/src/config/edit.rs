@@ -1,5 +1,6 @@
-//! Edits of the captcha sites in a configuration file's text; comments and the order of all else stay.
+//! Edits of the captcha sites in a configuration file's text; comments, line ends and the order of all else stay.
 
+mod ends;
 #[cfg(test)]
 mod tests;
 
@@ -54,7 +55,11 @@ pub enum Rotation<'s> {
 
 /// A configuration file with its captcha sites.
 #[derive(Clone, Debug)]
-pub struct SitesFile(DocumentMut);
+pub struct SitesFile {
+    document: DocumentMut,
+    /// The text as it was read, for its line ends.
+    original: String,
+}
 
 impl SitesFile {
     /// Reads a file's text.
@@ -63,17 +68,19 @@ impl SitesFile {
     /// When it is not TOML.
     pub fn parse(text: &str) -> Result<Self, EditError> {
         let not_toml = |error: toml_edit::TomlError| EditError::NotToml(error.message().replace('\n', ", "));
-        text.parse().map(Self).map_err(not_toml)
+        // With one kind of line ends, which `text` turns back.
+        let document: DocumentMut = text.replace("\r\n", "\n").parse().map_err(not_toml)?;
+        Ok(Self { document, original: text.to_owned() })
     }
 
     /// The text.
     pub fn text(&self) -> String {
-        self.0.to_string()
+        ends::with_ends_of(&self.original, &self.document.to_string())
     }
 
     /// Whether it has a site.
     pub fn has(&self, site: &str) -> bool {
-        let sites = self.0.get("captcha").and_then(|captcha| captcha.as_table_like()?.get("sites"));
+        let sites = self.document.get("captcha").and_then(|captcha| captcha.as_table_like()?.get("sites"));
         sites.and_then(Item::as_table_like).is_some_and(|sites| spelling(sites, site).is_some())
     }
 
@@ -85,7 +92,7 @@ impl SitesFile {
         if self.has(site) {
             return Err(EditError::Exists(site.to_owned()));
         }
-        let captcha = self.0.as_table_mut().entry("captcha").or_insert_with(|| without_header(false));
+        let captcha = self.document.as_table_mut().entry("captcha").or_insert_with(|| without_header(false));
         let is_inline = captcha.is_inline_table();
         let captcha = captcha.as_table_like_mut().ok_or(EditError::NotATable("captcha"))?;
         let sites = captcha.entry("sites").or_insert_with(|| without_header(is_inline));
@@ -121,6 +128,11 @@ impl SitesFile {
         let value = name.and_then(|name| members.get_mut(name)?.as_value_mut());
         let value = value.ok_or_else(|| EditError::NoSecret(site.to_owned()))?;
         let changed = match (rotation, value.as_array_mut()) {
+            (Rotation::Revoke(new), Some(secrets)) if !secrets.is_empty() && has_comment(secrets) => {
+                secrets.replace(0, new);
+                keep_first(secrets);
+                return Ok(());
+            }
             (Rotation::Revoke(new), _) => Value::from(new),
             (Rotation::Begin(_), Some(secrets)) if secrets.len() > 1 => {
                 return Err(EditError::UnderWay(site.to_owned()));
@@ -133,6 +145,10 @@ impl SitesFile {
                 let mut former = value.clone();
                 former.decor_mut().clear();
                 Value::Array(Array::from_iter([Value::from(new), former]))
+            }
+            (Rotation::Finish, Some(secrets)) if secrets.len() > 1 && has_comment(secrets) => {
+                keep_first(secrets);
+                return Ok(());
             }
             (Rotation::Finish, Some(secrets)) if secrets.len() > 1 => secrets.remove(0),
             (Rotation::Finish, _) => return Err(EditError::NotUnderWay(site.to_owned())),
@@ -166,18 +182,42 @@ impl SitesFile {
             return;
         };
         let mut next = After { position: removed.position().unwrap_or(isize::MAX), found: None };
-        next.visit_document_mut(&mut self.0);
+        next.visit_document_mut(&mut self.document);
         let mut put = Above { position: next.found, text: Some(above.to_owned()) };
-        put.visit_document_mut(&mut self.0);
+        put.visit_document_mut(&mut self.document);
         if let Some(above) = put.text {
-            let trailing = self.0.trailing().as_str().unwrap_or_default().to_owned();
-            self.0.set_trailing(divided(&above, &trailing));
+            let trailing = self.document.trailing().as_str().unwrap_or_default().to_owned();
+            self.document.set_trailing(divided(&above, &trailing));
         }
     }
 
     fn sites(&mut self) -> Option<&mut dyn TableLike> {
-        self.0.get_mut("captcha")?.as_table_like_mut()?.get_mut("sites")?.as_table_like_mut()
+        self.document.get_mut("captcha")?.as_table_like_mut()?.get_mut("sites")?.as_table_like_mut()
     }
+}
+
+/// What stands around the values of a list: blanks, line ends and comments.
+fn around(value: &Value) -> impl Iterator<Item = &str> {
+    let decor = value.decor();
+    [decor.prefix(), decor.suffix()].into_iter().flatten().filter_map(|text| text.as_str())
+}
+
+/// Whether somebody has noted something in a list.
+fn has_comment(list: &Array) -> bool {
+    let trailing = list.trailing().as_str();
+    list.iter().flat_map(around).chain(trailing).any(|text| text.contains('#'))
+}
+
+/// Leaves the first value of a list, and every comment: of one between two values nobody can say which it is about.
+fn keep_first(list: &mut Array) {
+    let mut below = String::new();
+    while list.len() > 1 {
+        let removed = list.remove(1);
+        below.extend(around(&removed));
+    }
+    below.push_str(list.trailing().as_str().unwrap_or_default());
+    list.set_trailing_comma(true);
+    list.set_trailing(below);
 }
 
 /// Finds the position of the first table after another one.

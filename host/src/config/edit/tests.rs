@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
 
@@ -83,6 +83,49 @@ fn a_rotation_keeps_the_former_secret_until_it_is_finished() {
         let revoked = edited(text, |file| file.rotate("shop", Rotation::Revoke("three")));
         assert_eq!(revoked, FILE.replace("\"one\"", "\"three\""));
     }
+}
+
+#[test]
+fn comments_in_a_list_of_secrets_stay() {
+    let begun = "[captcha.sites.shop]\nsecret = [\n  # Of spring.\n  \"two\", # In the vault.\n  # Until May.\n  \
+                 \"one\", # With the shop.\n] # See the ticket.\n";
+    let comments =
+        ["# Of spring.", "# In the vault.", "# Until May.", "# With the shop.", "# See the ticket."];
+    for (rotation, secret) in [(Rotation::Finish, "two"), (Rotation::Revoke("three"), "three")] {
+        let text = edited(begun, |file| file.rotate("shop", rotation));
+        for comment in comments {
+            assert!(text.contains(comment), "{comment}: {text}");
+        }
+        let read: toml::Table = toml::from_str(&text).unwrap();
+        let secrets = read["captcha"]["sites"]["shop"]["secret"].as_array().unwrap();
+        assert_eq!(secrets, &[toml::Value::from(secret)], "{text}");
+        let twice = refused(&text, |file| file.rotate("shop", Rotation::Finish));
+        assert_eq!(twice, EditError::NotUnderWay("shop".to_owned()));
+        let again = edited(&text, |file| file.rotate("shop", Rotation::Begin("four")));
+        assert!(
+            toml::from_str::<toml::Table>(&again).is_ok()
+                && comments.iter().all(|known| again.contains(known))
+        );
+    }
+}
+
+#[test]
+fn lines_end_as_they_did() {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    let file = crlf(FILE);
+    let edits: [fn(&mut SitesFile) -> Result<(), EditError>; 4] = [
+        |file| file.add("museum", "two", &[]),
+        |file| file.rotate("shop", Rotation::Begin("two")),
+        |file| file.rotate("shop", Rotation::Revoke("two")),
+        |file| file.remove("shop"),
+    ];
+    for edit in edits {
+        assert_eq!(edited(&file, edit), crlf(&edited(FILE, edit)));
+    }
+    assert_eq!(SitesFile::parse(&file).unwrap().text(), file);
+    let mixed = FILE.replacen('\n', "\r\n", 3);
+    let added = edited(&mixed, |file| file.add("museum", "two", &[]));
+    assert_eq!(added.replace("\n[captcha.sites.museum]\nsecret = \"two\"\n", ""), mixed);
 }
 
 #[test]
