@@ -72,12 +72,24 @@ fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
         Value::Table(members) => {
             for (name, node) in members {
                 let above = words.len();
-                words.extend(split(&name));
+                match is_site_key(words, &name, &node) {
+                    true => words.push(name),
+                    false => words.extend(split(&name)),
+                }
                 collect(node, words, out);
                 words.truncate(above);
             }
         }
     }
+}
+
+/// Whether a name with dots is the key of one site: whoever has put it into quotes means one name. With nothing below it,
+/// it is a property as Spring takes it apart, in quotes or not.
+fn is_site_key(above: &[String], name: &str, node: &Node) -> bool {
+    node.is_name_quoted
+        && !name.contains(['[', ']'])
+        && matches!(node.value, Value::Table(_))
+        && above.iter().map(String::as_str).eq(["captcha", "sites"])
 }
 
 /// What the Java service makes of a scalar without quotes.

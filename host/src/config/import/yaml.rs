@@ -20,6 +20,8 @@ pub(super) struct Node {
     /// Its line, from 1; of what an alias stands for, that of the anchor.
     pub(super) line: usize,
     pub(super) value: Value,
+    /// Whether its name, where it has one, is in quotes.
+    pub(super) is_name_quoted: bool,
     /// Values in it, with itself.
     size: usize,
     /// Levels in it, with itself.
@@ -38,13 +40,17 @@ pub(super) enum Value {
 }
 
 impl Node {
+    fn new(line: usize, value: Value, (size, depth): (usize, usize)) -> Self {
+        Self { line, value, is_name_quoted: false, size, depth }
+    }
+
     fn scalar(line: usize, text: String, plain: bool) -> Self {
-        Self { line, value: Value::Scalar { text, plain }, size: 1, depth: 1 }
+        Self::new(line, Value::Scalar { text, plain }, (1, 1))
     }
 
     fn list(line: usize, nodes: Vec<Self>) -> Self {
-        let (size, depth) = measure(nodes.iter());
-        Self { line, value: Value::List(nodes), size, depth }
+        let measured = measure(nodes.iter());
+        Self::new(line, Value::List(nodes), measured)
     }
 
     fn table(line: usize, all: impl Iterator<Item = (String, Self)>) -> Self {
@@ -59,8 +65,8 @@ impl Node {
                 }
             }
         }
-        let (size, depth) = measure(members.iter().map(|(_, node)| node));
-        Self { line, value: Value::Table(members), size, depth }
+        let measured = measure(members.iter().map(|(_, node)| node));
+        Self::new(line, Value::Table(members), measured)
     }
 
     /// Whether nothing was written, or a word for it.
@@ -167,7 +173,7 @@ impl<'t> Reader<'t> {
             let node = self.node(event, line, depth + 1)?;
             match plain && name == "<<" {
                 true => merge(&mut merged, node, line)?,
-                false => own.push((name, node)),
+                false => own.push((name, Node { is_name_quoted: !plain, ..node })),
             }
         }
         // What a table says itself counts for more than what it takes over.

@@ -131,6 +131,28 @@ fn sites_may_share_what_they_have_in_common() {
 }
 
 #[test]
+fn a_site_key_in_quotes_or_brackets_may_have_dots() {
+    let sites = [
+        "captcha:\n  sites:\n    \"a.b\": {secret: s}\n",
+        "captcha:\n  sites:\n    'a.b':\n      secret: s\n",
+        "captcha:\n  sites:\n    \"[a.b]\": {secret: s}\n",
+        "captcha.sites:\n  \"a.b\": {secret: s}\n",
+        "captcha.sites.[a.b].secret: s\n",
+        "captcha:\n  sites:\n    \"[a.b].secret\": s\n",
+    ];
+    for text in sites {
+        let sites = loaded(&import(text).toml, &[]).config.captcha.sites;
+        assert_eq!(sites.keys().collect::<Vec<_>>(), ["a.b"], "{text}");
+        assert_eq!(sites["a.b"].secrets[0].expose(), "s", "{text}");
+    }
+    // Other names are split as Spring splits them, in quotes or not.
+    let imported = import("\"captcha.hmac-key\": k\ncaptcha:\n  sites:\n    \"a.secret\": s\n");
+    let captcha = loaded(&imported.toml, &[]).config.captcha;
+    assert_eq!(captcha.hmac_key.unwrap().expose(), "k");
+    assert_eq!(captcha.sites["a"].secrets[0].expose(), "s");
+}
+
+#[test]
 fn broken_yaml_has_its_line() {
     let cases = [
         ("a: b\nc: [1\n", "not valid YAML"),
