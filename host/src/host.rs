@@ -351,11 +351,11 @@ async fn services(
     let mut opened = Opened { shared: parts.roster.shared().cloned(), ..Opened::default() };
     let services = &parts.config.services;
     if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
-        let router = embedding::build(parts, inference);
+        let router = embedding::build(parts, inference, reloader).await;
         listeners.add(&services.embedding, "services.embedding.listen", router);
     }
     if services.tickets.enabled {
-        let router = tickets::build(parts).await?;
+        let router = tickets::build(parts, reloader).await?;
         listeners.add(&services.tickets, "services.tickets.listen", router);
     }
     if services.status.enabled {

@@ -237,7 +237,8 @@ impl Reloader {
     /// The keys that another configuration changes: those that count at once, and those that wait for a restart.
     fn sorted(&self, running: &Set, next: &Configuration) -> (Vec<String>, Vec<String>) {
         let slots = self.roster.each();
-        sort(changes(running, &next.set), |name| slots.iter().any(|slot| slot.slot() == name))
+        let embeds = next.config.services.embedding.enabled;
+        sort(changes(running, &next.set), embeds, |name| slots.iter().any(|slot| slot.slot() == name))
     }
 
     /// Has a configuration count, in place of an `undone` one where the file still has that.

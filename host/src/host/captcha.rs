@@ -72,6 +72,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     let prefix = &config.services.captcha.path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
+    let guarded = Arc::clone(&guard);
+    reloader.follow(Box::new(move |config: &Config| guarded.replace_keys(&config.captcha.auth))).await;
     let mut router = captcha::router(state);
     if config.demo {
         router = router.merge(demo::router());

@@ -6,13 +6,16 @@ use axum::Router;
 
 use super::Parts;
 use crate::{
+    config::Config,
+    deploy::Reloader,
     http::embedding::{self, EmbeddingState},
     inference::Inference,
+    keys::token_hash,
     services::embedding::EmbeddingService,
 };
 
 /// The service's routes.
-pub(super) fn build(parts: &Parts<'_>, inference: &Arc<Inference>) -> Router {
+pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloader: &Reloader) -> Router {
     let settings = &parts.config.embedding;
     let service = EmbeddingService::new(Arc::clone(inference), settings.request_timeout);
     let state = EmbeddingState::new(
@@ -24,5 +27,10 @@ pub(super) fn build(parts: &Parts<'_>, inference: &Arc<Inference>) -> Router {
     );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
     tracing::info!(service = embedding::error::SERVICE, access, "service on");
+    let keys = state.keys.clone();
+    let follow = move |config: &Config| {
+        keys.replace(config.embedding.api_keys.iter().map(|key| token_hash(key.expose())));
+    };
+    reloader.follow(Box::new(follow)).await;
     embedding::router(Arc::new(state))
 }

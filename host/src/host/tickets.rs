@@ -9,8 +9,10 @@ use crate::{
     capabilities::Backing,
     compile::ComponentDigest,
     config::{Config, slots::SlotName, tickets::Tickets},
+    deploy::Reloader,
     guard::Guard,
     http::tickets::{self, TicketState},
+    keys::{ApiKeys, token_hash},
     knowledge::Knowledge,
     llm::Llm,
     services::{
@@ -73,7 +75,7 @@ pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
 }
 
 /// The service's routes, with the components in their slots.
-pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
+pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<Router> {
     let settings = &parts.config.tickets;
     let rules = parts.rules.as_ref();
     let triage = triage(parts, rules);
@@ -99,14 +101,29 @@ pub(super) async fn build(parts: &Parts<'_>) -> anyhow::Result<Router> {
         Arc::clone(&parts.metrics),
     );
     if state.keys.is_empty() {
-        tracing::warn!(
-            "no key guards the ticket service, so whoever reaches it may call it; set tickets.api_key"
-        );
+        warn_of_open();
     }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
     tracing::info!(service = tickets::SERVICE, access, "service on");
     parts.metrics.tickets.ready();
+    let keys = state.keys.clone();
+    reloader.follow(Box::new(move |config: &Config| replace_key(&keys, &config.tickets))).await;
     Ok(tickets::router(Arc::new(state)))
+}
+
+fn warn_of_open() {
+    tracing::warn!(
+        "no key guards the ticket service, so whoever reaches it may call it; set tickets.api_key"
+    );
+}
+
+/// Accepts the configured key in place of the one before.
+fn replace_key(keys: &ApiKeys, settings: &Tickets) {
+    let was_guarded = !keys.is_empty();
+    keys.replace(settings.api_key.iter().map(|key| token_hash(key.expose())));
+    if was_guarded && keys.is_empty() {
+        warn_of_open();
+    }
 }
 
 fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {

@@ -17,14 +17,25 @@ pub(super) fn changes(before: &Set, after: &Set) -> BTreeSet<String> {
     keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
 }
 
-/// Keys that count at once, and those that wait for a restart.
-pub(super) fn sort(keys: BTreeSet<String>, is_used: impl Fn(SlotName) -> bool) -> (Vec<String>, Vec<String>) {
+/// Keys that count at once, and those that wait for a restart; `embeds` says whether there is an embedding service, which
+/// has no slot.
+pub(super) fn sort(
+    keys: BTreeSet<String>,
+    embeds: bool,
+    is_used: impl Fn(SlotName) -> bool,
+) -> (Vec<String>, Vec<String>) {
+    // Whether keys let calls in at all is up to a restart, which these wait for then.
+    let guards_otherwise = keys.contains("captcha.auth");
+    let embeds_otherwise = keys.contains("services.embedding.enabled");
     let is_live = |key: &String| {
         let mut parts = key.split('.');
         match (parts.next(), parts.next(), parts.next()) {
             (Some("log"), Some("level"), None) | (Some("admin"), Some("tokens"), Some(_)) => true,
             (Some("captcha"), Some("sites"), Some(_)) => is_used(SlotName::Captcha),
+            (Some("captcha"), Some("api_keys"), _) => !guards_otherwise && is_used(SlotName::Captcha),
             (Some("status"), Some("tokens"), _) => is_used(SlotName::Status),
+            (Some("tickets"), Some("api_key"), None) => is_used(SlotName::Triage),
+            (Some("embedding"), Some("api_keys"), _) => embeds && !embeds_otherwise,
             (Some("slots"), Some(slot), Some(name)) => {
                 let slot = SlotName::ALL.into_iter().find(|known| known.as_str() == slot);
                 slot.is_some_and(&is_used) && LIVE.contains(&name)
@@ -71,14 +82,18 @@ mod tests {
             "admin.tls.cert",
             "captcha.sites.shop.secret",
             "captcha.hmac_key",
+            "captcha.api_keys",
             "status.tokens",
+            "tickets.api_key",
+            "embedding.api_keys",
         ];
         let keys = keys.map(str::to_owned).into();
-        let (live, restart) = sort(keys, |slot| slot == SlotName::Captcha);
+        let (live, restart) = sort(keys, false, |slot| slot == SlotName::Captcha);
         assert_eq!(
             live,
             [
                 "admin.tokens.ops.scope",
+                "captcha.api_keys",
                 "captcha.sites.shop.secret",
                 "log.level",
                 "slots.captcha.config.mode",
@@ -86,7 +101,21 @@ mod tests {
                 "slots.captcha.rollout.margin_percent"
             ]
         );
-        assert_eq!(restart.len(), 8, "{restart:?}");
+        assert_eq!(restart.len(), 10, "{restart:?}");
+    }
+
+    #[test]
+    fn callers_keys_count_at_once_where_they_let_calls_in() {
+        let live = |keys: &[&str], embeds| {
+            let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+            sort(keys, embeds, |slot| slot != SlotName::Status).0
+        };
+        let all = ["captcha.api_keys", "captcha.api_keys.0", "embedding.api_keys", "tickets.api_key"];
+        assert_eq!(live(&all, true), all);
+        assert_eq!(live(&["embedding.api_keys"], false), [""; 0]);
+        assert_eq!(live(&["captcha.api_keys", "captcha.auth"], true), [""; 0]);
+        assert_eq!(live(&["embedding.api_keys", "services.embedding.enabled"], true), [""; 0]);
+        assert_eq!(live(&["tickets.llm.api_key"], true), [""; 0]);
     }
 
     #[test]

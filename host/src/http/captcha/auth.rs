@@ -15,7 +15,7 @@ use crate::{
     clock::HostClock,
     config::captcha::{Auth, Secret},
     http::bearer,
-    keys::ApiKeys,
+    keys::{ApiKeys, token_hash},
 };
 
 /// Why the guard cannot be set up.
@@ -65,6 +65,14 @@ impl Guard {
             Auth::ApiKey(keys) => Kind::ApiKeys(ApiKeys::new(keys.iter().map(Secret::expose))),
             Auth::Jwt(settings) => Kind::Jwt(JwtCheck::new(settings, clock)?),
         }))
+    }
+
+    /// Accepts the API keys of `auth` in place of those before, where such keys let calls in; any other mode is that of the
+    /// start.
+    pub fn replace_keys(&self, auth: &Auth) {
+        if let (Kind::ApiKeys(keys), Auth::ApiKey(wanted)) = (&self.0, auth) {
+            keys.replace(wanted.iter().map(|key| token_hash(key.expose())));
+        }
     }
 
     /// Checks a request's `Authorization`.
@@ -139,6 +147,18 @@ mod tests {
         assert!(!guard.authenticates(&headers(&["Bearer third"])).await);
         let twice = headers(&["Bearer first", "Bearer first"]);
         assert_eq!(guard.judge(&twice).await, Err(Denied::Missing));
+    }
+
+    #[tokio::test]
+    async fn replaced_keys_count_from_the_next_call() {
+        let guard = Guard::new(&Auth::ApiKey(vec![Secret::new("first")]), &HostClock::system()).unwrap();
+        guard.replace_keys(&Auth::ApiKey(vec![Secret::new("second")]));
+        assert_eq!(guard.judge(&headers(&["Bearer first"])).await, Err(Denied::Invalid));
+        assert_eq!(guard.judge(&headers(&["Bearer second"])).await, Ok(()));
+        // Another mode waits for a restart, and so do its keys.
+        guard.replace_keys(&Auth::None);
+        assert_eq!(guard.judge(&headers(&["Bearer second"])).await, Ok(()));
+        assert_eq!(guard.judge(&HeaderMap::new()).await, Err(Denied::Missing));
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! The configuration is read anew while the host runs: as a whole or not at all.
 
+mod callers;
 mod component_file;
 mod services;
 
