@@ -2,7 +2,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{Configuration, client::Remote, output};
-use crate::config;
+use crate::{
+    config::{self, Config},
+    http::captcha::{WidgetFiles, WidgetFilesError},
+};
 
 /// `bulkhead config`.
 #[derive(Debug, Subcommand)]
@@ -61,7 +64,12 @@ impl Command {
         match self {
             Self::Check(configuration) => {
                 let loaded = configuration.load(Vec::new())?;
+                // Before anything is said: what the host would not start from is no good configuration.
+                let widget_files = widget_files(&loaded.config)?;
                 for warning in &loaded.warnings {
+                    output::line(format_args!("warning: {warning}"))?;
+                }
+                if let Some(warning) = widget_files.as_ref().and_then(WidgetFiles::warning) {
                     output::line(format_args!("warning: {warning}"))?;
                 }
                 output::line("the configuration is good")?;
@@ -83,6 +91,11 @@ impl Command {
         }
         Ok(())
     }
+}
+
+/// The widget's files as `bulkhead serve` would read them.
+fn widget_files(config: &Config) -> Result<Option<WidgetFiles>, WidgetFilesError> {
+    if config.services.captcha.enabled { WidgetFiles::configured(&config.captcha) } else { Ok(None) }
 }
 
 fn shown(answer: &Value) -> Result<(), output::OutputError> {

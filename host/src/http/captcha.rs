@@ -97,6 +97,10 @@ impl CaptchaState {
             true => (captcha.body_bytes, "captcha.body_bytes"),
             false => (server.body_bytes, "server.body_bytes"),
         };
+        let widget_files = WidgetFiles::configured(captcha)?;
+        if let Some(warning) = widget_files.as_ref().and_then(WidgetFiles::warning) {
+            tracing::warn!("{warning}");
+        }
         Ok(Self {
             guard: Arc::new(Guard::new(&captcha.auth, service.ledger().clock())?),
             service,
@@ -104,7 +108,7 @@ impl CaptchaState {
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             guesses: SecretGuesses::new().map_err(SetupError::Random)?,
             answers: siteverify::Answers::default(),
-            widget_files: captcha.widget_dir.as_deref().map(WidgetFiles::read).transpose()?,
+            widget_files,
             path_prefix: path_prefix.to_owned(),
         })
     }

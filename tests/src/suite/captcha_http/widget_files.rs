@@ -128,6 +128,33 @@ async fn without_a_folder_there_are_no_files() {
     captcha.stop().await;
 }
 
+/// They can be no routes, and are no reason not to serve captchas.
+#[tokio::test]
+async fn files_with_odd_names_are_not_served() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = folder();
+    let odd = folder.path().join("an odd folder");
+    std::fs::create_dir(&odd).unwrap();
+    for path in [
+        folder.path().join("a b.js"),
+        folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.js")),
+        folder.path().join(".hidden.js"),
+        odd.join("a.js"),
+    ] {
+        std::fs::write(path, "hidden").unwrap();
+    }
+    let captcha = start(&folder).await;
+    let list: Value = captcha.get("/widget/files").send().await.unwrap().json().await.unwrap();
+    let paths: Vec<_> = list["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(paths, ["altcha.css", "main/altcha.js"]);
+    for path in ["a%20b.js", "caf%E9.js", ".hidden.js", "an%20odd%20folder/a.js"] {
+        let status = captcha.get(&format!("/widget/files/{path}")).send().await.unwrap().status();
+        assert_eq!(status, 404, "{path}");
+    }
+    captcha.stop().await;
+}
+
 #[tokio::test]
 async fn unfit_folders_keep_the_host_from_starting() {
     let folder = folder();

@@ -42,6 +42,47 @@ async fn a_wrong_flag_is_named() {
     assert!(finished.stderr.contains("--prot"), "{}", finished.stderr);
 }
 
+/// A check that passes what no host starts from is worth nothing.
+#[tokio::test]
+async fn config_check_and_serve_refuse_the_same_widget_dir() {
+    let folder = TempDir::new().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    for name in ["empty", "odd", "leading-out", "good"] {
+        fs::create_dir(place(name)).unwrap();
+    }
+    for name in ["odd/a b.js", "good/a b.js", "good/altcha.js", "file", "leading-out/altcha.js"] {
+        fs::write(place(name), "").unwrap();
+    }
+    std::os::unix::fs::symlink("/etc/passwd", place("leading-out/passwd.js")).unwrap();
+    let config = |name: &str, more: &str| format!("[captcha]\nwidget_dir = {:?}\n{more}{SITE}", place(name));
+    let check = async |text: &str| {
+        fs::write(place("check.toml"), text).unwrap();
+        let check = Launch::bulkhead(&["config", "check", "--config", "check.toml"]);
+        check.in_folder(folder.path()).env("HOME", "/").finish().await
+    };
+    for (name, reason) in [
+        ("none", "No such file or directory"),
+        ("file", "Not a directory"),
+        ("empty", "has no file that can be served"),
+        ("odd", "has no file that can be served"),
+        ("leading-out", "passwd.js leads out of captcha.widget_dir"),
+    ] {
+        let finished = check(&config(name, "")).await;
+        assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(1), ""), "{name}");
+        assert!(finished.stderr.contains(reason), "{name}: {}", finished.stderr);
+        assert!(finished.stderr.contains("captcha.widget_dir"), "{name}: {}", finished.stderr);
+        let served = Launch::serve_with(folder.path(), &config(name, "")).finish().await;
+        assert_eq!(served.status.code(), Some(1), "{name}: {}", served.stderr);
+        assert!(served.stderr.contains(reason), "{name}: {}", served.stderr);
+    }
+    let good = check(&config("good", "")).await;
+    assert!(good.succeeded() && good.stdout.contains("the configuration is good"), "{}", good.stderr);
+    assert!(good.stdout.contains("warning: captcha.widget_dir: not served"), "{}", good.stdout);
+    assert!(good.stdout.contains("\"a b.js\""), "{}", good.stdout);
+    let off = check(&config("none", "[services.captcha]\nenabled = false\n")).await;
+    assert!(off.succeeded(), "without the service nobody reads the folder: {}", off.stderr);
+}
+
 #[tokio::test]
 async fn config_check_prints_every_problem_with_its_line() {
     const WRONG: &str = r#"data_dirr = "x"

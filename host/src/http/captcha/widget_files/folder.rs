@@ -12,12 +12,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256, Sha384};
 use thiserror::Error;
 
-use crate::files;
+use crate::{config::captcha::Captcha, files};
 
 /// Most bytes of all files together; the package has 5 MB.
 const MOST_BYTES: usize = 32 << 20;
 /// Most files; the package has about 300.
 const MOST_FILES: usize = 4096;
+/// Most names of files that are left out that a warning has.
+const MOST_NAMED: usize = 5;
 
 /// Why a folder cannot be served.
 #[derive(Debug, Error)]
@@ -33,16 +35,15 @@ pub enum WidgetFilesError {
     /// A symbolic link leads out of it.
     #[error("{} leads out of captcha.widget_dir; put the file itself there", .0.display())]
     Outside(PathBuf),
-    /// A name would have to be written in another way in a URL.
-    #[error("{} has a name with other characters than A-Z a-z 0-9 . _ - @ +; rename it", .0.display())]
-    Name(PathBuf),
     /// There is more than a widget has.
     #[error(
         "captcha.widget_dir has more than {MOST_FILES} files or {MOST_BYTES} bytes; name the widget's folder only"
     )]
     TooMuch,
     /// There is nothing to serve.
-    #[error("captcha.widget_dir has no file; put the files of the npm package altcha there")]
+    #[error(
+        "captcha.widget_dir has no file that can be served; put the files of the npm package altcha there"
+    )]
     Empty,
 }
 
@@ -64,18 +65,33 @@ pub struct WidgetFile {
 pub struct WidgetFiles {
     release: String,
     files: BTreeMap<String, WidgetFile>,
+    skipped: Skipped,
 }
 
 impl WidgetFiles {
-    /// Reads a folder and those below it. Names that begin with a dot are left out.
+    /// The files of the configured folder, where there is one.
     ///
     /// # Errors
     /// When something in it cannot be served.
-    pub fn read(folder: &Path) -> Result<Self, WidgetFilesError> {
-        let mut reading =
-            Reading { root: real(folder)?, seen: BTreeSet::new(), bytes: 0, files: BTreeMap::new() };
+    pub fn configured(captcha: &Captcha) -> Result<Option<Self>, WidgetFilesError> {
+        captcha.widget_dir.as_deref().map(Self::read).transpose()
+    }
+
+    /// Reads a folder and those below it. Names that begin with a dot are left out, and so are those that would have to be
+    /// written in another way in a URL, of which [`WidgetFiles::warning`] tells.
+    ///
+    /// # Errors
+    /// When something in it cannot be served.
+    fn read(folder: &Path) -> Result<Self, WidgetFilesError> {
+        let mut reading = Reading {
+            root: real(folder)?,
+            seen: BTreeSet::new(),
+            bytes: 0,
+            files: BTreeMap::new(),
+            skipped: Skipped::default(),
+        };
         reading.folder(&reading.root.clone(), "")?;
-        let files = reading.files;
+        let (files, skipped) = (reading.files, reading.skipped);
         if files.is_empty() {
             return Err(WidgetFilesError::Empty);
         }
@@ -84,7 +100,21 @@ impl WidgetFiles {
             digest.update(format!("{path} {}\n", file.integrity));
         }
         let release = hex::encode(digest.finalize()).chars().take(16).collect();
-        Ok(Self { release, files })
+        Ok(Self { release, files, skipped })
+    }
+
+    /// What the operator should know: which files and folders are not served because of their names.
+    pub fn warning(&self) -> Option<String> {
+        let Skipped { count, names } = &self.skipped;
+        let more = count - names.len();
+        let names = names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        (*count > 0).then(|| {
+            format!(
+                "captcha.widget_dir: not served, for their names have other characters than A-Z a-z 0-9 . _ - @ +: \
+                 {names}{more}; rename what pages are to load"
+            )
+        })
     }
 
     /// Names this state of the folder: 16 hex digits.
@@ -103,12 +133,31 @@ impl WidgetFiles {
     }
 }
 
+/// Files and folders whose names would be written in another way in a URL.
+#[derive(Debug, Default)]
+struct Skipped {
+    count: usize,
+    /// The first of them in alphabetical order, quoted.
+    names: BTreeSet<String>,
+}
+
+impl Skipped {
+    fn add(&mut self, name: String) {
+        self.count += 1;
+        self.names.insert(name);
+        if self.names.len() > MOST_NAMED {
+            self.names.pop_last();
+        }
+    }
+}
+
 struct Reading {
     root: PathBuf,
     /// Folders, since a link may lead to one that is above it.
     seen: BTreeSet<PathBuf>,
     bytes: usize,
     files: BTreeMap<String, WidgetFile>,
+    skipped: Skipped,
 }
 
 impl Reading {
@@ -123,8 +172,13 @@ impl Reading {
             if name.as_encoded_bytes().starts_with(b".") {
                 continue;
             }
-            let name = name.to_str().filter(|name| is_plain(name));
-            let path = format!("{prefix}{}", name.ok_or_else(|| WidgetFilesError::Name(shown.clone()))?);
+            let Some(plain) = name.to_str().filter(|name| is_plain(name)) else {
+                let name = Path::new(prefix).join(&name);
+                // Quoted, so that it has no commands for terminals.
+                self.skipped.add(format!("{name:?}"));
+                continue;
+            };
+            let path = format!("{prefix}{plain}");
             let found = real(&shown)?;
             if !found.starts_with(&self.root) {
                 return Err(WidgetFilesError::Outside(shown));
@@ -185,7 +239,7 @@ fn content_type(extension: Option<&OsStr>) -> &'static str {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::os::unix::fs::symlink;
+    use std::os::unix::{ffi::OsStrExt as _, fs::symlink};
 
     use tempfile::TempDir;
 
@@ -210,6 +264,7 @@ mod tests {
         let folder =
             folder(&[("main/altcha.js", "alert('Hello, world.');"), ("a.css", ""), (".hidden/x", "")]);
         let files = WidgetFiles::read(folder.path()).unwrap();
+        assert_eq!(files.warning(), None);
         let paths: Vec<&str> = files.files().map(|(path, _)| path).collect();
         assert_eq!(paths, ["a.css", "main/altcha.js"]);
         let script = files.file("main/altcha.js").unwrap();
@@ -254,9 +309,38 @@ mod tests {
     }
 
     #[test]
+    fn odd_names_are_left_out_with_a_warning() {
+        let odd = [
+            ("a.js", "1"),
+            ("main/b.js", "2"),
+            ("a b.js", "x"),
+            ("main/\u{1b}[31m.js", "x"),
+            ("an odd folder/c.js", "x"),
+            ("50%.js", "x"),
+        ];
+        let folder = folder(&odd);
+        fs::write(folder.path().join(OsStr::from_bytes(b"caf\xe9.js")), "x").unwrap();
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        let files = WidgetFiles::read(folder.path()).unwrap();
+        let paths: Vec<&str> = files.files().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["a.js", "main/b.js"]);
+        let warning = files.warning().unwrap();
+        for name in
+            ["\"50%.js\"", "\"a b.js\"", "\"an odd folder\"", "\"caf\\xE9.js\"", "\"main/\\u{1b}[31m.js\""]
+        {
+            assert!(warning.contains(name), "{name} {warning}");
+        }
+        assert!(!warning.contains('\u{1b}') && !warning.contains(".git") && !warning.contains("more;"));
+        fs::write(folder.path().join("z z.js"), "x").unwrap();
+        let warning = WidgetFiles::read(folder.path()).unwrap().warning().unwrap();
+        assert!(warning.contains(" and 1 more;") && !warning.contains("z z.js"), "{warning}");
+    }
+
+    #[test]
     fn unfit_folders_are_refused() {
-        assert!(refusal(&folder(&[])).contains("has no file"));
-        assert!(refusal(&folder(&[("a b.js", "")])).contains("rename it"));
+        for files in [&[][..], &[("a b.js", "")], &[(".hidden", "")]] {
+            assert!(refusal(&folder(files)).contains("has no file that can be served"), "{files:?}");
+        }
         let dangling = folder(&[("a.js", "")]);
         symlink("missing.js", dangling.path().join("b.js")).unwrap();
         assert!(refusal(&dangling).contains("b.js"), "{}", refusal(&dangling));
