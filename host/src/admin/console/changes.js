@@ -20,8 +20,11 @@ function changes(place, version) {
 
 const code = (id) => h("code", {}, short(id));
 
+/** The generation that a slot should have: a host that compiles what all hosts should have does not have it yet. */
+const latest = ({ generation, shared }) => Math.max(generation, shared?.desired ?? generation);
+
 function ask(place, what, { body = () => ({}), ...dialog }) {
-  const { generation } = place.slot();
+  const generation = latest(place.slot());
   const run = async (reason) => {
     try {
       await change(place.name, what, { ...body(), generation, reason });

@@ -95,6 +95,44 @@ async fn a_candidate_is_tried_weighed_promoted_and_taken_back() {
     host.stop().await;
 }
 
+/// A host that still compiles what all hosts should have has an earlier generation, and refuses changes of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_names_the_generation_that_all_hosts_should_have() {
+    let host = hosting_a().start().await;
+    let b = operator(&host).push(answering('B', "").component()).await;
+    let row = format!("li:has(summary:has-text('{}')) >> ", &b[..12]);
+    // What a host says then; here its database would be ahead, so that this one refuses the number.
+    let ahead = "(() => {
+        const ask = window.fetch;
+        window.fetch = async (url, init) => {
+            if (init?.method === 'POST') window.sent = JSON.parse(init.body);
+            const answer = await ask(url, init);
+            if (!String(url).endsWith('/v1/slots/captcha')) return answer;
+            const shared = { desired: 7, applied: 0, behind: 'it compiles', away: null };
+            const slot = { ...(await answer.json()), shared, world: 'a world of its own' };
+            return new Response(JSON.stringify(slot), { status: answer.status });
+        };
+        return true;
+    })()";
+    let mut steps = open(&host, operator::DEPLOY);
+    steps.extend([
+        note("ahead", ahead),
+        see("main", "a world of its own, generation 0"),
+        json!(["click", format!("{row}summary")]),
+        json!(["click", format!("{row}role=button[name=/^Swap to it/]")]),
+        see("dialog", "Swap captcha to"),
+        confirm("Swap"),
+        see("dialog .problem", "conflict"),
+        note("sent", "window.sent.generation"),
+        json!(["press", "Escape"]),
+        json!(["gone", "dialog"]),
+    ]);
+    let walk = walk_well(&host, steps).await;
+    assert_eq!(walk.notes["sent"], 7);
+    assert_eq!(letter(&host, 1).await, 'A');
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_comes_second_learns_it() {
     let host = hosting_a().start().await;
