@@ -54,6 +54,12 @@ impl Entry {
         }
     }
 
+    /// Whether this is the same move as `other`: a later try to write it down may come with a later generation.
+    pub(super) fn is_again(&self, other: &Self) -> bool {
+        let earlier = Self { generation: self.generation, ..other.clone() };
+        *self == earlier
+    }
+
     /// A line about the host's configuration, whose revision is its version.
     pub(super) fn of_configuration(revision: VersionId, generation: u64, step: Move) -> Self {
         let Move { stage, at, actor, reason } = step;
@@ -71,12 +77,24 @@ impl Entry {
     }
 }
 
-/// Adds lines that stay whatever happens next.
-pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<()> {
+/// Adds lines that stay whatever happens next: all of them, or none. Gives the log's length before, where there are any.
+pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<Option<u64>> {
+    append_with(path, entries, |file, lines| {
+        file.write_all(lines)?;
+        file.sync_all()
+    })
+}
+
+fn append_with(
+    path: &Path,
+    entries: &[Entry],
+    write: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
+) -> io::Result<Option<u64>> {
     if entries.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let mut file = File::options().create(true).append(true).read(true).mode(0o600).open(path)?;
+    let before = file.seek(SeekFrom::End(0))?;
     let mut lines = String::new();
     if ends_torn(&mut file)? {
         lines.push('\n');
@@ -85,7 +103,21 @@ pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<()> {
         lines.push_str(&serde_json::to_string(entry)?);
         lines.push('\n');
     }
-    file.write_all(lines.as_bytes())?;
+    if let Err(error) = write(&mut file, lines.as_bytes()) {
+        // A full disk takes a part of them. What cannot be cut off is ended by the next line.
+        let _ = shorten(&file, before);
+        return Err(error);
+    }
+    Ok(Some(before))
+}
+
+/// Takes the last lines back: those beyond a `length` that [`append`] has given.
+pub(super) fn cut(path: &Path, length: u64) -> io::Result<()> {
+    shorten(&File::options().write(true).open(path)?, length)
+}
+
+fn shorten(file: &File, length: u64) -> io::Result<()> {
+    file.set_len(length)?;
     file.sync_all()
 }
 
@@ -160,5 +192,40 @@ mod tests {
         fs::write(&path, whole.get(..whole.len() - 20).unwrap()).unwrap();
         append(&path, &[entry(3)]).unwrap();
         assert_eq!(generations(&path, 9), [1, 3]);
+    }
+
+    #[test]
+    fn lines_are_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        append(&path, &[entry(1)]).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let full = |file: &mut File, lines: &[u8]| {
+            file.write_all(lines.get(..lines.len() / 2 + 9).unwrap())?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        let refused = append_with(&path, &[entry(2), entry(3)], full).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        append(&path, &[entry(4)]).unwrap();
+        assert_eq!(generations(&path, 9), [1, 4]);
+    }
+
+    #[test]
+    fn lines_are_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        assert_eq!(append(&path, &[]).unwrap(), None);
+        assert_eq!(append(&path, &[entry(1)]).unwrap(), Some(0));
+        let before = append(&path, &[entry(2), entry(3)]).unwrap().unwrap();
+        cut(&path, before).unwrap();
+        assert_eq!(generations(&path, 9), [1]);
+    }
+
+    #[test]
+    fn same_move_is_known_again_in_another_generation() {
+        let one = entry(1);
+        assert!(one.is_again(&Entry { generation: 2, ..one.clone() }));
+        assert!(!one.is_again(&Entry { reason: "another".to_owned(), ..one.clone() }));
     }
 }

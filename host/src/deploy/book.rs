@@ -65,6 +65,14 @@ impl Book {
         self.active.as_ref().and_then(|id| self.get(id))
     }
 
+    /// Of the versions that answer the one that was moved last: what the last change was about.
+    pub(super) fn latest(&self) -> Option<&Record> {
+        let candidate = self.candidate.as_ref().and_then(|candidate| self.get(&candidate.version));
+        let moved = |record: &&Record| record.moves.last().map(|step| step.at.clone());
+        // Times of one form sort as text; of two that came at once the candidate is tried beside the other.
+        self.active().into_iter().chain(candidate).max_by_key(moved)
+    }
+
     /// The latest version that goes by `name`.
     pub fn find(&self, name: &str) -> Option<&Record> {
         self.versions.iter().rev().find(|record| record.is_called(name))
@@ -202,6 +210,27 @@ mod tests {
         for name in ["", "sha256:", &record.id.as_str()[..7], "ffffffffffffffff"] {
             assert_eq!(book.find(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn last_change_is_about_the_version_that_was_moved_last() {
+        let mut book = book(&["a", "b"]);
+        assert_eq!(book.latest(), None);
+        let [a, b] = [0, 1].map(|at| book.versions[at].id.clone());
+        let step = |stage, at: &str| Move { at: at.to_owned(), ..Move::now(stage, "ops", "") };
+        (book.active, book.candidate) =
+            (Some(a.clone()), Some(Candidate { version: b.clone(), weight: 5, shadow: false }));
+        book.add(&a, step(Stage::Active, "9999-01-01T00:00:00.000Z"));
+        for (id, stage, at, latest) in [
+            (&b, Stage::Candidate, "9999-01-01T00:00:00.000Z", &b),
+            (&a, Stage::Active, "9999-01-02T00:00:00.000Z", &a),
+            (&b, Stage::Candidate, "9999-01-03T00:00:00.000Z", &b),
+        ] {
+            book.add(id, step(stage, at));
+            assert_eq!(book.latest().map(|record| &record.id), Some(latest), "{at}");
+        }
+        book.candidate = None;
+        assert_eq!(book.latest().map(|record| &record.id), Some(&a));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::MutexGuard;
 
 use super::{
-    Book, DeployError, Deployment, Vault,
+    Book, DeployError, Deployment,
     changes::{ATTEMPTS, Reach},
     vault::Blob,
 };
@@ -23,9 +23,7 @@ impl<W: World> Deployment<W> {
         self.reach_out(&mut after, &components, reach).await?;
         let (vault, slot, kept, edition) =
             (Arc::clone(&self.vault), self.slot.name(), after.clone(), self.edition_on_disk());
-        // A try to write what counts in memory only may have logged moves of it.
-        let keep = if self.unwritten().is_some() { Vault::keep_late } else { Vault::keep };
-        let write = move || keep(&vault, slot, edition, &kept, &components);
+        let write = move || vault.keep(slot, edition, &kept, &components);
         background::run(write).await.map_err(|_| DeployError::Stopping)??;
         self.set_book(after);
         self.is_written(turn);

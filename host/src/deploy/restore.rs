@@ -304,21 +304,25 @@ impl<W: World> Deployment<W> {
     }
 
     /// A host that was killed between the audit log and the book has logged a move that it did not make: the log
-    /// says so.
+    /// says so, and which change stands.
     fn reconcile(&self, book: &Book) {
         let slot = self.slot.name();
         let last = self.vault.audit(Some(slot), 1).ok().and_then(|entries| entries.into_iter().next());
         let Some(last) = last.filter(|last| last.generation > book.generation) else { return };
         let reason = format!(
-            "generation {} was logged and not reached, for the host ended; generation {} stands",
-            last.generation, book.generation
+            "generation {} ({}: version {}) was logged and not reached, for the host ended before it was written; \
+             generation {} stands",
+            last.generation,
+            last.stage.as_str(),
+            last.version,
+            book.generation
         );
         tracing::error!(
             slot = slot.as_str(),
             reason,
             "a change was not written before the host ended; it is undone"
         );
-        let stands = book.active();
+        let stands = book.latest();
         let Move { stage, at, actor, reason } =
             Move::now(stands.map_or(Stage::Retired, Record::stage), HOST, &reason);
         let entry = Entry {

@@ -1,3 +1,4 @@
+mod log;
 mod reserve;
 #[cfg(test)]
 mod tests;
@@ -7,13 +8,14 @@ use std::{
     io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
 use rustix::fs::{FlockOperation, flock};
 use subtle::ConstantTimeEq as _;
 
-use super::{Book, Entry, audit, signature};
+use super::{Book, signature};
 use crate::{
     compile::ComponentDigest,
     config::slots::SlotName,
@@ -26,9 +28,6 @@ use crate::{
 const SIGNATURE: &str = "minisig";
 /// Extension of the note, beside a component, that a binary of this host carried it.
 const BUILT_IN: &str = "built-in";
-
-/// Latest lines of a slot's moves beyond as many as are new, in which those that an earlier try has logged are found.
-const LOGGED: usize = 100;
 
 /// Why the data folder does not give or take.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +54,17 @@ pub(super) struct Blob {
     pub(super) component: String,
     pub(super) wasm: Arc<[u8]>,
     pub(super) signature: Option<String>,
+}
+
+/// What becomes of a change whose book cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unkept {
+    /// It is refused: no line says that it was made.
+    Refused,
+    /// It counts already, and is written later.
+    Counts,
+    /// The same; it may take the room of the reserve.
+    Rollback,
 }
 
 /// The folder of pushed components, of what answers, and of the audit log. Several hosts may share it.
@@ -132,10 +142,6 @@ impl Vault {
         note.zip(expected).is_some_and(|(note, expected)| bool::from(expected.as_bytes().ct_eq(&note)))
     }
 
-    fn audit_path(&self) -> PathBuf {
-        self.folder.join("audit.jsonl")
-    }
-
     fn make(&self, slot: SlotName) -> Result<(), VaultError> {
         make_folder(self.slot(slot))
     }
@@ -165,10 +171,11 @@ impl Vault {
     }
 
     /// Keeps `components`, writes the moves that lead from the book of this `edition` to `after` into the audit log, and
-    /// then the book. The old one stands until the new one does; components that it no longer names are removed.
+    /// then the book. The old one stands until the new one does; components that it no longer names are removed. Moves that
+    /// an earlier try has logged are not logged again.
     ///
     /// # Errors
-    /// When the book on disk has not changed.
+    /// When the book on disk has not changed; the audit log then has no line of it.
     pub(super) fn keep(
         &self,
         slot: SlotName,
@@ -176,13 +183,13 @@ impl Vault {
         after: &Book,
         components: &[Blob],
     ) -> Result<(), VaultError> {
-        self.keep_lines(slot, edition, after, components, Ok)
+        self.keep_or(Unkept::Refused, slot, edition, after, components)
     }
 
-    /// The same for what counts already: moves that an earlier try has logged are not logged again.
+    /// The same for what counts already: its lines stay in the audit log.
     ///
     /// # Errors
-    /// See [`Vault::keep`].
+    /// When the book on disk has not changed.
     pub(super) fn keep_late(
         &self,
         slot: SlotName,
@@ -190,17 +197,13 @@ impl Vault {
         after: &Book,
         components: &[Blob],
     ) -> Result<(), VaultError> {
-        let unlogged = |entries: Vec<Entry>| {
-            let known = self.audit(Some(slot), entries.len().saturating_add(LOGGED)).unwrap_or_default();
-            Ok(entries.into_iter().filter(|entry| !known.contains(entry)).collect())
-        };
-        self.keep_lines(slot, edition, after, components, unlogged)
+        self.keep_or(Unkept::Counts, slot, edition, after, components)
     }
 
     /// The same for a rollback: on a full disk the reserve is given up for it.
     ///
     /// # Errors
-    /// See [`Vault::keep`].
+    /// See [`Vault::keep_late`].
     pub(super) fn keep_rollback(
         &self,
         slot: SlotName,
@@ -208,7 +211,7 @@ impl Vault {
         after: &Book,
         components: &[Blob],
     ) -> Result<(), VaultError> {
-        let keep = || self.keep_late(slot, edition, after, components);
+        let keep = || self.keep_or(Unkept::Rollback, slot, edition, after, components);
         match keep() {
             Err(VaultError::Io(_, error))
                 if reserve::is_full(&error) && reserve::give_up(&self.reserve_path()) =>
@@ -220,13 +223,13 @@ impl Vault {
         }
     }
 
-    fn keep_lines(
+    fn keep_or(
         &self,
+        unkept: Unkept,
         slot: SlotName,
         edition: u64,
         after: &Book,
         components: &[Blob],
-        lines: impl FnOnce(Vec<Entry>) -> Result<Vec<Entry>, VaultError>,
     ) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
@@ -234,30 +237,28 @@ impl Vault {
         if kept.edition != edition {
             return Err(VaultError::Overtaken(kept.generation));
         }
-        for blob in components {
-            self.put(slot, blob)?;
-        }
-        self.append(&lines(after.entries(slot, &kept))?)?;
         let path = self.book_path(slot);
         let text = serde_json::to_vec_pretty(after)
             .map_err(|error| VaultError::Damaged(path.clone(), error.to_string()))?;
-        self.write(path, &[&text, b"\n"])?;
+        if unkept != Unkept::Rollback {
+            self.spare_reserve(components, text.len())?;
+        }
+        for blob in components {
+            self.put(slot, blob)?;
+        }
+        let logged = self.log(&self.unlogged(slot, after.entries(slot, &kept)))?;
+        if let Err(error) = self.write(path, &[&text, b"\n"]) {
+            // A book may be in its place though its folder could not be made to stay.
+            let is_old =
+                || self.book(slot).is_ok_and(|book| book.unwrap_or_default().edition == kept.edition);
+            if let Some(length) = logged.filter(|_| unkept == Unkept::Refused && is_old()) {
+                self.take_back(length);
+            }
+            return Err(error);
+        }
         self.sweep(slot, after);
         self.make_reserve();
         Ok(())
-    }
-
-    fn reserve_path(&self) -> PathBuf {
-        self.folder.join("reserve")
-    }
-
-    /// Makes the reserve where it is missing and the disk has room for it; whether it is there.
-    pub fn make_reserve(&self) -> bool {
-        let made = reserve::make(&self.reserve_path());
-        if let Err(error) = &made {
-            tracing::debug!(%error, "the data folder has no reserve");
-        }
-        made.is_ok()
     }
 
     fn put(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
@@ -276,6 +277,7 @@ impl Vault {
     pub(super) fn add(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
+        self.spare_reserve(slice::from_ref(blob), 0)?;
         self.put(slot, blob)
     }
 
@@ -299,50 +301,6 @@ impl Vault {
     fn write(&self, path: PathBuf, parts: &[&[u8]]) -> Result<(), VaultError> {
         let written = self.allowed(&path).and_then(|()| files::replace(&path, parts));
         written.map_err(|error| VaultError::Io(path, error))
-    }
-
-    fn append(&self, entries: &[Entry]) -> Result<(), VaultError> {
-        let path = self.audit_path();
-        let written = self.allowed(&path).and_then(|()| audit::append(&path, entries));
-        written.map_err(|error| VaultError::Io(path, error))
-    }
-
-    /// Adds a move to the audit log that no book has.
-    ///
-    /// # Errors
-    /// When it is not safely on disk.
-    pub fn note(&self, slot: SlotName, entry: Entry) -> Result<(), VaultError> {
-        self.make(slot)?;
-        let _lock = self.lock()?;
-        self.append(&[entry])
-    }
-
-    /// Adds a line to the audit log that is about no slot.
-    ///
-    /// # Errors
-    /// When it is not safely on disk.
-    pub fn note_configuration(&self, entry: Entry) -> Result<(), VaultError> {
-        make_folder(self.folder.clone())?;
-        let _lock = self.lock()?;
-        self.append(&[entry])
-    }
-
-    /// The last `limit` moves, of one slot or of all.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn audit(&self, slot: Option<SlotName>, limit: usize) -> Result<Vec<Entry>, VaultError> {
-        self.audit_of(slot.map(SlotName::as_str), limit)
-    }
-
-    /// The last `limit` lines, of what is named in them as their slot or of all.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn audit_of(&self, slot: Option<&str>, limit: usize) -> Result<Vec<Entry>, VaultError> {
-        let path = self.audit_path();
-        let wanted = |entry: &Entry| slot.is_none_or(|slot| entry.slot == slot);
-        audit::read(&path, limit, wanted).map_err(|error| VaultError::Io(path, error))
     }
 
     /// A component that was kept; of no more than `cap` bytes, and exactly the one that was.

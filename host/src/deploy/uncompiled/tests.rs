@@ -11,7 +11,7 @@ use crate::{
     compile::ComponentDigest,
     config::slots::SlotName,
     deploy::{
-        Candidate, Move, Proof, Record,
+        Candidate, Entry, Move, Proof, Record,
         tests::{Bare, EMPTY, deployment, settings},
         vault::Blob,
     },
@@ -180,6 +180,28 @@ async fn uncompiled_pushes_take_no_place_of_the_history() {
     let book = host.deployment.book();
     let count = |stage| book.versions.iter().filter(|record| record.stage() == stage).count();
     assert_eq!((count(Stage::Trialled), count(Stage::Refused)), (history, 2));
+}
+
+/// As after a host that was killed between the audit log and the book.
+#[tokio::test]
+async fn line_of_a_restart_names_the_change_that_stands() {
+    let (host, active, tried) = (Host::new(), component(1), component(2));
+    let arrange = |book: &mut Book, ids: &[VersionId]| {
+        let id = ids.last().unwrap();
+        let trial = Trial::Canary(Weight::new(10).unwrap());
+        (book.generation, book.active) = (1, ids.first().cloned());
+        book.candidate = Some(Candidate::new(id.clone(), trial));
+        book.step(id, Stage::Candidate, "ops", "canary");
+    };
+    host.start(&[Arc::clone(&active), Arc::clone(&tried)], arrange).await;
+    let vault = Arc::clone(&host.deployment.vault);
+    let lost = Entry::new(SLOT, 2, &record(&active), &Move::now(Stage::Active, "ops", "rollback"));
+    vault.note(SLOT, lost.clone()).unwrap();
+    let _ = host.deployment.start(async { Err("nothing is configured".to_owned()) }).await;
+    let last = vault.audit(Some(SLOT), 1).unwrap().pop().unwrap();
+    assert_eq!((last.generation, last.stage, &last.version), (1, Stage::Candidate, &record(&tried).id));
+    let said = format!("generation 2 (active: version {}) was logged and not reached", lost.version);
+    assert!(last.reason.contains(&said) && last.reason.ends_with("generation 1 stands"), "{}", last.reason);
 }
 
 #[test]

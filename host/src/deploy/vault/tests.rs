@@ -9,9 +9,12 @@ const SLOT: SlotName = SlotName::Captcha;
 
 type Look = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
-/// What a test lets be written: all, unless it says otherwise.
+/// What a test lets be written: all, unless it says otherwise. And what it says is free.
 #[derive(Default)]
-pub(super) struct Fault(Mutex<Option<Look>>);
+pub(super) struct Fault {
+    look: Mutex<Option<Look>>,
+    free: Mutex<Option<u64>>,
+}
 
 impl std::fmt::Debug for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,12 +24,20 @@ impl std::fmt::Debug for Fault {
 
 impl Fault {
     pub(super) fn look(&self, path: &Path) -> io::Result<()> {
-        let mut look = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut look = self.look.lock().unwrap_or_else(PoisonError::into_inner);
         look.as_mut().map_or(Ok(()), |look| look(path))
     }
 
+    pub(super) fn free(&self) -> Option<u64> {
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set(&self, look: impl FnMut(&Path) -> io::Result<()> + Send + 'static) {
-        *self.0.lock().unwrap() = Some(Box::new(look));
+        *self.look.lock().unwrap() = Some(Box::new(look));
+    }
+
+    fn set_free(&self, bytes: u64) {
+        *self.free.lock().unwrap() = Some(bytes);
     }
 }
 
@@ -138,6 +149,70 @@ fn full_disk_takes_rollback_for_the_reserve() {
     vault.keep_rollback(SLOT, one.edition, &two, &[]).unwrap();
     assert_eq!(vault.book(SLOT).unwrap().unwrap(), two);
     assert!(reserve.exists(), "it is made again once there is room");
+}
+
+/// What a rollback has left of the room of its reserve is for the next one.
+#[test]
+fn room_of_a_missing_reserve_is_for_rollbacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = Vault::new(folder.path().to_owned());
+    let one = after(&Book::default(), b"one");
+    vault.keep(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let reserve = folder.path().join("reserve");
+    vault.fault.set_free(504 << 10);
+    let two = after(&one, b"two");
+    vault.keep(SLOT, one.edition, &two, &component(&two, b"two")).unwrap();
+    fs::remove_file(&reserve).unwrap();
+
+    let three = after(&two, b"three");
+    let blobs = component(&three, b"three");
+    for keep in [Vault::keep, Vault::keep_late] {
+        let refused = keep(&vault, SLOT, two.edition, &three, &blobs);
+        assert!(
+            matches!(&refused, Err(VaultError::Io(_, error)) if error.kind() == io::ErrorKind::StorageFull),
+            "{refused:?}"
+        );
+    }
+    vault.add(SLOT, &blobs[0]).unwrap_err();
+    assert!(!vault.has(SLOT, &blobs[0].component));
+    assert_eq!(vault.audit(None, 9).unwrap().len(), 2);
+    vault.keep_rollback(SLOT, two.edition, &three, &blobs).unwrap();
+
+    let four = after(&three, b"four");
+    let large = vec![0; 1 << 20];
+    vault.fault.set_free(1 << 20);
+    vault.keep(SLOT, three.edition, &four, &component(&four, &large)).unwrap_err();
+    assert!(!reserve.exists());
+    vault.fault.set_free(4 << 20);
+    vault.keep(SLOT, three.edition, &four, &component(&four, &large)).unwrap();
+    assert!(reserve.exists(), "it is made again once there is room");
+}
+
+#[test]
+fn refused_change_leaves_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = Vault::new(folder.path().to_owned());
+    let one = after(&Book::default(), b"one");
+    vault.keep(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let log = || fs::read(folder.path().join("audit.jsonl")).unwrap();
+    let whole = log();
+    let book = vault.book_path(SLOT);
+    vault.fault.set(move |path| if path == book { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) });
+    let two = after(&one, b"two");
+    vault.keep(SLOT, one.edition, &two, &[]).unwrap_err();
+    assert_eq!(log(), whole);
+
+    // What counts already keeps its line, whatever is refused after it.
+    vault.keep_late(SLOT, one.edition, &two, &[]).unwrap_err();
+    let late = log();
+    assert!(late.len() > whole.len());
+    let three = after(&two, b"three");
+    vault.keep(SLOT, one.edition, &three, &[]).unwrap_err();
+    assert_eq!(log(), late);
+    vault.fault.set(|_| Ok(()));
+    vault.keep(SLOT, one.edition, &three, &[]).unwrap();
+    let generations: Vec<_> = vault.audit(None, 9).unwrap().iter().map(|entry| entry.generation).collect();
+    assert_eq!(generations, [1, 2, 3], "a line for each version's move");
 }
 
 #[test]

@@ -255,9 +255,18 @@ async fn full_disk_gives_its_reserve_to_a_rollback() {
     let large = super::proof::padded(answering('D', "").component(), 1 << 20);
     assert_eq!(operator.try_push(large).await.0, 507);
     assert!(reserve.exists(), "what can be refused does not have it");
+    let log = fs::read_to_string(data.join("slots/audit.jsonl")).unwrap();
+    for line in log.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(line["generation"].as_u64().filter(|made| *made > generation), None, "{line}");
+    }
     let slot = operator.change("rollback", json!({})).await;
     assert_eq!((&slot["kept"], &slot["generation"]), (&json!(true), &json!(2)), "{}", host.text());
     assert!(!reserve.exists());
+    // What it has left of the reserve's room is for the next one.
+    let body = json!({ "version": b, "generation": operator.generation().await });
+    let (status, error) = operator.post("/swap", &body).await;
+    assert_eq!((status, error["error"].as_str()), (507, Some("storage")), "{error}");
     fs::remove_file(&filler).unwrap();
     eventually("the reserve is made again", async || reserve.exists()).await;
 
