@@ -46,6 +46,9 @@ pub enum CompileError {
          make it smaller or raise sandbox.compile_memory_bytes"
     )]
     MemoryBytes(u64),
+    /// The process that compiles gives more than any code of this component can be.
+    #[error("compiling the component gives more than {0} bytes of code; make it smaller")]
+    CodeBytes(u64),
     /// The process that compiles has failed.
     #[error("the process that compiles the component failed: {0}")]
     Process(Arc<str>),

@@ -26,6 +26,11 @@ use crate::{config::sandbox::Sandbox, engine::CodeSettings};
 
 /// Bytes kept of what the process writes to its standard error.
 const WORDS_BYTES: u64 = 4 << 10;
+/// Bytes of code for each byte of a component, at most: instructions of one byte become several, each with an entry of
+/// 8 bytes in the map of addresses.
+const CODE_FOR_BYTE: u64 = 16;
+/// Bytes of code that a component of no size may have.
+const CODE_BYTES: u64 = 16 << 20;
 /// How allocations fail: in Rust's standard library, in wasmtime and in the operating system.
 const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "out of memory", "Cannot allocate memory"];
 
@@ -83,11 +88,13 @@ impl CompileProcess {
                 // A process that does not read it has ended, and its status says why.
                 let _ = stdin.write_all(&wasm).await;
             }
+            Ok::<_, CompileError>(())
         };
-        // The code is no larger than the memory that it was made in.
-        let (receive, hear) = (first(stdout, job.memory_bytes), first(stderr, WORDS_BYTES));
-        let ((), code, words, status) = tokio::join!(send, receive, hear, child.wait());
-        let status = status.map_err(failed)?;
+        let (receive, hear) = (all(stdout, code_bytes(job)), first(stderr, WORDS_BYTES));
+        let hear = async { Ok::<_, CompileError>(hear.await) };
+        let wait = async { child.wait().await.map_err(failed) };
+        // Too much code ends all of it, and with it the process.
+        let ((), code, words, status) = tokio::try_join!(send, receive, hear, wait)?;
         match failure(status, job, &words) {
             Some(error) => Err(error),
             None => Ok(MachineCode::new(code)),
@@ -118,6 +125,26 @@ impl Drop for Share<'_> {
     }
 }
 
+/// The most code that a process may give. It is also no larger than the memory that it was made in.
+fn code_bytes(job: &Job) -> u64 {
+    let wasm = u64::try_from(job.wasm_bytes).unwrap_or(u64::MAX);
+    wasm.saturating_mul(CODE_FOR_BYTE).saturating_add(CODE_BYTES).min(job.memory_bytes)
+}
+
+/// Reads a pipe to its end, of no more than `most` bytes.
+async fn all(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Result<Vec<u8>, CompileError> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        // What was read before an error stays; the process' status says whether it is all.
+        let _ = pipe.take(most.saturating_add(1)).read_to_end(&mut bytes).await;
+    }
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
+        Ok(bytes)
+    } else {
+        Err(CompileError::CodeBytes(most))
+    }
+}
+
 /// Reads a pipe to its end and returns its first bytes.
 async fn first(pipe: Option<impl AsyncRead + Unpin>, bytes: u64) -> Vec<u8> {
     let mut kept = Vec::new();
@@ -134,7 +161,10 @@ fn may_pass(error: &CompileError, job: &Job) -> bool {
     match error {
         CompileError::Process(_) => true,
         CompileError::MemoryBytes(_) => job.threads_within_memory() > 1,
-        CompileError::Refused(_) | CompileError::CpuSeconds(_) | CompileError::Stopped => false,
+        CompileError::Refused(_)
+        | CompileError::CpuSeconds(_)
+        | CompileError::CodeBytes(_)
+        | CompileError::Stopped => false,
     }
 }
 
@@ -210,6 +240,16 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn code_is_read_whole_or_not_at_all() {
+        let one = Job { memory_bytes: 1 << 40, ..JOB };
+        assert_eq!(code_bytes(&one), (16 << 20) + 8 * 16);
+        assert_eq!(code_bytes(&Job { wasm_bytes: usize::MAX, ..one }), 1 << 40);
+        assert_eq!(all(Some(&b"code"[..]), 4).await.unwrap(), b"code");
+        let refused = all(Some(&b"code"[..]), 3).await;
+        assert!(matches!(refused, Err(CompileError::CodeBytes(3))), "{refused:?}");
+    }
+
     #[test]
     fn only_failures_that_may_pass_are_retried() {
         let one = Job { threads: 1, ..JOB };
@@ -218,6 +258,7 @@ mod tests {
             (CompileError::Process("killed".into()), [true, true]),
             (CompileError::MemoryBytes(1), [false, true]),
             (CompileError::CpuSeconds(1), [false, false]),
+            (CompileError::CodeBytes(1), [false, false]),
             (CompileError::Refused("bad".into()), [false, false]),
         ] {
             assert_eq!([one, two].map(|job| may_pass(&error, &job)), retried, "{error}");

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use bulkhead::{
-    compile::{Compiler, ComponentDigest},
+    compile::{CompileError, Compiler, ComponentDigest},
     config::sandbox::Sandbox,
 };
 use bulkhead_tests::{
@@ -133,6 +133,23 @@ async fn a_cancelled_compilation_ends_its_process() {
     compiling.abort();
     assert!(compiling.await.unwrap_err().is_cancelled());
     eventually("the process has ended", async || !is_alive(id().unwrap())).await;
+}
+
+#[tokio::test]
+async fn code_without_end_is_refused_and_ends_its_process() {
+    let parts = Parts::new("");
+    let compile_program = parts.folder.path().join("endless");
+    let (draft, started) = (parts.folder.path().join("draft"), parts.folder.path().join("started"));
+    let script = format!("#!/bin/sh\necho $$ > {}\nexec /bin/cat /dev/zero\n", started.display());
+    executable(&draft, &compile_program, &script);
+    let sandbox = Sandbox { compile_program, ..parts.config.sandbox.clone() };
+    let compiler = Compiler::new(Arc::clone(&parts.yard.engine), &sandbox, None, Arc::clone(&parts.metrics));
+    let wasm = Guest::default().component();
+    let (digest, most) = (ComponentDigest::of(&wasm), (16 << 20) + 16 * wasm.len() as u64);
+    let refused = timeout(PATIENCE, compiler.compile(wasm.into(), digest)).await.unwrap().map(drop);
+    assert!(matches!(refused, Err(CompileError::CodeBytes(bytes)) if bytes == most), "{refused:?}");
+    let id = fs::read_to_string(&started).unwrap().trim().parse().unwrap();
+    eventually("the process has ended", async || !is_alive(id)).await;
 }
 
 /// Writes a script that can be run at once: no child of another test has it open.
