@@ -1,7 +1,11 @@
 use clap::{Subcommand, ValueEnum};
 
-use super::{client::Remote, component, exit::Misuse, lines, output};
-use crate::{deploy::CONFIGURATION, telemetry::logs};
+use super::{client::Remote, exit::Misuse, lines, output};
+use crate::{
+    config::slots::SlotName,
+    deploy::{ACCESS, CONFIGURATION},
+    telemetry::logs,
+};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
@@ -24,10 +28,10 @@ pub(super) enum Command {
     },
     /// Show who moved which version, and why. Takes a token of scope admin.
     Audit {
-        /// Of one slot only.
+        /// Of one slot, of the configuration or of refused attempts only.
         #[arg(long)]
-        slot: Option<component::Slot>,
-        /// Of the configuration only.
+        slot: Option<About>,
+        /// Of the configuration only, as --slot config.
         #[arg(long, conflicts_with = "slot")]
         configuration: bool,
         /// How many of the last moves.
@@ -36,6 +40,31 @@ pub(super) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
+}
+
+/// What lines of the audit log are about: a slot, or what stands for one.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum About {
+    Triage,
+    Answer,
+    Status,
+    Captcha,
+    Config,
+    Access,
+}
+
+impl About {
+    /// The name in the log.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Triage => SlotName::Triage.as_str(),
+            Self::Answer => SlotName::Answer.as_str(),
+            Self::Status => SlotName::Status.as_str(),
+            Self::Captcha => SlotName::Captcha.as_str(),
+            Self::Config => CONFIGURATION,
+            Self::Access => ACCESS,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -63,7 +92,7 @@ impl Command {
         match self {
             Self::Token { name, scope } => token(&name, scope),
             Self::Audit { slot, configuration, lines, remote } => {
-                let of = slot.map(component::Slot::as_str).or(configuration.then_some(CONFIGURATION));
+                let of = slot.map(About::as_str).or(configuration.then_some(CONFIGURATION));
                 audit(of, lines, &remote)
             }
         }

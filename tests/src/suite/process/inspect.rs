@@ -134,6 +134,12 @@ async fn the_configuration_is_shown_tried_read_anew_and_undone() {
     let audit = done(&host, &["admin", "audit", "--configuration"]).await;
     let stages: Vec<_> = audit.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)).collect();
     assert_eq!(stages, ["active", "active", "refused", "active"], "{audit}");
+    assert_eq!(done(&host, &["admin", "audit", "--slot", "config"]).await, audit);
+    fails(&host, "a wrong token", &["admin", "audit"], 5, "does not know the token").await;
+    let refused = ["admin", "audit", "--slot", "access"];
+    let noted = async || done(&host, &refused).await.contains("GET /v1/audit from 127.0.0.1: unauthorized");
+    eventually("the attempt is noted", noted).await;
+    fails(&host, operator::ADMIN, &["admin", "audit", "--slot", "nobody"], 2, "config, access").await;
     fails(&host, operator::ADMIN, &["config", "show", "--url", "http://127.0.0.1:1"], 6, "no answer from")
         .await;
     host.stop().await;
