@@ -5,7 +5,8 @@
 //! `_hidden`, garbage), the client is nobody (`0.0.0.0`): the proxy's own address may be allow-listed. Scheme and host
 //! come from the header that names the client. Where both `Forwarded` (RFC 7239) and `X-Forwarded-For` do, one of them
 //! may have gone unchecked through the proxy: if client, scheme or host differ, the request is refused, and a scheme or
-//! host that only one names does not count; unless the configuration says which of the two headers does.
+//! host that only one names does not count; unless the configuration says which of the two headers does. A `Forwarded`
+//! that is about no client (`proto=https`, which RFC 7239 allows) is not heard beside `X-Forwarded-For`.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -150,6 +151,7 @@ pub fn client(
         ForwardedBy::Forwarded => standard(),
         ForwardedBy::XForwarded => customary(),
         ForwardedBy::Either => match (standard(), customary()) {
+            (Some(_), Some(customary)) if is_about_no_client(headers) => Some(customary),
             (Some(standard), Some(customary)) => Some(standard.agreed(customary)?),
             (standard, customary) => standard.or(customary),
         },
@@ -212,6 +214,21 @@ fn forwarded_hop(element: &str) -> Hop {
         }
     }
     hop
+}
+
+/// Whether every element of `Forwarded` is well-formed and none has a `for`. What is malformed may be hiding one.
+fn is_about_no_client(headers: &HeaderMap) -> bool {
+    let is_silent = |pair: &str| {
+        let name = pair.trim().split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| is_token(name) && !name.eq_ignore_ascii_case("for"))
+    };
+    elements(headers, &FORWARDED).all(|element| split_from_the_right(element, ';').all(is_silent))
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_mark = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
 /// `X-Forwarded-For` with the entries of its companions that stand at the same place, or the nearest to it:

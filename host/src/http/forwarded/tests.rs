@@ -125,6 +125,44 @@ fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
     }
 }
 
+/// RFC 7239 does not ask for a `for`: what some proxy says of scheme or host alone is no other client than the one that
+/// `X-Forwarded-For` names.
+#[test]
+fn a_header_about_no_client_is_not_heard_beside_one_that_names_it() {
+    let beside = |forwarded: &[&str]| {
+        let lines = forwarded.iter().map(|line| ("forwarded", *line));
+        let named = [("x-forwarded-for", "203.0.113.5, 192.0.2.1"), ("x-forwarded-proto", "http")];
+        judge(ForwardedBy::Either, PROXY, &lines.chain(named).collect::<Vec<_>>())
+            .map(|client| (client.address.to_string(), client.scheme, client.host))
+    };
+    for silent in [
+        &["proto=https"][..],
+        &["by=10.0.0.1;proto=https;host=evil.example", "proto=https, host=evil.example"],
+        &[r#"by="for=198.51.100.7""#],
+    ] {
+        assert_eq!(beside(silent), Ok(("192.0.2.1".to_owned(), "http", None)), "{silent:?}");
+    }
+    for heard in [
+        &["proto=https, for=198.51.100.7"][..],
+        &["FOR=198.51.100.7, proto=https"],
+        &["proto=https", "for=unknown"],
+        &["proto=https;for=198.51.100.7"],
+        // A client's quote hides nothing that a proxy has added.
+        &["proto=\"https, for=198.51.100.7"],
+        &["proto=https;"],
+        &["for =198.51.100.7"],
+        &["proto=https, "],
+        &[""],
+    ] {
+        assert_eq!(beside(heard), Err(Contradicting), "{heard:?}");
+    }
+    let alone = [("forwarded", "proto=https")];
+    assert_eq!(address(PROXY, &alone), NOBODY);
+    let named = [alone[0], ("x-forwarded-for", "192.0.2.1")];
+    let standard = judge(ForwardedBy::Forwarded, PROXY, &named).unwrap();
+    assert_eq!(standard.address.to_string(), NOBODY);
+}
+
 /// The address may be the client's own, which it knows; scheme and host are then not for one header to choose.
 #[test]
 fn scheme_and_host_count_where_headers_agree() {
