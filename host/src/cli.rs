@@ -24,6 +24,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     compile,
     config::{ConfigFile, Flag, Loaded, Problems, Sources, load},
+    files,
     telemetry::logs,
 };
 
@@ -181,6 +182,12 @@ fn told(error: &anyhow::Error) -> String {
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
         _ => format!("{text} (os error {part}"),
     })
+}
+
+/// Makes the data folder, as a host does, for a command that may be the first to write into it. Where that fails, what is
+/// written there next says so.
+fn make_data_folder(folder: &Path) {
+    let _ = files::make_data_folder(folder);
 }
 
 /// How many lines a host may be asked for.

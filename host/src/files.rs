@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, fchown},
     path::Path,
 };
 
@@ -12,6 +12,25 @@ use rustix::fs::OFlags;
 
 /// Largest file of settings, such as secrets and keys, bytes.
 const SETTINGS_BYTES: usize = 64 << 20;
+
+/// Makes the data folder where it is missing, whichever command is the first to need it: only this user can look into it.
+///
+/// # Errors
+/// What the operating system says, with the folder and the key that names it.
+pub fn make_data_folder(path: &Path) -> io::Result<()> {
+    let make = || {
+        // Those above it are not the host's own.
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(_) if path.is_dir() => Ok(()),
+            made => made,
+        }
+    };
+    make().map_err(|error| {
+        let text = "as data folder; set data_dir to a writable one";
+        io::Error::new(error.kind(), format!("cannot use {} {text}: {error}", path.display()))
+    })
+}
 
 /// Reads a plain file of at most `cap` bytes. A pipe is never waited for.
 ///
@@ -131,6 +150,21 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn data_folder_is_for_its_user_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = folder.path().join("above/data");
+        make_data_folder(&path).unwrap();
+        assert_eq!(mode(&path), 0o700);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        make_data_folder(&path).unwrap();
+        assert_eq!(mode(&path), 0o750, "one that is there stays as it is");
+        fs::write(folder.path().join("file"), "").unwrap();
+        let refused = make_data_folder(&folder.path().join("file")).unwrap_err().to_string();
+        assert!(refused.contains("file as data folder; set data_dir to a writable one: "), "{refused}");
     }
 
     #[test]

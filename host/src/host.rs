@@ -33,6 +33,7 @@ use crate::{
     config::{Config, Loaded, slots::SlotName},
     deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
     engine::Engine,
+    files,
     http::{
         accept, actuator,
         layers::{self, Layers},
@@ -280,9 +281,10 @@ fn demonstrating(loaded: Loaded, demo: bool) -> Loaded {
 }
 
 fn data_folder(path: &Path) -> anyhow::Result<()> {
-    let made =
-        fs::create_dir_all(path).and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
-    made.with_context(|| {
+    files::make_data_folder(path)?;
+    // Whoever made it before.
+    let closed = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+    closed.with_context(|| {
         format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
     })
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::{Configuration, output};
+use super::{Configuration, make_data_folder, output};
 use crate::{
     appointments::{Clock, Demo, Place},
     config::{Flag, status::AppointmentDatabase},
@@ -51,6 +51,9 @@ impl Command {
             AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
             AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
         };
+        if matches!(&place, Place::Sqlite(file) if file.starts_with(&config.data_dir)) {
+            make_data_folder(&config.data_dir);
+        }
         let clock = Clock::new(&config.status.time_zone)
             .ok_or_else(|| anyhow::anyhow!("status.time_zone names no time zone"))?;
         let demo = Demo { rows, seed, now: Clock::now(), clock };

@@ -13,7 +13,7 @@ use std::{path::PathBuf, sync::Arc};
 use bulkhead_knowledge::{KnowledgeBase, Mode};
 use clap::Subcommand;
 
-use super::Configuration;
+use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
     inference::{Inference, ServedModel, models_dir},
@@ -96,6 +96,8 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.graphs.clear();
     settings.aliases.clear();
     settings.default_prompts.clear();
+    // Weights are packed there, and the base may be.
+    make_data_folder(&config.data_dir);
     let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
     let inference = Arc::new(Inference::start(&settings, &models_dir(config), metrics)?);
     match inference.shared(inference.default_id()) {

