@@ -63,7 +63,7 @@ enum Unkept {
     Refused,
     /// It counts already, and is written later.
     Counts,
-    /// The same; it may take the room of the reserve.
+    /// The same; the room of the reserve is for it.
     Rollback,
 }
 
@@ -240,7 +240,13 @@ impl Vault {
         let path = self.book_path(slot);
         let text = serde_json::to_vec_pretty(after)
             .map_err(|error| VaultError::Damaged(path.clone(), error.to_string()))?;
-        if unkept != Unkept::Rollback {
+        let takes_room = match unkept {
+            Unkept::Refused => true,
+            // A book alone leaves enough for the next rollback, and is not refused for it.
+            Unkept::Counts => !components.is_empty(),
+            Unkept::Rollback => false,
+        };
+        if takes_room {
             self.spare_reserve(components, text.len())?;
         }
         for blob in components {

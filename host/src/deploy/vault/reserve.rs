@@ -1,5 +1,5 @@
 //! A file that takes up room on the data disk, and gives it up for a rollback that finds the disk full. Until it is there
-//! again its room stays free for the next rollback: whatever can be refused is, rather than take it.
+//! again its room stays free for the next rollback: changes that can be refused are, rather than take it.
 
 use std::{
     fs, io,

@@ -177,6 +177,10 @@ fn room_of_a_missing_reserve_is_for_rollbacks() {
     assert!(!vault.has(SLOT, &blobs[0].component));
     assert_eq!(vault.audit(None, 9).unwrap().len(), 2);
     vault.keep_rollback(SLOT, two.edition, &three, &blobs).unwrap();
+    // That a version has retired, for one.
+    let noted = Book { edition: three.edition + 1, ..three.clone() };
+    vault.keep_late(SLOT, three.edition, &noted, &[]).unwrap();
+    let three = noted;
 
     let four = after(&three, b"four");
     let large = vec![0; 1 << 20];
