@@ -15,6 +15,7 @@ use super::{
     Report, ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId,
     changes::Reach,
     predecessor::Held,
+    restore::Named,
     shared::Standing,
     signature,
     uncompiled::{self, Uncompiled, Unprepared},
@@ -54,7 +55,9 @@ pub struct Deployment<W: World> {
     pub(super) uncompiled: Mutex<Option<Uncompiled>>,
     /// The candidate that was not compiled at the start, and why.
     pub(super) uncompiled_candidate: Mutex<Option<(VersionId, String)>>,
-    /// Pause before either is compiled again; it doubles with every try.
+    /// What the configuration names, where it was not compiled when it was loaded last.
+    pub(super) uncompiled_configured: Mutex<Option<Named>>,
+    /// Pause before any of these is compiled again; it doubles with every try.
     pub(super) compile_pause: Duration,
     pub(super) watched: Mutex<Option<Watched<W>>>,
     /// The loaded code of the version that a rollback goes back to.
@@ -112,6 +115,7 @@ impl<W: World> Deployment<W> {
             file_fault: Mutex::default(),
             uncompiled: Mutex::default(),
             uncompiled_candidate: Mutex::default(),
+            uncompiled_configured: Mutex::default(),
             compile_pause,
             watched: Mutex::default(),
             held: Mutex::default(),

@@ -1,5 +1,7 @@
 use std::sync::{Arc, PoisonError};
 
+use tokio::sync::MutexGuard;
+
 use super::{
     Book, DeployError, Deployment, Entry, HOST, Move, Proof, Record, Stage, VersionId,
     changes::Reach,
@@ -13,8 +15,11 @@ use crate::{
     telemetry::one_line,
 };
 
-/// The component that the configuration names, where it comes from, and what speaks for it; or why it cannot be had.
-pub type Configured = Result<(Arc<[u8]>, String, Proof), String>;
+/// The component that the configuration names, where it comes from, and what speaks for it.
+pub(super) type Named = (Arc<[u8]>, String, Proof);
+
+/// The same, or why it cannot be had.
+pub type Configured = Result<Named, String>;
 
 /// A version that may answer.
 type Found<W> = (Record, Arc<Version<W>>);
@@ -63,7 +68,10 @@ impl<W: World> Deployment<W> {
                 Ok((record, version)) => {
                     match uncompiled.filter(|_| kept.active.as_ref() != Some(&record.id)) {
                         Some(reason) => self.stand_in(kept, record, version, reason).await,
-                        None => self.settle(book, record, version, first.as_deref()).await,
+                        None => {
+                            let turn = self.turn().await;
+                            self.settle(&turn, book, record, version, first.as_deref()).await;
+                        }
                     }
                     return Ok(());
                 }
@@ -171,24 +179,27 @@ impl<W: World> Deployment<W> {
     }
 
     /// Loads what the configuration names now.
-    async fn load_configured(
+    pub(super) async fn load_configured(
         &self,
         configured: impl Future<Output = Configured>,
     ) -> Result<Found<W>, Unprepared> {
-        let (wasm, source, proof) = configured.await?;
+        let named = configured.await?;
+        let (wasm, source, proof) = named.clone();
         let settings = self.slot.settings();
         let identified = self.identify(wasm, &source, proof, &settings).await;
         let Identified { mut record, signer, blob } = identified.map_err(|error| error.to_string())?;
         let is_file = matches!(settings.component, ComponentSource::File(_));
-        let named = |reason| if is_file { format!("{source}: {reason}") } else { reason };
-        signer.map_err(named)?;
+        let of_file = |reason| if is_file { format!("{source}: {reason}") } else { reason };
+        signer.map_err(of_file)?;
         record.configured = true;
         let prepared = self.prepare(Arc::clone(&blob.wasm), &source, settings, |_| {}).await;
         if !matches!(prepared, Err(Unprepared::Refused(_))) {
             *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(blob);
         }
+        let is_uncompiled = matches!(prepared, Err(Unprepared::Uncompiled(_)));
+        self.set_uncompiled_configured(is_uncompiled.then_some(named));
         let version = prepared.map_err(|error| match error {
-            Unprepared::Refused(reason) => Unprepared::Refused(named(reason)),
+            Unprepared::Refused(reason) => Unprepared::Refused(of_file(reason)),
             uncompiled @ Unprepared::Uncompiled(_) => uncompiled,
         })?;
         Ok((record, version))
@@ -214,7 +225,14 @@ impl<W: World> Deployment<W> {
 
     /// Has `record` answer, and the candidate that there was. The book changes on disk only if something else answers
     /// than what it says.
-    async fn settle(&self, book: Book, record: Record, version: Arc<Version<W>>, failed: Option<&str>) {
+    pub(super) async fn settle(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        book: Book,
+        record: Record,
+        version: Arc<Version<W>>,
+        failed: Option<&str>,
+    ) {
         let (kept, id) = (book.clone(), record.id.clone());
         let mut book = book;
         // The configuration's own may go back: whoever writes there decides what is new.
@@ -246,14 +264,13 @@ impl<W: World> Deployment<W> {
             self.set_book(book);
             return;
         }
-        let turn = self.turn().await;
         if self.shared.is_none() && !is_first {
             // Where hosts share one, the generation is that of what all should have. A file that is there from the start
             // is no change.
             book.generation += 1;
         }
         let after = book.clone();
-        if let Err(error) = self.commit_in_memory(&turn, Reach::Here, |kept| *kept = after, || {}).await {
+        if let Err(error) = self.commit_in_memory(turn, Reach::Here, |kept| *kept = after, || {}).await {
             tracing::warn!(slot, %error, "what answers now is not kept");
         }
     }

@@ -10,7 +10,9 @@ use std::{
 };
 
 use super::{
-    Book, DeployError, Deployment, HOST, Record, Stage, VersionId, changes::Reach, restore::activate,
+    Book, DeployError, Deployment, HOST, Record, Stage, VersionId,
+    changes::Reach,
+    restore::{Named, activate},
 };
 use crate::{
     slots::{Trial, World},
@@ -107,6 +109,16 @@ impl<W: World> Deployment<W> {
         *self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, reason));
     }
 
+    pub(super) fn set_uncompiled_configured(&self, named: Option<Named>) {
+        *self.uncompiled_configured.lock().unwrap_or_else(PoisonError::into_inner) = named;
+    }
+
+    /// What the configuration names, where it was not compiled at the start and nothing else has come to answer.
+    fn missing_configured(&self) -> Option<Named> {
+        let named = self.uncompiled_configured.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        named.filter(|_| self.book().active.is_none() && self.slot.active().is_err())
+    }
+
     /// The book's candidate, where it was not compiled at the start and gets no call yet.
     fn missing_candidate(&self) -> Option<(Record, Trial)> {
         let book = self.book();
@@ -118,8 +130,9 @@ impl<W: World> Deployment<W> {
 
     /// Compiles what was not compiled at the start again, ever more seldom, until it answers or something else should.
     pub(super) fn compile_later(&self) {
-        let is_due =
-            self.book().active.is_some() && self.has_substitute() || self.missing_candidate().is_some();
+        let is_due = self.book().active.is_some() && self.has_substitute()
+            || self.missing_candidate().is_some()
+            || self.missing_configured().is_some();
         if !is_due {
             return;
         }
@@ -129,7 +142,10 @@ impl<W: World> Deployment<W> {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST);
                 let Some(deployment) = deployment.upgrade() else { return };
-                if deployment.compile_active().await && deployment.compile_candidate().await {
+                if deployment.compile_active().await
+                    && deployment.compile_candidate().await
+                    && deployment.compile_configured().await
+                {
                     return;
                 }
             }
@@ -214,6 +230,40 @@ impl<W: World> Deployment<W> {
                 true
             }
         }
+    }
+
+    /// Has what the configuration names answer in an empty slot, if it compiles now. Whether there is nothing left to try.
+    async fn compile_configured(&self) -> bool {
+        let Some(named) = self.missing_configured() else {
+            self.set_uncompiled_configured(None);
+            return true;
+        };
+        let slot = self.slot.name().as_str();
+        let loaded = self.load_configured(async { Ok(named) }).await;
+        let turn = self.turn().await;
+        if self.book().active.is_some() || self.slot.active().is_ok() {
+            // Something else has come to answer meanwhile.
+            self.set_uncompiled_configured(None);
+            return true;
+        }
+        let reason = match loaded {
+            Ok((record, version)) => {
+                self.settle(&turn, Book::clone(&self.book()), record, version, None).await;
+                None
+            }
+            Err(Unprepared::Uncompiled(reason)) => {
+                tracing::warn!(slot, reason, "the configured component does not compile yet");
+                return false;
+            }
+            Err(Unprepared::Refused(reason)) => {
+                tracing::error!(slot, reason = one_line(&reason), "the component may not answer");
+                self.set_uncompiled_configured(None);
+                self.slot.empty("its component was refused; the host's log and /health/ready say why");
+                Some(reason)
+            }
+        };
+        *self.why_empty.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+        true
     }
 
     /// Whether another version than the book's active one answers, or none does.

@@ -11,7 +11,7 @@ use crate::{
     compile::ComponentDigest,
     config::slots::SlotName,
     deploy::{
-        Candidate, Entry, Move, Proof, Record,
+        Candidate, Change, Entry, Expected, Move, Proof, Record,
         tests::{Bare, EMPTY, deployment, settings},
         vault::Blob,
     },
@@ -128,6 +128,49 @@ async fn substitute_answers_until_active_version_compiles() {
     host.let_compile(&new);
     host.eventually(|deployment| deployment.why_uncompiled().is_none()).await;
     assert_eq!(host.answering(), Some(record(&new).id.to_string()));
+}
+
+/// A host that has no record yet, and whose configured component was not compiled.
+async fn without_record() -> (Host, Arc<[u8]>) {
+    let (host, wasm) = (Host::new(), component(1));
+    let named = (Arc::clone(&wasm), "test".to_owned(), Proof::None);
+    host.deployment.start(async { Ok(named) }).await.unwrap_err();
+    assert_eq!((host.answering(), host.deployment.book().active.clone()), (None, None));
+    (host, wasm)
+}
+
+#[tokio::test]
+async fn configured_component_of_a_first_start_answers_once_compiled() {
+    let (host, wasm) = without_record().await;
+    host.let_compile(&wasm);
+    host.eventually(|deployment| deployment.why_empty.lock().unwrap().is_none()).await;
+    assert_eq!(host.answering(), Some(record(&wasm).id.to_string()));
+    let book = host.deployment.book();
+    let active = book.active().unwrap();
+    assert_eq!((active.configured, active.stage(), book.generation), (true, Stage::Active, 0));
+}
+
+#[tokio::test]
+async fn configured_component_that_turns_out_refused_leaves_the_slot_empty() {
+    let (host, wasm) = without_record().await;
+    host.put_code(&wasm, b"no machine code");
+    host.eventually(|deployment| deployment.uncompiled_configured.lock().unwrap().is_none()).await;
+    assert_eq!(host.answering(), None);
+    assert!(host.deployment.why_empty.lock().unwrap().is_some());
+}
+
+#[tokio::test]
+async fn what_was_swapped_in_meanwhile_stays() {
+    let (host, wasm) = without_record().await;
+    let pushed = component(2);
+    host.let_compile(&pushed);
+    let taken = host.deployment.take_up(Arc::clone(&pushed), "test", Proof::None, "ops", &|_| {}).await;
+    let (id, generation) = (taken.unwrap().record.id, host.deployment.book().generation);
+    let expected = Expected { generation, actor: "ops".to_owned(), reason: String::new() };
+    host.deployment.apply(&Change::Swap(id.to_string()), &expected).await.unwrap();
+    host.let_compile(&wasm);
+    host.eventually(|deployment| deployment.uncompiled_configured.lock().unwrap().is_none()).await;
+    assert_eq!(host.answering(), Some(id.to_string()));
 }
 
 /// A host whose candidate, the second of these components, was not compiled at the start.
