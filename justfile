@@ -26,13 +26,23 @@ serve *ARGS: build
     @target/release/bulkhead model pull || echo "models: not all could be had, the host serves without them"
     target/release/bulkhead serve "$@"
 
-# Run every test and say which kernels that took in; ARGS go to `cargo test`
+# Run every test and list the kernels that were used; with ARGS the tests of one crate: CRATE [FILTER]
 test *ARGS: components
+    @if [ $# -eq 0 ]; then just test-all; else just test-crate "$@"; fi
+
+[private]
+test-all:
     @{{ setup }} tests
     @rm -f target/edit/kernels.txt
     cargo build {{ tested }} --bins
-    cargo test {{ tested }} --no-fail-fast "$@"
+    cargo test {{ tested }} --no-fail-fast
     @if [ -f target/edit/kernels.txt ]; then cat target/edit/kernels.txt; fi
+
+# The benchmarks, which have no tests, are selected because they bring the features that dependencies have in `tested`.
+[private]
+test-crate CRATE *FILTER:
+    @if [ "$1" = bulkhead-tests ]; then {{ setup }} tests && cargo build {{ tested }} --bins; fi
+    cargo test --profile edit --locked -p bulkhead-bench -p "$1" -- "${@:2}"
 
 # Format check, clippy, licences and sources, rustdoc
 lint: components && deny

@@ -37,7 +37,7 @@ pub fn assert_golden(name: &str, found: &str) {
     if accepted != found {
         panic!(
             "tests/golden/{name} differs from what is found, {}\n\
-             to accept the change, run {ACCEPT}=1 just test architecture and commit the file",
+             to accept the change, run {ACCEPT}=1 just test bulkhead-tests architecture and commit the file",
             first_difference(&accepted, found)
         );
     }
