@@ -13,7 +13,9 @@ use super::{
 /// Every package under `wit/`.
 pub fn everything() -> Resolve {
     let wit = root().join("wit");
-    let folders = |folder: PathBuf| names(&folder).into_iter().map(move |name| folder.join(name));
+    let folders = |folder: PathBuf| {
+        names(&folder).into_iter().map(move |name| folder.join(name)).filter(|path| path.is_dir())
+    };
     let own = folders(wit.clone()).filter(|folder| !folder.ends_with("deps"));
     let mut pending: Vec<PathBuf> = folders(wit.join("deps")).chain(own).collect();
     let mut resolve = Resolve::default();
