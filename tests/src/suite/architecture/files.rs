@@ -15,6 +15,8 @@ const MEDIAN: usize = 200;
 const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
 /// What stands at the top of the repository beside hidden names.
 const TOP: &[&str] = &[
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE",
