@@ -57,7 +57,7 @@ const CONNECTIONS_PER_ADDRESS: usize = 32;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between requests: longer than the usual scrape interval.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// Requests in flight have this long once the host has stopped; README.md names it.
+/// Requests in flight have this long once the host has stopped; `host/rollout/README.md` names it.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Writes all metrics: from the value of `Accept` to content type and body.

@@ -128,7 +128,7 @@ impl Mapped {
     fn open(path: &Path) -> Result<Self, LoadError> {
         let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
         // SAFETY: the map is read only. Whoever shortens a model's file in place while it is served breaks
-        // the process, as with any mapped file; models are replaced by renaming, and README says so.
+        // the process, as with any mapped file; models are replaced by renaming, and SECURITY.md says so.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| LoadError::read(path, source))?;
         let (header, metadata) = SafeTensors::read_metadata(&map)

@@ -30,7 +30,7 @@ pub(super) struct Unsound {
 )]
 pub(super) struct CutOff;
 
-/// How a command has failed; README.md has the same table.
+/// How a command has failed; `host/rollout/README.md` has the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Exit {

@@ -6,7 +6,7 @@ mod files;
 mod golden;
 mod imports;
 mod layers;
-mod readme;
+mod pages;
 mod source;
 mod wit;
 

@@ -199,9 +199,9 @@ fn each_finding_has_a_code_of_its_own() {
         "replication-log-off",
         "sources-unknown",
     ];
-    let readme = include_str!("../../../../README.md");
+    let page = include_str!("../../../../host/services/status/README.md");
     for code in &codes {
-        assert!(readme.contains(&format!("`{code}`")), "README.md says nothing of {code}");
+        assert!(page.contains(&format!("`{code}`")), "the status service's page says nothing of {code}");
     }
     assert_eq!(codes.into_iter().collect::<Vec<_>>(), expected);
 }

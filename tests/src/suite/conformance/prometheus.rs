@@ -203,8 +203,8 @@ async fn families_are_kept_or_named_as_gone() {
     assert_eq!(service.verify(SITE, &payload).await, valid());
     let samples = service.scrape().await;
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let page = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
-    let page = page.split("\n## ").find(|part| part.starts_with("The captcha service")).unwrap();
+    let page = std::fs::read_to_string(format!("{root}/host/services/captcha/README.md")).unwrap();
+    let page = page.split("\n## ").find(|part| part.starts_with("What differs from captchaservice")).unwrap();
     let gone = page.split("Gone are").nth(1).expect("the page says what is gone");
     for family in JAVA_FAMILIES {
         let kept = samples.keys().any(|name| name.starts_with(family));

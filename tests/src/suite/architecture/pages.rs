@@ -1,4 +1,4 @@
-//! README says what is so.
+//! The pages say what is so: tables, examples and links.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,20 @@ use super::root;
 
 const BEGIN: &str = "<!-- config reference -->\n";
 const END: &str = "<!-- end of config reference -->\n";
+/// Where the key reference is.
+const REFERENCE: &str = "host/config/REFERENCE.md";
+/// Where the triage configuration is described.
+const TICKETS: &str = "host/services/tickets/README.md";
+
+/// The text of a page.
+fn page(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
 
 #[test]
 fn the_table_of_settings_is_the_one_that_the_host_prints() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, rest) = readme.split_once(BEGIN).unwrap();
+    let page = page(REFERENCE);
+    let (_, rest) = page.split_once(BEGIN).unwrap();
     let (table, _) = rest.split_once(END).unwrap();
     let rows = bulkhead::config::reference()
         .into_iter()
@@ -22,21 +31,24 @@ fn the_table_of_settings_is_the_one_that_the_host_prints() {
     let head = ["| key | default | unit | meaning |", "| --- | --- | --- | --- |"].map(str::to_owned);
     let printed: Vec<String> = head.into_iter().chain(rows).collect();
     let written: Vec<&str> = table.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(written, printed, "put the output of `bulkhead config reference` between README's markers");
+    assert_eq!(
+        written, printed,
+        "put the output of `bulkhead config reference` between the markers of {REFERENCE}"
+    );
 }
 
-/// The names that README gives for NAME in `table.NAME`.
-fn names(readme: &str, table: &str) -> Vec<String> {
-    let (_, rest) = readme.split_once(&format!("`{table}.NAME` is one of ")).unwrap();
+/// The names that the reference gives for NAME in `table.NAME`.
+fn listed(page: &str, table: &str) -> Vec<String> {
+    let (_, rest) = page.split_once(&format!("`{table}.NAME` is one of ")).unwrap();
     let end = rest.find([';', '.']).unwrap();
     rest[..end].split(',').map(|name| name.trim().trim_matches('`').to_owned()).collect()
 }
 
 #[test]
 fn every_slot_and_service_is_named() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    assert_eq!(names(&readme, "slots"), SlotName::ALL.map(SlotName::as_str));
-    let services = names(&readme, "services");
+    let page = page(REFERENCE);
+    assert_eq!(listed(&page, "slots"), SlotName::ALL.map(SlotName::as_str));
+    let services = listed(&page, "services");
     assert_eq!(services.len(), 4);
     for name in services {
         let text = format!("data_dir = \"/data\"\nservices.{name}.path_prefix = \"/x\"");
@@ -60,8 +72,8 @@ fn members(value: &Value, names: &mut BTreeSet<String>) {
 
 #[test]
 fn the_triage_configuration_loads_and_shows_every_member() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, rest) = readme.split_once("<!-- triage configuration -->\n```toml\n").unwrap();
+    let page = page(TICKETS);
+    let (_, rest) = page.split_once("<!-- triage configuration -->\n```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let rules = Rules::parse(example).unwrap_or_else(|invalid| panic!("{invalid}"));
     assert_eq!(rules.configuration().without_examples().count(), 0);
@@ -70,5 +82,5 @@ fn the_triage_configuration_loads_and_shows_every_member() {
     let shown: BTreeSet<&str> =
         example.split(|char: char| !char.is_ascii_alphanumeric() && char != '_').collect();
     let missing: Vec<&String> = names.iter().filter(|name| !shown.contains(name.as_str())).collect();
-    assert!(missing.is_empty(), "README's triage configuration does not show {missing:?}");
+    assert!(missing.is_empty(), "the triage configuration of {TICKETS} does not show {missing:?}");
 }
