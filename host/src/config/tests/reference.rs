@@ -10,9 +10,8 @@ const EVERYTHING: &str = include_str!("everything.toml");
 fn label(path: &[String]) -> String {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        ["slots", "captcha", "config", _] => "slots.captcha.config.KEY".to_owned(),
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
-        ["slots", name, rest @ ..] if *name != "captcha" => format!("slots.NAME.{}", rest.join(".")),
+        ["slots", _, rest @ ..] => format!("slots.NAME.{}", rest.join(".")),
         ["registries", _, rest] => format!("registries.NAME.{rest}"),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
         ["embedding", table @ ("default_prompts" | "graphs" | "heads"), _] => {
@@ -65,8 +64,9 @@ fn every_key_is_explained_once() {
     }
     let find = |path: &str| docs.iter().find(|doc| doc.path == path).unwrap();
     assert_eq!(find("server.listen").default, "127.0.0.1:8080");
-    assert_eq!(find("slots.captcha.cpu_ms").default, "200");
-    assert_eq!(find("slots.NAME.cpu_ms").default, "1000");
+    assert_eq!(find("slots.NAME.cpu_ms").default, "1000; captcha: 200");
+    assert_eq!(find("slots.NAME.memory_bytes").default, "67108864");
+    assert!(docs.iter().all(|doc| !doc.path.starts_with("slots.captcha.")));
     assert_eq!(find("server.drain_seconds").unit, "seconds, 0 to 3600");
     assert_eq!(find("log.level").default, "info");
 }
