@@ -83,13 +83,13 @@ impl Registry {
             .list("repositories", repository)
             .unwrap_or_default();
         let allow = r
-            .key("allow", "What it may send to beside itself for tokens and files, with all below")
+            .key("allow", "What it may send to besides itself for tokens and files, with all below")
             .list("URLs", forms::service_url)
             .unwrap_or_default();
         let username = r.key("username", "User to log in as").text();
         let password = r.key("password", "The user's password or access token").secret();
         let auth_file = r.key("auth_file", "Credentials in the form of docker's config.json").path();
-        let ca = r.key("ca", "Certificate (PEM file) that vouches for it beside the system's").path();
+        let ca = r.key("ca", "Certificate (PEM file) that vouches for it besides the system's").path();
         let connect_timeout =
             r.key("connect_timeout_ms", "Longest wait for a connection").millis(1..=60_000, CONNECT_TIMEOUT);
         let read_timeout =

@@ -41,7 +41,7 @@ impl Rollout {
             history: r
                 .key(
                     "history",
-                    "Components remembered beside those that answer; not counting refused pushes and reloads",
+                    "Components remembered besides those that answer; not counting refused pushes and reloads",
                 )
                 .integer(1..=1000, default.history),
             watch: r

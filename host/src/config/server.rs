@@ -175,7 +175,7 @@ impl Admin {
             hosts: r
                 .key(
                     "hosts",
-                    "Names answered to beside localhost and IP addresses; none: on loopback no other, else all",
+                    "Names answered to besides localhost and IP addresses; none: on loopback no other, else all",
                 )
                 .list("host names", forms::host_name)
                 .unwrap_or_default(),

@@ -128,7 +128,7 @@ impl Status {
                 time_zone,
             ),
             max_stale: r
-                .key("max_stale_seconds", "How long figures are shown that cannot be collected anew")
+                .key("max_stale_seconds", "How long figures are shown that cannot be collected again")
                 .seconds(1..=86_400, MAX_STALE),
             statement_timeout: r
                 .key("statement_timeout_seconds", "Longest time of a statement")

@@ -55,7 +55,7 @@ impl Answer {
             strategy: r
                 .key(
                     "strategy",
-                    "Who writes: nobody (passages are quoted), or tickets.llm; where that fails, nobody",
+                    "extractive: passages are quoted; llm: tickets.llm writes, or passages where it fails",
                 )
                 .choice(
                     &[("extractive", Strategy::Extractive), ("llm", Strategy::Llm)],

@@ -32,7 +32,7 @@ impl Guard {
     /// Reads the table; none without a URL.
     pub(super) fn read(r: &mut Reader) -> Option<Self> {
         let url = r
-            .key("url", "Base of a guardrail service; none: nobody is asked")
+            .key("url", "Base of a guardrail service; none: no guard is asked")
             .optional("URL", forms::service_url);
         let auth_token = r.key("auth_token", "Bearer token of the service").secret();
         let timeout = r.key("timeout_ms", "Longest check").millis(1..=60_000, TIMEOUT);
