@@ -1,12 +1,15 @@
 //! The pages say what is so: tables, examples and links.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use bulkhead::{config::slots::SlotName, services::triage::Rules};
 use bulkhead_tests::host::load;
 use serde_json::Value;
 
-use super::root;
+use super::{names, root};
 
 const BEGIN: &str = "<!-- config reference -->\n";
 const END: &str = "<!-- end of config reference -->\n";
@@ -14,6 +17,8 @@ const END: &str = "<!-- end of config reference -->\n";
 const REFERENCE: &str = "host/config/REFERENCE.md";
 /// Where the triage configuration is described.
 const TICKETS: &str = "host/services/tickets/README.md";
+/// Most lines of the front page.
+const FRONT: usize = 200;
 
 /// The text of a page.
 fn page(path: &str) -> String {
@@ -83,4 +88,69 @@ fn the_triage_configuration_loads_and_shows_every_member() {
         example.split(|char: char| !char.is_ascii_alphanumeric() && char != '_').collect();
     let missing: Vec<&String> = names.iter().filter(|name| !shown.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "the triage configuration of {TICKETS} does not show {missing:?}");
+}
+
+#[test]
+fn the_front_page_is_short() {
+    let lines = page("README.md").lines().count();
+    assert!(
+        lines <= FRONT,
+        "README.md has {lines} lines, at most {FRONT}: move what is about one part to its page"
+    );
+}
+
+/// Every page of the repository below `folder`, in order.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for name in names(folder) {
+        let path = folder.join(&name);
+        if path.is_dir() && !["target", "node_modules"].contains(&name.as_str()) {
+            pages(&path, found);
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// A page without its blocks of code, which may show links that are none.
+fn prose(text: &str) -> String {
+    text.split("\n```").step_by(2).collect()
+}
+
+/// The anchor that a heading has on the web.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// What is wrong with a link, if something is.
+fn broken(page: &Path, link: &str) -> Option<String> {
+    if link.contains("://") {
+        return None;
+    }
+    let (path, wanted) = link.split_once('#').unwrap_or((link, ""));
+    let target = if path.is_empty() { page.to_owned() } else { page.parent().unwrap().join(path) };
+    if !target.exists() {
+        return Some(format!("{}: {link} leads nowhere", page.display()));
+    }
+    if wanted.is_empty() {
+        return None;
+    }
+    let text = prose(&std::fs::read_to_string(&target).unwrap());
+    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+    let found = headings.any(|line| anchor(line.trim_start_matches('#')) == wanted);
+    (!found).then(|| format!("{}: {link} names no heading", page.display()))
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut found = Vec::new();
+    pages(&root(), &mut found);
+    assert!(found.len() > 20, "{found:?}");
+    let mut wrong = Vec::new();
+    for page in found {
+        let text = prose(&std::fs::read_to_string(&page).unwrap());
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        wrong.extend(links.filter_map(|(link, _)| broken(&page, link)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
