@@ -12,6 +12,7 @@ const CALLS: usize = 50;
 async fn an_outage_has_a_line_at_each_end() {
     let (mut postgres, folder) = (Postgres::start(), TempDir::new().unwrap());
     let host = Launch::serve_with(folder.path(), SITE)
+        .env("CAPTCHA_HMAC_KEY", "a-key-of-more-than-32-characters-for-hosts")
         .env("BULKHEAD_CAPTCHA__DATABASE", &postgres.url())
         .env("BULKHEAD_SHARING__ENABLED", "false")
         .ready()
