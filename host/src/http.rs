@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod access_log;
 pub mod actuator;
+mod asset;
 pub mod bearer;
 pub mod body;
 pub mod captcha;

@@ -45,6 +45,29 @@ pub async fn allow_plain(mut request: Request) -> Request {
     request
 }
 
+/// Whether a client takes answers in gzip (RFC 9110, section 12.5.3).
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let mut others = false;
+    for (coding, weight) in members(headers).map(weighed) {
+        if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") {
+            return weight > 0.0;
+        }
+        others |= coding == "*" && weight > 0.0;
+    }
+    others
+}
+
+/// A member's coding and its weight.
+fn weighed(member: &str) -> (&str, f32) {
+    let mut parts = member.split(';').map(str::trim);
+    let coding = parts.next().unwrap_or_default();
+    let weight = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().ok())?
+    };
+    (coding, parts.find_map(weight).unwrap_or(1.0))
+}
+
 /// Every coding that `Accept-Encoding` lists, with its weight.
 fn members(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(ACCEPT_ENCODING).into_iter();
@@ -118,6 +141,19 @@ mod tests {
     }
 
     #[test]
+    fn gzip_is_accepted_by_name_or_by_star() {
+        let accepts =
+            |value: &str| accepts_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, value.parse().unwrap())]));
+        for accepting in ["gzip", "br, GZIP;q=0.1", "x-gzip", "*", "br;q=1, * ; q=0.5", "*;q=0, gzip"] {
+            assert!(accepts(accepting), "{accepting}");
+        }
+        for refusing in ["", "br", "gzip;q=0", "*;q=0", "*, gzip; q=0.000", "identity"] {
+            assert!(!accepts(refusing), "{refusing}");
+        }
+        assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
     fn coding_steps_grow_with_their_list() {
         use bulkhead_steps::{Shape, assert_linear, repeated};
         use futures_util::FutureExt as _;
@@ -134,7 +170,7 @@ mod tests {
         assert_linear(test, 1 << 20, &shapes, |headers| {
             let mut request = Request::new(Body::empty());
             *request.headers_mut() = headers.clone();
-            allow_plain(request).now_or_never()
+            (accepts_gzip(headers), allow_plain(request).now_or_never())
         });
     }
 }

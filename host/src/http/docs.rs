@@ -1,96 +1,125 @@
-//! An OpenAPI document as a page that needs nothing from elsewhere.
+//! API pages: the OpenAPI document of a service in Swagger UI, where a reader can try each call.
+//!
+//! Swagger UI stands in `host/vendor/swagger-ui`, whose `VERSION` names the npm package, its integrity hash and those of
+//! the files. A page loads nothing from elsewhere and runs no script but its files, which its policy enforces.
 
-use std::fmt::Write as _;
+use axum::{Router, http::HeaderMap, routing::get};
 
-use axum::{
-    http::{HeaderName, HeaderValue, header},
-    response::{Html, IntoResponse, Response},
-};
-use serde_json::Value;
+use super::asset::{Asset, HTML, SCRIPT, STYLE, TEXT};
 
-/// Nothing may be loaded or run; the style stands in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+/// Swagger UI makes markup of the document's descriptions, so there is no `require-trusted-types-for`; its icons are
+/// `data:` URLs in its style sheet. It calls the service that it describes, which is of the same origin.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const STYLE: &str = "
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-  code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
-  pre { overflow-x: auto; padding: .75rem; background: color-mix(in srgb, currentColor 8%, transparent); }
-  summary { cursor: pointer; padding: .35rem 0; }
-  .method { display: inline-block; min-width: 3.5rem; font-weight: 700; }
-  @media (prefers-color-scheme: dark) { body { background: #16181c; color: #e6e6e6; } a { color: #8ab4f8; } }
-";
+static PAGE: Asset = Asset::text("docs", HTML, include_str!("docs/index.html"));
 
-/// The page, to be served beside its `openapi.json`.
-pub fn page(document: &Value) -> Response {
-    let policy = (HeaderName::from_static("content-security-policy"), HeaderValue::from_static(POLICY));
-    ([policy, (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))], Html(render(document)))
-        .into_response()
+macro_rules! vendored {
+    ($include:ident, $file:literal) => {
+        $include!(concat!("../../vendor/swagger-ui/", $file))
+    };
 }
 
-fn render(document: &Value) -> String {
-    let text = |pointer: &str| escape(document.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
-    let mut page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style>\
-         <h1>{title} {version}</h1><p>{about} The same as <a href=\"openapi.json\">openapi.json</a>.</p><h2>Paths</h2>",
-        title = text("/info/title"),
-        version = text("/info/version"),
-        about = text("/info/description"),
-    );
-    // Writing to a String cannot fail.
-    for (path, item) in members(document.pointer("/paths")) {
-        for (method, operation) in members(Some(item)) {
-            let summary = operation.get("summary").and_then(Value::as_str).unwrap_or_default();
-            let _ = write!(
-                page,
-                "<details><summary><span class=\"method\">{}</span> <code>{}</code> {}</summary><pre>{}</pre></details>",
-                escape(&method.to_uppercase()),
-                escape(path),
-                escape(summary),
-                escape(&format!("{operation:#}")),
-            );
-        }
-    }
-    page.push_str("<h2>Schemas</h2>");
-    for (name, schema) in members(document.pointer("/components/schemas")) {
-        let shown = escape(&format!("{schema:#}"));
-        let _ = write!(
-            page,
-            "<details><summary><code>{}</code></summary><pre>{shown}</pre></details>",
-            escape(name)
-        );
-    }
-    page.push_str("</html>");
-    page
-}
+/// What the page loads and links to.
+static FILES: [Asset; 7] = [
+    Asset::text("page.css", STYLE, include_str!("docs/page.css")),
+    Asset::text("page.js", SCRIPT, include_str!("docs/page.js")),
+    Asset::gzip("swagger-ui.css", STYLE, vendored!(include_bytes, "swagger-ui.css.gz")),
+    Asset::gzip("swagger-ui-bundle.js", SCRIPT, vendored!(include_bytes, "swagger-ui-bundle.js.gz")),
+    Asset::text(
+        "swagger-ui-bundle.js.LICENSE.txt",
+        TEXT,
+        vendored!(include_str, "swagger-ui-bundle.js.LICENSE.txt"),
+    ),
+    Asset::text("LICENSE", TEXT, vendored!(include_str, "LICENSE")),
+    Asset::text("NOTICE", TEXT, vendored!(include_str, "NOTICE")),
+];
 
-fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
-    value.and_then(Value::as_object).into_iter().flatten()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+/// Returns the routes of the page at `path`, which ends in `/docs` and stands beside the service's `openapi.json`.
+pub fn router<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
+    let answer = |headers: HeaderMap| async move { PAGE.answer(&headers, POLICY) };
+    let page = Router::new().route(path, get(answer));
+    FILES.iter().fold(page, |router, file| {
+        let answer = move |headers: HeaderMap| async move { file.answer(&headers, POLICY) };
+        router.route(&format!("{path}/{}", file.name), get(answer))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use axum::{
+        body::{Body, to_bytes},
+        http::{Request, header},
+        response::Response,
+    };
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    use sha2::{Digest as _, Sha512};
+    use tower::ServiceExt as _;
 
     use super::*;
 
-    #[test]
-    fn the_page_shows_every_path_as_text_and_asks_for_nothing_elsewhere() {
-        let document = json!({
-            "info": { "title": "A <script>", "version": "1", "description": "What \"it\" does." },
-            "paths": { "/a": { "get": { "summary": "Reads & shows" } }, "/b/{c}": { "post": {} } },
-            "components": { "schemas": { "Thing": { "type": "object" } } },
-        });
-        let page = render(&document);
-        for shown in ["<code>/a</code> Reads &amp; shows", "<code>/b/{c}</code>", "<code>Thing</code>"] {
-            assert!(page.contains(shown), "{shown} in {page}");
+    const VERSION: &str = vendored!(include_str, "VERSION");
+
+    async fn fetch(path: &str) -> Response {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        router::<()>("/api/docs").oneshot(request).await.unwrap()
+    }
+
+    async fn plain(name: &str) -> Vec<u8> {
+        let response = fetch(&format!("/api/docs/{name}")).await;
+        assert_eq!(response.status(), 200, "{name}");
+        assert!(!response.headers().contains_key(header::CONTENT_ENCODING), "{name}");
+        to_bytes(response.into_body(), 4 << 20).await.unwrap().to_vec()
+    }
+
+    #[tokio::test]
+    async fn vendored_files_have_the_recorded_hashes() {
+        let (package, files) = VERSION.split_once('\n').unwrap();
+        let [name, version, integrity] = package.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{package}")
+        };
+        assert_eq!((name, integrity.len()), ("swagger-ui-dist", "sha512-".len() + 88));
+        assert_eq!(version.split('.').count(), 3, "{version}");
+        let mut recorded = BTreeSet::from(["VERSION".to_owned()]);
+        for line in files.lines() {
+            let (file, hash) = line.split_once(' ').unwrap();
+            let content = plain(file).await;
+            let found = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(&content)));
+            assert_eq!(found, hash, "{file} is not the one of {package}");
+            recorded.insert(file.to_owned());
         }
-        for outside in ["http://", "https://", "<script", "src="] {
-            assert!(!page.contains(outside), "{outside}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendor/swagger-ui");
+        let there =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let there = there.map(|file| file.strip_suffix(".gz").unwrap_or(&file).to_owned());
+        assert_eq!(there.collect::<BTreeSet<_>>(), recorded);
+    }
+
+    #[tokio::test]
+    async fn files_that_the_page_names_are_served() {
+        let page = fetch("/api/docs").await;
+        assert_eq!(page.headers()[header::CONTENT_TYPE], HTML);
+        let policy = page.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        assert!(!policy.contains("unsafe") && policy.starts_with("default-src 'none'"), "{policy}");
+        let page = String::from_utf8(to_bytes(page.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap();
+        assert!(!page.contains("://") && !page.contains("<style") && !page.contains("style="));
+        let mut named: Vec<&str> =
+            page.split("\"docs/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let mut served = FILES.each_ref().map(|file| file.name);
+        named.sort_unstable();
+        served.sort_unstable();
+        assert_eq!(named, served);
+    }
+
+    #[tokio::test]
+    async fn own_files_name_no_other_place() {
+        for name in ["page.js", "page.css"] {
+            let text = String::from_utf8(plain(name).await).unwrap();
+            assert!(!text.contains("://") && !text.contains("url("), "{name}");
         }
     }
 }

@@ -3,7 +3,6 @@
 
 mod auth;
 mod cors;
-mod docs;
 pub mod error;
 mod floats;
 mod health;
@@ -26,7 +25,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     config::{embedding::Embedding, server::Server},
-    http::{body::BodyLimits, error::HostError, forwarded, path},
+    http::{body::BodyLimits, docs, error::HostError, forwarded, path},
     inference::ServedModel,
     keys::ApiKeys,
     services::embedding::EmbeddingService,
@@ -124,8 +123,8 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
         .route("/metrics", get(observe::metrics))
-        .route("/docs", get(docs::page))
         .route("/openapi.json", get(openapi::document))
+        .merge(docs::router("/docs"))
         // A page of another origin reads a 404 or a 405 only with the header that lets it.
         .route("/v1/{*rest}", any(async || HostError::NOT_FOUND))
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))

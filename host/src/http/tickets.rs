@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::{server::Server, tickets::Tickets},
-    http::{body::BodyLimits, forwarded},
+    http::{body::BodyLimits, docs, forwarded},
     keys::ApiKeys,
     services::{answer::AnswerService, triage::TriageService},
     telemetry::Metrics,
@@ -93,7 +93,7 @@ pub fn router(state: Arc<TicketState>) -> Router {
         .route(HEALTH, get(health))
         .route(PROMPT_VERSIONS, get(triage::prompt_versions))
         .route("/api/openapi.json", get(openapi::document))
-        .route("/api/docs", get(openapi::page))
+        .merge(docs::router("/api/docs"))
         .route(REST, any(async || ApiError::NOT_FOUND));
     let routes = guarded.merge(public).method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED);
     forwarded::refuse_contradictions(routes, contradiction)

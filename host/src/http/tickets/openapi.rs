@@ -1,26 +1,18 @@
-//! `GET /api/openapi.json` and `GET /api/docs`: what the service takes and gives, as OpenAPI 3.1 and as a page.
+//! `GET /api/openapi.json`: what the service takes and gives, as OpenAPI 3.1.
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, response::Response};
+use axum::{Json, extract::State};
 use serde_json::{Map, Value, json};
 
 use super::{ANSWER, HEALTH, PROMPT_VERSIONS, TRIAGE, TicketState};
-use crate::http::{
-    docs,
-    openapi::{self, object, public},
-};
+use crate::http::openapi::{self, object, public};
 
 const ERRORS: [&str; 9] = ["400", "401", "408", "413", "415", "422", "500", "503", "504"];
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<TicketState>>) -> Json<Value> {
     Json(describe(&state.path_prefix, !state.keys.is_empty()))
-}
-
-/// Answers the page.
-pub async fn page(State(state): State<Arc<TicketState>>) -> Response {
-    docs::page(&describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
 /// The document; `guarded` when calls need a key.

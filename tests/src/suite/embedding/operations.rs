@@ -45,7 +45,7 @@ async fn the_public_metrics_are_the_service_s_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_description_names_every_path_and_the_page_asks_for_nothing() {
+async fn the_description_names_every_path_and_the_page_is_guarded() {
     let service = Service::start("api_keys = [\"one\"]\n").await;
     let document = service.get("/openapi.json").await.json();
     assert_eq!(document["openapi"], "3.1.0");
@@ -63,7 +63,28 @@ async fn the_description_names_every_path_and_the_page_asks_for_nothing() {
     }
     let page = service.get("/docs").await;
     assert!(page.header("content-type").unwrap().starts_with("text/html"));
-    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_viewer_is_sent_compressed_where_gzip_is_accepted() {
+    let service = Service::start("api_keys = [\"one\"]\n").await;
+    let fetch = async |accepted: &str| {
+        let request = service.host.client().get(service.host.url("/docs/swagger-ui-bundle.js"));
+        let response = request.header("accept-encoding", accepted).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{accepted}");
+        let coding =
+            response.headers().get("content-encoding").map(|coding| coding.to_str().unwrap().to_owned());
+        (coding, response.bytes().await.unwrap())
+    };
+    let (coding, compressed) = fetch("br, gzip").await;
+    assert_eq!(coding.as_deref(), Some("gzip"));
+    assert!(compressed.starts_with(&[0x1f, 0x8b]) && compressed.len() < 600 << 10);
+    let (coding, plain) = fetch("identity").await;
+    assert_eq!(coding, None);
+    assert!(plain.len() > 1 << 20 && plain.starts_with(b"/*! For license information"));
     service.stop().await;
 }
 

@@ -184,7 +184,8 @@ async fn the_service_describes_itself() {
     schemas.validate(&triage, index).unwrap_or_else(|error| panic!("{error:#}\n{triage:#}"));
     let page = service.get("/api/docs").await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert!(page.text.contains("<code>/api/v1/triage</code>"));
+    assert!(page.text.contains("docs/swagger-ui-bundle.js"), "{}", page.text);
+    assert_eq!(service.get("/api/docs/swagger-ui-bundle.js").await.status, 200);
     service.stop().await;
 }
 
