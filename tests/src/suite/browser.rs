@@ -166,7 +166,7 @@ async fn a_page_of_another_origin_uses_the_widget_as_it_is() {
 #[tokio::test]
 async fn without_demo_mode_there_is_no_page() {
     let host = start("[captcha.sites.web]\nsecret = 'web'\n").await;
-    for path in ["", "/demo.js", "/demo.css"] {
+    for path in ["", "/demo.js", "/solver.js", "/demo.css"] {
         let path = format!("/demo/captcha{path}");
         assert_eq!(host.client().get(host.url(&path)).send().await.unwrap().status(), 404, "{path}");
     }

@@ -17,6 +17,7 @@ use super::{NEVER_CACHED, request::Parameters};
 
 const PAGE: &str = include_str!("demo/demo.html");
 const SCRIPT: &str = include_str!("demo/demo.js");
+const SOLVER: &str = include_str!("demo/solver.js");
 const STYLE: &str = include_str!("demo/demo.css");
 
 /// Hosts that a widget may come from besides this one.
@@ -27,6 +28,7 @@ pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/demo/captcha", get(page))
         .route("/demo/captcha/demo.js", get(|| async { part("text/javascript; charset=utf-8", SCRIPT) }))
+        .route("/demo/captcha/solver.js", get(|| async { part("text/javascript; charset=utf-8", SOLVER) }))
         .route("/demo/captcha/demo.css", get(|| async { part("text/css; charset=utf-8", STYLE) }))
 }
 
@@ -125,8 +127,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_parts_that_the_page_names_are_served() {
-        for (path, kind) in [("demo.js", "text/javascript"), ("demo.css", "text/css")] {
-            assert!(PAGE.contains(&format!("captcha/{path}")), "{path}");
+        assert!(SCRIPT.contains("\"./solver.js\""));
+        for (path, kind) in
+            [("demo.js", "text/javascript"), ("solver.js", "text/javascript"), ("demo.css", "text/css")]
+        {
+            assert!(path == "solver.js" || PAGE.contains(&format!("captcha/{path}")), "{path}");
             let response = fetch(&format!("/demo/captcha/{path}")).await;
             assert_eq!(response.status(), 200);
             assert!(response.headers()[header::CONTENT_TYPE].to_str().unwrap().starts_with(kind));

@@ -1,5 +1,7 @@
 // The demo page: solves ALTCHA challenges with Web Crypto, or hands that to the ALTCHA widget.
 
+import { solve } from "./solver.js";
+
 const query = new URLSearchParams(location.search);
 const site = query.get("siteKey") ?? "demo";
 const delay = Number(query.get("delay") ?? 0);
@@ -45,45 +47,6 @@ async function verify(body) {
   const answer = await call(endpoint("verify"), { method: "POST", headers, body });
   remember(body);
   show(answer.verified ? "verified" : answer.reason, answer);
-}
-
-const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** Gives the function that derives the key of a counter's password. */
-function derivation({ algorithm, salt, cost, keyLength = 32 }) {
-  const [family, hash] = algorithm.startsWith("SHA-") ? ["SHA", algorithm] : algorithm.split("/");
-  if (family === "SHA") {
-    return async (password) => {
-      let digest = await crypto.subtle.digest(hash, new Uint8Array([...bytes(salt), ...password]));
-      for (let round = 1; round < cost; round += 1) digest = await crypto.subtle.digest(hash, digest);
-      return digest.slice(0, keyLength);
-    };
-  }
-  if (family === "PBKDF2") {
-    const parameters = { name: "PBKDF2", hash, salt: bytes(salt), iterations: cost };
-    return async (password) => {
-      const key = await crypto.subtle.importKey("raw", password, "PBKDF2", false, ["deriveBits"]);
-      return crypto.subtle.deriveBits(parameters, key, keyLength * 8);
-    };
-  }
-  throw new Error(`this page does not know ${algorithm}; add ?widget=URL of the ALTCHA widget`);
-}
-
-async function solve({ parameters }) {
-  const started = performance.now();
-  const derive = derivation(parameters);
-  const nonce = bytes(parameters.nonce);
-  const password = new Uint8Array(nonce.length + 4);
-  password.set(nonce);
-  const prefix = parameters.keyPrefix ?? "00";
-  for (let counter = 0; ; counter += 1) {
-    new DataView(password.buffer).setUint32(nonce.length, counter);
-    const derivedKey = hex(await derive(password));
-    if (derivedKey.startsWith(prefix)) {
-      return { counter, derivedKey, time: Math.round((performance.now() - started) * 10) / 10 };
-    }
-  }
 }
 
 async function solveAndVerify() {
