@@ -10,6 +10,7 @@ mod listeners;
 mod models;
 mod observe;
 mod sharing;
+mod start;
 mod status;
 mod tickets;
 
@@ -19,7 +20,6 @@ use std::{
 };
 
 use anyhow::Context as _;
-use axum::Router;
 use tokio::{runtime::Handle, task::JoinSet};
 
 pub use self::component::MayNotAnswer;
@@ -174,7 +174,7 @@ impl Host {
         let sources = admin_sources(&parts, &reloader);
         let admin = Admin::start(config.server.admin_listen, &config.admin, sources)?;
         let mut listeners = Listeners::default();
-        listeners.merge(None, "server.listen", Router::new());
+        listeners.merge(None, "server.listen", start::router(&parts, admin.url()));
         parts.inference = models::load(&parts).await?;
         sharing::start(&parts).await;
         let opened = services(&parts, &reloader, &mut listeners).await?;
@@ -194,7 +194,8 @@ impl Host {
             if address.is_none() {
                 public = bound.local_addr();
             }
-            let router = layers::around(router, layers.clone());
+            let start_page = config.demo && address.is_none();
+            let router = layers::around(router, Layers { start_page, ..layers.clone() });
             servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
         }
         if let Some(certificates) = certificates {

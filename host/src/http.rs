@@ -25,6 +25,7 @@ mod pulse;
 pub mod rate_limit;
 mod refused_head;
 pub mod request_id;
+pub mod start;
 pub mod status;
 mod stream;
 pub mod tickets;

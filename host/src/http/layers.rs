@@ -1,5 +1,5 @@
 //! What every request passes on its way to a service, outermost first: request id, security headers,
-//! access log, Host field, client address, panic guard, compression, fallbacks.
+//! access log, Host field, client address, panic guard, compression, start page, fallbacks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
     access_log::{self, RequestObserver},
     compression, error,
     forwarded::{self, Proxies},
-    host_field, request_id,
+    host_field, request_id, start,
 };
 use crate::config::server::Server;
 
@@ -28,18 +28,22 @@ pub struct Layers {
     pub proxies: Proxies,
     /// Counts requests.
     pub observer: Arc<dyn RequestObserver>,
+    /// Whether a browser gets the start page at `/`.
+    pub start_page: bool,
 }
 
 impl Layers {
     /// The layers of public listeners.
     pub fn new(server: &Server, observer: Arc<dyn RequestObserver>) -> Self {
-        Self { compression: server.compression, proxies: Proxies::new(server), observer }
+        let proxies = Proxies::new(server);
+        Self { compression: server.compression, proxies, observer, start_page: false }
     }
 }
 
 /// Puts the layers around all of `router`'s routes. Call it last.
 pub fn around(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
+    let router = if layers.start_page { router.layer(from_fn(start::greet)) } else { router };
     let router = if layers.compression {
         router.layer((map_request(compression::allow_plain), compression::gzip()))
     } else {

@@ -158,7 +158,8 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/whole", post(async |_: axum::body::Bytes| "whole"))
         .route("/peer", get(peer))
         .with_state(gate);
-    let layers = Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()) };
+    let layers =
+        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), start_page: false };
     layers::around(router, layers)
 }
 

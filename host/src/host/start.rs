@@ -1,0 +1,92 @@
+//! What the start page of `--demo` shows: each service, where it is served, and the versions that answer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use serde_json::{Value, json};
+
+use super::Parts;
+use crate::{
+    config::{
+        Config,
+        slots::{Service, SlotName},
+    },
+    deploy::{Deploy, Roster},
+    http::start,
+};
+
+/// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
+/// operators' listener.
+pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
+    let config = parts.config;
+    if !config.demo {
+        return Router::new();
+    }
+    let (console, roster) = (format!("{admin}/console"), Arc::clone(&parts.roster));
+    let services = config.services.each().map(|(name, service)| (name, described(config, name, service)));
+    start::router(move || {
+        let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &roster));
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "console": console,
+            "services": services.collect::<Value>(),
+        })
+    })
+}
+
+/// What is known of a service before it starts.
+fn described(config: &Config, name: &str, service: &Service) -> Value {
+    let state = match (service.enabled, service.listen) {
+        (false, _) => "off",
+        (true, None) => "on",
+        (true, Some(_)) => "elsewhere",
+    };
+    let scheme = if config.server.tls.is_some() { "https" } else { "http" };
+    // A port that the system chooses is known once the listener is bound, and the log names it.
+    let listen = service.listen.filter(|listen| listen.port() != 0);
+    let base = match name {
+        "status" => format!("{}{}", service.path_prefix, config.status.base_path),
+        _ => service.path_prefix.clone(),
+    };
+    let docs = match name {
+        "embedding" => Some("docs"),
+        "tickets" => Some("api/docs"),
+        _ => None,
+    };
+    json!({
+        "name": name,
+        "state": state,
+        "base": base,
+        "address": listen.map(|listen| format!("{scheme}://{listen}")),
+        "docs": docs,
+    })
+}
+
+/// Adds what the service's slots answer with.
+fn with_slots(mut service: Value, name: &str, roster: &Roster) -> Value {
+    let slots: Value = roster.each().iter().filter(|slot| owner(slot.slot()) == name).map(slot).collect();
+    if let Some(members) = service.as_object_mut() {
+        members.insert("slots".to_owned(), slots);
+    }
+    service
+}
+
+const fn owner(slot: SlotName) -> &'static str {
+    match slot {
+        SlotName::Triage | SlotName::Answer => "tickets",
+        SlotName::Status => "status",
+        SlotName::Captcha => "captcha",
+    }
+}
+
+fn slot(slot: &Arc<dyn Deploy>) -> Value {
+    let view = slot.view();
+    let active = view.active.as_ref().map(|version| &version.record);
+    json!({
+        "name": view.slot,
+        "version": active.map(|record| &record.id),
+        "source": active.map(|record| &record.source),
+        "candidate": view.candidate.as_ref().map(|version| &version.record.id),
+        "empty": view.empty,
+    })
+}

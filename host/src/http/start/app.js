@@ -1,0 +1,87 @@
+// The start page: what runs, a form for each service, and links.
+
+import * as captcha from "./captcha.js";
+import { call } from "./call.js";
+import { byId, facts, h } from "./dom.js";
+import * as embedding from "./embedding.js";
+import * as status from "./status.js";
+import * as tickets from "./tickets.js";
+
+const FORMS = { captcha, embedding, status, tickets };
+const ABOUT = {
+  embedding: "Vectors of texts",
+  tickets: "Tickets sorted and answered",
+  status: "Figures of an appointment system",
+  captcha: "Proof of work in place of puzzles",
+};
+const STATES = { on: ["good", "runs"], off: ["", "is off"], elsewhere: ["warn", "has a listener of its own"] };
+
+/** The address of a listener for this browser: one that listens everywhere is reached by this page's own host. */
+function reachable(address) {
+  const url = new URL(address);
+  if (["0.0.0.0", "[::]"].includes(url.hostname)) url.hostname = location.hostname;
+  return url.href.replace(/\/$/, "");
+}
+
+/** Where a service's paths begin, as a path of this host or as an address; null where only the log names the port. */
+const place = ({ state, base, address }) => (state === "elsewhere" ? address && `${reachable(address)}${base}` : base);
+
+function version(slot) {
+  const name = `Slot ${slot.name}`;
+  if (slot.version === null) return [name, h("span", { class: "bad" }, slot.empty ?? "nothing answers")];
+  const candidate = slot.candidate === null ? "" : `; candidate ${slot.candidate}`;
+  return [name, h("span", {}, h("code", {}, slot.version), ` from ${slot.source}${candidate}`)];
+}
+
+/** The models that are loaded, for the embedding service. */
+async function models({ name, state, base }) {
+  if (name !== "embedding" || state !== "on") return undefined;
+  const health = await call(`${base}/health`, { accepts: [503] }).catch(() => undefined);
+  return health?.models?.map(({ model_id: id, status }) => `${id} (${status})`).join(", ");
+}
+
+async function card(service) {
+  const [kind, state] = STATES[service.state];
+  const shown = service.state === "off" ? undefined : (place(service) ?? "its log line names the port");
+  const rows = [
+    ["Address", shown === undefined ? undefined : h("code", {}, shown === "" ? "/" : shown)],
+    ["Models", await models(service)],
+    ...service.slots.map(version),
+  ];
+  return h(
+    "li",
+    { class: "card", "data-service": service.name },
+    h("header", {}, h("h3", {}, service.name), h("span", { class: `state ${kind}` }, state)),
+    h("p", { class: "quiet" }, ABOUT[service.name] ?? ""),
+    facts(rows),
+  );
+}
+
+const item = (href, text, note) => h("li", {}, h("a", { href }, text), note === undefined ? null : h("div", { class: "quiet" }, note));
+
+function links({ services, console: operators, guides }) {
+  const isReached = (service) => service.state !== "off" && typeof place(service) === "string";
+  const documented = services.filter((service) => service.docs !== null && isReached(service));
+  byId("apis").replaceChildren(...documented.map((service) => item(`${place(service)}/${service.docs}`, service.name)));
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(operators).hostname);
+  const note = isLocal ? "On the machine of the host, with an operator's token." : "With an operator's token.";
+  byId("console").replaceChildren(item(reachable(operators), "Operators' console", note));
+  byId("guides").replaceChildren(...guides.map(({ path, title }) => item(path, title)));
+}
+
+async function start() {
+  const what = await call("demo/start/what-runs.json");
+  byId("version").textContent = what.version;
+  links(what);
+  byId("cards").replaceChildren(...(await Promise.all(what.services.map(card))));
+  const running = what.services.filter((service) => service.state === "on" && FORMS[service.name] !== undefined);
+  for (const service of running) byId(service.name).hidden = false;
+  await Promise.all(running.map((service) => FORMS[service.name].start(service)));
+}
+
+try {
+  await start();
+} catch (error) {
+  byId("trouble").textContent = `The page cannot say what runs: ${error.message}`;
+  byId("trouble").hidden = false;
+}
