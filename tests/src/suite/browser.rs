@@ -1,8 +1,9 @@
 //! In a real browser: the captcha, with the demo page's own solver and the real ALTCHA widget, on the demo page and
-//! on a page of another origin; and the operators' console.
+//! on a page of another origin; the operators' console; the start page and the pages that show APIs.
 
 mod chromium;
 mod console;
+mod start;
 mod website;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};

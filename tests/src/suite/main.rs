@@ -14,5 +14,6 @@ mod operators;
 mod preflight;
 mod process;
 mod samples;
+mod start_page;
 mod status;
 mod tickets;

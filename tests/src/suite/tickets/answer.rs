@@ -11,7 +11,7 @@ use super::*;
 use crate::process::child::Launch;
 
 /// Two documents, one of which nobody has told the address of.
-const DOCUMENTS: &str = r#"{"id": "mooring", "title": "Mooring cost", "url": "https://port.example/mooring", "language": "en", "text": "Mooring costs 12 EUR a night. Longer ships pay 20 EUR. Pay at the harbour office."}
+pub const DOCUMENTS: &str = r#"{"id": "mooring", "title": "Mooring cost", "url": "https://port.example/mooring", "language": "en", "text": "Mooring costs 12 EUR a night. Longer ships pay 20 EUR. Pay at the harbour office."}
 {"id": "wind", "title": "Wind warnings", "language": "en", "text": "Red flags warn of a storm. No ship may leave while a flag is up."}
 "#;
 
@@ -26,7 +26,7 @@ async fn bulkhead(arguments: &[&str]) -> String {
 }
 
 /// Imports `documents` into the base of `folder` with its toy model; what else is said goes into `more`.
-async fn import(folder: &Path, documents: &str, more: &[&str]) -> Value {
+pub async fn import(folder: &Path, documents: &str, more: &[&str]) -> Value {
     import_with("toy", folder, documents, more).await
 }
 
@@ -59,7 +59,7 @@ fn base_url(folder: &Path) -> String {
 }
 
 /// The configuration of a host that answers from the base of `folder`.
-fn answering(folder: &Path, answer: &str) -> String {
+pub fn answering(folder: &Path, answer: &str) -> String {
     let knowledge = format!("[tickets.knowledge]\nfloor_percent = 10\nurl = {:?}", base_url(folder));
     configured(folder, RULES, &format!("[tickets.answer]\npublish_percent = 50\n{answer}\n{knowledge}"))
 }
