@@ -49,8 +49,14 @@ static FILES: [Asset; 8] = [
 ];
 
 /// The guides that the binary carries, with their titles.
-static GUIDES: [(Asset, &str); 2] = [
+static GUIDES: [(Asset, &str); 8] = [
     (Asset::text("README.md", TEXT, include_str!("../../../README.md")), "Bulkhead"),
+    (Asset::text("embedding.md", TEXT, include_str!("../../services/embedding/README.md")), "Embedding"),
+    (Asset::text("tickets.md", TEXT, include_str!("../../services/tickets/README.md")), "Tickets"),
+    (Asset::text("captcha.md", TEXT, include_str!("../../services/captcha/README.md")), "Captcha"),
+    (Asset::text("status.md", TEXT, include_str!("../../services/status/README.md")), "Status"),
+    (Asset::text("rollout.md", TEXT, include_str!("../../rollout/README.md")), "Operating components"),
+    (Asset::text("components.md", TEXT, include_str!("../../../components/README.md")), "Writing components"),
     (Asset::text("SECURITY.md", TEXT, include_str!("../../../SECURITY.md")), "Security"),
 ];
 
