@@ -123,7 +123,8 @@ impl<DB: Database> Connections<DB> {
     pub(super) fn new(options: <DB::Connection as Connection>::Options, max: u32, answer: Duration) -> Self {
         let pool = PoolOptions::new()
             .max_connections(max.max(1))
-            .min_connections(1)
+            // An attempt to keep one open would keep the pool from closing while the server is away.
+            .min_connections(0)
             .acquire_timeout(acquire_timeout(answer))
             .test_before_acquire(false)
             .before_acquire(|connection: &mut DB::Connection, meta| {

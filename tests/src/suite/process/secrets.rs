@@ -189,8 +189,8 @@ async fn the_url_of_a_database_that_is_down_is_not_shown() {
         .env("BULKHEAD_CAPTCHA__DATABASE", "postgres://user:MARKER@127.0.0.1:1/x")
         .ready()
         .await;
-    host.line("the ledger's PostgreSQL does not answer").await;
     host.line("the hosts' shared state cannot be asked; this host goes on with what it has").await;
+    host.line("the ledger's PostgreSQL does not answer").await;
     assert_eq!(host.status(&host.admin_url("/health/ready")).await, 503);
     host.signal(rustix::process::Signal::TERM);
     assert!(host.ended().await.success());
