@@ -10,6 +10,7 @@ pub mod management;
 pub mod registries;
 pub mod rollout;
 pub mod sandbox;
+pub mod secret;
 pub mod server;
 pub mod sharing;
 pub mod signatures;
@@ -87,7 +88,7 @@ impl Config {
     }
 
     /// URL of the knowledge base, which may hold a password.
-    pub fn knowledge_url(&self) -> captcha::Secret {
+    pub fn knowledge_url(&self) -> secret::Secret {
         let embedded = tickets::knowledge::KnowledgeDatabase::embedded(&self.data_dir);
         self.tickets.knowledge.url.url(&embedded)
     }

@@ -18,7 +18,7 @@ pub use self::{
     provenance::{Misfit, fitting_model, provenance},
 };
 use crate::{
-    config::captcha::Secret,
+    config::secret::Secret,
     inference::{Choice, Denied, Gate, Inference, Refusal, ServedModel},
 };
 

@@ -11,7 +11,7 @@ use reqwest::{
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::config::captcha::Secret;
+use crate::config::secret::Secret;
 
 /// How a service is reached.
 #[derive(Clone, Debug)]

@@ -5,10 +5,11 @@ mod site;
 mod speed;
 mod work;
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
 
+use super::secret::Secret;
 use crate::clock::HostClock;
 
 /// The Java service's: time to fill in a long form.
@@ -45,28 +46,6 @@ pub const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 64;
 pub const COMPAT_IPV6_NET_SIZE: u8 = 128;
 /// One a second: enough for an office behind one address.
 pub const WIDGET_CALLS_PER_MINUTE: u32 = 60;
-
-/// A secret value; prints as `***`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a secret.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The secret itself; never log it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
 
 /// Who may call the captcha service's back-end endpoints, on top of the site credentials.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use sqlx::{
 };
 use url::Url;
 
-use super::captcha::Secret;
+use super::secret::Secret;
 
 /// Parameters that the drivers know; they write others, with their values, into the log.
 const MYSQL: [&str; 13] = [

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use axum::http::HeaderValue;
 use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 
-use super::{captcha::Secret, forms, reader::Reader};
+use super::{forms, reader::Reader, secret::Secret};
 
 /// The models that the first command leaves in place: about a hundred languages, and English in microseconds.
 pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];

@@ -9,9 +9,9 @@ use url::Url;
 pub use self::reference::{Reference, is_digest};
 use self::reference::{is_host, is_repository};
 use super::{
-    captcha::Secret,
     forms,
     reader::Reader,
+    secret::Secret,
     slots::{ComponentSource, SlotName, Slots},
 };
 

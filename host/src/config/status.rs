@@ -6,10 +6,10 @@ use jiff::tz::TimeZone;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    captcha::Secret,
     database_url::{self, Written},
     forms,
     reader::Reader,
+    secret::Secret,
 };
 
 /// The replaced server's.

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use bulkhead_knowledge::ChunkSize;
 
 use self::{answer::Answer, guard::Guard, knowledge::Knowledge, llm::Llm};
-use super::{captcha::Secret, reader::Reader};
+use super::{reader::Reader, secret::Secret};
 
 /// Shortest key that is accepted, characters: the replaced service's rule.
 const KEY_CHARS: usize = 32;

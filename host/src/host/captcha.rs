@@ -10,7 +10,8 @@ use crate::{
     compile::ComponentDigest,
     config::{
         Config,
-        captcha::{Captcha, Database, OnLedgerFailure, Secret, Site},
+        captcha::{Captcha, Database, OnLedgerFailure, Site},
+        secret::Secret,
         slots::SlotName,
     },
     deploy::Reloader,

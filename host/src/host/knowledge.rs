@@ -7,7 +7,7 @@ use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mod
 
 use super::Parts;
 use crate::{
-    config::{captcha::Secret, slots::SlotName, tickets::knowledge::KnowledgeDatabase},
+    config::{secret::Secret, slots::SlotName, tickets::knowledge::KnowledgeDatabase},
     knowledge::{Knowledge, Prompted},
 };
 

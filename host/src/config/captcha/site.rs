@@ -7,12 +7,12 @@ use unicode_normalization::UnicodeNormalization;
 use super::{
     Algorithm, Auto, Binding, COMPAT_IPV6_NET_SIZE, COST, COUNTER_MAX, LadderStep,
     MAX_FAILURES_PER_CHALLENGE, MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS,
-    SIGNATURE_SECRET_CHARS, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Secret, Site,
+    SIGNATURE_SECRET_CHARS, SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Site,
     WIDGET_CALLS_PER_MINUTE,
     speed::WIDGET_TIMEOUT,
     work::{MOST_LANES, Work},
 };
-use crate::config::{forms, reader::Reader};
+use crate::config::{forms, reader::Reader, secret::Secret};
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("v1", Protocol::V1), ("v2", Protocol::V2)];
 const BINDINGS: [(&str, Binding); 3] =

@@ -4,8 +4,8 @@ use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use super::{Reader, parse};
 use crate::config::{
-    captcha::Secret,
     reference::KeyDoc,
+    secret::Secret,
     tree::{Node, Value},
 };
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::config::{captcha::Secret, forms, reader::Reader};
+use crate::config::{forms, reader::Reader, secret::Secret};
 
 /// A small model's answer takes a fraction of it.
 pub const TIMEOUT: Duration = Duration::from_secs(3);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{captcha::Secret, database_url, reader::Reader};
+use crate::config::{database_url, reader::Reader, secret::Secret};
 
 /// The base's file in the data folder.
 const FILE: &str = "knowledge.sqlite";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::config::{captcha::Secret, forms, reader::Reader};
+use crate::config::{forms, reader::Reader, secret::Secret};
 
 /// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
 pub const BYTES_OF_A_TOKEN: u64 = 3;

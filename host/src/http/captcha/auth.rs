@@ -13,7 +13,7 @@ use self::jwt::JwtCheck;
 use super::error::ApiError;
 use crate::{
     clock::HostClock,
-    config::captcha::{Auth, Secret},
+    config::{captcha::Auth, secret::Secret},
     http::bearer,
     keys::{ApiKeys, token_hash},
 };

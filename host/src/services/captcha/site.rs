@@ -7,7 +7,10 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use super::world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol};
 use crate::{
-    config::captcha::{self, Secret, Site},
+    config::{
+        captcha::{self, Site},
+        secret::Secret,
+    },
     keys::{Key, KeyRing, MasterKey, NamedKeys},
 };
 
