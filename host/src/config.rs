@@ -14,6 +14,7 @@ pub mod secret;
 pub mod server;
 pub mod sharing;
 pub mod signatures;
+pub mod slot_id;
 pub mod slots;
 pub mod status;
 pub mod tickets;
