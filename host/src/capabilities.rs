@@ -30,7 +30,7 @@ pub use self::nn::bindings as nn_bindings;
 use crate::{
     appointments::Collector,
     clock::HostClock,
-    config::slots::{Slot, SlotName},
+    config::slots::{Slot, SlotId, SlotSpec},
     guard::Guard,
     inference::Gate,
     keys::KeyRing,
@@ -67,7 +67,7 @@ pub type Guest = Compartment<Capabilities>;
 #[derive(Debug)]
 pub struct Backing {
     /// Which slot.
-    pub slot: SlotName,
+    pub slot: SlotId,
     /// What `wasi:clocks/wall-clock` shows.
     pub clock: HostClock,
     /// What `bulkhead:host/keys` signs with.
@@ -96,7 +96,8 @@ pub struct Backing {
 
 impl Backing {
     /// A slot's backing under its `settings`, with nothing in it yet but what every slot has.
-    pub fn new(slot: SlotName, settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
+    pub fn new(settings: &Slot, pow: Arc<Pow>, metrics: Arc<Metrics>) -> Self {
+        let slot = settings.id();
         Self {
             slot,
             clock: HostClock::system(),
@@ -107,7 +108,7 @@ impl Backing {
             knowledge: None,
             llm: None,
             guard: None,
-            models: Gate::new(slot, settings, None, metrics.slot_inference(slot)),
+            models: Gate::new(settings, None, metrics.slot_inference(slot)),
             log: LogBudget::new(settings.limits.log_bytes_per_second),
             recent: Recent::default(),
             metrics,
@@ -183,8 +184,9 @@ pub struct Interface {
     pub name: &'static str,
     /// The version offered; the linker accepts any that semver calls compatible.
     pub version: &'static str,
-    /// Slots that may import it without a grant in the configuration.
-    pub granted_to: &'static [SlotName],
+    /// Whether every slot may import it without a grant. Others are granted by the description of a slot or by the
+    /// configuration.
+    pub is_general: bool,
     /// Every function, and what it does.
     pub functions: &'static [(&'static str, Access)],
     add_to_linker: fn(&mut Linker<Guest>) -> wasmtime::Result<()>,
@@ -197,6 +199,11 @@ impl std::fmt::Debug for Interface {
 }
 
 impl Interface {
+    /// Returns whether the components of a slot may import it under these grants of the configuration.
+    pub fn is_granted(&self, slot: &SlotSpec, grants: &[String]) -> bool {
+        self.is_general || slot.grants.contains(&self.name) || grants.iter().any(|grant| grant == self.name)
+    }
+
     /// Makes the interface importable.
     ///
     /// # Errors
@@ -229,16 +236,3 @@ pub const INTERFACES: &[&Interface] = &[
     &llm::LLM,
     &guard::GUARD,
 ];
-
-/// Nobody.
-const NO_SLOT: &[SlotName] = &[];
-/// All slots.
-const EVERY_SLOT: &[SlotName] = &SlotName::ALL;
-/// Where tickets are read.
-const TICKETS: &[SlotName] = &[SlotName::Triage, SlotName::Answer];
-/// The answer slot only.
-const ANSWER: &[SlotName] = &[SlotName::Answer];
-/// The captcha slot only.
-const CAPTCHA: &[SlotName] = &[SlotName::Captcha];
-/// The status slot only.
-const STATUS: &[SlotName] = &[SlotName::Status];

@@ -23,8 +23,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     compile,
-    config::{ConfigFile, Flag, Loaded, Problems, Sources, load},
+    config::{ConfigFile, Flag, Loaded, Problems, Sources},
     files,
+    services::list::load,
     telemetry::logs,
 };
 

@@ -22,7 +22,7 @@ use self::{cache::Cache, code::MachineCode, translator::Translator};
 pub use self::{cache::CacheError, child::compile_if_asked};
 use crate::{
     background,
-    config::{sandbox::Sandbox, slots::SlotName},
+    config::{sandbox::Sandbox, slots::SlotId},
     engine::Engine,
     keys::MasterKey,
     telemetry::Metrics,
@@ -175,7 +175,7 @@ impl Compiler {
     }
 
     /// Keeps the compiled code of these components in the cache, until `slot` names others.
-    pub fn retain(&self, slot: SlotName, digests: Vec<ComponentDigest>) {
+    pub fn retain(&self, slot: SlotId, digests: Vec<ComponentDigest>) {
         if let Some(cache) = &self.cache {
             cache.retain(slot, digests);
         }

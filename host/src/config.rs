@@ -5,6 +5,7 @@
 pub mod captcha;
 pub mod embedding;
 pub mod grants;
+pub mod limits;
 pub mod located;
 pub mod management;
 pub mod registries;
@@ -16,6 +17,7 @@ pub mod sharing;
 pub mod signatures;
 pub mod slot_id;
 pub mod slots;
+pub mod spec;
 pub mod status;
 pub mod tickets;
 pub mod tokens;
@@ -46,6 +48,7 @@ pub use import::{Format, ImportError, Imported, import_application, import_triag
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
 pub use reference::{KeyDoc, reference};
+pub use spec::{HostSpec, ServiceSpec};
 
 /// The whole configuration of a host.
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ pub struct Config {
     pub log: server::Log,
     /// Limits that hold for all slots together.
     pub sandbox: sandbox::Sandbox,
-    /// One compartment a service.
+    /// The slots of all services.
     pub slots: slots::Slots,
     /// How hosts on one database keep together.
     pub sharing: sharing::Sharing,

@@ -47,7 +47,7 @@ pub use self::{
     error::DeployError,
     record::{Move, Record, Stage},
     rehearsal::Rehearsed,
-    reload::{ConfigurationView, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
+    reload::{ConfigurationView, Followed, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
     roster::{Deploy, Report, Roster},
     shared::{DepotError, Shared, SharedView},
     signature::Proof,

@@ -30,7 +30,10 @@ use crate::{
     background,
     capabilities::Backing,
     compile::{CacheSettings, Compiler, ComponentDigest},
-    config::{Config, Loaded, slots::SlotName},
+    config::{
+        Config, Loaded,
+        slots::{Slot as SlotSettings, SlotId},
+    },
     deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
     engine::Engine,
     files,
@@ -45,7 +48,10 @@ use crate::{
     keys::MasterKey,
     pow::Pow,
     registry::Registries,
-    services::triage::Rules,
+    services::{
+        list::{self, name},
+        triage::Rules,
+    },
     slots::Yard,
     storage::Ledger,
     telemetry::{Metrics, exposition::Format},
@@ -104,12 +110,14 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new(config.data_dir.clone())?);
+        let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
         observe::connections(&metrics);
-        let vault =
-            Vault::new(config.data_dir.join(SLOTS)).keyed(config.data_dir.join(SECRETS).join(HOST_KEY));
-        let vault = Arc::new(vault);
-        let roster = Arc::new(Roster::new(vault, sharing::shared(config, &metrics)?));
+        let carried = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
+        let vault = Vault::new(config.data_dir.join(SLOTS))
+            .keyed(config.data_dir.join(SECRETS).join(HOST_KEY))
+            .carrying(carried);
+        let roster = Roster::new(Arc::new(vault), sharing::shared(config, &metrics)?);
+        let roster = Arc::new(roster.expecting(config.slots.ids()));
         let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let rules = tickets::rules(config)?;
         let yard = yard(config, &metrics)?;
@@ -124,16 +132,17 @@ impl<'a> Parts<'a> {
         Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster, registries })
     }
 
+    /// Returns the settings of a slot that a service of this binary owns.
+    fn slot(&self, id: SlotId) -> anyhow::Result<&'a SlotSettings> {
+        self.config.slots.get(id).with_context(|| format!("this host has no slot {id}"))
+    }
+
     /// A slot's backing, before its service has added to it.
-    fn backing(&self, slot: SlotName) -> Backing {
-        let settings = self.config.slots.get(slot);
+    fn backing(&self, settings: &SlotSettings) -> Backing {
         let (pow, metrics) = (Arc::clone(&self.pow), Arc::clone(&self.metrics));
-        let figures = metrics.slot_inference(slot);
-        let mut backing = Backing::new(slot, settings, pow, metrics);
-        backing.models = Gate::new(slot, settings, self.inference.clone(), figures);
-        if matches!(slot, SlotName::Triage | SlotName::Answer) {
-            self.advisers.lend(&mut backing);
-        }
+        let figures = metrics.slot_inference(settings.id());
+        let mut backing = Backing::new(settings, pow, metrics);
+        backing.models = Gate::new(settings, self.inference.clone(), figures);
         backing
     }
 }
@@ -221,16 +230,17 @@ impl Host {
     /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`]; else why it cannot be checked.
     pub async fn check_component(
         mut config: Config,
-        slot: SlotName,
+        slot: SlotId,
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
         config.sandbox.cache = false;
         let parts = Parts::new(&config, Lifecycle::new())?;
         match slot {
-            SlotName::Captcha => captcha::check(&parts, wasm).await,
-            SlotName::Triage => tickets::check_triage(&parts, wasm).await,
-            SlotName::Answer => tickets::check_answer(&parts, wasm).await,
-            SlotName::Status => status::check(&parts, wasm).await,
+            list::CAPTCHA => captcha::check(&parts, wasm).await,
+            list::TRIAGE => tickets::check_triage(&parts, wasm).await,
+            list::ANSWER => tickets::check_answer(&parts, wasm).await,
+            list::STATUS => status::check(&parts, wasm).await,
+            other => anyhow::bail!("no service of this host owns the slot {other}"),
         }
     }
 
@@ -292,8 +302,8 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 
 /// Engine and compiler.
 fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
-    let used = SlotName::ALL.into_iter().filter(|slot| config.services.uses(*slot));
-    let limits = used.map(|slot| &config.slots.get(slot).limits);
+    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
+    let limits = used.map(|slot| &slot.limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
     let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
@@ -352,29 +362,33 @@ async fn services(
     listeners: &mut Listeners,
 ) -> anyhow::Result<Opened> {
     let mut opened = Opened { shared: parts.roster.shared().cloned(), ..Opened::default() };
-    let services = &parts.config.services;
-    if let Some(inference) = parts.inference.as_ref().filter(|_| services.embedding.enabled) {
+    let service = |name| parts.config.services.get(name);
+    let own = service(name::EMBEDDING);
+    if let Some(inference) = parts.inference.as_ref().filter(|_| own.enabled) {
         let router = embedding::build(parts, inference, reloader).await;
-        listeners.add(&services.embedding, "services.embedding.listen", router);
+        listeners.add(own, "services.embedding.listen", router);
     }
-    if services.tickets.enabled {
+    let own = service(name::TICKETS);
+    if own.enabled {
         let router = tickets::build(parts, reloader).await?;
-        listeners.add(&services.tickets, "services.tickets.listen", router);
+        listeners.add(own, "services.tickets.listen", router);
     }
-    if services.status.enabled {
+    let own = service(name::STATUS);
+    if own.enabled {
         let (router, appointments) = status::build(parts, reloader).await?;
-        listeners.add(&services.status, "services.status.listen", router);
+        listeners.add(own, "services.status.listen", router);
         opened.appointments = Some(appointments);
     }
-    if !services.captcha.enabled {
+    let own = service(name::CAPTCHA);
+    if !own.enabled {
         return Ok(opened);
     }
     let CaptchaParts { router, actuator, ledger } = captcha::build(parts, reloader).await?;
-    listeners.add(&services.captcha, "services.captcha.listen", router);
-    listeners.add(&services.captcha, "services.captcha.listen", actuator::probes(actuator.clone()));
+    listeners.add(own, "services.captcha.listen", router);
+    listeners.add(own, "services.captcha.listen", actuator::probes(actuator.clone()));
     match parts.config.management.listen {
-        None => listeners.add(&services.captcha, "services.captcha.listen", actuator::router(actuator)),
-        own => listeners.merge(own, "management.server.port", actuator::router(actuator)),
+        None => listeners.add(own, "services.captcha.listen", actuator::router(actuator)),
+        address => listeners.merge(address, "management.server.port", actuator::router(actuator)),
     }
     opened.ledger = Some(ledger);
     Ok(opened)

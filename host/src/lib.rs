@@ -18,7 +18,7 @@
 //! registry             components from OCI registries
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
-//! sandbox, compile, engine, embedded, keys, background, pool
+//! sandbox, compile, engine, keys, background, pool
 //! telemetry, config, clock, files
 //! ```
 
@@ -31,7 +31,6 @@ pub mod clock;
 pub mod compile;
 pub mod config;
 pub mod deploy;
-pub mod embedded;
 pub mod engine;
 pub mod files;
 pub mod guard;

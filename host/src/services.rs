@@ -4,6 +4,7 @@ pub mod answer;
 pub mod captcha;
 pub mod embedding;
 mod json_object;
+pub mod list;
 mod shared_answer;
 pub mod status;
 pub mod triage;

@@ -44,11 +44,11 @@ pub use self::{
 };
 use crate::{
     background,
-    capabilities::{Backing, Guest, INTERFACES, Interface},
+    capabilities::{Backing, Guest, INTERFACES},
     compile::{CompileError, Compiler, ComponentDigest},
     config::{
         sandbox::Sandbox,
-        slots::{Slot as Settings, SlotName},
+        slots::{Slot as Settings, SlotId, SlotSpec},
     },
     engine::Engine,
     telemetry::SlotMetrics,
@@ -156,7 +156,7 @@ impl<W: World> Slot<W> {
     }
 
     /// Its name.
-    pub fn name(&self) -> SlotName {
+    pub fn name(&self) -> SlotId {
         self.backing.slot
     }
 
@@ -296,7 +296,7 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// Everything that is wrong with it.
     pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
-        let (slot, cap) = (self.name(), self.yard.sandbox.component_bytes);
+        let (slot, cap) = (settings.spec, self.yard.sandbox.component_bytes);
         let grants = settings.grants.clone();
         // Reading and hashing megabytes is not a worker's job.
         let preflight = background::run(move || {
@@ -319,8 +319,8 @@ impl<W: World> Slot<W> {
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
         let component = self.yard.compiler.compile(wasm, digest).await?;
-        let (engine, slot, chosen) = (Arc::clone(&self.yard.engine), self.name(), Arc::clone(&settings));
-        let linking = background::run(move || link::<W>(&engine, &component, slot, &chosen.grants));
+        let (engine, chosen) = (Arc::clone(&self.yard.engine), Arc::clone(&settings));
+        let linking = background::run(move || link::<W>(&engine, &component, &chosen.spec, &chosen.grants));
         let linked = linking.await.map_err(|_| CompileError::Stopped)?;
         let linked = linked.map_err(|error| LoadError::Types { world: W::NAME, error })?;
         Ok(Arc::new(Version::new(digest, source, linked, settings)))
@@ -341,17 +341,12 @@ impl<W: World> Slot<W> {
 fn link<W: World>(
     engine: &Engine,
     component: &Component,
-    slot: SlotName,
+    slot: &SlotSpec,
     grants: &[String],
 ) -> wasmtime::Result<W::Linked> {
     let mut linker = Linker::<Guest>::new(engine.wasmtime());
-    for interface in INTERFACES.iter().filter(|interface| granted(interface, slot, grants)) {
+    for interface in INTERFACES.iter().filter(|interface| interface.is_granted(slot, grants)) {
         interface.add_to_linker(&mut linker)?;
     }
     linker.instantiate_pre(component).and_then(W::link)
-}
-
-/// Whether `slot` may import `interface`, by itself or by the configuration's grants.
-fn granted(interface: &Interface, slot: SlotName, grants: &[String]) -> bool {
-    interface.granted_to.contains(&slot) || grants.iter().any(|grant| grant == interface.name)
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path, 
 use bulkhead::{
     Host,
     clock::HostClock,
-    config::{self, Config, ConfigFile, Flag, Loaded, Problems, Sources},
+    config::{Config, ConfigFile, Flag, Loaded, Problems, Sources},
+    services::list,
 };
 use tempfile::TempDir;
 
@@ -160,7 +161,7 @@ fn read(
     let flags = flags.into_iter().map(|(path, value)| Flag { name: "--test".into(), path, value });
     let file = Some(ConfigFile { name: CONFIG_FILE.into(), text: text.into() });
     let sources = Sources { file, environment, flags: flags.collect(), root: false };
-    let mut loaded = config::load(sources)?;
+    let mut loaded = list::load(sources)?;
     loaded.config.sandbox.compile_program = program();
     Ok(loaded)
 }

@@ -7,7 +7,10 @@ use crate::host::load;
 use bulkhead::{
     capabilities::Backing,
     compile::Compiler,
-    config::{Config, slots::SlotName},
+    config::{
+        Config,
+        slots::{Slot, SlotId},
+    },
     engine::Engine,
     http::{
         accept::{self, Settings},
@@ -35,8 +38,8 @@ impl Parts {
         let folder = TempDir::new().unwrap();
         let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
         let config = load(config, Vec::new(), flags).unwrap();
-        let metrics = Arc::new(Metrics::new(config.data_dir.clone()).unwrap());
-        let limits = SlotName::ALL.iter().map(|slot| &config.slots.get(*slot).limits);
+        let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids()).unwrap());
+        let limits = config.slots.each().map(|slot| &slot.limits);
         let engine = Arc::new(Engine::new(&config.sandbox, limits).unwrap());
         let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, None, Arc::clone(&metrics));
         let sandbox = Arc::new(config.sandbox.clone());
@@ -44,8 +47,13 @@ impl Parts {
         Self { metrics, yard: Yard { engine, compiler: Arc::new(compiler), sandbox }, folder, pow, config }
     }
 
-    pub fn backing(&self, slot: SlotName) -> Backing {
-        Backing::new(slot, self.config.slots.get(slot), Arc::clone(&self.pow), Arc::clone(&self.metrics))
+    /// The settings of a slot.
+    pub fn slot(&self, id: SlotId) -> &Slot {
+        self.config.slots.get(id).unwrap()
+    }
+
+    pub fn backing(&self, slot: SlotId) -> Backing {
+        Backing::new(self.slot(slot), Arc::clone(&self.pow), Arc::clone(&self.metrics))
     }
 
     /// Serves `router` behind the host's own layers and accept loop, for ever; says where first.

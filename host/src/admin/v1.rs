@@ -29,7 +29,7 @@ use super::refusals::Refusals;
 
 use self::{access::Access, error::ApiError, jobs::Jobs, statistics::Recorder};
 use crate::{
-    config::{slots::SlotName, tokens::Scope},
+    config::tokens::Scope,
     deploy::{Deploy, Reloader, Roster},
     http::body::BodyLimits,
     registry::Registries,
@@ -79,8 +79,7 @@ impl Api {
     fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, ApiError> {
         let roster = &self.operators.roster;
         roster.get(name).ok_or_else(|| {
-            let may_come = !roster.is_complete() && SlotName::ALL.iter().any(|slot| slot.as_str() == name);
-            if may_come { ApiError::starting() } else { ApiError::unknown_slot(roster) }
+            if roster.may_come(name) { ApiError::starting() } else { ApiError::unknown_slot(roster) }
         })
     }
 

@@ -4,7 +4,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    Capabilities, Interface, STATUS,
+    Capabilities, Interface,
     bindings::bulkhead::host::appointments::{self as wit, Error},
 };
 use crate::appointments::{self, Collector, Lacking, Snapshot};
@@ -13,7 +13,7 @@ use crate::appointments::{self, Collector, Lacking, Snapshot};
 pub const APPOINTMENTS: Interface = Interface {
     name: "bulkhead:host/appointments",
     version: "0.1.0",
-    granted_to: STATUS,
+    is_general: false,
     functions: &[("read", Read), ("read-partial", Read)],
     add_to_linker: |linker| {
         wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -6,7 +6,7 @@ use wasmtime_wasi::{
     p2::bindings::clocks::{monotonic_clock, wall_clock},
 };
 
-use super::{Access::Read, Capabilities, EVERY_SLOT, Guest, Interface, NO_SLOT};
+use super::{Access::Read, Capabilities, Guest, Interface};
 
 fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
     let capabilities = &mut guest.capabilities;
@@ -17,7 +17,7 @@ fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
 pub const WALL_CLOCK: Interface = Interface {
     name: "wasi:clocks/wall-clock",
     version: "0.2.12",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("now", Read), ("resolution", Read)],
     add_to_linker: |linker| {
         wall_clock::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
@@ -42,7 +42,7 @@ impl wall_clock::Host for Capabilities {
 pub const MONOTONIC_CLOCK: Interface = Interface {
     name: "wasi:clocks/monotonic-clock",
     version: "0.2.12",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[
         ("now", Read),
         ("resolution", Read),
@@ -56,7 +56,7 @@ pub const MONOTONIC_CLOCK: Interface = Interface {
 pub const POLL: Interface = Interface {
     name: "wasi:io/poll",
     version: "0.2.12",
-    granted_to: NO_SLOT,
+    is_general: false,
     functions: &[("[method]pollable.ready", Read), ("[method]pollable.block", Read), ("poll", Read)],
     add_to_linker: |linker| {
         wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker::<Guest, Polls>(linker, |guest| {

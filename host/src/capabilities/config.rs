@@ -2,13 +2,13 @@
 
 use wasmtime::component::HasSelf;
 
-use super::{Access::Read, Capabilities, EVERY_SLOT, Interface, bindings::wasi::config::store};
+use super::{Access::Read, Capabilities, Interface, bindings::wasi::config::store};
 
 /// The slot's own configuration.
 pub const STORE: Interface = Interface {
     name: "wasi:config/store",
     version: "0.2.0-rc.1",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("get", Read), ("get-all", Read)],
     add_to_linker: |linker| {
         store::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -7,7 +7,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    Capabilities, Interface, TICKETS,
+    Capabilities, Interface,
     bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
 };
 use crate::inference::{Choice, Denied, Gate, Refusal, ServedModel};
@@ -19,7 +19,7 @@ const RETRY_AFTER: u32 = 1;
 pub const EMBEDDINGS: Interface = Interface {
     name: "bulkhead:host/embeddings",
     version: "0.1.0",
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("embed", Read), ("describe", Read)],
     add_to_linker: |linker| {
         embeddings::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

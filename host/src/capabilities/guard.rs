@@ -6,7 +6,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    Capabilities, Interface, TICKETS,
+    Capabilities, Interface,
     bindings::bulkhead::host::guard::{self, Error, Verdict},
 };
 
@@ -14,7 +14,7 @@ use super::{
 pub const GUARD: Interface = Interface {
     name: "bulkhead:host/guard",
     version: "0.1.0",
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("check-prompt", Read), ("check-response", Read)],
     add_to_linker: |linker| {
         guard::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -4,7 +4,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    CAPTCHA, Capabilities, Interface,
+    Capabilities, Interface,
     bindings::bulkhead::host::keys::{self, Error, Signature},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 pub const KEYS: Interface = Interface {
     name: "bulkhead:host/keys",
     version: "0.1.0",
-    granted_to: CAPTCHA,
+    is_general: false,
     functions: &[("hmac-sign", Read), ("hmac-verify", Read), ("derive", Read)],
     add_to_linker: |linker| {
         keys::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -4,7 +4,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::{Read, Write},
-    CAPTCHA, Capabilities, Interface,
+    Capabilities, Interface,
     bindings::bulkhead::host::ledger::{self, Error, SiteLoad, Visits},
 };
 use crate::storage::{Ledger, StorageError};
@@ -13,7 +13,7 @@ use crate::storage::{Ledger, StorageError};
 pub const LEDGER: Interface = Interface {
     name: "bulkhead:host/ledger",
     version: "0.1.0",
-    granted_to: CAPTCHA,
+    is_general: false,
     functions: &[
         ("record-visit", Write),
         ("load", Read),

@@ -6,7 +6,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Write,
-    Capabilities, Interface, TICKETS,
+    Capabilities, Interface,
     bindings::bulkhead::host::llm::{self, Completion, Error, Request},
 };
 use crate::llm::{self as client, LlmError};
@@ -15,7 +15,7 @@ use crate::llm::{self as client, LlmError};
 pub const LLM: Interface = Interface {
     name: "bulkhead:host/llm",
     version: "0.1.0",
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("complete", Write)],
     add_to_linker: |linker| {
         llm::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -11,7 +11,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Write,
-    Backing, Capabilities, EVERY_SLOT, Interface,
+    Backing, Capabilities, Interface,
     bindings::wasi::logging::logging::{self, Level},
 };
 use crate::telemetry::{escape_guest, guest_lines, timestamp::rfc3339_millis};
@@ -32,7 +32,7 @@ const RECENT: usize = 200;
 pub const LOGGING: Interface = Interface {
     name: "wasi:logging/logging",
     version: "0.1.0-draft",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("log", Write)],
     add_to_linker: |linker| {
         logging::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

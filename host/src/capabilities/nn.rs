@@ -15,7 +15,7 @@ use self::bindings::wasi::nn::{
     graph, inference, tensor as wit,
 };
 pub use self::tensor::Tensor;
-use super::{Access::Read, Capabilities, Interface, TICKETS, held::Held};
+use super::{Access::Read, Capabilities, Interface, held::Held};
 use crate::inference::{self as models, Denied, Refusal};
 
 /// Bindings of the standard's interfaces.
@@ -44,7 +44,7 @@ const VERSION: &str = "0.2.0-rc-2024-10-28";
 pub const ERRORS: Interface = Interface {
     name: "wasi:nn/errors",
     version: VERSION,
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("[method]error.code", Read), ("[method]error.data", Read)],
     add_to_linker: |linker| {
         errors::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
@@ -55,7 +55,7 @@ pub const ERRORS: Interface = Interface {
 pub const TENSOR: Interface = Interface {
     name: "wasi:nn/tensor",
     version: VERSION,
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[
         ("[constructor]tensor", Read),
         ("[method]tensor.dimensions", Read),
@@ -71,7 +71,7 @@ pub const TENSOR: Interface = Interface {
 pub const INFERENCE: Interface = Interface {
     name: "wasi:nn/inference",
     version: VERSION,
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("[method]graph-execution-context.compute", Read)],
     add_to_linker: |linker| {
         inference::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
@@ -82,7 +82,7 @@ pub const INFERENCE: Interface = Interface {
 pub const GRAPH: Interface = Interface {
     name: "wasi:nn/graph",
     version: VERSION,
-    granted_to: TICKETS,
+    is_general: false,
     functions: &[("[method]graph.init-execution-context", Read), ("load", Read), ("load-by-name", Read)],
     add_to_linker: |linker| {
         graph::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

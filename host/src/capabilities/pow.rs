@@ -4,7 +4,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    CAPTCHA, Capabilities, Interface,
+    Capabilities, Interface,
     bindings::bulkhead::host::pow::{self, Error},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 pub const POW: Interface = Interface {
     name: "bulkhead:host/pow",
     version: "0.1.0",
-    granted_to: CAPTCHA,
+    is_general: false,
     functions: &[("derive", Read), ("mint", Read)],
     add_to_linker: |linker| {
         pow::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -6,7 +6,7 @@ use wasmtime_wasi::{
     random::{WasiRandom, WasiRandomCtx},
 };
 
-use super::{Access::Read, EVERY_SLOT, Guest, Interface};
+use super::{Access::Read, Guest, Interface};
 
 /// Most bytes of one call. The host makes them without a pause and without charge, so that more of them
 /// would be processor time and memory beyond the guest's limits; several calls give as many as it can pay for.
@@ -20,7 +20,7 @@ fn view(guest: &mut Guest) -> &mut WasiRandomCtx {
 pub const RANDOM: Interface = Interface {
     name: "wasi:random/random",
     version: "0.2.12",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("get-random-bytes", Read), ("get-random-u64", Read)],
     add_to_linker: |linker| random::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
 };
@@ -29,7 +29,7 @@ pub const RANDOM: Interface = Interface {
 pub const INSECURE: Interface = Interface {
     name: "wasi:random/insecure",
     version: "0.2.12",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("get-insecure-random-bytes", Read), ("get-insecure-random-u64", Read)],
     add_to_linker: |linker| insecure::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
 };
@@ -38,7 +38,7 @@ pub const INSECURE: Interface = Interface {
 pub const INSECURE_SEED: Interface = Interface {
     name: "wasi:random/insecure-seed",
     version: "0.2.12",
-    granted_to: EVERY_SLOT,
+    is_general: true,
     functions: &[("insecure-seed", Read)],
     add_to_linker: |linker| insecure_seed::add_to_linker::<_, WasiRandom>(linker, view),
 };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use wasmtime::component::HasSelf;
 
 use super::{
-    ANSWER,
     Access::Read,
     Backing, Capabilities, Interface,
     bindings::bulkhead::host::search::{self as wit, Error, Options, Passage},
@@ -16,7 +15,7 @@ use crate::knowledge::SearchError;
 pub const SEARCH: Interface = Interface {
     name: "bulkhead:host/search",
     version: "0.1.0",
-    granted_to: ANSWER,
+    is_general: false,
     functions: &[("search", Read)],
     add_to_linker: |linker| {
         wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)

@@ -2,8 +2,8 @@ use clap::{Subcommand, ValueEnum};
 
 use super::{client::Remote, exit::Misuse, lines, output};
 use crate::{
-    config::slots::SlotName,
     deploy::{ACCESS, CONFIGURATION},
+    services::list,
     telemetry::logs,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -57,10 +57,10 @@ impl About {
     /// The name in the log.
     const fn as_str(self) -> &'static str {
         match self {
-            Self::Triage => SlotName::Triage.as_str(),
-            Self::Answer => SlotName::Answer.as_str(),
-            Self::Status => SlotName::Status.as_str(),
-            Self::Captcha => SlotName::Captcha.as_str(),
+            Self::Triage => list::TRIAGE.as_str(),
+            Self::Answer => list::ANSWER.as_str(),
+            Self::Status => list::STATUS.as_str(),
+            Self::Captcha => list::CAPTCHA.as_str(),
             Self::Config => CONFIGURATION,
             Self::Access => ACCESS,
         }

@@ -16,9 +16,10 @@ use clap::{
 
 use super::{Configuration, exit::Misuse, output};
 use crate::{
-    config::{Config, registries::Reference, slots::SlotName},
+    config::{Config, registries::Reference, slots::SlotId},
     host::Host,
     registry::{Pulled, Registries},
+    services::list,
     slots,
 };
 
@@ -49,13 +50,13 @@ pub(super) enum Slot {
     Captcha,
 }
 
-impl From<Slot> for SlotName {
+impl From<Slot> for SlotId {
     fn from(slot: Slot) -> Self {
         match slot {
-            Slot::Triage => Self::Triage,
-            Slot::Answer => Self::Answer,
-            Slot::Status => Self::Status,
-            Slot::Captcha => Self::Captcha,
+            Slot::Triage => list::TRIAGE,
+            Slot::Answer => list::ANSWER,
+            Slot::Status => list::STATUS,
+            Slot::Captcha => list::CAPTCHA,
         }
     }
 }
@@ -63,7 +64,7 @@ impl From<Slot> for SlotName {
 impl Slot {
     /// The name in paths.
     pub(super) fn as_str(self) -> &'static str {
-        SlotName::from(self).as_str()
+        SlotId::from(self).as_str()
     }
 }
 
@@ -82,7 +83,7 @@ impl Command {
                 (wasm, file.display().to_string())
             }
         };
-        let slot = SlotName::from(slot);
+        let slot = SlotId::from(slot);
         let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
         let slot = slot.as_str();
         Ok(output::line(format_args!("{name} may answer for slot {slot}: {digest}"))?)

@@ -5,6 +5,7 @@ use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
     http::captcha::{WidgetFiles, WidgetFilesError},
+    services::list,
 };
 
 /// `bulkhead config`.
@@ -83,7 +84,7 @@ impl Command {
             Self::Undo { change } => change.make("undo", Tense::Does)?,
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
-                for key in config::reference() {
+                for key in config::reference(&list::spec()) {
                     let config::KeyDoc { path, default, unit, doc } = key;
                     output::line(format_args!("| `{path}` | {default} | {unit} | {doc} |"))?;
                 }
@@ -95,7 +96,8 @@ impl Command {
 
 /// The widget's files as `bulkhead serve` would read them.
 fn widget_files(config: &Config) -> Result<Option<WidgetFiles>, WidgetFilesError> {
-    if config.services.captcha.enabled { WidgetFiles::configured(&config.captcha) } else { Ok(None) }
+    let is_served = config.services.get(list::name::CAPTCHA).enabled;
+    if is_served { WidgetFiles::configured(&config.captcha) } else { Ok(None) }
 }
 
 fn shown(answer: &Value) -> Result<(), output::OutputError> {

@@ -20,7 +20,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use super::{CacheSettings, ComponentDigest, MachineCode};
-use crate::{config::slots::SlotName, engine::Engine, files};
+use crate::{config::slots::SlotId, engine::Engine, files};
 
 /// Bytes of the authentication code before the code itself.
 const TAG_BYTES: usize = 32;
@@ -50,7 +50,7 @@ pub(super) struct Cache {
     /// Size of all files, over which those longest unused go.
     bytes: u64,
     /// What each slot needs, which never goes.
-    retained: Mutex<BTreeMap<SlotName, Vec<ComponentDigest>>>,
+    retained: Mutex<BTreeMap<SlotId, Vec<ComponentDigest>>>,
     evicts: AtomicBool,
 }
 
@@ -114,7 +114,7 @@ impl Cache {
     }
 
     /// Keeps the files of these components, until `slot` names others.
-    pub(super) fn retain(&self, slot: SlotName, digests: Vec<ComponentDigest>) {
+    pub(super) fn retain(&self, slot: SlotId, digests: Vec<ComponentDigest>) {
         self.retained.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, digests);
     }
 

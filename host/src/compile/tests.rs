@@ -52,7 +52,7 @@ struct Gated {
 impl Gated {
     fn new(compile_workers: usize) -> Self {
         let (folder, engine) = (TempDir::new().unwrap(), engine());
-        let metrics = Arc::new(Metrics::new(folder.path().to_owned()).unwrap());
+        let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
         let gate = Arc::new(Gate { begun: AtomicUsize::new(0), open: Semaphore::new(0) });
         let translator = Translator::Gated(Arc::clone(&engine), Arc::clone(&gate));
         let cache = CacheSettings {

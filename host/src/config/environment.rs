@@ -7,14 +7,18 @@ use super::{
 
 const PREFIX: &str = "BULKHEAD_";
 
-/// Lays `BULKHEAD_*` over the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list.
+/// Table of slots by their ids.
+const SLOTS: &str = "slots";
+
+/// Lays `BULKHEAD_*` over the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list, and `_` in the id of
+/// a slot stands for the dash.
 pub(super) fn apply(tree: &mut Table, environment: &[(String, String)]) {
     for (name, text) in environment {
         let Some(key) = strip_prefix(name, PREFIX) else {
             continue;
         };
         let path = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
-        let path = tree::adopt_spelling(tree, split_index(path));
+        let path = tree::adopt_spelling(tree, with_dashes(split_index(path)));
         let node = Node { origin: Origin::Environment(name.clone()), value: Value::Text(text.clone()) };
         tree::set(tree, &path, node);
     }
@@ -68,7 +72,7 @@ fn split_index(path: Vec<String>) -> Vec<String> {
             !name.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
         });
         match index {
-            Some((name, digits)) if !tree::holds_free_names(&out) => {
+            Some((name, digits)) if !tree::holds_free_names(&out) && out != [SLOTS] => {
                 out.extend([name.to_owned(), digits.to_owned()]);
             }
             _ => out.push(segment),
@@ -77,8 +81,45 @@ fn split_index(path: Vec<String>) -> Vec<String> {
     out
 }
 
+/// Puts dashes into the id of a slot, in which an underscore is not allowed.
+fn with_dashes(mut path: Vec<String>) -> Vec<String> {
+    if let [table, slot, ..] = path.as_mut_slice()
+        && table == SLOTS
+    {
+        *slot = slot.replace('_', "-");
+    }
+    path
+}
+
 /// Removes a prefix whatever its case.
 pub(super) fn strip_prefix<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     let (head, rest) = name.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dotted path of the key that a variable sets.
+    fn key(variable: &str) -> Option<String> {
+        let mut tree = Table::new();
+        apply(&mut tree, &[(variable.to_owned(), "value".to_owned())]);
+        tree::digests(&tree).into_keys().next()
+    }
+
+    #[test]
+    fn underscore_in_a_slot_id_is_a_dash() {
+        for (variable, path) in [
+            ("BULKHEAD_SLOTS__MY_APP__CPU_MS", "slots.my-app.cpu_ms"),
+            ("BULKHEAD_SLOTS__MY_APP_2__CPU_MS", "slots.my-app-2.cpu_ms"),
+            ("BULKHEAD_SLOTS__MY-APP__CPU_MS", "slots.my-app.cpu_ms"),
+            ("BULKHEAD_SLOTS__MY_APP__CONFIG__A_B", "slots.my-app.config.a_b"),
+            ("BULKHEAD_SLOTS__MY_APP__GRANTS_0", "slots.my-app.grants.0"),
+            ("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "slots.captcha.cpu_ms"),
+            ("BULKHEAD_SERVER__ADMIN_LISTEN", "server.admin_listen"),
+        ] {
+            assert_eq!(key(variable).as_deref(), Some(path), "{variable}");
+        }
+    }
 }

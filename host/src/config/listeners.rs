@@ -14,7 +14,7 @@ pub(super) fn check(reader: &mut Reader, config: &Config) {
         let own = service.listen.filter(|_| service.enabled);
         listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
     }
-    let management = config.management.listen.filter(|_| config.services.captcha.enabled);
+    let management = config.management.listen.filter(|_| config.services.get("captcha").enabled);
     listeners.extend(management.map(|address| ("management.server.port".to_owned(), address)));
 
     for (index, (key, address)) in listeners.iter().enumerate() {

@@ -20,6 +20,7 @@ use super::{
     server::{Admin, Log, Server},
     sharing::Sharing,
     slots::{Services, Slots},
+    spec::HostSpec,
     status::Status,
     tickets::Tickets,
     tree::{self, Table},
@@ -110,11 +111,11 @@ pub struct Loaded {
     pub set: BTreeMap<String, [u8; 32]>,
 }
 
-/// Reads a configuration.
+/// Reads a configuration for a host with the services of `spec`.
 ///
 /// # Errors
 /// Every problem of all layers at once; in the file, syntax errors hide what stands below them.
-pub fn load(sources: Sources) -> Result<Loaded, Problems> {
+pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     let Sources { file, mut environment, flags, root } = sources;
     environment.sort();
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
@@ -133,7 +134,7 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     }
     let set = tree::digests(&tree);
     let mut reader = Reader::new(tree);
-    let config = read(&mut reader, &Place::new(root, &environment));
+    let config = read(&mut reader, &Place::new(root, &environment), spec);
     let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
     reader.problems.retain(|problem| is_sure(problem, broken.as_ref()));
     problems.append(&mut reader.problems);
@@ -176,22 +177,22 @@ impl Place {
 }
 
 /// Reads every key there is.
-pub(super) fn read(reader: &mut Reader, place: &Place) -> Config {
+pub(super) fn read(reader: &mut Reader, place: &Place, spec: &HostSpec) -> Config {
     let data_dir = read_data_dir(reader, place);
     let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
     let server = Server::read(reader);
     let admin = Admin::read(reader);
     let log = Log::read(reader);
     let sandbox = Sandbox::read(reader);
-    let slots = Slots::read(reader);
+    let slots = Slots::read(reader, spec);
     let sharing = Sharing::read(reader);
     let registries = registries::read(reader, &slots);
-    let services = Services::read(reader);
+    let services = Services::read(reader, spec);
     let embedding = Embedding::read(reader);
     let tickets = Tickets::read(reader, &embedding.heads);
     let captcha = Captcha::read(reader, place.spring_security.as_deref());
     let status = Status::read(reader);
-    let public = services.captcha.listen.unwrap_or(server.listen);
+    let public = services.get("captcha").listen.unwrap_or(server.listen);
     let management = Management::read(reader, public);
     let config = Config {
         data_dir,

@@ -1,6 +1,6 @@
 //! The reference of all keys, from the reader itself.
 
-use super::{load, reader::Reader};
+use super::{load, reader::Reader, spec::HostSpec};
 
 /// One key as the reader asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub struct KeyDoc {
     pub doc: &'static str,
 }
 
-/// Every key that [`load`](super::load()) takes, in reading order. A key of slots is there once, and its
-/// default names the slots that have another.
-pub fn reference() -> Vec<KeyDoc> {
+/// Every key that [`load`](super::load()) takes for a host with the services of `spec`, in reading order. A key of
+/// slots is there once, and its default names the slots that have another.
+pub fn reference(spec: &HostSpec) -> Vec<KeyDoc> {
     let mut reader = Reader::rehearse();
-    load::read(&mut reader, &load::Place::default());
+    load::read(&mut reader, &load::Place::default(), spec);
     merge_slots(reader.into_docs())
 }
 

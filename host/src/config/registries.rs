@@ -12,7 +12,7 @@ use super::{
     forms,
     reader::Reader,
     secret::Secret,
-    slots::{ComponentSource, SlotName, Slots},
+    slots::{ComponentSource, Slots},
 };
 
 /// Across a continent, with a handshake.
@@ -168,10 +168,10 @@ pub(super) fn read(reader: &mut Reader, slots: &Slots) -> Vec<Registry> {
         }
         registries.push(registry);
     }
-    for slot in SlotName::ALL {
-        let ComponentSource::Registry(reference) = &slots.get(slot).component else { continue };
+    for slot in slots.each() {
+        let ComponentSource::Registry(reference) = &slot.component else { continue };
         if let Err(text) = allowed(&registries, reference) {
-            reader.problem(&format!("slots.{}.component", slot.as_str()), text);
+            reader.problem(&format!("slots.{}.component", slot.id()), text);
         }
     }
     registries

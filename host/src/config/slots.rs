@@ -1,39 +1,12 @@
 //! `[slots.*]`, a compartment each, and `[services.*]`, where each is served.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use super::{
     forms, grants, reader::Reader, registries::Reference, rollout::Rollout, signatures::Signatures,
-    watch::Watch,
+    slot_id::MAX_SLOTS, spec::HostSpec, watch::Watch,
 };
-
-/// The slots there are; each service owns one, the answer service two halves of one API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SlotName {
-    /// Classifies tickets.
-    Triage,
-    /// Answers tickets.
-    Answer,
-    /// Reports on the appointment system.
-    Status,
-    /// Issues and judges captcha challenges.
-    Captcha,
-}
-
-impl SlotName {
-    /// Every slot.
-    pub const ALL: [Self; 4] = [Self::Triage, Self::Answer, Self::Status, Self::Captcha];
-
-    /// The name in the configuration, in metrics and in logs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Triage => "triage",
-            Self::Answer => "answer",
-            Self::Status => "status",
-            Self::Captcha => "captcha",
-        }
-    }
-}
+pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
 
 /// Where a slot's component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,133 +29,11 @@ impl ComponentSource {
     }
 }
 
-/// What one call, and all calls of a slot together, may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// All linear memories and tables of a call together, bytes.
-    pub memory_bytes: usize,
-    /// Elements of all tables of a call together.
-    pub table_elements: usize,
-    /// Time on the processor, milliseconds; an upper bound that contention can loosen.
-    pub cpu_ms: u64,
-    /// Wall time of a call, waiting for a place excluded.
-    pub deadline: Duration,
-    /// Calls that run at once.
-    pub max_concurrent: usize,
-    /// Copies of calls that run at once on a candidate in shadow; more are not made.
-    pub shadow_calls: usize,
-    /// Calls that wait for a place.
-    pub queue_length: usize,
-    /// How long a call waits for a place.
-    pub queue_wait: Duration,
-    /// Largest answer of a call, bytes.
-    pub response_bytes: usize,
-    /// Log text that a slot may write, bytes a second; the rest is counted and dropped.
-    pub log_bytes_per_second: u32,
-    /// Embedding calls of a slot that run at once; more wait.
-    pub inference_calls: usize,
-    /// Tokens that a slot may have embedded, a second; calls over it are refused.
-    pub inference_tokens_per_second: u32,
-}
-
-impl Limits {
-    /// For answers that come from data at hand.
-    pub const DEFAULT: Self = Self {
-        // Room for a document and its parse tree; the pool reserves it for every concurrent call.
-        memory_bytes: 64 << 20,
-        // Indirect calls of large programs fit; a table bomb does not.
-        table_elements: 20_000,
-        // A second of pure computing is a long time, yet a busy machine needs slack.
-        cpu_ms: 1000,
-        // What people wait for at most.
-        deadline: Duration::from_secs(30),
-        // With 64 MiB each, at most 1 GiB.
-        max_concurrent: 16,
-        // Some of the calls tell as much as all of them, and two cost little.
-        shadow_calls: 2,
-        // A burst is queued, an overload is not.
-        queue_length: 256,
-        // Longer than a hiccup, shorter than a client's patience.
-        queue_wait: Duration::from_millis(500),
-        // Ample for JSON; held in memory.
-        response_bytes: 1 << 20,
-        // Dozens of lines a second; floods are counted and dropped.
-        log_bytes_per_second: 64 << 10,
-        // HTTP clients of the same models are never crowded out by one slot's backlog.
-        inference_calls: 8,
-        // More than a large machine embeds: a quota is for who shares one.
-        inference_tokens_per_second: 1_000_000,
-    };
-
-    /// For the captcha component, whose calls are short and many.
-    pub const CAPTCHA: Self = Self {
-        // Parsing 16 KiB takes under a millisecond.
-        cpu_ms: 200,
-        // The proof-of-work queue is waited for within it.
-        deadline: Duration::from_secs(5),
-        // With 64 MiB each, at most 2 GiB.
-        max_concurrent: 32,
-        // Challenges are a few hundred bytes.
-        response_bytes: 256 << 10,
-        ..Self::DEFAULT
-    };
-
-    fn read(r: &mut Reader, default: &Self) -> Self {
-        Self {
-            memory_bytes: r
-                .key(
-                    "memory_bytes",
-                    "All linear memories, tables and host resources (tensors, errors) of a call together",
-                )
-                .unit("bytes")
-                .integer(MEMORY_PAGE..=4 << 30, default.memory_bytes),
-            table_elements: r
-                .key("table_elements", "Elements of all tables of a call together")
-                .integer(0..=10_000_000, default.table_elements),
-            cpu_ms: r
-                .key("cpu_ms", "Time on the processor; an upper bound that contention can loosen")
-                .unit("milliseconds")
-                .integer(1..=600_000, default.cpu_ms),
-            deadline: r
-                .key("deadline_ms", "Wall time of a call, waiting for a place excluded")
-                .millis(1..=600_000, default.deadline),
-            max_concurrent: r
-                .key("max_concurrent", "Calls that run at once")
-                .integer(1..=10_000, default.max_concurrent),
-            shadow_calls: r
-                .key("shadow_calls", "Copies of calls that run at once on a candidate in shadow")
-                .integer(1..=10_000, default.shadow_calls),
-            queue_length: r
-                .key("queue_length", "Calls that wait for a place")
-                .integer(0..=1_000_000, default.queue_length),
-            queue_wait: r
-                .key("queue_wait_ms", "How long a call waits for a place")
-                .millis(0..=600_000, default.queue_wait),
-            response_bytes: r
-                .key("response_bytes", "Largest answer of a call")
-                .unit("bytes")
-                .integer(1 << 10..=1 << 30, default.response_bytes),
-            log_bytes_per_second: r
-                .key("log_bytes_per_second", "Log text; the rest is counted and dropped")
-                .unit("bytes a second")
-                .integer(0..=1 << 30, default.log_bytes_per_second),
-            inference_calls: r
-                .key("inference_calls", "Embedding calls of the slot's guests that run at once; more wait")
-                .integer(1..=10_000, default.inference_calls),
-            inference_tokens_per_second: r
-                .key("inference_tokens_per_second", "Tokens that the slot's guests may have embedded")
-                .unit("tokens a second")
-                .integer(1..=1 << 30, default.inference_tokens_per_second),
-        }
-    }
-}
-
-/// WebAssembly's page, the least memory that a call can use.
-const MEMORY_PAGE: i64 = 64 << 10;
-
 /// `[slots.NAME]`.
 #[derive(Clone, Debug)]
 pub struct Slot {
+    /// What its service says of it.
+    pub spec: SlotSpec,
     /// Where the component comes from.
     pub component: ComponentSource,
     /// What a call may use.
@@ -206,21 +57,26 @@ pub struct Slot {
 }
 
 impl Slot {
-    fn read(reader: &mut Reader, name: SlotName) -> Self {
-        let (label, default) = match name {
-            SlotName::Captcha => ("captcha", &Limits::CAPTCHA),
-            _ => ("NAME", &Limits::DEFAULT),
-        };
-        reader.table_as(name.as_str(), label, |r| Self {
+    /// Its id.
+    pub const fn id(&self) -> SlotId {
+        self.spec.id
+    }
+
+    fn read(reader: &mut Reader, spec: &SlotSpec, interfaces: &[&str]) -> Self {
+        let id = spec.id.as_str();
+        // The reference has rows of its own for a slot whose defaults differ.
+        let label = if *spec.limits == Limits::DEFAULT { "NAME" } else { id };
+        reader.table_as(id, label, |r| Self {
+            spec: *spec,
             component: r
                 .key("component", "Component that answers: a file, or one of an allowed registry")
                 .default_text("the one built in")
                 .optional("path or oci:// reference", ComponentSource::parse)
                 .unwrap_or(ComponentSource::Embedded),
-            limits: Limits::read(r, default),
+            limits: Limits::read(r, spec.limits),
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
-                .list("interfaces such as wasi:io/poll", grants::parse)
+                .list("interfaces such as wasi:io/poll", |text| grants::parse(text, interfaces))
                 .unwrap_or_default(),
             models: r
                 .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")
@@ -237,37 +93,36 @@ impl Slot {
     }
 }
 
-/// `[slots]`.
+/// `[slots]`: every slot of the host, in the order of its services.
 #[derive(Clone, Debug)]
-pub struct Slots {
-    /// `[slots.triage]`.
-    pub triage: Slot,
-    /// `[slots.answer]`.
-    pub answer: Slot,
-    /// `[slots.status]`.
-    pub status: Slot,
-    /// `[slots.captcha]`.
-    pub captcha: Slot,
-}
+pub struct Slots(Vec<Slot>);
 
 impl Slots {
-    pub(super) fn read(reader: &mut Reader) -> Self {
-        reader.table("slots", |r| Self {
-            triage: Slot::read(r, SlotName::Triage),
-            answer: Slot::read(r, SlotName::Answer),
-            status: Slot::read(r, SlotName::Status),
-            captcha: Slot::read(r, SlotName::Captcha),
-        })
+    pub(super) fn read(reader: &mut Reader, spec: &HostSpec) -> Self {
+        let count = spec.slots().count();
+        if count > MAX_SLOTS {
+            reader.problem("slots", format!("has {count} slots, a host takes at most {MAX_SLOTS}"));
+        }
+        let read = |r: &mut Reader| {
+            let slots = spec.slots().take(MAX_SLOTS);
+            slots.map(|slot| Slot::read(r, slot, &spec.interfaces)).collect()
+        };
+        Self(reader.table("slots", read))
     }
 
-    /// The settings of one slot.
-    pub const fn get(&self, name: SlotName) -> &Slot {
-        match name {
-            SlotName::Triage => &self.triage,
-            SlotName::Answer => &self.answer,
-            SlotName::Status => &self.status,
-            SlotName::Captcha => &self.captcha,
-        }
+    /// Returns the settings of one slot, if the host has it.
+    pub fn get(&self, id: SlotId) -> Option<&Slot> {
+        self.each().find(|slot| slot.id() == id)
+    }
+
+    /// Returns the settings of every slot.
+    pub fn each(&self) -> impl Iterator<Item = &Slot> {
+        self.0.iter()
+    }
+
+    /// Returns the id of every slot.
+    pub fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.each().map(Slot::id)
     }
 }
 
@@ -282,23 +137,14 @@ pub struct Service {
     pub path_prefix: String,
 }
 
-/// `[services]`. The ticket service is triage and answer together.
+/// `[services]`: every service of the host by its name, in the order of the binary's list.
 #[derive(Clone, Debug)]
-pub struct Services {
-    /// Embedding.
-    pub embedding: Service,
-    /// Ticket triage and answers.
-    pub tickets: Service,
-    /// Appointment status.
-    pub status: Service,
-    /// Captcha.
-    pub captcha: Service,
-}
+pub struct Services(Vec<(&'static str, Service)>);
 
 impl Service {
-    fn read(reader: &mut Reader, name: &str, label: &str, enabled: bool) -> Self {
-        reader.table_as(name, label, |r| Self {
-            enabled: r.key("enabled", "Off costs nothing at start").flag(enabled),
+    fn read(reader: &mut Reader, name: &str) -> Self {
+        reader.table(name, |r| Self {
+            enabled: r.key("enabled", "Off costs nothing at start").flag(true),
             listen: r
                 .key("listen", "A listener of its own instead of the shared one")
                 .optional("address", forms::address),
@@ -312,32 +158,27 @@ impl Service {
 }
 
 impl Services {
-    /// Services that have no component yet are off, so that they are not unready.
-    pub(super) fn read(reader: &mut Reader) -> Self {
-        reader.table("services", |r| Self {
-            embedding: Service::read(r, "embedding", "embedding", true),
-            tickets: Service::read(r, "tickets", "tickets", true),
-            status: Service::read(r, "status", "status", true),
-            captcha: Service::read(r, "captcha", "captcha", true),
-        })
+    pub(super) fn read(reader: &mut Reader, spec: &HostSpec) -> Self {
+        let read = |r: &mut Reader| {
+            let services = spec.services.iter();
+            services.map(|service| (service.name, Service::read(r, service.name))).collect()
+        };
+        Self(reader.table("services", read))
     }
 
-    /// Whether the service that owns `slot` is on.
-    pub fn uses(&self, slot: SlotName) -> bool {
-        match slot {
-            SlotName::Triage | SlotName::Answer => self.tickets.enabled,
-            SlotName::Status => self.status.enabled,
-            SlotName::Captcha => self.captcha.enabled,
-        }
+    /// Returns one service. A service that the host does not have is off.
+    pub fn get(&self, name: &str) -> &Service {
+        static OFF: Service = Service { enabled: false, listen: None, path_prefix: String::new() };
+        self.each().find(|(known, _)| *known == name).map_or(&OFF, |(_, service)| service)
     }
 
-    /// Each service with its name in the configuration.
-    pub fn each(&self) -> [(&'static str, &Service); 4] {
-        [
-            ("embedding", &self.embedding),
-            ("tickets", &self.tickets),
-            ("status", &self.status),
-            ("captcha", &self.captcha),
-        ]
+    /// Returns each service with its name in the configuration.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Service)> {
+        self.0.iter().map(|(name, service)| (*name, service))
+    }
+
+    /// Returns whether the service that owns a slot is on.
+    pub fn uses(&self, slot: &SlotSpec) -> bool {
+        self.get(slot.service).enabled
     }
 }

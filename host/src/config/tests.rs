@@ -12,7 +12,41 @@ mod reference;
 mod registries;
 mod status;
 
-use super::{ConfigFile, Flag, Loaded, Problems, Sources, load};
+use super::{
+    ConfigFile, Flag, HostSpec, Loaded, Problems, ServiceSpec, Sources,
+    slots::{Limits, Slot, SlotId, SlotSpec},
+};
+
+/// Limits that differ from the defaults.
+const SHORT: Limits = Limits { cpu_ms: 200, ..Limits::DEFAULT };
+
+const fn slot(id: &'static str, service: &'static str, limits: &'static Limits) -> SlotSpec {
+    SlotSpec { id: SlotId::new(id), service, limits, grants: &[], uses_models: false, component: None }
+}
+
+const SERVICES: &[ServiceSpec] = &[
+    ServiceSpec { name: "embedding", slots: &[] },
+    ServiceSpec {
+        name: "tickets",
+        slots: &[slot("triage", "tickets", &Limits::DEFAULT), slot("answer", "tickets", &Limits::DEFAULT)],
+    },
+    ServiceSpec { name: "status", slots: &[slot("status", "status", &Limits::DEFAULT)] },
+    ServiceSpec { name: "captcha", slots: &[slot("captcha", "captcha", &SHORT)] },
+];
+
+/// A host of four services.
+fn spec() -> HostSpec {
+    HostSpec { services: SERVICES, interfaces: vec!["wasi:io/poll"] }
+}
+
+fn load(sources: Sources) -> Result<Loaded, Problems> {
+    super::load(sources, &spec())
+}
+
+/// The settings of the captcha slot.
+fn captcha_slot(toml: &str, environment: &[(&str, &str)]) -> Slot {
+    loaded(toml, environment).config.slots.get(SlotId::new("captcha")).unwrap().clone()
+}
 
 /// A TOML text and an environment, as root so that no HOME is needed.
 fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {

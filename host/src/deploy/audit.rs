@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Move, Record, Stage, VersionId};
-use crate::config::slots::SlotName;
+use crate::config::slots::SlotId;
 
 /// Bytes from the end that are read for the last lines: thousands of moves.
 const TAIL_BYTES: u64 = 4 << 20;
@@ -41,7 +41,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(slot: SlotName, generation: u64, record: &Record, step: &Move) -> Self {
+    pub(super) fn new(slot: SlotId, generation: u64, record: &Record, step: &Move) -> Self {
         Self {
             at: step.at.clone(),
             slot: slot.as_str().to_owned(),
@@ -162,7 +162,12 @@ mod tests {
 
     fn entry(generation: u64) -> Entry {
         let record = Record::new(ComponentDigest::of(b"a"), 1, "a\nb", &settings());
-        Entry::new(SlotName::Captcha, generation, &record, &Move::now(Stage::Active, "ops", "line\nbreak"))
+        Entry::new(
+            SlotId::new("captcha"),
+            generation,
+            &record,
+            &Move::now(Stage::Active, "ops", "line\nbreak"),
+        )
     }
 
     fn generations(path: &Path, limit: usize) -> Vec<u64> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HOST, Move, Record, Stage, VersionId, audit::Entry};
 use crate::{
-    config::slots::SlotName,
+    config::slots::SlotId,
     slots::{Trial, Weight},
 };
 
@@ -161,7 +161,7 @@ impl Book {
     }
 
     /// The audit log's lines of every step that this book has and `before` has not.
-    pub(super) fn entries(&self, slot: SlotName, before: &Self) -> Vec<Entry> {
+    pub(super) fn entries(&self, slot: SlotId, before: &Self) -> Vec<Entry> {
         let steps = self.versions.iter().flat_map(|record| {
             let known = before.get(&record.id).map_or(&[][..], |known| &known.moves);
             // Steps are only added, and the oldest forgotten; another host's may have come between.
@@ -258,10 +258,10 @@ mod tests {
         after.generation = 1;
         after.step(&before.versions[0].id, Stage::Active, "ops", "swap");
         after.receive(record("b"));
-        let entries = after.entries(SlotName::Captcha, &before);
+        let entries = after.entries(SlotId::new("captcha"), &before);
         let lines: Vec<_> = entries.iter().map(|entry| (entry.stage, entry.generation)).collect();
         assert_eq!(lines, [(Stage::Active, 1), (Stage::Trialled, 1)]);
-        assert_eq!(after.entries(SlotName::Captcha, &after).len(), 0);
+        assert_eq!(after.entries(SlotId::new("captcha"), &after).len(), 0);
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         own.step(&id, Stage::Retired, HOST, "here");
         shared.step(&id, Stage::Active, "ops", "there");
         let stages: Vec<_> =
-            shared.entries(SlotName::Captcha, &own).into_iter().map(|entry| entry.stage).collect();
+            shared.entries(SlotId::new("captcha"), &own).into_iter().map(|entry| entry.stage).collect();
         assert_eq!(stages, [Stage::Active]);
     }
 

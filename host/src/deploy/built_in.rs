@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{DeployError, Deployment, Proof, Record};
-use crate::{background, compile::ComponentDigest, embedded, slots::World};
+use crate::{background, compile::ComponentDigest, slots::World};
 
 /// The name of the component that is part of the binary, and the source of its versions.
 pub const EMBEDDED: &str = "embedded";
@@ -49,6 +49,6 @@ impl<W: World> Deployment<W> {
     fn built_in(&self) -> Result<Arc<[u8]>, DeployError> {
         let slot = self.slot.name();
         let none = || DeployError::UnknownVersion { slot: slot.as_str(), name: EMBEDDED.to_owned() };
-        embedded::component(slot).map(Arc::from).ok_or_else(none)
+        self.vault.carried(slot).map(Arc::from).ok_or_else(none)
     }
 }

@@ -27,7 +27,7 @@ use crate::{
     background,
     capabilities::LogLine,
     compile::ComponentDigest,
-    config::slots::{Slot as Settings, SlotName},
+    config::slots::{Slot as Settings, SlotId},
     invoke,
     slots::{LoadError, Slot, Version, World, revision},
 };
@@ -258,9 +258,10 @@ impl<W: World> Deployment<W> {
         settings: &Settings,
     ) -> Result<Identified, DeployError> {
         let (signatures, hashed, slot) = (settings.signatures.clone(), Arc::clone(&wasm), self.slot.name());
+        let vault = Arc::clone(&self.vault);
         let look = move || {
             let digest = ComponentDigest::of(&hashed);
-            let proof = proof.or_built_in(slot, digest);
+            let proof = proof.or_built_in(&vault, slot, digest);
             (digest, signature::signer(&signatures, &hashed, &proof), proof.signature())
         };
         let looked = background::run(look).await;
@@ -275,7 +276,7 @@ impl<W: World> Deployment<W> {
 }
 
 impl<W: World> Deploy for Deployment<W> {
-    fn slot(&self) -> SlotName {
+    fn slot(&self) -> SlotId {
         self.slot.name()
     }
 

@@ -13,6 +13,7 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
+pub use self::keys::Followed;
 use self::keys::{Set, changes, live_settings, sort};
 pub use self::view::{ConfigurationView, Reloaded, Reversioned};
 use super::{DeployError, Entry, Expected, HOST, Move, Rehearsed, Roster, Stage, VaultError, VersionId};
@@ -84,8 +85,8 @@ struct State {
     running: Set,
     present: Arc<Configuration>,
     before: Option<Arc<Configuration>>,
-    /// Services that take their part of a configuration.
-    followers: Vec<Follow>,
+    /// Services that take their part of a configuration, with the keys of which it consists.
+    followers: Vec<(Followed, Follow)>,
 }
 
 /// What another configuration means, ready to be performed.
@@ -155,11 +156,12 @@ impl Reloader {
         Arc::clone(&self.tokens)
     }
 
-    /// Has a service take its part of the configuration that counts, and of each one after it.
-    pub async fn follow(&self, follow: Follow) {
+    /// Has a service take its part of the configuration that counts, and of each one after it: what is `followed`
+    /// counts at once.
+    pub async fn follow(&self, followed: Followed, follow: Follow) {
         let mut state = self.state.lock().await;
         follow(&state.present.config);
-        state.followers.push(follow);
+        state.followers.push((followed, follow));
     }
 
     /// The configuration that counts.
@@ -191,7 +193,7 @@ impl Reloader {
     pub async fn rehearse(&self) -> Result<Reloaded, ReloadError> {
         let state = self.state.lock().await;
         let next = self.read().await?;
-        Ok(self.plan(&state.running, &next).await?.answer)
+        Ok(self.plan(&state, &next).await?.answer)
     }
 
     /// Has the configuration before the last reload count again, whatever is written in its file now. What a restart would
@@ -218,12 +220,13 @@ impl Reloader {
         read.await.map_err(|_| ReloadError::Stopping)?.map_err(ReloadError::Unsound)
     }
 
-    async fn plan(&self, running: &Set, next: &Configuration) -> Result<Plan, ReloadError> {
-        let (live, restart) = self.sorted(running, next);
+    async fn plan(&self, state: &State, next: &Configuration) -> Result<Plan, ReloadError> {
+        let (live, restart) = self.sorted(state, next);
         let (mut versions, mut warnings, mut rehearsed) = (Vec::new(), Vec::new(), Vec::new());
         for slot in self.roster.each() {
             let name = slot.slot();
-            let settings = live_settings(&slot.settings(), next.config.slots.get(name));
+            let (running, wanted) = (slot.settings(), next.config.slots.get(name));
+            let settings = live_settings(&running, wanted.unwrap_or(&running));
             let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
             let rehearsal = rehearsal.map_err(|error| ReloadError::Slot { slot, error })?;
             versions.extend(rehearsal.version().map(|version| Reversioned { slot, version }));
@@ -235,10 +238,11 @@ impl Reloader {
     }
 
     /// The keys that another configuration changes: those that count at once, and those that wait for a restart.
-    fn sorted(&self, running: &Set, next: &Configuration) -> (Vec<String>, Vec<String>) {
+    fn sorted(&self, state: &State, next: &Configuration) -> (Vec<String>, Vec<String>) {
         let slots = self.roster.each();
-        let embeds = next.config.services.embedding.enabled;
-        sort(changes(running, &next.set), embeds, |name| slots.iter().any(|slot| slot.slot() == name))
+        let is_used = |id: &str| slots.iter().any(|slot| slot.slot().as_str() == id);
+        let followed = state.followers.iter().map(|(followed, _)| *followed).collect::<Vec<_>>();
+        sort(changes(&state.running, &next.set), is_used, &followed)
     }
 
     /// Has a configuration count, in place of an `undone` one where the file still has that.
@@ -249,9 +253,9 @@ impl Reloader {
         undone: Option<&Configuration>,
         asked: &Asked<'_>,
     ) -> Result<Reloaded, ReloadError> {
-        let Plan { mut answer, rehearsed } = self.plan(&state.running, &next).await?;
+        let Plan { mut answer, rehearsed } = self.plan(state, &next).await?;
         if let Some(undone) = undone {
-            let (_, waiting) = self.sorted(&state.running, undone);
+            let (_, waiting) = self.sorted(state, undone);
             let all: BTreeSet<String> = mem::take(&mut answer.restart).into_iter().chain(waiting).collect();
             answer.restart = all.into_iter().collect();
         }
@@ -264,7 +268,7 @@ impl Reloader {
             rehearsal.perform(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
         }
         self.tokens.store(Arc::clone(&next.tokens));
-        state.followers.iter().for_each(|follow| follow(&next.config));
+        state.followers.iter().for_each(|(_, follow)| follow(&next.config));
         // What came of it is still said where the new level would keep quiet about it, see `conclude`.
         logs::set_level(next.config.log.level.max(state.present.config.log.level));
         // What waits for a restart is said again next time: it does not count yet.

@@ -1,9 +1,6 @@
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicBool, Ordering},
 };
 
 use futures_util::future::BoxFuture;
@@ -14,7 +11,7 @@ use super::{
 };
 use crate::{
     capabilities::LogLine,
-    config::slots::{Slot as Settings, SlotName},
+    config::slots::{Slot as Settings, SlotId},
 };
 
 /// Is called with each stage of a push.
@@ -23,7 +20,7 @@ pub type Report = Arc<dyn Fn(Stage) + Send + Sync>;
 /// A slot as operators see it, whatever its world.
 pub trait Deploy: Send + Sync + 'static {
     /// Which slot.
-    fn slot(&self) -> SlotName;
+    fn slot(&self) -> SlotId;
 
     /// What it does now.
     fn view(&self) -> SlotView;
@@ -95,7 +92,9 @@ pub trait Deploy: Send + Sync + 'static {
 pub struct Roster {
     vault: Arc<Vault>,
     shared: Option<Arc<Shared>>,
-    slots: RwLock<BTreeMap<SlotName, Arc<dyn Deploy>>>,
+    /// Slots that may come, in the order of lists.
+    expected: Vec<SlotId>,
+    slots: RwLock<Vec<Arc<dyn Deploy>>>,
     is_complete: AtomicBool,
 }
 
@@ -108,7 +107,18 @@ impl std::fmt::Debug for Roster {
 impl Roster {
     /// No slots yet, over a vault and, where hosts share one, a state.
     pub fn new(vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Self {
-        Self { vault, shared, slots: RwLock::default(), is_complete: AtomicBool::new(false) }
+        Self {
+            vault,
+            shared,
+            expected: Vec::new(),
+            slots: RwLock::default(),
+            is_complete: AtomicBool::new(false),
+        }
+    }
+
+    /// The same where these slots may come. Lists are in their order.
+    pub fn expecting(self, slots: impl IntoIterator<Item = SlotId>) -> Self {
+        Self { expected: slots.into_iter().collect(), ..self }
     }
 
     /// What hosts share, where they do.
@@ -123,7 +133,14 @@ impl Roster {
 
     /// Adds a slot.
     pub fn add(&self, slot: Arc<dyn Deploy>) {
-        self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(slot.slot(), slot);
+        let place = |slot: &Arc<dyn Deploy>| {
+            let id = slot.slot();
+            self.expected.iter().position(|expected| *expected == id).unwrap_or(usize::MAX)
+        };
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|known| known.slot() != slot.slot());
+        slots.push(slot);
+        slots.sort_by_key(place);
     }
 
     /// No further slot comes.
@@ -136,6 +153,11 @@ impl Roster {
         self.is_complete.load(Ordering::Acquire)
     }
 
+    /// Returns whether a slot of this name is not there yet and may still come.
+    pub fn may_come(&self, name: &str) -> bool {
+        !self.is_complete() && self.expected.iter().any(|slot| slot.as_str() == name)
+    }
+
     /// A slot by its name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Deploy>> {
         self.each().into_iter().find(|slot| slot.slot().as_str() == name)
@@ -143,7 +165,7 @@ impl Roster {
 
     /// Every slot.
     pub fn each(&self) -> Vec<Arc<dyn Deploy>> {
-        self.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Adds a line about an attempt that was refused to the audit log.

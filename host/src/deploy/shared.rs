@@ -35,7 +35,7 @@ use uuid::Uuid;
 use self::depot::{Depot, Head};
 pub(super) use self::standing::Standing;
 pub use self::{fault::DepotError, standing::SharedView};
-use crate::{config::slots::SlotName, telemetry::Metrics};
+use crate::{config::slots::SlotId, telemetry::Metrics};
 
 /// What is known of the database.
 #[derive(Clone, Debug, Default)]
@@ -136,17 +136,17 @@ impl Shared {
     }
 
     /// What this host has just published is what there is.
-    fn note(&self, slot: SlotName, stamp: &str, generation: u64) {
+    fn note(&self, slot: SlotId, stamp: &str, generation: u64) {
         let head = Head { stamp: stamp.to_owned(), generation };
         self.heads.send_modify(|known| drop(known.slots.insert(slot.as_str().to_owned(), head)));
     }
 
-    fn head(&self, slot: SlotName) -> Option<Head> {
+    fn head(&self, slot: SlotId) -> Option<Head> {
         self.heads.borrow().slots.get(slot.as_str()).cloned()
     }
 
     /// Ends once the state of a slot is neither the one known now nor that of `stamp`.
-    async fn is_overtaken(&self, slot: SlotName, stamp: Option<&str>) {
+    async fn is_overtaken(&self, slot: SlotId, stamp: Option<&str>) {
         let known = self.head(slot).map(|head| head.stamp);
         let is_newer = |heads: &Heads| {
             let head = heads.slots.get(slot.as_str()).map(|head| head.stamp.as_str());

@@ -4,13 +4,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use minisign_verify::{PublicKey, Signature};
 
+use super::Vault;
 use crate::{
     compile::ComponentDigest,
     config::{
         signatures::{Policy, Signatures},
-        slots::SlotName,
+        slots::SlotId,
     },
-    embedded,
 };
 
 /// Stands for a signer where the component is the binary's own.
@@ -106,17 +106,12 @@ impl Proof {
     }
 
     /// The same, where a component without a signature may be the binary's own: its digest says so, wherever it came from.
-    pub(super) fn or_built_in(self, slot: SlotName, component: ComponentDigest) -> Self {
+    pub(super) fn or_built_in(self, vault: &Vault, slot: SlotId, component: ComponentDigest) -> Self {
         match self {
-            Self::None if is_built_in(slot, &component.to_string()) => Self::BuiltIn,
+            Self::None if vault.carries(slot, &component.to_string()) => Self::BuiltIn,
             proof => proof,
         }
     }
-}
-
-/// Whether this binary carries the component.
-pub(super) fn is_built_in(slot: SlotName, component: &str) -> bool {
-    embedded::component(slot).is_some_and(|wasm| ComponentDigest::of(wasm).to_string() == component)
 }
 
 /// Whether a version that was taken then may still answer.

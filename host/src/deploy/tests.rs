@@ -14,13 +14,23 @@ use crate::{
         rollout::Rollout,
         sandbox::Sandbox,
         signatures::Signatures,
-        slots::{ComponentSource, Limits, Slot, SlotName},
+        slots::{ComponentSource, Limits, Slot, SlotId, SlotSpec},
         watch::Watch,
     },
     engine::{Engine, tests::sandbox},
     pow::Pow,
     slots::{self, World, Yard},
     telemetry::Metrics,
+};
+
+/// A slot of a service without a component.
+const SPEC: SlotSpec = SlotSpec {
+    id: SlotId::new("captcha"),
+    service: "captcha",
+    limits: &Limits::DEFAULT,
+    grants: &[],
+    uses_models: false,
+    component: None,
 };
 
 /// The smallest component there is.
@@ -52,13 +62,13 @@ impl World for Bare {
 /// at the start.
 pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deployment<Bare>> {
     let sandbox = Sandbox { compile_program: compile_program.to_owned(), ..sandbox() };
-    let metrics = Arc::new(Metrics::new(folder.to_owned()).unwrap());
+    let metrics = Arc::new(Metrics::new(folder.to_owned(), [SPEC.id]).unwrap());
     let engine = Arc::new(Engine::new(&sandbox, [&Limits::DEFAULT]).unwrap());
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &sandbox, None, Arc::clone(&metrics)));
-    let (yard, name) = (Yard { engine, compiler, sandbox: Arc::new(sandbox) }, SlotName::Captcha);
+    let yard = Yard { engine, compiler, sandbox: Arc::new(sandbox) };
     let pow = Arc::new(Pow::start(1, 1).unwrap());
-    let backing = Backing::new(name, &settings(), pow, Arc::clone(&metrics));
-    let slot = slots::Slot::new(yard, settings(), backing, metrics.slot(name));
+    let backing = Backing::new(&settings(), pow, Arc::clone(&metrics));
+    let slot = slots::Slot::new(yard, settings(), backing, metrics.slot(SPEC.id));
     let vault = Arc::new(Vault::new(folder.join("slots")));
     Deployment::retrying(Arc::new(slot), vault, None, Duration::from_millis(1))
 }
@@ -66,6 +76,7 @@ pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deploymen
 /// A slot's settings.
 pub(super) fn settings() -> Slot {
     Slot {
+        spec: SPEC,
         component: ComponentSource::Embedded,
         limits: Limits::DEFAULT,
         grants: Vec::new(),

@@ -1,9 +1,11 @@
+mod built_in;
 mod log;
 mod reserve;
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io,
     os::unix::fs::DirBuilderExt as _,
@@ -13,21 +15,18 @@ use std::{
 };
 
 use rustix::fs::{FlockOperation, flock};
-use subtle::ConstantTimeEq as _;
 
-use super::{Book, signature};
+use self::built_in::BUILT_IN;
+use super::Book;
 use crate::{
     compile::ComponentDigest,
-    config::slots::SlotName,
+    config::slots::SlotId,
     files,
-    keys::MasterKey,
     slots::{FileError, read_component},
 };
 
 /// Extension of a signature beside its component.
 const SIGNATURE: &str = "minisig";
-/// Extension of the note, beside a component, that a binary of this host carried it.
-const BUILT_IN: &str = "built-in";
 
 /// Why the data folder does not give or take.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +72,8 @@ pub struct Vault {
     folder: PathBuf,
     /// File of the key that authenticates notes of this host; made when first needed.
     key: Option<PathBuf>,
+    /// Components that are part of the binary.
+    carried: BTreeMap<SlotId, &'static [u8]>,
     /// Lets a test refuse writes.
     #[cfg(test)]
     fault: tests::Fault,
@@ -84,6 +85,7 @@ impl Vault {
         Self {
             folder,
             key: None,
+            carried: BTreeMap::new(),
             #[cfg(test)]
             fault: tests::Fault::default(),
         }
@@ -106,43 +108,24 @@ impl Vault {
         Ok(())
     }
 
-    fn slot(&self, slot: SlotName) -> PathBuf {
+    fn slot(&self, slot: SlotId) -> PathBuf {
         self.folder.join(slot.as_str())
     }
 
-    fn book_path(&self, slot: SlotName) -> PathBuf {
+    fn book_path(&self, slot: SlotId) -> PathBuf {
         self.slot(slot).join("book.json")
     }
 
-    fn component_path(&self, slot: SlotName, component: &str) -> PathBuf {
+    fn component_path(&self, slot: SlotId, component: &str) -> PathBuf {
         let digits = component.strip_prefix("sha256:").unwrap_or(component);
         self.slot(slot).join(format!("{digits}.wasm"))
     }
 
-    fn signature_path(&self, slot: SlotName, component: &str) -> PathBuf {
+    fn signature_path(&self, slot: SlotId, component: &str) -> PathBuf {
         self.component_path(slot, component).with_extension(SIGNATURE)
     }
 
-    fn built_in_path(&self, slot: SlotName, component: &str) -> PathBuf {
-        self.component_path(slot, component).with_extension(BUILT_IN)
-    }
-
-    /// What a note says that only this host can write: that a binary of it carried the component.
-    fn built_in_note(&self, slot: SlotName, component: &str) -> Option<String> {
-        let key = MasterKey::in_file(self.key.as_ref()?);
-        let key = key.inspect_err(|error| tracing::warn!(%error, "what was built in is not noted")).ok()?;
-        let context = format!("{} {component}", slot.as_str());
-        Some(hex::encode(key.derive(b"built-in component", context.as_bytes())))
-    }
-
-    /// Whether a binary of this host carried the component, by its own authenticated note.
-    pub(super) fn was_built_in(&self, slot: SlotName, component: &str) -> bool {
-        let note = fs::read(self.built_in_path(slot, component)).ok();
-        let expected = note.as_ref().and_then(|_| self.built_in_note(slot, component));
-        note.zip(expected).is_some_and(|(note, expected)| bool::from(expected.as_bytes().ct_eq(&note)))
-    }
-
-    fn make(&self, slot: SlotName) -> Result<(), VaultError> {
+    fn make(&self, slot: SlotId) -> Result<(), VaultError> {
         make_folder(self.slot(slot))
     }
 
@@ -160,7 +143,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it cannot be read or is damaged.
-    pub fn book(&self, slot: SlotName) -> Result<Option<Book>, VaultError> {
+    pub fn book(&self, slot: SlotId) -> Result<Option<Book>, VaultError> {
         let path = self.book_path(slot);
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -178,7 +161,7 @@ impl Vault {
     /// When the book on disk has not changed; the audit log then has no line of it.
     pub(super) fn keep(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         edition: u64,
         after: &Book,
         components: &[Blob],
@@ -192,7 +175,7 @@ impl Vault {
     /// When the book on disk has not changed.
     pub(super) fn keep_late(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         edition: u64,
         after: &Book,
         components: &[Blob],
@@ -206,7 +189,7 @@ impl Vault {
     /// See [`Vault::keep_late`].
     pub(super) fn keep_rollback(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         edition: u64,
         after: &Book,
         components: &[Blob],
@@ -226,7 +209,7 @@ impl Vault {
     fn keep_or(
         &self,
         unkept: Unkept,
-        slot: SlotName,
+        slot: SlotId,
         edition: u64,
         after: &Book,
         components: &[Blob],
@@ -267,11 +250,11 @@ impl Vault {
         Ok(())
     }
 
-    fn put(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
+    fn put(&self, slot: SlotId, blob: &Blob) -> Result<(), VaultError> {
         if let Some(signature) = &blob.signature {
             self.write(self.signature_path(slot, &blob.component), &[signature.as_bytes()])?;
         }
-        if signature::is_built_in(slot, &blob.component)
+        if self.carries(slot, &blob.component)
             && let Some(note) = self.built_in_note(slot, &blob.component)
         {
             self.write(self.built_in_path(slot, &blob.component), &[note.as_bytes()])?;
@@ -280,7 +263,7 @@ impl Vault {
     }
 
     /// Keeps a component that the book names already.
-    pub(super) fn add(&self, slot: SlotName, blob: &Blob) -> Result<(), VaultError> {
+    pub(super) fn add(&self, slot: SlotId, blob: &Blob) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
         self.spare_reserve(slice::from_ref(blob), 0)?;
@@ -288,12 +271,12 @@ impl Vault {
     }
 
     /// Whether a component is kept.
-    pub(super) fn has(&self, slot: SlotName, component: &str) -> bool {
+    pub(super) fn has(&self, slot: SlotId, component: &str) -> bool {
         self.component_path(slot, component).is_file()
     }
 
     /// A component that was kept, with what vouches for it.
-    pub(super) fn blob(&self, slot: SlotName, component: &str, cap: usize) -> Result<Blob, VaultError> {
+    pub(super) fn blob(&self, slot: SlotId, component: &str, cap: usize) -> Result<Blob, VaultError> {
         let wasm = self.component(slot, component, cap)?;
         let path = self.signature_path(slot, component);
         let signature = match fs::read_to_string(&path) {
@@ -313,7 +296,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it is not there, or not what it was.
-    pub fn component(&self, slot: SlotName, component: &str, cap: usize) -> Result<Arc<[u8]>, VaultError> {
+    pub fn component(&self, slot: SlotId, component: &str, cap: usize) -> Result<Arc<[u8]>, VaultError> {
         let path = self.component_path(slot, component);
         let wasm = read_component(&path, cap)?;
         if ComponentDigest::of(&wasm).to_string() != component {
@@ -323,9 +306,9 @@ impl Vault {
     }
 
     /// Removes components that the book does not name, and what a crash left half written. Failures cost disk only.
-    fn sweep(&self, slot: SlotName, book: &Book) {
+    fn sweep(&self, slot: SlotId, book: &Book) {
         let files_of = |record: &super::Record| {
-            let of = |path: fn(&Self, SlotName, &str) -> PathBuf| path(self, slot, &record.component);
+            let of = |path: fn(&Self, SlotId, &str) -> PathBuf| path(self, slot, &record.component);
             [of(Self::component_path), of(Self::signature_path), of(Self::built_in_path)]
         };
         let named: Vec<PathBuf> = book.versions.iter().flat_map(files_of).collect();

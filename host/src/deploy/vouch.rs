@@ -31,7 +31,7 @@ impl<W: World> Deployment<W> {
             return Ok(());
         }
         let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
-        let look = move || signature::is_built_in(slot, &component) || vault.was_built_in(slot, &component);
+        let look = move || vault.carries(slot, &component) || vault.was_built_in(slot, &component);
         if background::run(look).await.map_err(|_| DeployError::Stopping)? {
             return Ok(());
         }

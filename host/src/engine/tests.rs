@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
-use crate::config::{self, Sources};
+use crate::config::{self, HostSpec, Sources};
 
 /// More address space than there is.
 const ENDLESS: Limits = Limits { max_concurrent: 1_000_000, memory_bytes: 4 << 30, ..Limits::DEFAULT };
@@ -11,7 +11,7 @@ const ENDLESS: Limits = Limits { max_concurrent: 1_000_000, memory_bytes: 4 << 3
 /// The default settings.
 pub(crate) fn sandbox() -> Sandbox {
     let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
-    config::load(sources).unwrap().config.sandbox
+    config::load(sources, &HostSpec::default()).unwrap().config.sandbox
 }
 
 fn engine(allocator: Allocator, limits: &Limits) -> Result<Engine, EngineError> {

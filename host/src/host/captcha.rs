@@ -12,15 +12,17 @@ use crate::{
         Config,
         captcha::{Captcha, Database, OnLedgerFailure, Site},
         secret::Secret,
-        slots::SlotName,
     },
-    deploy::Reloader,
+    deploy::{Followed, Reloader},
     http::{
         actuator::{ActuatorState, Application},
         captcha::{self, CaptchaState, demo},
     },
     keys::MasterKey,
-    services::captcha::CaptchaService,
+    services::{
+        captcha::CaptchaService,
+        list::{CAPTCHA, name},
+    },
     storage::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing},
     telemetry::metrics::{PoolStats, Table, Times},
 };
@@ -49,14 +51,14 @@ pub(super) fn with_demo_site(mut config: Config) -> Config {
 pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<CaptchaParts> {
     let config = parts.config;
     let settings = &config.captcha;
-    let ledger = open_ledger(settings, config).await?;
-    let slot = config.slots.get(SlotName::Captcha);
+    let slot = parts.slot(CAPTCHA)?;
+    let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
     let masters = masters(settings, config)?;
     let service = CaptchaService::new(
         settings,
         slot,
         parts.yard.clone(),
-        parts.backing(SlotName::Captcha),
+        parts.backing(slot),
         &masters,
         ledger.clone(),
     );
@@ -69,12 +71,16 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         );
     }
     let served = Arc::clone(&service);
-    reloader.follow(Box::new(move |config: &Config| served.replace_sites(&config.captcha.sites))).await;
-    let prefix = &config.services.captcha.path_prefix;
+    let follow = move |config: &Config| served.replace_sites(&config.captcha.sites);
+    reloader.follow(Followed::always(&["captcha.sites"]), Box::new(follow)).await;
+    let prefix = &config.services.get(name::CAPTCHA).path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
     let guarded = Arc::clone(&guard);
-    reloader.follow(Box::new(move |config: &Config| guarded.replace_keys(&config.captcha.auth))).await;
+    let follow = move |config: &Config| guarded.replace_keys(&config.captcha.auth);
+    // Whether keys let calls in at all is up to a restart.
+    let followed = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
+    reloader.follow(followed, Box::new(follow)).await;
     let mut router = captcha::router(state);
     if config.demo {
         router = router.merge(demo::router());
@@ -98,7 +104,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     Ok(CaptchaParts { router, actuator, ledger })
 }
 
-async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledger> {
+async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {
     let backend = match &settings.database {
         Database::EmbeddedSqlite => Backend::Sqlite(config.data_dir.join("captcha.sqlite")),
         Database::Sqlite(path) => Backend::Sqlite(path.clone()),
@@ -107,7 +113,7 @@ async fn open_ledger(settings: &Captcha, config: &Config) -> anyhow::Result<Ledg
     let options = Options {
         lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
         clock: settings.clock.clone(),
-        answer_timeout: answer_timeout(config.slots.get(SlotName::Captcha).limits.deadline),
+        answer_timeout: answer_timeout(deadline),
         ..Options::new(settings.source_address_window, settings.database_connections)
     };
     Ledger::open_when_reached(backend, options)
@@ -134,14 +140,14 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 /// Checks a component without serving or writing anything.
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let config = parts.config;
-    let slot = config.slots.get(SlotName::Captcha);
+    let slot = parts.slot(CAPTCHA)?;
     let options = Options::new(config.captcha.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await?;
     let service = CaptchaService::new(
         &config.captcha,
         slot,
         parts.yard.clone(),
-        parts.backing(SlotName::Captcha),
+        parts.backing(slot),
         &[MasterKey::new("check")],
         ledger,
     );
@@ -179,12 +185,12 @@ fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::slots::Limits;
+    use crate::services::list::CAPTCHA_LIMITS;
 
     #[test]
     fn two_waits_for_the_ledger_fit_into_a_call() {
         let millis = |deadline| answer_timeout(Duration::from_millis(deadline)).as_millis();
-        assert!(2 * answer_timeout(Limits::CAPTCHA.deadline) < Limits::CAPTCHA.deadline);
+        assert!(2 * answer_timeout(CAPTCHA_LIMITS.deadline) < CAPTCHA_LIMITS.deadline);
         assert_eq!([1, 1250, 2000, 5000, 600_000].map(millis), [500, 500, 800, 2000, 2000]);
     }
 }

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 
 use super::Parts;
 use crate::{
-    config::slots::{ComponentSource, SlotName},
+    config::slots::ComponentSource,
     deploy::{Deployment, EMBEDDED, Proof, read_configured},
-    embedded, invoke,
+    invoke,
     registry::Pulled,
     slots::{LoadError, Slot, Version, World},
 };
@@ -53,7 +53,11 @@ async fn configured<W: World>(
     slot: &Slot<W>,
 ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings().component {
-        ComponentSource::Embedded => Ok((built_in(slot.name())?.into(), EMBEDDED.into(), Proof::BuiltIn)),
+        ComponentSource::Embedded => {
+            let carried = parts.roster.vault().carried(slot.name());
+            let wasm = carried.context("this binary carries no component for it")?;
+            Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
+        }
         ComponentSource::File(path) => {
             let read = read_configured(path, slot.yard.sandbox.component_bytes);
             let (wasm, proof) = read.map_err(anyhow::Error::msg)?;
@@ -64,8 +68,4 @@ async fn configured<W: World>(
             Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
         }
     }
-}
-
-fn built_in(slot: SlotName) -> anyhow::Result<&'static [u8]> {
-    embedded::component(slot).context("this binary carries no component for it")
 }

@@ -7,11 +7,11 @@ use axum::Router;
 use super::Parts;
 use crate::{
     config::Config,
-    deploy::Reloader,
+    deploy::{Followed, Reloader},
     http::embedding::{self, EmbeddingState},
     inference::Inference,
     keys::token_hash,
-    services::embedding::EmbeddingService,
+    services::{embedding::EmbeddingService, list::name},
 };
 
 /// The service's routes.
@@ -22,7 +22,7 @@ pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloade
         service,
         settings,
         &parts.config.server,
-        &parts.config.services.embedding.path_prefix,
+        &parts.config.services.get(name::EMBEDDING).path_prefix,
         Arc::clone(&parts.metrics),
     );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
@@ -31,6 +31,7 @@ pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloade
     let follow = move |config: &Config| {
         keys.replace(config.embedding.api_keys.iter().map(|key| token_hash(key.expose())));
     };
-    reloader.follow(Box::new(follow)).await;
+    let followed = Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
+    reloader.follow(followed, Box::new(follow)).await;
     embedding::router(Arc::new(state))
 }

@@ -7,8 +7,9 @@ use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mod
 
 use super::Parts;
 use crate::{
-    config::{secret::Secret, slots::SlotName, tickets::knowledge::KnowledgeDatabase},
+    config::{secret::Secret, tickets::knowledge::KnowledgeDatabase},
     knowledge::{Knowledge, Prompted},
+    services::list::ANSWER,
 };
 
 /// What `--demo` answers from: a town hall's pages, one JSON object a line.
@@ -26,7 +27,8 @@ pub(super) async fn open(parts: &Parts<'_>) -> anyhow::Result<Arc<Knowledge>> {
         false => config.knowledge_url(),
     };
     let knowledge = Knowledge::new(url, parts.inference.clone());
-    if let Some(reason) = knowledge.open(&parts.backing(SlotName::Answer).models).await? {
+    let models = parts.backing(parts.slot(ANSWER)?).models;
+    if let Some(reason) = knowledge.open(&models).await? {
         let reason = lacking_model(parts).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
     }

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use super::{Parts, heads};
 use crate::{
-    config::slots::SlotName,
+    config::slots::Slot,
     inference::{Inference, models_dir},
+    services::list::name,
 };
 
 /// The models and their threads; none where the embedding service is off and no slot that is in use wants one.
 pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inference>>> {
     let config = parts.config;
-    let wants_models = |slot: &SlotName| {
-        let reads_tickets = matches!(slot, SlotName::Triage | SlotName::Answer);
-        let names = config.slots.get(*slot).models.as_ref();
-        config.services.uses(*slot) && names.map_or(reads_tickets, |names| !names.is_empty())
+    let wants_models = |slot: &Slot| {
+        let names = slot.models.as_ref();
+        config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
     };
-    if !config.services.embedding.enabled && !SlotName::ALL.iter().any(wants_models) {
+    if !config.services.get(name::EMBEDDING).enabled && !config.slots.each().any(wants_models) {
         return Ok(None);
     }
     let (config, rules) = (config.clone(), parts.rules.clone());
     let metrics = Arc::clone(&parts.metrics);
     let start = move || {
         let mut inference = Inference::start(&config.embedding, &models_dir(&config), metrics)?;
-        if let Some(rules) = rules.filter(|_| config.services.tickets.enabled) {
+        if let Some(rules) = rules.filter(|_| config.services.get(name::TICKETS).enabled) {
             heads::teach(&config, &rules, &mut inference)?;
         }
         anyhow::Ok(Arc::new(inference))

@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 
 use super::Parts;
 use crate::{
-    config::{
-        Config,
-        slots::{Service, SlotName},
-    },
+    config::{Config, slots::Service},
     deploy::{Deploy, Roster},
     http::start,
 };
@@ -23,7 +20,8 @@ pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
         return Router::new();
     }
     let (console, roster) = (format!("{admin}/console"), Arc::clone(&parts.roster));
-    let services = config.services.each().map(|(name, service)| (name, described(config, name, service)));
+    let described = |(name, service)| (name, described(config, name, service));
+    let services: Vec<_> = config.services.each().map(described).collect();
     start::router(move || {
         let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &roster));
         json!({
@@ -64,19 +62,12 @@ fn described(config: &Config, name: &str, service: &Service) -> Value {
 
 /// Adds what the service's slots answer with.
 fn with_slots(mut service: Value, name: &str, roster: &Roster) -> Value {
-    let slots: Value = roster.each().iter().filter(|slot| owner(slot.slot()) == name).map(slot).collect();
+    let is_own = |slot: &&Arc<dyn Deploy>| slot.settings().spec.service == name;
+    let slots: Value = roster.each().iter().filter(is_own).map(slot).collect();
     if let Some(members) = service.as_object_mut() {
         members.insert("slots".to_owned(), slots);
     }
     service
-}
-
-const fn owner(slot: SlotName) -> &'static str {
-    match slot {
-        SlotName::Triage | SlotName::Answer => "tickets",
-        SlotName::Status => "status",
-        SlotName::Captcha => "captcha",
-    }
 }
 
 fn slot(slot: &Arc<dyn Deploy>) -> Value {

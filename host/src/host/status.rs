@@ -11,13 +11,15 @@ use crate::{
     compile::ComponentDigest,
     config::{
         Config,
-        slots::SlotName,
         status::{AppointmentDatabase, Status, TokenHash},
     },
-    deploy::Reloader,
+    deploy::{Followed, Reloader},
     http::status::{self, StatusState},
     keys::token_hash,
-    services::status::StatusService,
+    services::{
+        list::{STATUS, name},
+        status::StatusService,
+    },
 };
 
 /// The demonstration's token.
@@ -41,8 +43,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         database => place(database, config),
     };
     let collector = collector(settings, place, clock)?;
-    let slot = config.slots.get(SlotName::Status);
-    let backing = parts.backing(SlotName::Status);
+    let slot = parts.slot(STATUS)?;
+    let backing = parts.backing(slot);
     let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector.clone());
     component::fill(parts, service.slot()).await;
     if settings.tokens.is_empty() {
@@ -52,12 +54,12 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     }
     let access = if settings.tokens.is_empty() { "guarded by logins" } else { "guarded by tokens" };
     tracing::info!(service = status::SERVICE, access, "service on");
-    let prefix = &config.services.status.path_prefix;
+    let prefix = &config.services.get(name::STATUS).path_prefix;
     let state = StatusState::new(service, settings, prefix, Arc::clone(&parts.pow))
         .context("cannot draw a random key for rate limits")?;
     let tokens = state.tokens();
     let follow = move |config: &Config| tokens.replace(config.status.tokens.iter().map(|token| token.0));
-    reloader.follow(Box::new(follow)).await;
+    reloader.follow(Followed::always(&["status.tokens"]), Box::new(follow)).await;
     Ok((status::router(state), collector))
 }
 
@@ -65,8 +67,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let settings = &parts.config.status;
     let collector = collector(settings, place(&settings.database, parts.config), clock(settings)?)?;
-    let slot = parts.config.slots.get(SlotName::Status);
-    let backing = parts.backing(SlotName::Status);
+    let slot = parts.slot(STATUS)?;
+    let backing = parts.backing(slot);
     let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector);
     Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }

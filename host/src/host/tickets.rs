@@ -8,8 +8,12 @@ use super::{Parts, component, knowledge};
 use crate::{
     capabilities::Backing,
     compile::ComponentDigest,
-    config::{Config, slots::SlotName, tickets::Tickets},
-    deploy::Reloader,
+    config::{
+        Config,
+        slots::{Slot as SlotSettings, SlotId},
+        tickets::Tickets,
+    },
+    deploy::{Followed, Reloader},
     guard::Guard,
     http::tickets::{self, TicketState},
     keys::{ApiKeys, token_hash},
@@ -17,6 +21,7 @@ use crate::{
     llm::Llm,
     services::{
         answer::AnswerService,
+        list::{ANSWER, TRIAGE, name},
         triage::{Rules, TriageService},
     },
 };
@@ -67,7 +72,7 @@ pub(super) fn with_demo_contacts(mut config: Config) -> Config {
 /// What tickets are decided by: the configured file, or the demonstration's.
 pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
     Ok(match &config.tickets.triage {
-        _ if !config.services.tickets.enabled => None,
+        _ if !config.services.get(name::TICKETS).enabled => None,
         Some(file) => Some(Rules::read(file)?),
         None if config.demo => Some(Rules::parse(DEMO)?),
         None => None,
@@ -78,7 +83,7 @@ pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
 pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<Router> {
     let settings = &parts.config.tickets;
     let rules = parts.rules.as_ref();
-    let triage = triage(parts, rules);
+    let triage = triage(parts, rules)?;
     let answer = answer(parts, rules, Some(knowledge::open(parts).await?))?;
     component::fill(parts, triage.slot()).await;
     component::fill(parts, answer.slot()).await;
@@ -97,7 +102,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         answer,
         settings,
         &parts.config.server,
-        &parts.config.services.tickets.path_prefix,
+        &parts.config.services.get(name::TICKETS).path_prefix,
         Arc::clone(&parts.metrics),
     );
     if state.keys.is_empty() {
@@ -107,7 +112,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     tracing::info!(service = tickets::SERVICE, access, "service on");
     parts.metrics.tickets.ready();
     let keys = state.keys.clone();
-    reloader.follow(Box::new(move |config: &Config| replace_key(&keys, &config.tickets))).await;
+    let follow = move |config: &Config| replace_key(&keys, &config.tickets);
+    reloader.follow(Followed::always(&["tickets.api_key"]), Box::new(follow)).await;
     Ok(tickets::router(Arc::new(state)))
 }
 
@@ -126,16 +132,18 @@ fn replace_key(keys: &ApiKeys, settings: &Tickets) {
     }
 }
 
-fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> TriageService {
-    let config = parts.config;
-    TriageService::new(
-        config.slots.get(SlotName::Triage),
-        parts.yard.clone(),
-        parts.backing(SlotName::Triage),
-        rules,
-        parts.inference.as_deref(),
-        &config.tickets,
-    )
+/// The settings of a slot, and its backing with the language model and the guard.
+fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, Backing)> {
+    let slot = parts.slot(id)?;
+    let mut backing = parts.backing(slot);
+    parts.advisers.lend(&mut backing);
+    Ok((slot, backing))
+}
+
+fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
+    let (slot, backing) = slot(parts, TRIAGE)?;
+    let (inference, tickets) = (parts.inference.as_deref(), &parts.config.tickets);
+    Ok(TriageService::new(slot, parts.yard.clone(), backing, rules, inference, tickets))
 }
 
 fn answer(
@@ -143,15 +151,14 @@ fn answer(
     rules: Option<&Rules>,
     knowledge: Option<Arc<Knowledge>>,
 ) -> anyhow::Result<AnswerService> {
-    let config = parts.config;
-    let backing = Backing { knowledge, ..parts.backing(SlotName::Answer) };
-    let slot = config.slots.get(SlotName::Answer);
-    Ok(AnswerService::new(slot, parts.yard.clone(), backing, rules, &config.tickets)?)
+    let (slot, backing) = slot(parts, ANSWER)?;
+    let backing = Backing { knowledge, ..backing };
+    Ok(AnswerService::new(slot, parts.yard.clone(), backing, rules, &parts.config.tickets)?)
 }
 
 /// Checks a component without serving or writing anything.
 pub(super) async fn check_triage(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(component::try_out(triage(parts, None).slot(), wasm, "check").await?.digest)
+    Ok(component::try_out(triage(parts, None)?.slot(), wasm, "check").await?.digest)
 }
 
 /// Checks a component without serving or writing anything.

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use self::tokens::TokenBudget;
 use super::{Choice, Inference, NamedHead, NamedOnnx, Refusal, ServedModel};
 use crate::{
-    config::slots::{Slot, SlotName},
+    config::slots::{Slot, SlotId},
     telemetry::{
         metrics::{RefusedInference, SlotInference, Spent},
         quoted,
@@ -45,7 +45,7 @@ impl Graph {
 /// A slot's way to the models.
 #[derive(Debug)]
 pub struct Gate {
-    slot: SlotName,
+    slot: SlotId,
     inference: Option<Arc<Inference>>,
     /// Names of models and heads; none: the default model and heads over it.
     allowed: Option<Vec<String>>,
@@ -80,15 +80,10 @@ pub enum Denied {
 }
 
 impl Gate {
-    /// The gate of `slot` with the allow-list and quotas of its `settings`.
-    pub fn new(
-        slot: SlotName,
-        settings: &Slot,
-        inference: Option<Arc<Inference>>,
-        metrics: SlotInference,
-    ) -> Self {
+    /// The gate of a slot with the allow-list and quotas of its `settings`.
+    pub fn new(settings: &Slot, inference: Option<Arc<Inference>>, metrics: SlotInference) -> Self {
         let gate = Self {
-            slot,
+            slot: settings.id(),
             inference,
             allowed: settings.models.clone(),
             calls: Arc::new(Semaphore::new(settings.limits.inference_calls)),

@@ -7,7 +7,7 @@ use wasmtime::WasmBacktrace;
 use super::Outcome;
 use crate::{
     capabilities::Guest,
-    config::slots::{Limits, SlotName},
+    config::slots::{Limits, SlotId},
     sandbox::Refusal,
     telemetry::escape_guest,
 };
@@ -38,7 +38,7 @@ impl Diagnosis {
         error: &wasmtime::Error,
         guest: &Guest,
         limits: &Limits,
-        slot: SlotName,
+        slot: SlotId,
     ) -> Self {
         let reason = limit(outcome, error, guest, limits, slot).unwrap_or_else(|| trap(error));
         let frames = match outcome {
@@ -60,7 +60,7 @@ fn limit(
     error: &wasmtime::Error,
     guest: &Guest,
     limits: &Limits,
-    slot: SlotName,
+    slot: SlotId,
 ) -> Option<String> {
     let raise = |what: String, key: &str| format!("{what}; raise slots.{}.{key}", slot.as_str());
     let reason = match (outcome, guest.limiter.refusal()) {

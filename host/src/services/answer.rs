@@ -11,7 +11,7 @@ use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
     capabilities::Backing,
     config::{
-        slots::{Slot as SlotSettings, SlotName},
+        slots::Slot as SlotSettings,
         tickets::{self, Tickets},
     },
     invoke::{self, Unusable},
@@ -72,7 +72,7 @@ impl AnswerService {
         rules: Option<&Rules>,
         tickets: &Tickets,
     ) -> Result<Self, serde_json::Error> {
-        let metrics = backing.metrics.slot(SlotName::Answer);
+        let metrics = backing.metrics.slot(slot.id());
         let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
         let configuration =
             rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));

@@ -27,7 +27,7 @@ use crate::{
     capabilities::Backing,
     config::{
         captcha::{Captcha as Settings, Site},
-        slots::{Slot as SlotSettings, SlotName},
+        slots::Slot as SlotSettings,
     },
     invoke::{self, as_it_is},
     keys::{Key, MasterKey, NamedKeys},
@@ -74,7 +74,7 @@ impl CaptchaService {
         backing.ledger = Some(ledger.clone());
         let metrics = Arc::clone(&backing.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
-        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(SlotName::Captcha)));
+        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(slot.id())));
         let self_test = slot.backing.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
         let service = Self {
             slot,

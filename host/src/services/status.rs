@@ -15,7 +15,7 @@ use crate::{
     appointments::{Collector, Section},
     capabilities::Backing,
     config::{
-        slots::{Slot as SlotSettings, SlotName},
+        slots::Slot as SlotSettings,
         status::{Status as Settings, Wire as Spelling},
     },
     invoke::{self, Outcome, Unusable},
@@ -138,7 +138,7 @@ impl StatusService {
         collector: Collector,
     ) -> Self {
         backing.appointments = Some(collector.clone());
-        let metrics = backing.metrics.slot(SlotName::Status);
+        let metrics = backing.metrics.slot(slot.id());
         let wire = match settings.wire {
             Spelling::Typed => Wire::Typed,
             Spelling::Legacy => Wire::Legacy,

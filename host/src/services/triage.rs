@@ -16,7 +16,7 @@ pub use self::{
 use crate::{
     capabilities::Backing,
     config::{
-        slots::{Slot as SlotSettings, SlotName},
+        slots::Slot as SlotSettings,
         tickets::{self, Tickets},
     },
     inference::{Inference, NamedHead},
@@ -92,7 +92,7 @@ impl TriageService {
         inference: Option<&Inference>,
         tickets: &Tickets,
     ) -> Self {
-        let metrics = backing.metrics.slot(SlotName::Triage);
+        let metrics = backing.metrics.slot(slot.id());
         let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
         let settings = rules.map(|rules| Settings {
             configuration: rules.json().to_owned(),

@@ -85,14 +85,14 @@ mod tests {
     use tokio::{task::yield_now, time::timeout};
 
     use super::*;
-    use crate::{config::slots::SlotName, telemetry::Metrics};
+    use crate::{config::slots::SlotId, telemetry::Metrics};
 
     const LONG: Duration = Duration::from_secs(600);
     /// Only a failing test waits so long.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     fn metrics() -> SlotMetrics {
-        Metrics::new(std::env::temp_dir()).unwrap().slot(SlotName::Captcha)
+        Metrics::new(std::env::temp_dir(), []).unwrap().slot(SlotId::new("captcha"))
     }
 
     fn admission(max_concurrent: usize, queue_length: usize, queue_wait: Duration) -> Arc<Admission> {

@@ -12,7 +12,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::{Slot, Version, World};
-use crate::config::slots::SlotName;
+use crate::config::slots::SlotId;
 
 /// Parts into which calls are divided: a hundredth of a percent each.
 const BUCKETS: u64 = 10_000;
@@ -197,7 +197,7 @@ pub(super) struct Division(AtomicU64);
 impl Division {
     /// The part that a call falls into. Calls with one key fall into one part, on every host; those without are
     /// spread evenly.
-    pub(super) fn bucket(&self, slot: SlotName, key: Option<&[u8]>) -> u64 {
+    pub(super) fn bucket(&self, slot: SlotId, key: Option<&[u8]>) -> u64 {
         let number = match key {
             Some(key) => {
                 let digest = Sha256::new_with_prefix(slot.as_str()).chain_update([0]).chain_update(key);
@@ -209,7 +209,7 @@ impl Division {
     }
 
     /// Whether a candidate with this weight takes the call.
-    pub(super) fn candidate_takes(&self, weight: Weight, slot: SlotName, key: Option<&[u8]>) -> bool {
+    pub(super) fn candidate_takes(&self, weight: Weight, slot: SlotId, key: Option<&[u8]>) -> bool {
         match weight.percent() {
             0 => false,
             100 => true,

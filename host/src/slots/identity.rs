@@ -52,8 +52,18 @@ impl std::fmt::Display for VersionId {
 
 /// Everything that a slot's component is given, by its key below the slot. No secrets: none enters a component.
 pub fn given(settings: &Settings) -> BTreeMap<String, String> {
-    let Settings { limits, grants, models, reuse, config, component: _, rollout: _, signatures: _, watch: _ } =
-        settings;
+    let Settings {
+        spec: _,
+        limits,
+        grants,
+        models,
+        reuse,
+        config,
+        component: _,
+        rollout: _,
+        signatures: _,
+        watch: _,
+    } = settings;
     let Limits {
         memory_bytes,
         table_elements,

@@ -5,13 +5,13 @@ mod tests;
 
 use std::fmt;
 
-use super::{
-    granted,
-    outline::{Outline, outline},
-};
+use super::outline::{Outline, outline};
 use crate::{
     capabilities::INTERFACES,
-    config::{grants::near_miss, slots::SlotName},
+    config::{
+        grants::near_miss,
+        slots::{SlotId, SlotSpec},
+    },
     engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
 };
 
@@ -25,8 +25,8 @@ const NAMES: u64 = 200;
 /// What a slot demands of a component.
 #[derive(Debug)]
 pub struct Contract<'a> {
-    /// Which slot.
-    pub slot: SlotName,
+    /// The slot.
+    pub slot: SlotSpec,
     /// Its world.
     pub world: &'static str,
     /// Exports that must be there.
@@ -150,7 +150,7 @@ impl fmt::Display for Finding {
 #[derive(Debug, thiserror::Error)]
 pub struct Refused {
     /// Which slot refuses it.
-    pub slot: SlotName,
+    pub slot: SlotId,
     /// The slot's world.
     pub world: &'static str,
     /// Each thing that is wrong.
@@ -190,12 +190,12 @@ impl Contract<'_> {
         if findings.is_empty() {
             return Ok(());
         }
-        Err(Refused { slot: self.slot, world: self.world, findings, offered: self.offered() })
+        Err(Refused { slot: self.slot.id, world: self.world, findings, offered: self.offered() })
     }
 
     /// What this slot's components may import, with versions.
     fn offered(&self) -> Vec<String> {
-        let mine = INTERFACES.iter().filter(|interface| granted(interface, self.slot, self.grants));
+        let mine = INTERFACES.iter().filter(|interface| interface.is_granted(&self.slot, self.grants));
         mine.map(|interface| format!("{interface:?}")).collect()
     }
 
@@ -241,12 +241,12 @@ impl Contract<'_> {
         if !compatible(&wanted, &offered) {
             return Some(Finding::OtherVersion { wanted, offered });
         }
-        if granted(interface, self.slot, self.grants) {
+        if interface.is_granted(&self.slot, self.grants) {
             return None;
         }
         let grants = self.grants.iter().map(String::as_str).chain([interface.name]);
         let list = grants.map(|grant| format!("\"{grant}\"")).collect::<Vec<_>>().join(", ");
-        let grant = format!("slots.{}.grants = [{list}]", self.slot.as_str());
+        let grant = format!("slots.{}.grants = [{list}]", self.slot.id);
         Some(Finding::Ungranted { wanted, offered, grant })
     }
 }

@@ -14,6 +14,7 @@ mod slot;
 mod tickets;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
@@ -23,7 +24,7 @@ use std::{
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, proto::MetricFamily};
 
 use crate::{
-    config::slots::SlotName,
+    config::slot_id::SlotId,
     telemetry::{catalog, family::Family, series::Series},
 };
 
@@ -86,7 +87,7 @@ impl PoolKind {
 pub struct Metrics {
     registry: Registry,
     before_scrape: RwLock<Vec<Arc<Hook>>>,
-    slots: [(SlotName, SlotMetrics); SlotName::ALL.len()],
+    slots: BTreeMap<SlotId, SlotMetrics>,
     slot_families: Families,
     inference: InferenceFamilies,
     llm: LlmFamilies,
@@ -117,9 +118,9 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Metrics at zero for a host that keeps its data in `data_dir`. Fails only when the list of
-    /// names is at fault.
-    pub fn new(data_dir: PathBuf) -> Result<Self> {
+    /// Returns metrics at zero for a host that keeps its data in `data_dir` and has these slots: their series exist
+    /// from the start. Fails only when the list of names is at fault.
+    pub fn new(data_dir: PathBuf, slots: impl IntoIterator<Item = SlotId>) -> Result<Self> {
         let registry = Registry::new();
         Series::<Gauge, 1>::register(&catalog::BUILD_INFO, &registry)?
             .get([env!("CARGO_PKG_VERSION")])
@@ -134,7 +135,7 @@ impl Metrics {
             pool_slots.get([kind.as_str()]);
         }
         Ok(Self {
-            slots: SlotName::ALL.map(|name| (name, slot_families.slot(name.as_str()))),
+            slots: slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect(),
             slot_families,
             inference: InferenceFamilies::register(&registry)?,
             llm: LlmFamilies::register(&registry)?,
@@ -155,25 +156,29 @@ impl Metrics {
         })
     }
 
-    /// The figures of one slot.
-    pub fn slot(&self, name: SlotName) -> SlotMetrics {
-        let found = self.slots.iter().find(|(slot, _)| *slot == name);
-        found.map_or_else(|| self.slot_families.slot(name.as_str()), |(_, slot)| slot.clone())
+    /// Returns the figures of one slot.
+    pub fn slot(&self, id: SlotId) -> SlotMetrics {
+        self.slots.get(&id).cloned().unwrap_or_else(|| self.slot_families.slot(id.as_str()))
+    }
+
+    /// Returns the slots whose series exist from the start.
+    pub fn slots(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.keys().copied()
     }
 
     /// What a slot's guests use of inference.
-    pub fn slot_inference(&self, name: SlotName) -> SlotInference {
-        self.inference.slot(name.as_str())
+    pub fn slot_inference(&self, id: SlotId) -> SlotInference {
+        self.inference.slot(id.as_str())
     }
 
     /// What a slot's guests ask of the language model.
-    pub fn slot_llm(&self, name: SlotName) -> SlotLlm {
-        self.llm.slot(name.as_str())
+    pub fn slot_llm(&self, id: SlotId) -> SlotLlm {
+        self.llm.slot(id.as_str())
     }
 
     /// What a slot's guests ask of the guard.
-    pub fn slot_guard(&self, name: SlotName) -> SlotGuard {
-        self.guard.slot(name.as_str())
+    pub fn slot_guard(&self, id: SlotId) -> SlotGuard {
+        self.guard.slot(id.as_str())
     }
 
     /// Log text that a slot wrote beyond its rate, bytes.
@@ -263,7 +268,7 @@ mod tests {
     use crate::telemetry::{exposition::Format, series::descs};
 
     fn metrics() -> Metrics {
-        Metrics::new(PathBuf::from("/")).unwrap()
+        Metrics::new(PathBuf::from("/"), [SlotId::new("captcha")]).unwrap()
     }
 
     struct Twin(Vec<Desc>);

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead::{compile::ComponentDigest, config::slots::SlotName, embedded};
+use bulkhead::{
+    compile::ComponentDigest,
+    services::list::{self, CAPTCHA},
+};
 use bulkhead_tests::parts::Parts;
 use tokio::runtime::Runtime;
 
@@ -110,7 +113,7 @@ impl Bench<'_> {
 /// Size and compile time of the captcha component.
 fn compilation(report: &mut Report) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let wasm = embedded::component(SlotName::Captcha).unwrap();
+    let wasm = list::component(CAPTCHA).unwrap();
     let turns: Vec<_> = (0..3)
         .map(|_| {
             let parts = Parts::new("");

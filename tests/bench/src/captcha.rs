@@ -3,10 +3,11 @@
 use std::{fs, process::Command, time::Duration};
 
 use bulkhead::{
-    config::slots::SlotName,
-    embedded,
     keys::MasterKey,
-    services::captcha::CaptchaService,
+    services::{
+        captcha::CaptchaService,
+        list::{self, CAPTCHA},
+    },
     storage::{self, Backend, Ledger},
 };
 use bulkhead_tests::{host::HMAC_KEY, parts::Parts};
@@ -104,17 +105,11 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
         if durable { Backend::Sqlite(parts.folder.path().join("captcha.sqlite")) } else { Backend::Memory };
     let options = storage::Options::new(settings.source_address_window, settings.database_connections);
     let ledger = Ledger::open(backend, options).await.unwrap();
-    let slot = parts.config.slots.get(SlotName::Captcha);
+    let slot = parts.slot(CAPTCHA);
     let masters = [MasterKey::new(HMAC_KEY)];
-    let service = CaptchaService::new(
-        settings,
-        slot,
-        parts.yard.clone(),
-        parts.backing(SlotName::Captcha),
-        &masters,
-        ledger,
-    );
-    let wasm = embedded::component(SlotName::Captcha).unwrap();
+    let service =
+        CaptchaService::new(settings, slot, parts.yard.clone(), parts.backing(CAPTCHA), &masters, ledger);
+    let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);
     service

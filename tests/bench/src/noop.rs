@@ -9,9 +9,8 @@ use axum::{
     routing::get,
 };
 use bulkhead::{
-    config::slots::SlotName,
     invoke,
-    services::captcha::Captcha,
+    services::{captcha::Captcha, list::CAPTCHA},
     slots::{Slot, World},
 };
 use bulkhead_tests::{guests::Guest, parts::Parts};
@@ -29,9 +28,9 @@ pub fn config(reuse: bool) -> String {
 
 /// A slot in which a component that does nothing answers.
 pub async fn slot(parts: &Parts) -> Arc<Slot<Captcha>> {
-    let settings = parts.config.slots.captcha.clone();
-    let metrics = parts.metrics.slot(SlotName::Captcha);
-    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.backing(SlotName::Captcha), metrics);
+    let settings = parts.slot(CAPTCHA).clone();
+    let metrics = parts.metrics.slot(CAPTCHA);
+    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.backing(CAPTCHA), metrics);
     let version = slot.prepare(Guest::default().component().into(), "bench").await.unwrap();
     slot.activate(version);
     Arc::new(slot)

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use bulkhead::{config::slots::SlotName, embedded};
+use bulkhead::services::list::{self, CAPTCHA};
 use bulkhead_inference::catalog::known;
 use bulkhead_tests::{
     growth::Growth,
@@ -249,7 +249,7 @@ impl Soak {
         let (runtime, operator) = self.operator("captcha");
         runtime.block_on(async {
             let active = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
-            let built_in = embedded::component(SlotName::Captcha).unwrap();
+            let built_in = list::component(CAPTCHA).unwrap();
             let number = self.counts.pushes.fetch_add(1, Ordering::Relaxed).to_le_bytes();
             // The same component with a custom section, which gives it another digest.
             let next = operator.push([built_in, &[0, 10, 1, b'n'], &number].concat()).await;

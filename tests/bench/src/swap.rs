@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead::{compile::ComponentDigest, config::slots::SlotName};
+use bulkhead::{
+    compile::ComponentDigest,
+    services::list::{self, CAPTCHA},
+};
 use bulkhead_tests::{
     TestHost,
     guests::{ARITHMETIC, Guest, with_functions},
@@ -121,7 +124,7 @@ impl Operators {
         let operator = Operator::new(admin, operator::DEPLOY);
         let versions = runtime.block_on(async {
             let active = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
-            let built_in = bulkhead::embedded::component(SlotName::Captcha).unwrap();
+            let built_in = list::component(CAPTCHA).unwrap();
             [active, operator.push([built_in, OTHER].concat()).await]
         });
         Self { runtime, operator, versions, made: AtomicUsize::new(0) }

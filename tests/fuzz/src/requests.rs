@@ -8,15 +8,16 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::IntoResponse as _;
 use bulkhead::config::registries::{Reference, is_digest};
 use bulkhead::config::signatures::{Policy, Signatures};
-use bulkhead::config::slots::SlotName;
+use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
-use bulkhead::config::{Format, import_application, import_triage_yml, load, located};
+use bulkhead::config::{Format, import_application, import_triage_yml, located};
 use bulkhead::deploy::{Proof, signature};
 use bulkhead::http::captcha::{envelope::Envelope, payload::Payload};
 use bulkhead::http::{body, status::query::Wishes, tickets::request::Members};
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
 use bulkhead::services::captcha::Captcha;
+use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
 use bulkhead::services::status::Status;
 use bulkhead::services::triage::{Rules, TriageWorld};
 use bulkhead::slots::{Contract, World, outline};
@@ -58,15 +59,16 @@ fn refused(text: &str) -> Taken {
 /// A component's bytes, before it is compiled, as each slot checks them.
 pub fn preflight(data: &[u8]) -> Taken {
     let taken = [
-        check::<Captcha>(SlotName::Captcha, data),
-        check::<Status>(SlotName::Status, data),
-        check::<TriageWorld>(SlotName::Triage, data),
-        check::<AnswerWorld>(SlotName::Answer, data),
+        check::<Captcha>(CAPTCHA, data),
+        check::<Status>(STATUS, data),
+        check::<TriageWorld>(TRIAGE, data),
+        check::<AnswerWorld>(ANSWER, data),
     ];
     taken.contains(&true)
 }
 
-fn check<W: World>(slot: SlotName, wasm: &[u8]) -> Taken {
+fn check<W: World>(id: SlotId, wasm: &[u8]) -> Taken {
+    let slot = *list::spec().slots().find(|slot| slot.id == id).expect("a slot of the list");
     let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[] };
     match contract.check(wasm, 1 << 20) {
         Ok(()) => {

@@ -18,7 +18,7 @@ use super::{
     slots::{Parameters, known, limit},
 };
 use crate::{
-    config::slots::SlotName,
+    config::slots::SlotId,
     telemetry::{Metrics, metrics::SlotReading, timestamp::rfc3339_millis},
 };
 
@@ -80,7 +80,7 @@ impl Figures {
 /// Keeps the last steps of every slot.
 pub(super) struct Recorder {
     metrics: Arc<Metrics>,
-    courses: Mutex<BTreeMap<SlotName, Course>>,
+    courses: Mutex<BTreeMap<SlotId, Course>>,
 }
 
 /// The last steps of a slot.
@@ -120,8 +120,8 @@ impl Course {
 impl Recorder {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         let course = |slot| (slot, Course::new(metrics.slot(slot).reading()));
-        let courses = SlotName::ALL.map(course);
-        Self { courses: Mutex::new(BTreeMap::from(courses)), metrics }
+        let courses = metrics.slots().map(course).collect();
+        Self { courses: Mutex::new(courses), metrics }
     }
 
     fn step(&self) {
@@ -131,7 +131,7 @@ impl Recorder {
         }
     }
 
-    fn statistics(&self, slot: SlotName, limit: usize) -> Statistics {
+    fn statistics(&self, slot: SlotId, limit: usize) -> Statistics {
         let reading = self.metrics.slot(slot).reading();
         let courses = self.courses.lock().unwrap_or_else(PoisonError::into_inner);
         Statistics {
@@ -179,10 +179,12 @@ mod tests {
 
     use super::*;
 
+    const SLOT: SlotId = SlotId::new("slot");
+
     #[test]
     fn steps_hold_what_ended_in_them_and_the_total_holds_all() {
-        let metrics = Arc::new(Metrics::new("/".into()).unwrap());
-        let slot = metrics.slot(SlotName::Captcha);
+        let metrics = Arc::new(Metrics::new("/".into(), [SLOT]).unwrap());
+        let slot = metrics.slot(SLOT);
         slot.call("ok", 0.001);
         let recorder = Recorder::new(Arc::clone(&metrics));
         recorder.step();
@@ -191,7 +193,7 @@ mod tests {
         slot.memory_high_water(99);
         recorder.step();
 
-        let found = recorder.statistics(SlotName::Captcha, 10);
+        let found = recorder.statistics(SLOT, 10);
         assert_eq!((found.total.calls, found.total.outcomes["ok"]), (3, 2));
         assert_eq!(found.total.outcomes.len(), 10, "every outcome");
         assert_eq!(found.memory_high_water_bytes, 99);
@@ -199,8 +201,8 @@ mod tests {
         assert_eq!((before.figures.calls, before.figures.p50_ms), (0, None));
         assert_eq!(after.figures.outcomes, BTreeMap::from([("ok", 1), ("trap", 1)]));
         assert!(after.figures.p99_ms.unwrap() > 100.0);
-        assert_eq!(recorder.statistics(SlotName::Captcha, 1).steps.len(), 1);
-        assert_eq!(recorder.statistics(SlotName::Status, 10).total.calls, 0);
+        assert_eq!(recorder.statistics(SLOT, 1).steps.len(), 1);
+        assert_eq!(recorder.statistics(SlotId::new("other"), 10).total.calls, 0);
     }
 
     #[test]
@@ -212,11 +214,11 @@ mod tests {
 
     #[tokio::test]
     async fn recording_ends_with_the_recorder() {
-        let recorder = Arc::new(Recorder::new(Arc::new(Metrics::new("/".into()).unwrap())));
+        let recorder = Arc::new(Recorder::new(Arc::new(Metrics::new("/".into(), [SLOT]).unwrap())));
         let task = tokio::spawn(record_every(Duration::from_millis(1), Arc::downgrade(&recorder)));
         let patience = Duration::from_secs(60);
         let records = async {
-            while recorder.statistics(SlotName::Captcha, 10).steps.len() < 3 {
+            while recorder.statistics(SLOT, 10).steps.len() < 3 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };

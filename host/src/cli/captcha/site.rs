@@ -16,7 +16,8 @@ use crate::{
         exit::{Misuse, Unsound},
         output, sources,
     },
-    config::{Rotation, SitesFile, forms, load},
+    config::{Rotation, SitesFile, forms},
+    services::list::load,
 };
 
 /// Random bytes of a secret: beyond guessing.

@@ -155,11 +155,11 @@ fn code_that_a_slot_needs_is_never_evicted() {
     let mut kept = kept();
     kept.bounded(1);
     let digests = store_more(&kept, 3);
-    kept.cache.retain(SlotName::Captcha, vec![digests[0], digests[2]]);
+    kept.cache.retain(SlotId::new("captcha"), vec![digests[0], digests[2]]);
     kept.cache.start_eviction().unwrap();
     assert_eq!(kept.has(&digests), [true, false, true, false]);
-    kept.cache.retain(SlotName::Status, vec![digests[0]]);
-    kept.cache.retain(SlotName::Captcha, Vec::new());
+    kept.cache.retain(SlotId::new("status"), vec![digests[0]]);
+    kept.cache.retain(SlotId::new("captcha"), Vec::new());
     kept.cache.start_eviction().unwrap();
     assert_eq!(kept.has(&digests), [true, false, false, false]);
 }

@@ -48,7 +48,7 @@ fn the_java_services_variables_configure_everything() {
     assert_eq!(config.management.show_details, ShowDetails::Always);
     assert_eq!(config.management.listen.unwrap().to_string(), "127.0.0.1:9000");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:39146");
-    assert_eq!(config.services.captcha.path_prefix, "/captcha");
+    assert_eq!(config.services.get("captcha").path_prefix, "/captcha");
 }
 
 #[test]

@@ -250,7 +250,7 @@ captcha.hmac-key=other
     assert_eq!((site.secrets[0].expose(), site.difficulty_map[0].cost), ("caf\u{e9}", 1000));
     assert_eq!(site.whitelisted_source_addresses.len(), 2);
     assert_eq!(config.server.listen.port(), 39146);
-    assert_eq!(config.services.captcha.path_prefix, "/captcha");
+    assert_eq!(config.services.get("captcha").path_prefix, "/captcha");
     assert!(config.management.exposed.contains(&Endpoint::Metrics));
 }
 
@@ -258,7 +258,7 @@ captcha.hmac-key=other
 fn a_context_path_becomes_the_path_prefix() {
     for (path, prefix) in [("/captcha", "/captcha"), ("/", ""), ("/a/b", "/a/b")] {
         let imported = import(&format!("server.servlet.context-path: {path}\n"));
-        assert_eq!(loaded(&imported.toml, &[]).config.services.captcha.path_prefix, prefix);
+        assert_eq!(loaded(&imported.toml, &[]).config.services.get("captcha").path_prefix, prefix);
     }
 }
 

@@ -1,9 +1,10 @@
 use std::{path::Path, time::Duration};
 
-use super::{load, loaded, refused, sources, with_flag};
+use super::{SHORT, captcha_slot, load, loaded, refused, slot, sources, with_flag};
 use crate::config::{
-    Sources, captcha, server,
-    slots::{ComponentSource, Limits},
+    self, HostSpec, ServiceSpec, Sources, captcha, server,
+    slot_id::MAX_SLOTS,
+    slots::{ComponentSource, Limits, SlotId, SlotSpec},
 };
 
 #[test]
@@ -13,10 +14,12 @@ fn nothing_written_gives_the_defaults() {
     assert_eq!(config.server.listen, server::LISTEN);
     assert_eq!(config.server.admin_listen.to_string(), "127.0.0.1:9901");
     assert_eq!(config.server.drain, Duration::from_secs(30));
-    assert_eq!(config.slots.captcha.limits, Limits::CAPTCHA);
-    assert_eq!(config.slots.triage.limits, Limits::DEFAULT);
-    assert_eq!(config.slots.triage.component, ComponentSource::Embedded);
-    assert!(config.services.captcha.enabled && config.services.tickets.enabled);
+    let slot = |id| config.slots.get(SlotId::new(id)).unwrap();
+    assert_eq!(slot("captcha").limits, SHORT);
+    assert_eq!(slot("triage").limits, Limits::DEFAULT);
+    assert_eq!(slot("triage").component, ComponentSource::Embedded);
+    assert!(config.services.get("captcha").enabled && config.services.get("tickets").enabled);
+    assert!(!config.services.get("absent").enabled);
     assert_eq!(config.captcha.captcha_timeout, captcha::CAPTCHA_TIMEOUT);
     assert_eq!(config.management.base_path, "/actuator");
     assert_eq!(config.management.exposed.len(), 5);
@@ -65,9 +68,8 @@ fn chosen_names_stay_as_they_are() {
         ("BULKHEAD_CAPTCHA__SITES__MY_SITE__COUNTER_MAX", "7"),
         ("BULKHEAD_SLOTS__CAPTCHA__CONFIG__SOME_KEY", "w"),
     ];
-    let config = loaded(toml, &environment).config;
-    assert_eq!(config.captcha.sites["My-Site"].counter_max, 7);
-    assert_eq!(config.slots.captcha.config["Some-Key"], "w");
+    assert_eq!(loaded(toml, &environment).config.captcha.sites["My-Site"].counter_max, 7);
+    assert_eq!(captcha_slot(toml, &environment).config["Some-Key"], "w");
 }
 
 #[test]
@@ -84,8 +86,9 @@ fn environment_types_follow_the_key() {
     ];
     let config = loaded("", &environment).config;
     assert!(config.demo && !config.server.compression);
-    assert_eq!(config.slots.captcha.limits.queue_wait, Duration::from_millis(250));
-    assert_eq!(config.slots.captcha.component, ComponentSource::File("/c.wasm".into()));
+    let slot = captcha_slot("", &environment);
+    assert_eq!(slot.limits.queue_wait, Duration::from_millis(250));
+    assert_eq!(slot.component, ComponentSource::File("/c.wasm".into()));
     assert_eq!(config.log.format, server::LogFormat::Json);
     assert_eq!(config.sandbox.allocator, crate::config::sandbox::Allocator::OnDemand);
     assert_eq!(config.server.tls.unwrap().key, Path::new("k"));
@@ -124,7 +127,7 @@ fn indexes_sort_by_number() {
     let names: Vec<(String, String)> =
         (0..12).map(|i| (format!("BULKHEAD_SLOTS__CAPTCHA__MODELS_{i}"), format!("a:b/c{i}"))).collect();
     let environment: Vec<(&str, &str)> = names.iter().map(|(k, v)| (&**k, &**v)).collect();
-    let models = loaded("", &environment).config.slots.captcha.models.unwrap();
+    let models = captcha_slot("", &environment).models.unwrap();
     assert_eq!(models.last().unwrap(), "a:b/c11");
 }
 
@@ -144,4 +147,38 @@ fn variables_of_kubernetes_are_ignored_with_one_warning() {
     assert!(loaded.warnings[0].text.contains("ignored 6 variable(s)"));
     assert_eq!(loaded.config.server.listen, server::LISTEN);
     assert!(refused("", &[("BULKHEAD_SERVICEZ", "1")]).to_string().contains("did you mean services"));
+}
+
+#[test]
+fn slots_and_services_keep_the_order_of_the_list() {
+    let config = loaded("[services.tickets]\nenabled = false", &[]).config;
+    let ids: Vec<&str> = config.slots.ids().map(SlotId::as_str).collect();
+    assert_eq!(ids, ["triage", "answer", "status", "captcha"]);
+    let services: Vec<&str> = config.services.each().map(|(name, _)| name).collect();
+    assert_eq!(services, ["embedding", "tickets", "status", "captcha"]);
+    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
+    assert_eq!(used.map(|slot| slot.id().as_str()).collect::<Vec<_>>(), ["status", "captcha"]);
+}
+
+#[test]
+fn slot_with_a_dash_is_set_by_a_variable() {
+    const SLOTS: &[SlotSpec] = &[slot("my-app-2", "apps", &Limits::DEFAULT)];
+    let spec = HostSpec { services: &[ServiceSpec { name: "apps", slots: SLOTS }], interfaces: Vec::new() };
+    let environment = [("BULKHEAD_SLOTS__MY_APP_2__CPU_MS", "7")];
+    let config = config::load(sources("", &environment), &spec).unwrap().config;
+    assert_eq!(config.slots.get(SlotId::new("my-app-2")).unwrap().limits.cpu_ms, 7);
+}
+
+#[test]
+fn more_slots_than_a_host_takes_are_refused() {
+    let slots: Vec<SlotSpec> = (0..=MAX_SLOTS)
+        .map(|number| SlotSpec {
+            id: SlotId::parse(&format!("slot{number}")).unwrap(),
+            ..slot("slot", "apps", &Limits::DEFAULT)
+        })
+        .collect();
+    let services = [ServiceSpec { name: "apps", slots: slots.leak() }];
+    let spec = HostSpec { services: Vec::from(services).leak(), interfaces: Vec::new() };
+    let refused = config::load(sources("", &[]), &spec).err().unwrap();
+    assert!(refused.to_string().contains("has 65 slots, a host takes at most 64"), "{refused}");
 }

@@ -1,4 +1,4 @@
-use super::{each_refused, loaded};
+use super::{captcha_slot, each_refused, loaded};
 use crate::config::{
     registries::{Reference, allowed},
     slots::ComponentSource,
@@ -25,8 +25,8 @@ fn nothing_is_allowed_that_is_not_named() {
 #[test]
 fn a_slot_may_name_an_allowed_registry() {
     let slot = "[slots.captcha]\ncomponent = 'oci://registry.example.org/captcha:2.1'\n";
-    let config = loaded(&format!("{slot}{TOWN}"), &[]).config;
-    let ComponentSource::Registry(reference) = config.slots.captcha.component else { panic!() };
+    let settings = captcha_slot(&format!("{slot}{TOWN}"), &[]);
+    let ComponentSource::Registry(reference) = settings.component else { panic!() };
     assert_eq!(reference.to_string(), "oci://registry.example.org/captcha:2.1");
     each_refused(&[
         (slot, "line 2: slots.captcha.component: registry registry.example.org is not allowed"),

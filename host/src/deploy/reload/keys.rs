@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::slots::{Limits, Slot as Settings, SlotName};
+use crate::config::slots::{Limits, Slot as Settings};
 
 /// Digests of the keys that are set, see [`crate::config::Loaded::set`].
 pub(super) type Set = BTreeMap<String, [u8; 32]>;
@@ -17,30 +17,41 @@ pub(super) fn changes(before: &Set, after: &Set) -> BTreeSet<String> {
     keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
 }
 
-/// Keys that count at once, and those that wait for a restart; `embeds` says whether there is an embedding service, which
-/// has no slot.
+/// Keys that a service follows while it runs, with all below them.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed {
+    /// The keys in dotted form.
+    pub keys: &'static [&'static str],
+    /// Keys that count after a restart only: where one of these changes, the followed ones wait for the restart too.
+    pub waits_for: &'static [&'static str],
+}
+
+impl Followed {
+    /// Returns keys that wait for no other.
+    pub const fn always(keys: &'static [&'static str]) -> Self {
+        Self { keys, waits_for: &[] }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let mut below = self.keys.iter().filter_map(|followed| key.strip_prefix(followed));
+        below.any(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// Keys that count at once, and those that wait for a restart.
 pub(super) fn sort(
     keys: BTreeSet<String>,
-    embeds: bool,
-    is_used: impl Fn(SlotName) -> bool,
+    is_used: impl Fn(&str) -> bool,
+    followed: &[Followed],
 ) -> (Vec<String>, Vec<String>) {
-    // Whether keys let calls in at all is up to a restart, which these wait for then.
-    let guards_otherwise = keys.contains("captcha.auth");
-    let embeds_otherwise = keys.contains("services.embedding.enabled");
+    let waits = |followed: &&Followed| followed.waits_for.iter().any(|key| keys.contains(*key));
+    let followed: Vec<&Followed> = followed.iter().filter(|followed| !waits(followed)).collect();
     let is_live = |key: &String| {
         let mut parts = key.split('.');
         match (parts.next(), parts.next(), parts.next()) {
             (Some("log"), Some("level"), None) | (Some("admin"), Some("tokens"), Some(_)) => true,
-            (Some("captcha"), Some("sites"), Some(_)) => is_used(SlotName::Captcha),
-            (Some("captcha"), Some("api_keys"), _) => !guards_otherwise && is_used(SlotName::Captcha),
-            (Some("status"), Some("tokens"), _) => is_used(SlotName::Status),
-            (Some("tickets"), Some("api_key"), None) => is_used(SlotName::Triage),
-            (Some("embedding"), Some("api_keys"), _) => embeds && !embeds_otherwise,
-            (Some("slots"), Some(slot), Some(name)) => {
-                let slot = SlotName::ALL.into_iter().find(|known| known.as_str() == slot);
-                slot.is_some_and(&is_used) && LIVE.contains(&name)
-            }
-            _ => false,
+            (Some("slots"), Some(slot), Some(name)) => is_used(slot) && LIVE.contains(&name),
+            _ => followed.iter().any(|followed| followed.has(key)),
         }
     };
     keys.into_iter().partition(is_live)
@@ -88,7 +99,11 @@ mod tests {
             "embedding.api_keys",
         ];
         let keys = keys.map(str::to_owned).into();
-        let (live, restart) = sort(keys, false, |slot| slot == SlotName::Captcha);
+        let followed = [
+            Followed::always(&["captcha.sites"]),
+            Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] },
+        ];
+        let (live, restart) = sort(keys, |slot| slot == "captcha", &followed);
         assert_eq!(
             live,
             [
@@ -106,16 +121,21 @@ mod tests {
 
     #[test]
     fn callers_keys_count_at_once_where_they_let_calls_in() {
-        let live = |keys: &[&str], embeds| {
+        let captcha = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
+        let tickets = Followed::always(&["tickets.api_key"]);
+        let embedding =
+            Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
+        let live = |keys: &[&str], followed: &[Followed]| {
             let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-            sort(keys, embeds, |slot| slot != SlotName::Status).0
+            sort(keys, |_| true, followed).0
         };
         let all = ["captcha.api_keys", "captcha.api_keys.0", "embedding.api_keys", "tickets.api_key"];
-        assert_eq!(live(&all, true), all);
-        assert_eq!(live(&["embedding.api_keys"], false), [""; 0]);
-        assert_eq!(live(&["captcha.api_keys", "captcha.auth"], true), [""; 0]);
-        assert_eq!(live(&["embedding.api_keys", "services.embedding.enabled"], true), [""; 0]);
-        assert_eq!(live(&["tickets.llm.api_key"], true), [""; 0]);
+        let every = [captcha, tickets, embedding];
+        assert_eq!(live(&all, &every), all);
+        assert_eq!(live(&["embedding.api_keys"], &[captcha, tickets]), [""; 0]);
+        assert_eq!(live(&["captcha.api_keys", "captcha.auth"], &every), [""; 0]);
+        assert_eq!(live(&["embedding.api_keys", "services.embedding.enabled"], &every), [""; 0]);
+        assert_eq!(live(&["tickets.llm.api_key"], &every), [""; 0]);
     }
 
     #[test]

@@ -207,6 +207,7 @@ impl<W: World> Deployment<W> {
             blob => blob?,
         };
         let (signatures, looked) = (self.slot.settings().signatures.clone(), blob.clone());
+        let vault = Arc::clone(&self.vault);
         let look = move || {
             let digest = ComponentDigest::of(&looked.wasm);
             if digest.to_string() != looked.component {
@@ -214,7 +215,8 @@ impl<W: World> Deployment<W> {
                     "its bytes in the hosts' database are not those of its digest; push it again".to_owned()
                 );
             }
-            let proof = looked.signature.map_or(Proof::None, Proof::Signature).or_built_in(slot, digest);
+            let proof = looked.signature.map_or(Proof::None, Proof::Signature);
+            let proof = proof.or_built_in(&vault, slot, digest);
             signature::signer(&signatures, &looked.wasm, &proof).map(drop)
         };
         let looked = background::run(look).await.map_err(|_| DeployError::Stopping)?;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{DepotError, schema};
 use crate::{
-    config::slots::SlotName,
+    config::slots::SlotId,
     deploy::{Book, vault::Blob},
     pool::{Lease, Pool},
 };
@@ -71,7 +71,7 @@ impl Depot {
     }
 
     /// A slot's book and its stamp.
-    pub(super) async fn book(&self, slot: SlotName) -> Result<Option<Book>, DepotError> {
+    pub(super) async fn book(&self, slot: SlotId) -> Result<Option<Book>, DepotError> {
         let mut lease = self.lease().await?;
         let query = sqlx::query_as::<_, (String, String)>(
             "SELECT stamp, book::text FROM bulkhead_slot WHERE slot = $1",
@@ -89,7 +89,7 @@ impl Depot {
     /// A component of no more than `cap` bytes.
     pub(super) async fn component(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         component: &str,
         cap: usize,
     ) -> Result<Blob, DepotError> {
@@ -112,7 +112,7 @@ impl Depot {
     /// Which of these components it does not have.
     pub(super) async fn missing(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         components: &[String],
     ) -> Result<Vec<String>, DepotError> {
         let mut lease = self.lease().await?;
@@ -129,7 +129,7 @@ impl Depot {
     /// new stamp. In one transaction, which holds the slot's row from its first statement on.
     pub(super) async fn publish(
         &self,
-        slot: SlotName,
+        slot: SlotId,
         book: &Book,
         named: &[String],
         blobs: &[Blob],

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::{Shared, jittered};
-use crate::{config::slots::SlotName, deploy::Book};
+use crate::{config::slots::SlotId, deploy::Book};
 
 /// Longest pause before a version that may not answer here is tried again.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -78,7 +78,7 @@ impl Standing {
         !self.read || self.behind.as_ref().is_some_and(|behind| behind.again <= Instant::now())
     }
 
-    pub(super) fn view(&self, shared: &Shared, slot: SlotName, book: &Book) -> SharedView {
+    pub(super) fn view(&self, shared: &Shared, slot: SlotId, book: &Book) -> SharedView {
         let heads = shared.heads.borrow();
         let none = heads.known.then_some(book.generation);
         SharedView {

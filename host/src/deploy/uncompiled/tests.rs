@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     compile::ComponentDigest,
-    config::slots::SlotName,
+    config::slots::SlotId,
     deploy::{
         Candidate, Change, Entry, Expected, Move, Proof, Record,
         tests::{Bare, EMPTY, deployment, settings},
@@ -20,7 +20,7 @@ use crate::{
 
 /// Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
-const SLOT: SlotName = SlotName::Captcha;
+const SLOT: SlotId = SlotId::new("captcha");
 
 /// A component of a size of its own.
 fn component(number: usize) -> Arc<[u8]> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Vault, VaultError, make_folder};
 use crate::{
-    config::slots::SlotName,
+    config::slots::SlotId,
     deploy::{Entry, audit},
 };
 
@@ -31,7 +31,7 @@ impl Vault {
     }
 
     /// Moves that no earlier try has logged.
-    pub(super) fn unlogged(&self, slot: SlotName, entries: Vec<Entry>) -> Vec<Entry> {
+    pub(super) fn unlogged(&self, slot: SlotId, entries: Vec<Entry>) -> Vec<Entry> {
         if entries.is_empty() {
             return entries;
         }
@@ -44,7 +44,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it is not safely on disk.
-    pub fn note(&self, slot: SlotName, entry: Entry) -> Result<(), VaultError> {
+    pub fn note(&self, slot: SlotId, entry: Entry) -> Result<(), VaultError> {
         self.make(slot)?;
         let _lock = self.lock()?;
         self.log(&[entry]).map(drop)
@@ -64,8 +64,8 @@ impl Vault {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn audit(&self, slot: Option<SlotName>, limit: usize) -> Result<Vec<Entry>, VaultError> {
-        self.audit_of(slot.map(SlotName::as_str), limit)
+    pub fn audit(&self, slot: Option<SlotId>, limit: usize) -> Result<Vec<Entry>, VaultError> {
+        self.audit_of(slot.map(SlotId::as_str), limit)
     }
 
     /// The last `limit` lines, of what is named in them as their slot or of all.

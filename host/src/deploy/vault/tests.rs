@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::*;
 use crate::deploy::{Move, Record, Stage, tests::settings};
 
-const SLOT: SlotName = SlotName::Captcha;
+const SLOT: SlotId = SlotId::new("captcha");
 
 type Look = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
@@ -75,7 +75,7 @@ fn what_is_kept_comes_back() {
     again.component(SLOT, name, 2).unwrap_err();
     let audit = again.audit(Some(SLOT), 9).unwrap();
     assert_eq!((audit.len(), audit[0].stage, audit[0].generation), (1, Stage::Active, 1));
-    assert!(again.audit(Some(SlotName::Triage), 9).unwrap().is_empty());
+    assert!(again.audit(Some(SlotId::new("triage")), 9).unwrap().is_empty());
 }
 
 #[test]
@@ -252,8 +252,8 @@ fn urgent_write_tried_again_logs_moves_once() {
 fn built_in_note_holds_for_its_host_only() {
     let folder = tempfile::tempdir().unwrap();
     let key = |name: &str| folder.path().join(name).join("host.key");
-    let vault = Vault::new(folder.path().join("slots")).keyed(key("one"));
-    let wasm = crate::embedded::component(SLOT).unwrap();
+    let wasm = b"built in".as_slice();
+    let vault = Vault::new(folder.path().join("slots")).keyed(key("one")).carrying([(SLOT, wasm)]);
     let own = after(&Book::default(), wasm);
     vault.keep(SLOT, 0, &own, &component(&own, wasm)).unwrap();
     let other = after(&own, b"pushed");

@@ -147,7 +147,7 @@ mod tests {
             ("tags", &|bytes| target("", "tag=a:b&", bytes)),
             ("tags of one list", &|bytes| target("tag=", "a:b,", bytes)),
         ];
-        let metrics = crate::telemetry::Metrics::new("/".into()).unwrap();
+        let metrics = crate::telemetry::Metrics::new("/".into(), []).unwrap();
         let families = metrics.gather();
         let name = meters::names(&families).into_iter().next().unwrap();
         let test = concat!(module_path!(), "::query_steps_grow_with_target");

@@ -43,7 +43,7 @@ fn state(health: Ill, show_details: ShowDetails) -> ActuatorState {
         Box::pin(async move { good })
     });
     ActuatorState {
-        metrics: Arc::new(Metrics::new(PathBuf::from("/")).unwrap()),
+        metrics: Arc::new(Metrics::new(PathBuf::from("/"), []).unwrap()),
         management: Management {
             exposed: Endpoint::IDS.into_iter().map(|(_, endpoint)| endpoint).collect(),
             base_path: "/actuator".into(),

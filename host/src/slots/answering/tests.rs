@@ -9,7 +9,7 @@ use crate::{
     config::{
         rollout::Rollout,
         signatures::Signatures,
-        slots::{ComponentSource, Limits, Slot as Settings},
+        slots::{ComponentSource, Limits, Slot as Settings, SlotSpec},
         watch::Watch,
     },
     slots::Ending,
@@ -17,7 +17,7 @@ use crate::{
 
 fn taken(percent: u8, calls: u32, key: impl Fn(u32) -> Option<Vec<u8>>) -> u32 {
     let (division, weight) = (Division::default(), Weight::new(percent).unwrap());
-    let takes = |call: &u32| division.candidate_takes(weight, SlotName::Captcha, key(*call).as_deref());
+    let takes = |call: &u32| division.candidate_takes(weight, SlotId::new("captcha"), key(*call).as_deref());
     u32::try_from((0..calls).filter(takes).count()).unwrap()
 }
 
@@ -42,8 +42,9 @@ fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
     let division = Division::default();
     for call in 0..1000_u32 {
         let key = call.to_be_bytes();
-        let takes =
-            |percent| division.candidate_takes(Weight::new(percent).unwrap(), SlotName::Captcha, Some(&key));
+        let takes = |percent| {
+            division.candidate_takes(Weight::new(percent).unwrap(), SlotId::new("captcha"), Some(&key))
+        };
         let shares: Vec<bool> = [0, 10, 25, 50, 100].map(takes).into();
         assert!(shares.is_sorted(), "{shares:?}");
         assert_eq!(takes(25), takes(25));
@@ -54,8 +55,8 @@ fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
 #[test]
 fn the_bucket_of_a_key_is_the_same_everywhere() {
     let bucket = |slot, key: &str| Division::default().bucket(slot, Some(key.as_bytes()));
-    assert_eq!(bucket(SlotName::Captcha, "key"), KNOWN);
-    assert_ne!(bucket(SlotName::Triage, "key"), KNOWN, "slots are divided apart");
+    assert_eq!(bucket(SlotId::new("captcha"), "key"), KNOWN);
+    assert_ne!(bucket(SlotId::new("triage"), "key"), KNOWN, "slots are divided apart");
 }
 
 /// From `printf 'captcha\0key' | sha256sum`: the first 8 bytes, times 10000, over 2^64.
@@ -89,7 +90,16 @@ impl World for Unrun {
 }
 
 fn version() -> Arc<Version<Unrun>> {
+    let spec = SlotSpec {
+        id: SlotId::new("captcha"),
+        service: "captcha",
+        limits: &Limits::DEFAULT,
+        grants: &[],
+        uses_models: false,
+        component: None,
+    };
     let settings = Settings {
+        spec,
         component: ComponentSource::Embedded,
         limits: Limits::DEFAULT,
         grants: Vec::new(),

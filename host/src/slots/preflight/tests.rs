@@ -3,13 +3,21 @@
 #![allow(clippy::indexing_slicing)]
 
 use super::*;
-use crate::slots::outline::Usage;
+use crate::{config::slots::Limits, slots::outline::Usage};
 
 const EXPORTS: &[&str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
 
 fn contract(grants: &[String]) -> Contract<'_> {
     let world = "bulkhead:captcha/captcha@0.1.0";
-    Contract { slot: SlotName::Captcha, world, exports: EXPORTS, grants }
+    let slot = SlotSpec {
+        id: SlotId::new("captcha"),
+        service: "captcha",
+        limits: &Limits::DEFAULT,
+        grants: &["bulkhead:host/keys"],
+        uses_models: false,
+        component: None,
+    };
+    Contract { slot, world, exports: EXPORTS, grants }
 }
 
 /// What is wrong with a component that has these names.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Source, sources};
 
-/// Types whose fields the rest of the host reads through a method of theirs: the call.
-const READ_THROUGH: &[(&str, &str)] = &[("Slots", "slots.get(")];
+/// Types that the configuration holds in private fields, by name or id.
+const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
 
 /// The fields of a configuration type, each with the names in its type. An enum is one field without a name.
 type Fields = Vec<(String, BTreeSet<String>)>;
@@ -17,6 +17,11 @@ fn words(text: &str) -> BTreeSet<String> {
 
 fn is_config(source: &Source) -> bool {
     source.path.starts_with("config") || source.path.as_os_str() == "config.rs"
+}
+
+/// Whether the file has types that describe what a configuration is read for, and no keys.
+fn is_description(source: &Source) -> bool {
+    source.path.ends_with("config/spec.rs")
 }
 
 /// The public types of `code`.
@@ -45,11 +50,12 @@ fn types(code: &str) -> Vec<(String, Fields)> {
 /// The types that make up `Config`, and what variables of each type are called: after the type, or after a
 /// field that holds one.
 fn configuration(sources: &[Source]) -> BTreeMap<String, (Fields, BTreeSet<String>)> {
-    let all =
-        sources.iter().filter(|source| is_config(source)).flat_map(|source| types(&source.served_code()));
+    let keyed = sources.iter().filter(|source| is_config(source) && !is_description(source));
+    let all = keyed.flat_map(|source| types(&source.served_code()));
     let all: BTreeMap<String, Fields> = all.collect();
     let mut found: BTreeMap<String, (Fields, BTreeSet<String>)> = BTreeMap::new();
-    let mut pending = vec!["Config".to_owned()];
+    let held = HELD_BY_NAME.into_iter().filter(|name| all.contains_key(*name));
+    let mut pending: Vec<String> = ["Config"].into_iter().chain(held).map(str::to_owned).collect();
     while let Some(name) = pending.pop() {
         if found.contains_key(&name) {
             continue;
@@ -112,12 +118,6 @@ fn unread(sources: &[Source]) -> Vec<String> {
     };
     let mut unread = Vec::new();
     for (name, (fields, known)) in &configuration {
-        if READ_THROUGH
-            .iter()
-            .any(|(kind, call)| kind == name && codes.iter().any(|code| code.contains(call)))
-        {
-            continue;
-        }
         for (field, _) in fields.iter().filter(|(field, _)| !field.is_empty()) {
             // A name that only one type has is that type's wherever it is read.
             let only = bearers(field) == 1;
@@ -154,7 +154,7 @@ fn the_types_of_the_configuration_are_found() {
         let (fields, _) = found.get(name).unwrap_or_else(|| panic!("{name} is not found"));
         assert!(!fields.is_empty(), "{name} has no fields");
     }
-    for key in bulkhead::config::reference() {
+    for key in bulkhead::config::reference(&bulkhead::services::list::spec()) {
         let section = key.path.split(['.', '[']).next().unwrap();
         let (fields, _) = &found["Config"];
         let known = fields.iter().any(|(field, _)| field == section);

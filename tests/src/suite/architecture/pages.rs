@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bulkhead::{config::slots::SlotName, services::triage::Rules};
+use bulkhead::services::{list, triage::Rules};
 use bulkhead_tests::host::load;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn the_table_of_settings_is_the_one_that_the_host_prints() {
     let page = page(REFERENCE);
     let (_, rest) = page.split_once(BEGIN).unwrap();
     let (table, _) = rest.split_once(END).unwrap();
-    let rows = bulkhead::config::reference()
+    let rows = bulkhead::config::reference(&list::spec())
         .into_iter()
         .map(|key| format!("| `{}` | {} | {} | {} |", key.path, key.default, key.unit, key.doc));
     let head = ["| key | default | unit | meaning |", "| --- | --- | --- | --- |"].map(str::to_owned);
@@ -52,7 +52,8 @@ fn listed(page: &str, table: &str) -> Vec<String> {
 #[test]
 fn every_slot_and_service_is_named() {
     let page = page(REFERENCE);
-    assert_eq!(listed(&page, "slots"), SlotName::ALL.map(SlotName::as_str));
+    let slots: Vec<&str> = list::spec().slots().map(|slot| slot.id.as_str()).collect();
+    assert_eq!(listed(&page, "slots"), slots);
     let services = listed(&page, "services");
     assert_eq!(services.len(), 4);
     for name in services {

@@ -10,9 +10,9 @@ mod world;
 use std::{path::Path, sync::Arc};
 
 use bulkhead::{
-    config::slots::SlotName,
     inference::{Gate, Inference, models_dir},
     invoke::{self, CallError},
+    services::list::TRIAGE,
     slots::Slot,
 };
 use bulkhead_inference::catalog::known;
@@ -47,11 +47,11 @@ impl Probe {
         let parts = Parts::new(config);
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
         let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&parts.metrics)).unwrap());
-        let (name, settings) = (SlotName::Triage, parts.config.slots.triage.clone());
-        let mut backing = parts.backing(name);
-        backing.models =
-            Gate::new(name, &settings, Some(Arc::clone(&inference)), parts.metrics.slot_inference(name));
-        let slot = Arc::new(Slot::new(parts.yard.clone(), settings, backing, parts.metrics.slot(name)));
+        let settings = parts.slot(TRIAGE).clone();
+        let mut backing = parts.backing(TRIAGE);
+        let (models, figures) = (Some(Arc::clone(&inference)), parts.metrics.slot_inference(TRIAGE));
+        backing.models = Gate::new(&settings, models, figures);
+        let slot = Arc::new(Slot::new(parts.yard.clone(), settings, backing, parts.metrics.slot(TRIAGE)));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components/embed-probe.wasm");
         let wasm = std::fs::read(path).unwrap();
         let version = slot.prepare(wasm.into(), "test").await.unwrap();

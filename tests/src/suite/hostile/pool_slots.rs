@@ -1,8 +1,8 @@
 //! Memories and tables of the pool, which the instances of all slots share: none brings anything of its last user along.
 
 use bulkhead::{
-    config::slots::SlotName,
     engine::{MEMORIES_PER_CALL, PoolSize},
+    services::list::{ANSWER, CAPTCHA, TRIAGE},
 };
 use bulkhead_tests::{
     guests,
@@ -140,8 +140,8 @@ fn soils() -> [String; 2] {
 /// Instances that have memories of the pool at once: after as many writers no memory is left that none has used.
 fn places() -> usize {
     let config = load(SLOTS, Vec::new(), vec![("data_dir".to_owned(), "none".to_owned())]).unwrap();
-    let used = [SlotName::Captcha, SlotName::Triage, SlotName::Answer];
-    PoolSize::of(used.iter().map(|slot| &config.slots.get(*slot).limits)).calls
+    let used = [CAPTCHA, TRIAGE, ANSWER];
+    PoolSize::of(used.iter().map(|slot| &config.slots.get(*slot).unwrap().limits)).calls
 }
 
 #[tokio::test(flavor = "multi_thread")]

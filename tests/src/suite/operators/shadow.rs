@@ -1,6 +1,6 @@
 //! A candidate in shadow gets copies of the calls: nobody hears its answers, and it leaves no trace but a count.
 
-use bulkhead::{config::slots::SlotName, embedded};
+use bulkhead::services::list::{self, CAPTCHA};
 use bulkhead_tests::host::eventually;
 
 use super::*;
@@ -152,7 +152,7 @@ async fn journal_over_its_limit_skips_the_copy() {
 
 /// The component that is built in, with another digest.
 fn built_in() -> Vec<u8> {
-    let wasm = embedded::component(SlotName::Captcha).unwrap();
+    let wasm = list::component(CAPTCHA).unwrap();
     // A custom section called `x`.
     [wasm, &[0, 3, 1, b'x', 0]].concat()
 }

@@ -19,8 +19,8 @@ use crate::{
     },
     capabilities::LogLine,
     config::{
-        self, Sources,
-        slots::{Slot, SlotName},
+        self, HostSpec, Sources,
+        slots::{Slot, SlotId},
         tokens::Scope,
     },
     deploy::{
@@ -42,8 +42,8 @@ struct Slow {
 }
 
 impl Deploy for Slow {
-    fn slot(&self) -> SlotName {
-        SlotName::Captcha
+    fn slot(&self) -> SlotId {
+        SlotId::new("captcha")
     }
 
     fn push(
@@ -114,12 +114,12 @@ impl Deploy for Slow {
 /// An API over one slot, whose folder is never written to.
 fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
     let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
-    let loaded = config::load(sources).unwrap();
+    let loaded = config::load(sources, &HostSpec::default()).unwrap();
     let roster = Arc::new(Roster::new(Arc::new(Vault::new("unused".into())), None));
     roster.add(slot);
     roster.complete();
     let reloader = Arc::new(Reloader::new(&loaded, None, Arc::clone(&roster)));
-    let metrics = Arc::new(Metrics::new("unused".into()).unwrap());
+    let metrics = Arc::new(Metrics::new("unused".into(), []).unwrap());
     let operators = Operators {
         roster: Arc::clone(&roster),
         reloader: Arc::clone(&reloader),

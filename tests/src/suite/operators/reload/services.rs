@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bulkhead::{
-    config::slots::SlotName,
-    embedded,
     keys::MasterKey,
-    services::captcha::CaptchaService,
+    services::{
+        captcha::CaptchaService,
+        list::{self, CAPTCHA},
+    },
     storage::{Backend, Ledger, Options},
 };
 use bulkhead_tests::{host::HMAC_KEY, parts::Parts};
@@ -168,10 +169,10 @@ async fn a_request_ends_with_the_site_it_began_with() {
     let settings = &parts.config.captcha;
     let options = Options::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
-    let (slot, masters) = (parts.config.slots.get(SlotName::Captcha), [MasterKey::new(HMAC_KEY)]);
-    let backing = parts.backing(SlotName::Captcha);
+    let (slot, masters) = (parts.slot(CAPTCHA), [MasterKey::new(HMAC_KEY)]);
+    let backing = parts.backing(CAPTCHA);
     let service = CaptchaService::new(settings, slot, parts.yard.clone(), backing, &masters, ledger);
-    let wasm = embedded::component(SlotName::Captcha).unwrap();
+    let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);
 

@@ -1,6 +1,6 @@
 //! A candidate of the answer slot in shadow.
 
-use bulkhead::{config::slots::SlotName, embedded};
+use bulkhead::services::list::{self, ANSWER};
 use bulkhead_tests::{
     host::eventually,
     operator::{self, Operator},
@@ -13,7 +13,7 @@ use super::{
 
 /// The component that is built in, with another digest.
 fn built_in() -> Vec<u8> {
-    let wasm = embedded::component(SlotName::Answer).unwrap();
+    let wasm = list::component(ANSWER).unwrap();
     // A custom section called `x`.
     [wasm, &[0, 3, 1, b'x', 0]].concat()
 }

@@ -1,0 +1,54 @@
+//! What the configuration is read for: the services of a binary with their slots, and the interfaces of the host.
+
+use std::fmt;
+
+use super::{limits::Limits, slot_id::SlotId};
+
+/// A slot before any configuration: what the service that owns it says of it.
+#[derive(Clone, Copy)]
+pub struct SlotSpec {
+    /// Its id.
+    pub id: SlotId,
+    /// Name of the service that owns it, as in `[services.NAME]`.
+    pub service: &'static str,
+    /// Limits where the configuration sets none.
+    pub limits: &'static Limits,
+    /// Interfaces beyond the general ones that its component may import without a grant in the configuration.
+    pub grants: &'static [&'static str],
+    /// Whether its component uses models where the configuration names none.
+    pub uses_models: bool,
+    /// The component that is part of the binary, if there is one.
+    pub component: Option<&'static [u8]>,
+}
+
+impl fmt::Debug for SlotSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the bytes of the component.
+        f.debug_struct("SlotSpec").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A service before any configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceSpec {
+    /// Its name in `[services.NAME]`.
+    pub name: &'static str,
+    /// Its slots.
+    pub slots: &'static [SlotSpec],
+}
+
+/// What a configuration is read for. Lists of services and slots are in this order.
+#[derive(Clone, Debug, Default)]
+pub struct HostSpec {
+    /// The services of the binary.
+    pub services: &'static [ServiceSpec],
+    /// Names of the interfaces of the host, without their versions: `slots.NAME.grants` may name these.
+    pub interfaces: Vec<&'static str>,
+}
+
+impl HostSpec {
+    /// Returns the slots of all services.
+    pub fn slots(&self) -> impl Iterator<Item = &'static SlotSpec> + use<> {
+        self.services.iter().flat_map(|service| service.slots)
+    }
+}
