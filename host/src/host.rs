@@ -28,7 +28,7 @@ use crate::{
     admin::{self, Admin, Operators},
     appointments::Collector,
     background,
-    capabilities::Backing,
+    capabilities::SlotResources,
     compile::{CacheSettings, Compiler, ComponentDigest},
     config::{
         Config, Loaded,
@@ -49,6 +49,7 @@ use crate::{
     pow::Pow,
     registry::Registries,
     services::{
+        capabilities,
         list::{self, name},
         triage::Rules,
     },
@@ -137,13 +138,17 @@ impl<'a> Parts<'a> {
         self.config.slots.get(id).with_context(|| format!("this host has no slot {id}"))
     }
 
-    /// A slot's backing, before its service has added to it.
-    fn backing(&self, settings: &SlotSettings) -> Backing {
-        let (pow, metrics) = (Arc::clone(&self.pow), Arc::clone(&self.metrics));
-        let figures = metrics.slot_inference(settings.id());
-        let mut backing = Backing::new(settings, pow, metrics);
-        backing.models = Gate::new(settings, self.inference.clone(), figures);
-        backing
+    /// A slot's resources, before its service has added to them: proof-of-work threads and models are for all slots.
+    fn resources(&self, settings: &SlotSettings) -> SlotResources {
+        let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
+        resources.insert(Arc::clone(&self.pow));
+        resources.insert(Arc::new(self.gate(settings)));
+        resources
+    }
+
+    /// A slot's way to the models.
+    fn gate(&self, settings: &SlotSettings) -> Gate {
+        Gate::new(settings, self.inference.clone(), self.metrics.slot_inference(settings.id()))
     }
 }
 
@@ -310,7 +315,8 @@ fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
     let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);
     let cache = cache.map(|key| CacheSettings { folder, key, bytes });
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
-    Ok(Yard { engine, compiler, sandbox: Arc::new(config.sandbox.clone()) })
+    let sandbox = Arc::new(config.sandbox.clone());
+    Ok(Yard { engine, compiler, sandbox, capabilities: capabilities::all() })
 }
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.

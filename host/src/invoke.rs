@@ -202,8 +202,8 @@ async fn fresh<W: World>(
 
 /// An empty store for a call of `version`, under the slot's limits.
 fn store<W: World>(slot: &Slot<W>, version: &Version<W>) -> Store<Guest> {
-    let (backing, id) = (Arc::clone(&slot.backing), Arc::clone(&version.id));
-    let capabilities = |budget| Capabilities::new(backing, id, Arc::clone(&version.settings), budget);
+    let (resources, id) = (Arc::clone(&slot.resources), Arc::clone(&version.id));
+    let capabilities = |budget| Capabilities::new(resources, id, Arc::clone(&version.settings), budget);
     sandbox::store(&slot.yard.engine, &slot.yard.sandbox, &version.settings.limits, capabilities)
 }
 
@@ -272,7 +272,7 @@ impl<'a> Record<'a> {
             _ => "the sandbox ended a call",
         };
         let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
-        if slot.backing.log.take(diagnosis.bytes()) {
+        if slot.resources.log.take(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.id, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;
             if is_broken {
@@ -285,7 +285,7 @@ impl<'a> Record<'a> {
             }
             let level = if is_broken { "error" } else { "warn" };
             for line in [reason].into_iter().chain(frames) {
-                slot.backing.recent.add(level, version, outcome.to_owned(), line.clone());
+                slot.resources.recent.add(level, version, outcome.to_owned(), line.clone());
             }
         }
         if !self.counted {

@@ -1,6 +1,7 @@
-//! One file a service: what its slot is asked, in typed WIT records.
+//! One file a service: what its slot is asked, in typed WIT records; the list of all, and what their guests may ask for.
 
 pub mod answer;
+pub mod capabilities;
 pub mod captcha;
 pub mod embedding;
 mod json_object;

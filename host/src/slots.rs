@@ -44,11 +44,11 @@ pub use self::{
 };
 use crate::{
     background,
-    capabilities::{Backing, Guest, INTERFACES},
+    capabilities::{CapabilitySet, Guest, SlotResources},
     compile::{CompileError, Compiler, ComponentDigest},
     config::{
         sandbox::Sandbox,
-        slots::{Slot as Settings, SlotId, SlotSpec},
+        slots::{Slot as Settings, SlotId},
     },
     engine::Engine,
     telemetry::SlotMetrics,
@@ -82,15 +82,17 @@ pub struct Yard {
     pub compiler: Arc<Compiler>,
     /// Limits that hold for all slots together.
     pub sandbox: Arc<Sandbox>,
+    /// What guests may ask the host for.
+    pub capabilities: CapabilitySet,
 }
 
-/// One compartment: its settings, its backing and the versions that answer now.
+/// One compartment: its settings, its resources and the versions that answer now.
 pub struct Slot<W: World> {
     /// What it shares with the other slots.
     pub yard: Yard,
     settings: ArcSwap<Settings>,
     /// What its guests may reach.
-    pub backing: Arc<Backing>,
+    pub resources: Arc<SlotResources>,
     /// Its figures.
     pub metrics: SlotMetrics,
     /// Rings when a call has not ended with an answer.
@@ -130,7 +132,7 @@ impl<W: World> std::fmt::Debug for Slot<W> {
 
 impl<W: World> Slot<W> {
     /// An empty slot.
-    pub fn new(yard: Yard, settings: Settings, backing: Backing, metrics: SlotMetrics) -> Self {
+    pub fn new(yard: Yard, settings: Settings, resources: SlotResources, metrics: SlotMetrics) -> Self {
         Self {
             admission: Admission::new(&settings.limits),
             answering: ArcSwap::from_pointee(Answering::Nobody("no component has been loaded yet")),
@@ -138,7 +140,7 @@ impl<W: World> Slot<W> {
             kept: KeptPool::default(),
             shadow: Shadow::new(settings.limits.shadow_calls),
             alarm: Notify::new(),
-            backing: Arc::new(backing),
+            resources: Arc::new(resources),
             yard,
             settings: ArcSwap::from_pointee(settings),
             metrics,
@@ -157,7 +159,7 @@ impl<W: World> Slot<W> {
 
     /// Its name.
     pub fn name(&self) -> SlotId {
-        self.backing.slot
+        self.resources.slot
     }
 
     /// The version that answers now, a candidate left aside.
@@ -297,10 +299,11 @@ impl<W: World> Slot<W> {
     /// Everything that is wrong with it.
     pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
         let (slot, cap) = (settings.spec, self.yard.sandbox.component_bytes);
-        let grants = settings.grants.clone();
+        let (grants, capabilities) = (settings.grants.clone(), self.yard.capabilities.clone());
         // Reading and hashing megabytes is not a worker's job.
         let preflight = background::run(move || {
-            let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &grants };
+            let (world, exports) = (W::NAME, W::EXPORTS);
+            let contract = Contract { slot, world, exports, grants: &grants, capabilities: &capabilities };
             contract.check(&wasm, cap).map(|()| ComponentDigest::of(&wasm))
         });
         Ok(preflight.await.map_err(|_| CompileError::Stopped)??)
@@ -319,8 +322,8 @@ impl<W: World> Slot<W> {
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
         let component = self.yard.compiler.compile(wasm, digest).await?;
-        let (engine, chosen) = (Arc::clone(&self.yard.engine), Arc::clone(&settings));
-        let linking = background::run(move || link::<W>(&engine, &component, &chosen.spec, &chosen.grants));
+        let (yard, chosen) = (self.yard.clone(), Arc::clone(&settings));
+        let linking = background::run(move || link::<W>(&yard, &component, &chosen));
         let linked = linking.await.map_err(|_| CompileError::Stopped)?;
         let linked = linked.map_err(|error| LoadError::Types { world: W::NAME, error })?;
         Ok(Arc::new(Version::new(digest, source, linked, settings)))
@@ -338,15 +341,8 @@ impl<W: World> Slot<W> {
 }
 
 /// Gives a component what its slot may import.
-fn link<W: World>(
-    engine: &Engine,
-    component: &Component,
-    slot: &SlotSpec,
-    grants: &[String],
-) -> wasmtime::Result<W::Linked> {
-    let mut linker = Linker::<Guest>::new(engine.wasmtime());
-    for interface in INTERFACES.iter().filter(|interface| interface.is_granted(slot, grants)) {
-        interface.add_to_linker(&mut linker)?;
-    }
+fn link<W: World>(yard: &Yard, component: &Component, settings: &Settings) -> wasmtime::Result<W::Linked> {
+    let mut linker = Linker::<Guest>::new(yard.engine.wasmtime());
+    yard.capabilities.add_to_linker(&mut linker, &settings.spec, &settings.grants)?;
     linker.instantiate_pre(component).and_then(W::link)
 }

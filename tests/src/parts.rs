@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::host::load;
 use bulkhead::{
-    capabilities::Backing,
+    capabilities::SlotResources,
     compile::Compiler,
     config::{
         Config,
@@ -18,7 +18,9 @@ use bulkhead::{
         lifecycle::Lifecycle,
         listen,
     },
+    inference::Gate,
     pow::Pow,
+    services::capabilities,
     slots::Yard,
     telemetry::Metrics,
 };
@@ -44,7 +46,8 @@ impl Parts {
         let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, None, Arc::clone(&metrics));
         let sandbox = Arc::new(config.sandbox.clone());
         let pow = Arc::new(Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).unwrap());
-        Self { metrics, yard: Yard { engine, compiler: Arc::new(compiler), sandbox }, folder, pow, config }
+        let yard = Yard { engine, compiler: Arc::new(compiler), sandbox, capabilities: capabilities::all() };
+        Self { metrics, yard, folder, pow, config }
     }
 
     /// The settings of a slot.
@@ -52,8 +55,13 @@ impl Parts {
         self.config.slots.get(id).unwrap()
     }
 
-    pub fn backing(&self, slot: SlotId) -> Backing {
-        Backing::new(self.slot(slot), Arc::clone(&self.pow), Arc::clone(&self.metrics))
+    /// What a slot's calls share, with proof-of-work threads and without models.
+    pub fn resources(&self, slot: SlotId) -> SlotResources {
+        let (settings, figures) = (self.slot(slot), self.metrics.slot_inference(slot));
+        let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
+        resources.insert(Arc::clone(&self.pow));
+        resources.insert(Arc::new(Gate::new(settings, None, figures)));
+        resources
     }
 
     /// Serves `router` behind the host's own layers and accept loop, for ever; says where first.

@@ -6,15 +6,25 @@ use wasmtime_wasi::{
     p2::bindings::clocks::{monotonic_clock, wall_clock},
 };
 
-use super::{Access::Read, Capabilities, Guest, Interface};
+use super::{Access::Read, Capabilities, Capability, Guest, Interface};
 
 fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
     let capabilities = &mut guest.capabilities;
     WasiClocksCtxView { ctx: capabilities.clocks.get_or_insert_default(), table: &mut capabilities.table }
 }
 
+/// `wasi:clocks` and `wasi:io/poll`.
+#[derive(Clone, Copy, Debug)]
+pub struct ClocksCapability;
+
+impl Capability for ClocksCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[WALL_CLOCK, MONOTONIC_CLOCK, POLL]
+    }
+}
+
 /// The time of day.
-pub const WALL_CLOCK: Interface = Interface {
+const WALL_CLOCK: Interface = Interface {
     name: "wasi:clocks/wall-clock",
     version: "0.2.12",
     is_general: true,
@@ -29,7 +39,7 @@ const RESOLUTION: wall_clock::Datetime = wall_clock::Datetime { seconds: 0, nano
 
 impl wall_clock::Host for Capabilities {
     fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
-        let now = self.backing.clock.unix();
+        let now = self.resources.clock.unix();
         Ok(wall_clock::Datetime { seconds: now.as_secs(), nanoseconds: now.subsec_nanos() })
     }
 
@@ -39,7 +49,7 @@ impl wall_clock::Host for Capabilities {
 }
 
 /// Elapsed time.
-pub const MONOTONIC_CLOCK: Interface = Interface {
+const MONOTONIC_CLOCK: Interface = Interface {
     name: "wasi:clocks/monotonic-clock",
     version: "0.2.12",
     is_general: true,
@@ -53,7 +63,7 @@ pub const MONOTONIC_CLOCK: Interface = Interface {
 };
 
 /// Waiting, which a component must be granted: it holds its place while it waits.
-pub const POLL: Interface = Interface {
+const POLL: Interface = Interface {
     name: "wasi:io/poll",
     version: "0.2.12",
     is_general: false,

@@ -2,10 +2,20 @@
 
 use wasmtime::component::HasSelf;
 
-use super::{Access::Read, Capabilities, Interface, bindings::wasi::config::store};
+use super::{Access::Read, Capabilities, Capability, Interface, bindings::wasi::config::store};
+
+/// `wasi:config`.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigCapability;
+
+impl Capability for ConfigCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[STORE]
+    }
+}
 
 /// The slot's own configuration.
-pub const STORE: Interface = Interface {
+const STORE: Interface = Interface {
     name: "wasi:config/store",
     version: "0.2.0-rc.1",
     is_general: true,

@@ -8,7 +8,7 @@ use super::Capabilities;
 pub(super) const ENTRY_BYTES: usize = 128;
 
 /// A value behind a handle of a guest.
-pub(super) trait Held: Send + 'static {
+pub trait Held: Send + 'static {
     /// Bytes that it takes in the host.
     fn bytes(&self) -> usize;
 }
@@ -23,15 +23,29 @@ pub struct HeldBytesExceeded(usize);
 
 impl Capabilities {
     /// Puts a value into the table, within the call's memory.
-    pub(super) fn hold<T: Held>(&mut self, value: T) -> wasmtime::Result<Resource<T>> {
+    ///
+    /// # Errors
+    /// When the call may not use so much memory.
+    pub fn hold<T: Held>(&mut self, value: T) -> wasmtime::Result<Resource<T>> {
         if !self.budget.take(value.bytes().saturating_add(ENTRY_BYTES)) {
             return Err(HeldBytesExceeded(self.budget.limit()).into());
         }
         Ok(self.table.push(value)?)
     }
 
+    /// Returns a value in the table.
+    ///
+    /// # Errors
+    /// When the guest has no such handle.
+    pub fn held<T: Held>(&self, handle: &Resource<T>) -> wasmtime::Result<&T> {
+        Ok(self.table.get(handle)?)
+    }
+
     /// Takes a value out of the table.
-    pub(super) fn release<T: Held>(&mut self, handle: Resource<T>) -> wasmtime::Result<T> {
+    ///
+    /// # Errors
+    /// When the guest has no such handle.
+    pub fn release<T: Held>(&mut self, handle: Resource<T>) -> wasmtime::Result<T> {
         let value = self.table.delete(handle)?;
         self.budget.give_back(value.bytes().saturating_add(ENTRY_BYTES));
         Ok(value)

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 const ENTRY_BYTES: usize = 256;
 
 /// What a question is known by, however long it is: its digest. None where nobody notes it.
-pub(super) type Question = Option<[u8; 32]>;
+pub type Question = Option<[u8; 32]>;
 
 /// Questions of a call and what they were answered with, in order, within a number of bytes.
 #[derive(Debug)]
@@ -121,12 +121,12 @@ impl Mirror {
     }
 
     /// What a question is known by.
-    pub(super) fn question(&self, question: impl Display) -> Question {
+    pub fn question(&self, question: impl Display) -> Question {
         (!matches!(self, Self::None)).then(|| digest(question))
     }
 
     /// Looks something up. A copy looks itself where the live call has not looked.
-    pub(super) fn look<A>(&self, question: Question, ask: impl FnOnce() -> A) -> A
+    pub fn look<A>(&self, question: Question, ask: impl FnOnce() -> A) -> A
     where
         A: Clone + Debug + Send + 'static,
     {
@@ -142,7 +142,7 @@ impl Mirror {
     }
 
     /// The same where one waits for the answer.
-    pub(super) async fn read<A>(&self, question: Question, ask: impl Future<Output = A> + Send) -> A
+    pub async fn read<A>(&self, question: Question, ask: impl Future<Output = A> + Send) -> A
     where
         A: Clone + Debug + Send + 'static,
     {
@@ -150,7 +150,7 @@ impl Mirror {
     }
 
     /// Changes something. A copy that would change what the live call has not changed is told what `refused` says.
-    pub(super) async fn write<A>(
+    pub async fn write<A>(
         &self,
         question: Question,
         refused: fn() -> A,

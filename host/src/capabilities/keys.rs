@@ -4,7 +4,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Read,
-    Capabilities, Interface,
+    Capabilities, Capability, Interface,
     bindings::bulkhead::host::keys::{self, Error, Signature},
 };
 use crate::{
@@ -12,8 +12,18 @@ use crate::{
     telemetry::quoted,
 };
 
+/// `bulkhead:host/keys`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeysCapability;
+
+impl Capability for KeysCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[KEYS]
+    }
+}
+
 /// Signing and deriving.
-pub const KEYS: Interface = Interface {
+const KEYS: Interface = Interface {
     name: "bulkhead:host/keys",
     version: "0.1.0",
     is_general: false,
@@ -35,7 +45,7 @@ impl From<keys::Hash> for Hash {
 
 impl Capabilities {
     fn keys(&self, name: &str) -> Result<NamedKeys, Error> {
-        self.backing.keys.accepted(name).ok_or_else(|| unknown(self, name))
+        self.resources.keys.accepted(name).ok_or_else(|| unknown(self, name))
     }
 
     /// What the key that signs under `name` gives.
@@ -46,7 +56,7 @@ impl Capabilities {
 }
 
 fn unknown(capabilities: &Capabilities, name: &str) -> Error {
-    let (slot, name) = (capabilities.backing.slot.as_str(), quoted(name));
+    let (slot, name) = (capabilities.resources.slot.as_str(), quoted(name));
     Error::UnknownKey(format!("slot {slot} has no key called \"{name}\""))
 }
 

@@ -11,7 +11,7 @@ use wasmtime::component::HasSelf;
 
 use super::{
     Access::Write,
-    Backing, Capabilities, Interface,
+    Capabilities, Capability, Interface, SlotResources,
     bindings::wasi::logging::logging::{self, Level},
 };
 use crate::telemetry::{escape_guest, guest_lines, timestamp::rfc3339_millis};
@@ -28,8 +28,18 @@ const LINE_BYTES: usize = 64;
 /// Lines of a slot that operators can look at without the log's files; with the longest messages, a megabyte.
 const RECENT: usize = 200;
 
+/// `wasi:logging`.
+#[derive(Clone, Copy, Debug)]
+pub struct LoggingCapability;
+
+impl Capability for LoggingCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[LOGGING]
+    }
+}
+
 /// Log lines.
-pub const LOGGING: Interface = Interface {
+const LOGGING: Interface = Interface {
     name: "wasi:logging/logging",
     version: "0.1.0-draft",
     is_general: true,
@@ -118,7 +128,7 @@ impl logging::Host for Capabilities {
         if self.mirror.is_shadow() {
             return Ok(());
         }
-        let Backing { slot, log, metrics, .. } = &*self.backing;
+        let SlotResources { slot, log, metrics, .. } = &*self.resources;
         let slot = slot.as_str();
         let lines = guest_lines(cut(&message, MESSAGE_BYTES), MESSAGE_BYTES);
         let context = escape_guest(&context, CONTEXT_BYTES);
@@ -142,7 +152,7 @@ impl logging::Host for Capabilities {
                 Level::Warn => line!(warn, line),
                 Level::Error | Level::Critical => line!(error, line),
             }
-            self.backing.recent.add(level_name(level), version, context.clone(), line);
+            self.resources.recent.add(level_name(level), version, context.clone(), line);
         }
         Ok(())
     }

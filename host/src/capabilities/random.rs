@@ -6,7 +6,7 @@ use wasmtime_wasi::{
     random::{WasiRandom, WasiRandomCtx},
 };
 
-use super::{Access::Read, Guest, Interface};
+use super::{Access::Read, Capability, Guest, Interface};
 
 /// Most bytes of one call. The host makes them without a pause and without charge, so that more of them
 /// would be processor time and memory beyond the guest's limits; several calls give as many as it can pay for.
@@ -16,8 +16,18 @@ fn view(guest: &mut Guest) -> &mut WasiRandomCtx {
     guest.capabilities.random.get_or_insert_default()
 }
 
+/// `wasi:random`.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomCapability;
+
+impl Capability for RandomCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[RANDOM, INSECURE, INSECURE_SEED]
+    }
+}
+
 /// Random bytes fit for secrets.
-pub const RANDOM: Interface = Interface {
+const RANDOM: Interface = Interface {
     name: "wasi:random/random",
     version: "0.2.12",
     is_general: true,
@@ -26,7 +36,7 @@ pub const RANDOM: Interface = Interface {
 };
 
 /// Random bytes for anything else.
-pub const INSECURE: Interface = Interface {
+const INSECURE: Interface = Interface {
     name: "wasi:random/insecure",
     version: "0.2.12",
     is_general: true,
@@ -35,7 +45,7 @@ pub const INSECURE: Interface = Interface {
 };
 
 /// A seed for hash tables.
-pub const INSECURE_SEED: Interface = Interface {
+const INSECURE_SEED: Interface = Interface {
     name: "wasi:random/insecure-seed",
     version: "0.2.12",
     is_general: true,

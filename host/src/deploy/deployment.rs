@@ -338,7 +338,7 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn logs(&self, limit: usize) -> Vec<LogLine> {
-        self.slot.backing.recent.last(limit)
+        self.slot.resources.recent.last(limit)
     }
 
     fn push(

@@ -8,7 +8,7 @@ use wasmtime::{Store, component::InstancePre};
 
 use super::{Deployment, Vault};
 use crate::{
-    capabilities::{Backing, Guest},
+    capabilities::{CapabilitySet, Guest, SlotResources},
     compile::Compiler,
     config::{
         rollout::Rollout,
@@ -18,7 +18,6 @@ use crate::{
         watch::Watch,
     },
     engine::{Engine, tests::sandbox},
-    pow::Pow,
     slots::{self, World, Yard},
     telemetry::Metrics,
 };
@@ -65,10 +64,10 @@ pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deploymen
     let metrics = Arc::new(Metrics::new(folder.to_owned(), [SPEC.id]).unwrap());
     let engine = Arc::new(Engine::new(&sandbox, [&Limits::DEFAULT]).unwrap());
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &sandbox, None, Arc::clone(&metrics)));
-    let yard = Yard { engine, compiler, sandbox: Arc::new(sandbox) };
-    let pow = Arc::new(Pow::start(1, 1).unwrap());
-    let backing = Backing::new(&settings(), pow, Arc::clone(&metrics));
-    let slot = slots::Slot::new(yard, settings(), backing, metrics.slot(SPEC.id));
+    let (sandbox, capabilities) = (Arc::new(sandbox), CapabilitySet::default());
+    let yard = Yard { engine, compiler, sandbox, capabilities };
+    let resources = SlotResources::new(&settings(), Arc::clone(&metrics));
+    let slot = slots::Slot::new(yard, settings(), resources, metrics.slot(SPEC.id));
     let vault = Arc::new(Vault::new(folder.join("slots")));
     Deployment::retrying(Arc::new(slot), vault, None, Duration::from_millis(1))
 }

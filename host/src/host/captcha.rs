@@ -58,7 +58,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         settings,
         slot,
         parts.yard.clone(),
-        parts.backing(slot),
+        parts.resources(slot),
         &masters,
         ledger.clone(),
     );
@@ -147,7 +147,7 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
         &config.captcha,
         slot,
         parts.yard.clone(),
-        parts.backing(slot),
+        parts.resources(slot),
         &[MasterKey::new("check")],
         ledger,
     );

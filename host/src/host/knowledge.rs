@@ -27,8 +27,8 @@ pub(super) async fn open(parts: &Parts<'_>) -> anyhow::Result<Arc<Knowledge>> {
         false => config.knowledge_url(),
     };
     let knowledge = Knowledge::new(url, parts.inference.clone());
-    let models = parts.backing(parts.slot(ANSWER)?).models;
-    if let Some(reason) = knowledge.open(&models).await? {
+    let gate = parts.gate(parts.slot(ANSWER)?);
+    if let Some(reason) = knowledge.open(&gate).await? {
         let reason = lacking_model(parts).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
     }

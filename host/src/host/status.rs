@@ -44,8 +44,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     };
     let collector = collector(settings, place, clock)?;
     let slot = parts.slot(STATUS)?;
-    let backing = parts.backing(slot);
-    let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector.clone());
+    let resources = parts.resources(slot);
+    let service = StatusService::new(settings, slot, parts.yard.clone(), resources, collector.clone());
     component::fill(parts, service.slot()).await;
     if settings.tokens.is_empty() {
         tracing::warn!(
@@ -68,8 +68,8 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
     let settings = &parts.config.status;
     let collector = collector(settings, place(&settings.database, parts.config), clock(settings)?)?;
     let slot = parts.slot(STATUS)?;
-    let backing = parts.backing(slot);
-    let service = StatusService::new(settings, slot, parts.yard.clone(), backing, collector);
+    let resources = parts.resources(slot);
+    let service = StatusService::new(settings, slot, parts.yard.clone(), resources, collector);
     Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }
 

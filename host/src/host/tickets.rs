@@ -6,7 +6,7 @@ use axum::Router;
 
 use super::{Parts, component, knowledge};
 use crate::{
-    capabilities::Backing,
+    capabilities::SlotResources,
     compile::ComponentDigest,
     config::{
         Config,
@@ -48,14 +48,14 @@ impl Advisers {
     }
 
     /// Lets a slot's guests ask them. Their figures are there, at zero, before the first question.
-    pub(super) fn lend(&self, backing: &mut Backing) {
-        backing.llm.clone_from(&self.llm);
-        backing.guard.clone_from(&self.guard);
-        if self.llm.is_some() {
-            let _ = backing.metrics.slot_llm(backing.slot);
+    fn lend(&self, resources: &mut SlotResources) {
+        if let Some(llm) = &self.llm {
+            resources.insert(Arc::clone(llm));
+            let _ = resources.metrics.slot_llm(resources.slot);
         }
-        if self.guard.is_some() {
-            let _ = backing.metrics.slot_guard(backing.slot);
+        if let Some(guard) = &self.guard {
+            resources.insert(Arc::clone(guard));
+            let _ = resources.metrics.slot_guard(resources.slot);
         }
     }
 }
@@ -132,18 +132,18 @@ fn replace_key(keys: &ApiKeys, settings: &Tickets) {
     }
 }
 
-/// The settings of a slot, and its backing with the language model and the guard.
-fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, Backing)> {
+/// The settings of a slot, and its resources with the language model and the guard.
+fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, SlotResources)> {
     let slot = parts.slot(id)?;
-    let mut backing = parts.backing(slot);
-    parts.advisers.lend(&mut backing);
-    Ok((slot, backing))
+    let mut resources = parts.resources(slot);
+    parts.advisers.lend(&mut resources);
+    Ok((slot, resources))
 }
 
 fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
-    let (slot, backing) = slot(parts, TRIAGE)?;
+    let (slot, resources) = slot(parts, TRIAGE)?;
     let (inference, tickets) = (parts.inference.as_deref(), &parts.config.tickets);
-    Ok(TriageService::new(slot, parts.yard.clone(), backing, rules, inference, tickets))
+    Ok(TriageService::new(slot, parts.yard.clone(), resources, rules, inference, tickets))
 }
 
 fn answer(
@@ -151,9 +151,11 @@ fn answer(
     rules: Option<&Rules>,
     knowledge: Option<Arc<Knowledge>>,
 ) -> anyhow::Result<AnswerService> {
-    let (slot, backing) = slot(parts, ANSWER)?;
-    let backing = Backing { knowledge, ..backing };
-    Ok(AnswerService::new(slot, parts.yard.clone(), backing, rules, &parts.config.tickets)?)
+    let (slot, mut resources) = slot(parts, ANSWER)?;
+    if let Some(knowledge) = knowledge {
+        resources.insert(knowledge);
+    }
+    Ok(AnswerService::new(slot, parts.yard.clone(), resources, rules, &parts.config.tickets)?)
 }
 
 /// Checks a component without serving or writing anything.

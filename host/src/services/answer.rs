@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
 use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
-    capabilities::Backing,
+    capabilities::SlotResources,
     config::{
         slots::Slot as SlotSettings,
         tickets::{self, Tickets},
@@ -60,7 +60,7 @@ pub struct AnswerService {
 }
 
 impl AnswerService {
-    /// The service with an empty slot. `rules` is what triage decides by; `backing` has the knowledge base, the language
+    /// The service with an empty slot. `rules` is what triage decides by; `resources` have the knowledge base, the language
     /// model and the guard.
     ///
     /// # Errors
@@ -68,12 +68,12 @@ impl AnswerService {
     pub fn new(
         slot: &SlotSettings,
         yard: Yard,
-        backing: Backing,
+        resources: SlotResources,
         rules: Option<&Rules>,
         tickets: &Tickets,
     ) -> Result<Self, serde_json::Error> {
-        let metrics = backing.metrics.slot(slot.id());
-        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
+        let metrics = resources.metrics.slot(slot.id());
+        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics));
         let configuration =
             rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));
         let configuration =

@@ -24,7 +24,7 @@ pub use self::{
 };
 use self::{client::Peppers, token::WidgetResult, world::Client};
 use crate::{
-    capabilities::Backing,
+    capabilities::SlotResources,
     config::{
         captcha::{Captcha as Settings, Site},
         slots::Slot as SlotSettings,
@@ -65,17 +65,17 @@ impl CaptchaService {
         settings: &Settings,
         slot: &SlotSettings,
         yard: Yard,
-        mut backing: Backing,
+        mut resources: SlotResources,
         masters: &[MasterKey],
         ledger: Ledger,
     ) -> Self {
         let timeout = settings.captcha_timeout;
-        backing.clock = ledger.clock().clone();
-        backing.ledger = Some(ledger.clone());
-        let metrics = Arc::clone(&backing.metrics);
+        resources.clock = ledger.clock().clone();
+        resources.insert(Arc::new(ledger.clone()));
+        let metrics = Arc::clone(&resources.metrics);
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
-        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics.slot(slot.id())));
-        let self_test = slot.backing.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
+        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics.slot(slot.id())));
+        let self_test = slot.resources.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
         let service = Self {
             slot,
             sites: ArcSwap::default(),
@@ -92,7 +92,7 @@ impl CaptchaService {
 
     /// Serves these sites from now on. A request that is under way keeps the site that it has.
     pub fn replace_sites(&self, settings: &BTreeMap<String, Site>) {
-        let ring = &self.slot.backing.keys;
+        let ring = &self.slot.resources.keys;
         let served = |(key, site): (&String, &Site)| {
             (key.clone(), Arc::new(ServedSite::new(key, site, self.timeout, &self.masters, ring)))
         };

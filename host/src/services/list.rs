@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{
-    capabilities::INTERFACES,
-    config::{
-        self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
-        slots::{Limits, SlotId, SlotSpec},
-    },
+use super::capabilities;
+use crate::config::{
+    self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
+    slots::{Limits, SlotId, SlotSpec},
 };
 
 /// The slot that classifies tickets.
@@ -111,7 +109,8 @@ const SERVICES: &[ServiceSpec] = &[
 
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {
-    HostSpec { services: SERVICES, interfaces: INTERFACES.iter().map(|interface| interface.name).collect() }
+    let interfaces = capabilities::all().interfaces().map(|interface| interface.name).collect();
+    HostSpec { services: SERVICES, interfaces }
 }
 
 /// Returns the component of a slot that is part of this binary, if there is one.

@@ -13,7 +13,7 @@ use self::world::{Error, Options, Report, Wire};
 pub use self::world::{Judgement, Level, NamedFinding, Status};
 use crate::{
     appointments::{Collector, Section},
-    capabilities::Backing,
+    capabilities::SlotResources,
     config::{
         slots::Slot as SlotSettings,
         status::{Status as Settings, Wire as Spelling},
@@ -134,17 +134,17 @@ impl StatusService {
         settings: &Settings,
         slot: &SlotSettings,
         yard: Yard,
-        mut backing: Backing,
+        mut resources: SlotResources,
         collector: Collector,
     ) -> Self {
-        backing.appointments = Some(collector.clone());
-        let metrics = backing.metrics.slot(slot.id());
+        resources.insert(Arc::new(collector.clone()));
+        let metrics = resources.metrics.slot(slot.id());
         let wire = match settings.wire {
             Spelling::Typed => Wire::Typed,
             Spelling::Legacy => Wire::Legacy,
         };
         Self {
-            slot: Arc::new(Slot::new(yard, slot.clone(), backing, metrics)),
+            slot: Arc::new(Slot::new(yard, slot.clone(), resources, metrics)),
             collector,
             wire,
             version: settings.version.clone(),

@@ -14,7 +14,7 @@ pub use self::{
     world::{Action, ActionKind, Candidate, Decision, TriageWorld, Value},
 };
 use crate::{
-    capabilities::Backing,
+    capabilities::SlotResources,
     config::{
         slots::Slot as SlotSettings,
         tickets::{self, Tickets},
@@ -87,13 +87,13 @@ impl TriageService {
     pub fn new(
         slot: &SlotSettings,
         yard: Yard,
-        backing: Backing,
+        resources: SlotResources,
         rules: Option<&Rules>,
         inference: Option<&Inference>,
         tickets: &Tickets,
     ) -> Self {
-        let metrics = backing.metrics.slot(slot.id());
-        let slot = Arc::new(Slot::new(yard, slot.clone(), backing, metrics));
+        let metrics = resources.metrics.slot(slot.id());
+        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics));
         let settings = rules.map(|rules| Settings {
             configuration: rules.json().to_owned(),
             classifier: classifier(inference, &tickets.head),

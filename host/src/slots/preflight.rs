@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::outline::{Outline, outline};
 use crate::{
-    capabilities::INTERFACES,
+    capabilities::CapabilitySet,
     config::{
         grants::near_miss,
         slots::{SlotId, SlotSpec},
@@ -33,6 +33,8 @@ pub struct Contract<'a> {
     pub exports: &'static [&'static str],
     /// Interfaces granted by the configuration, beyond the slot's own.
     pub grants: &'a [String],
+    /// What the host offers.
+    pub capabilities: &'a CapabilitySet,
 }
 
 /// One thing that is wrong.
@@ -195,7 +197,8 @@ impl Contract<'_> {
 
     /// What this slot's components may import, with versions.
     fn offered(&self) -> Vec<String> {
-        let mine = INTERFACES.iter().filter(|interface| interface.is_granted(&self.slot, self.grants));
+        let mine =
+            self.capabilities.interfaces().filter(|interface| interface.is_granted(&self.slot, self.grants));
         mine.map(|interface| format!("{interface:?}")).collect()
     }
 
@@ -233,8 +236,8 @@ impl Contract<'_> {
     fn import(&self, wanted: &str) -> Option<Finding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
-        let Some(interface) = INTERFACES.iter().find(|interface| interface.name == name) else {
-            let nearest = near_miss(name, INTERFACES.iter().map(|interface| interface.name));
+        let Some(interface) = self.capabilities.interfaces().find(|interface| interface.name == name) else {
+            let nearest = near_miss(name, self.capabilities.interfaces().map(|interface| interface.name));
             return Some(Finding::Unknown { nearest: nearest.map(str::to_owned), wanted });
         };
         let offered = format!("{interface:?}");

@@ -108,7 +108,7 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
     let slot = parts.slot(CAPTCHA);
     let masters = [MasterKey::new(HMAC_KEY)];
     let service =
-        CaptchaService::new(settings, slot, parts.yard.clone(), parts.backing(CAPTCHA), &masters, ledger);
+        CaptchaService::new(settings, slot, parts.yard.clone(), parts.resources(CAPTCHA), &masters, ledger);
     let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);

@@ -30,7 +30,7 @@ pub fn config(reuse: bool) -> String {
 pub async fn slot(parts: &Parts) -> Arc<Slot<Captcha>> {
     let settings = parts.slot(CAPTCHA).clone();
     let metrics = parts.metrics.slot(CAPTCHA);
-    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.backing(CAPTCHA), metrics);
+    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.resources(CAPTCHA), metrics);
     let version = slot.prepare(Guest::default().component().into(), "bench").await.unwrap();
     slot.activate(version);
     Arc::new(slot)

@@ -16,6 +16,7 @@ use bulkhead::http::captcha::{envelope::Envelope, payload::Payload};
 use bulkhead::http::{body, status::query::Wishes, tickets::request::Members};
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
+use bulkhead::services::capabilities;
 use bulkhead::services::captcha::Captcha;
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
 use bulkhead::services::status::Status;
@@ -69,7 +70,8 @@ pub fn preflight(data: &[u8]) -> Taken {
 
 fn check<W: World>(id: SlotId, wasm: &[u8]) -> Taken {
     let slot = *list::spec().slots().find(|slot| slot.id == id).expect("a slot of the list");
-    let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[] };
+    let capabilities = &capabilities::all();
+    let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[], capabilities };
     match contract.check(wasm, 1 << 20) {
         Ok(()) => {
             let outline = outline(wasm).expect("what is taken has an outline");

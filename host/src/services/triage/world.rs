@@ -17,7 +17,7 @@ mod bindings {
             "wasi:clocks": wasmtime_wasi::p2::bindings::clocks,
             "wasi:logging": crate::capabilities::bindings::wasi::logging,
             "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
-            "wasi:nn": crate::capabilities::nn_bindings::wasi::nn,
+            "wasi:nn": crate::services::capabilities::nn_bindings::wasi::nn,
         },
     });
 }

@@ -3,11 +3,11 @@
 #![allow(clippy::indexing_slicing)]
 
 use super::*;
-use crate::{config::slots::Limits, slots::outline::Usage};
+use crate::{capabilities, config::slots::Limits, slots::outline::Usage};
 
 const EXPORTS: &[&str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
 
-fn contract(grants: &[String]) -> Contract<'_> {
+fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contract<'a> {
     let world = "bulkhead:captcha/captcha@0.1.0";
     let slot = SlotSpec {
         id: SlotId::new("captcha"),
@@ -17,14 +17,14 @@ fn contract(grants: &[String]) -> Contract<'_> {
         uses_models: false,
         component: None,
     };
-    Contract { slot, world, exports: EXPORTS, grants }
+    Contract { slot, world, exports: EXPORTS, grants, capabilities }
 }
 
 /// What is wrong with a component that has these names.
 fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let outline = Outline { imports: owned(imports), exports: owned(exports), ..Outline::default() };
-    let findings = contract(&owned(grants)).compare(&outline);
+    let findings = contract(&owned(grants), &capabilities::general()).compare(&outline);
     findings.iter().map(ToString::to_string).collect()
 }
 
@@ -180,13 +180,16 @@ fn counts_over_a_limit_are_refused_with_both_numbers() {
 
 #[test]
 fn a_file_over_the_cap_is_not_looked_at() {
-    let refused = contract(&[]).check(&[0; 101], 100).map_err(|refused| refused.findings);
+    let refused =
+        contract(&[], &capabilities::general()).check(&[0; 101], 100).map_err(|refused| refused.findings);
     assert_eq!(refused, Err(vec![Finding::TooLarge { bytes: 101, cap: 100 }]));
 }
 
 #[test]
 fn what_is_not_a_component_is_told_apart() {
-    let check = |wasm: &[u8]| contract(&[]).check(wasm, 1000).map_err(|refused| refused.to_string());
+    let check = |wasm: &[u8]| {
+        contract(&[], &capabilities::general()).check(wasm, 1000).map_err(|refused| refused.to_string())
+    };
     let core = check(b"\0asm\x01\0\0\0").err().unwrap_or_default();
     assert!(core.contains("it is a core module"), "{core}");
     for (wasm, said) in [

@@ -1,15 +1,21 @@
-//! The host's table of capabilities says exactly what the WIT says.
+//! The host's capabilities say exactly what the WIT says.
 
 use std::collections::BTreeSet;
 
 use bulkhead::{
-    capabilities::{Access, INTERFACES, Interface as Offered},
+    capabilities::{Access, Interface as Offered},
     config::slots::SlotSpec,
-    services::list,
+    services::{capabilities, list},
 };
 use wit_parser::{Resolve, WorldItem};
 
 use super::wit;
+
+/// Every interface of the host.
+fn offered() -> impl Iterator<Item = &'static Offered> {
+    let interfaces: Vec<_> = capabilities::all().interfaces().collect();
+    interfaces.into_iter()
+}
 
 fn functions_in_wit(resolve: &Resolve, offered: &Offered) -> BTreeSet<String> {
     let wanted = format!("{offered:?}");
@@ -25,7 +31,7 @@ fn functions_in_wit(resolve: &Resolve, offered: &Offered) -> BTreeSet<String> {
 #[test]
 fn every_function_is_in_the_table_once() {
     let resolve = wit::everything();
-    for offered in INTERFACES {
+    for offered in offered() {
         let listed: Vec<String> = offered.functions.iter().map(|(name, _)| (*name).to_owned()).collect();
         let unique: BTreeSet<String> = listed.iter().cloned().collect();
         assert_eq!(unique.len(), listed.len(), "{offered:?} lists a function twice");
@@ -35,7 +41,7 @@ fn every_function_is_in_the_table_once() {
 
 #[test]
 fn every_interface_may_be_granted() {
-    let offered: Vec<&str> = INTERFACES.iter().map(|offered| offered.name).collect();
+    let offered: Vec<&str> = offered().map(|offered| offered.name).collect();
     assert_eq!(offered, list::spec().interfaces);
     for slot in list::spec().slots() {
         for granted in slot.grants {
@@ -47,7 +53,7 @@ fn every_interface_may_be_granted() {
 /// A shadow run is given the reads; a write that is marked a read would happen twice.
 #[test]
 fn what_changes_something_is_marked_a_write() {
-    let writes = INTERFACES.iter().flat_map(|offered| {
+    let writes = offered().flat_map(|offered| {
         let writes = offered.functions.iter().filter(|(_, access)| *access == Access::Write);
         writes.map(|(function, _)| format!("{}#{function}", offered.name))
     });
@@ -63,8 +69,8 @@ fn what_changes_something_is_marked_a_write() {
 
 #[test]
 fn interfaces_are_offered_once() {
-    let names: BTreeSet<_> = INTERFACES.iter().map(|offered| offered.name).collect();
-    assert_eq!(names.len(), INTERFACES.len());
+    let names: BTreeSet<_> = offered().map(|offered| offered.name).collect();
+    assert_eq!(names.len(), offered().count());
 }
 
 /// A component built for a slot's world runs there without a grant in the configuration.
@@ -80,7 +86,7 @@ fn a_slot_is_granted_all_that_its_world_imports() {
         let slot = list::spec().slots().find(is_its_world);
         for (key, item) in &world.imports {
             let import = resolve.name_world_key(key);
-            let offered = INTERFACES.iter().find(|offered| format!("{offered:?}") == import);
+            let offered = offered().find(|offered| format!("{offered:?}") == import);
             let types_only = matches!(item, WorldItem::Interface { id, .. } if resolve.interfaces[*id].functions.is_empty());
             let Some(offered) = offered else {
                 assert!(types_only, "the world {name} imports {import}, which no capability offers");

@@ -48,10 +48,10 @@ impl Probe {
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
         let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&parts.metrics)).unwrap());
         let settings = parts.slot(TRIAGE).clone();
-        let mut backing = parts.backing(TRIAGE);
+        let mut resources = parts.resources(TRIAGE);
         let (models, figures) = (Some(Arc::clone(&inference)), parts.metrics.slot_inference(TRIAGE));
-        backing.models = Gate::new(&settings, models, figures);
-        let slot = Arc::new(Slot::new(parts.yard.clone(), settings, backing, parts.metrics.slot(TRIAGE)));
+        resources.insert(Arc::new(Gate::new(&settings, models, figures)));
+        let slot = Arc::new(Slot::new(parts.yard.clone(), settings, resources, parts.metrics.slot(TRIAGE)));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components/embed-probe.wasm");
         let wasm = std::fs::read(path).unwrap();
         let version = slot.prepare(wasm.into(), "test").await.unwrap();

@@ -15,8 +15,10 @@ use self::bindings::wasi::nn::{
     graph, inference, tensor as wit,
 };
 pub use self::tensor::Tensor;
-use super::{Access::Read, Capabilities, Interface, held::Held};
-use crate::inference::{self as models, Denied, Refusal};
+use crate::{
+    capabilities::{Access::Read, Capabilities, Capability, Held, Interface, SlotResources},
+    inference::{self as models, Denied, Gate, Refusal},
+};
 
 /// Bindings of the standard's interfaces.
 #[allow(missing_docs)]
@@ -40,8 +42,18 @@ pub mod bindings {
 /// The version of all four interfaces.
 const VERSION: &str = "0.2.0-rc-2024-10-28";
 
+/// `wasi:nn`, over the slot's [`Gate`].
+#[derive(Clone, Copy, Debug)]
+pub struct NnCapability;
+
+impl Capability for NnCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[ERRORS, TENSOR, INFERENCE, GRAPH]
+    }
+}
+
 /// Errors and what they say.
-pub const ERRORS: Interface = Interface {
+const ERRORS: Interface = Interface {
     name: "wasi:nn/errors",
     version: VERSION,
     is_general: false,
@@ -52,7 +64,7 @@ pub const ERRORS: Interface = Interface {
 };
 
 /// Tensors.
-pub const TENSOR: Interface = Interface {
+const TENSOR: Interface = Interface {
     name: "wasi:nn/tensor",
     version: VERSION,
     is_general: false,
@@ -68,7 +80,7 @@ pub const TENSOR: Interface = Interface {
 };
 
 /// Computing.
-pub const INFERENCE: Interface = Interface {
+const INFERENCE: Interface = Interface {
     name: "wasi:nn/inference",
     version: VERSION,
     is_general: false,
@@ -79,7 +91,7 @@ pub const INFERENCE: Interface = Interface {
 };
 
 /// Finding a graph.
-pub const GRAPH: Interface = Interface {
+const GRAPH: Interface = Interface {
     name: "wasi:nn/graph",
     version: VERSION,
     is_general: false,
@@ -162,12 +174,29 @@ type Outputs = Vec<(String, Tensor)>;
 /// A result as the guest sees it: an error becomes a resource.
 type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
 
-impl Capabilities {
-    fn answer<T: Held>(&mut self, result: Result<T, NnError>) -> Answer<T> {
-        Ok(match result {
-            Ok(value) => Ok(self.hold(value)?),
-            Err(error) => Err(self.hold(error)?),
-        })
+fn answer<T: Held>(capabilities: &mut Capabilities, result: Result<T, NnError>) -> Answer<T> {
+    Ok(match result {
+        Ok(value) => Ok(capabilities.hold(value)?),
+        Err(error) => Err(capabilities.hold(error)?),
+    })
+}
+
+fn gate(resources: &SlotResources) -> Result<&Gate, NnError> {
+    let none = || NnError::new(ErrorCode::NotFound, "this slot's service uses no models");
+    resources.get().ok_or_else(none)
+}
+
+/// Computes with a graph of the slot's.
+async fn compute(
+    resources: &SlotResources,
+    graph: &models::Graph,
+    named: Vec<(String, Tensor)>,
+) -> Result<Outputs, NnError> {
+    let gate = gate(resources)?;
+    match graph {
+        models::Graph::Model(model) => model::compute(gate, model, named).await,
+        models::Graph::Head(head) => head::compute(gate, head, named).await,
+        models::Graph::Onnx(graph) => onnx::compute(gate, graph, named).await,
     }
 }
 
@@ -175,11 +204,11 @@ impl errors::Host for Capabilities {}
 
 impl errors::HostError for Capabilities {
     fn code(&mut self, error: Resource<NnError>) -> wasmtime::Result<ErrorCode> {
-        Ok(self.table.get(&error)?.code)
+        Ok(self.held(&error)?.code)
     }
 
     fn data(&mut self, error: Resource<NnError>) -> wasmtime::Result<String> {
-        Ok(self.table.get(&error)?.text.clone())
+        Ok(self.held(&error)?.text.clone())
     }
 
     fn drop(&mut self, error: Resource<NnError>) -> wasmtime::Result<()> {
@@ -196,19 +225,19 @@ impl graph::Host for Capabilities {
         _target: graph::ExecutionTarget,
     ) -> Answer<Graph> {
         let text = "graphs are not loaded from bytes; use load-by-name";
-        self.answer(Err(NnError::new(ErrorCode::UnsupportedOperation, text)))
+        answer(self, Err(NnError::new(ErrorCode::UnsupportedOperation, text)))
     }
 
     fn load_by_name(&mut self, name: String) -> Answer<Graph> {
-        let found = self.backing.models.graph(&name);
-        self.answer(found.map(Graph).map_err(NnError::from))
+        let found = gate(&self.resources).and_then(|gate| Ok(Graph(gate.graph(&name)?)));
+        answer(self, found)
     }
 }
 
 impl graph::HostGraph for Capabilities {
     fn init_execution_context(&mut self, graph: Resource<Graph>) -> Answer<Context> {
-        let graph = self.table.get(&graph)?.clone();
-        self.answer(Ok(Context(graph)))
+        let graph = self.held(&graph)?.clone();
+        answer(self, Ok(Context(graph)))
     }
 
     fn drop(&mut self, graph: Resource<Graph>) -> wasmtime::Result<()> {
@@ -225,19 +254,14 @@ impl inference::HostGraphExecutionContext for Capabilities {
         context: Resource<Context>,
         inputs: Vec<inference::NamedTensor>,
     ) -> wasmtime::Result<Result<Vec<inference::NamedTensor>, Resource<NnError>>> {
-        let Context(graph) = self.table.get(&context)?;
+        let Context(graph) = self.held(&context)?;
         let graph = graph.clone();
         let mut named = Vec::with_capacity(inputs.len());
         for (name, tensor) in inputs {
             named.push((name, self.release(tensor)?));
         }
-        let backing = Arc::clone(&self.backing);
-        let computed = match &graph.0 {
-            models::Graph::Model(model) => model::compute(&backing.models, model, named).await,
-            models::Graph::Head(head) => head::compute(&backing.models, head, named).await,
-            models::Graph::Onnx(graph) => onnx::compute(&backing.models, graph, named).await,
-        };
-        let outputs = match computed {
+        let resources = Arc::clone(&self.resources);
+        let outputs = match compute(&resources, &graph.0, named).await {
             Ok(outputs) => outputs,
             Err(error) => return Ok(Err(self.hold(error)?)),
         };

@@ -2,15 +2,27 @@
 
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::Read,
-    Capabilities, Interface,
-    bindings::bulkhead::host::appointments::{self as wit, Error},
+use crate::{
+    appointments::{self, Collector, Lacking, Snapshot},
+    capabilities::{
+        Access::Read,
+        Capabilities, Capability, Interface,
+        bindings::bulkhead::host::appointments::{self as wit, Error},
+    },
 };
-use crate::appointments::{self, Collector, Lacking, Snapshot};
+
+/// `bulkhead:host/appointments`, over the slot's [`Collector`].
+#[derive(Clone, Copy, Debug)]
+pub struct AppointmentsCapability;
+
+impl Capability for AppointmentsCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[APPOINTMENTS]
+    }
+}
 
 /// What is known of the appointment system.
-pub const APPOINTMENTS: Interface = Interface {
+const APPOINTMENTS: Interface = Interface {
     name: "bulkhead:host/appointments",
     version: "0.1.0",
     is_general: false,
@@ -23,25 +35,27 @@ pub const APPOINTMENTS: Interface = Interface {
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
         let question = if statistics { "all figures" } else { "figures" };
-        Ok(self.look(question, |collector| whole(&collector.snapshot(statistics), collector)))
+        Ok(look(self, question, |collector| whole(&collector.snapshot(statistics), collector)))
     }
 
     fn read_partial(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::PartialFigures, Error>> {
         let question = if statistics { "all partial figures" } else { "partial figures" };
-        Ok(self.look(question, |collector| partial(&collector.snapshot(statistics), collector)))
+        Ok(look(self, question, |collector| partial(&collector.snapshot(statistics), collector)))
     }
 }
 
-impl Capabilities {
-    fn look<T>(&self, question: &str, read: impl FnOnce(&Collector) -> T) -> Result<T, Error>
-    where
-        T: Clone + std::fmt::Debug + Send + 'static,
-    {
-        let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
-        let collector = self.backing.appointments.as_ref();
-        let question = self.mirror.question(question);
-        self.mirror.look(question, || collector.map(read).ok_or_else(unavailable))
-    }
+fn look<T>(
+    capabilities: &Capabilities,
+    question: &str,
+    read: impl FnOnce(&Collector) -> T,
+) -> Result<T, Error>
+where
+    T: Clone + std::fmt::Debug + Send + 'static,
+{
+    let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
+    let collector = capabilities.resources.get::<Collector>();
+    let question = capabilities.mirror.question(question);
+    capabilities.mirror.look(question, || collector.map(read).ok_or_else(unavailable))
 }
 
 /// Without the sections that lack a figure.

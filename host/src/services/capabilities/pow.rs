@@ -2,18 +2,28 @@
 
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::Read,
-    Capabilities, Interface,
-    bindings::bulkhead::host::pow::{self, Error},
-};
 use crate::{
+    capabilities::{
+        Access::Read,
+        Capabilities, Capability, Interface, SlotResources,
+        bindings::bulkhead::host::pow::{self, Error},
+    },
     config::captcha::Algorithm,
-    pow::{Parameters, PowError, Recipe},
+    pow::{Parameters, Pow, PowError, Recipe},
 };
 
+/// `bulkhead:host/pow`, over the slot's [`Pow`].
+#[derive(Clone, Copy, Debug)]
+pub struct PowCapability;
+
+impl Capability for PowCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[POW]
+    }
+}
+
 /// Deriving and minting.
-pub const POW: Interface = Interface {
+const POW: Interface = Interface {
     name: "bulkhead:host/pow",
     version: "0.1.0",
     is_general: false,
@@ -40,6 +50,10 @@ impl From<pow::Parameters> for Parameters {
     }
 }
 
+fn threads(resources: &SlotResources) -> Result<&Pow, Error> {
+    resources.get().ok_or_else(|| Error::Refused("this slot's service derives no keys".to_owned()))
+}
+
 /// A refusal is the guest's to handle; a stopped pool ends the call.
 fn answer<T>(result: Result<T, PowError>) -> wasmtime::Result<Result<T, Error>> {
     match result {
@@ -57,7 +71,10 @@ impl pow::Host for Capabilities {
         password: Vec<u8>,
         salt: Vec<u8>,
     ) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        answer(self.backing.pow.derive(parameters.into(), password, salt).await)
+        match threads(&self.resources) {
+            Ok(pow) => answer(pow.derive(parameters.into(), password, salt).await),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     async fn mint(
@@ -65,7 +82,11 @@ impl pow::Host for Capabilities {
         parameters: pow::Parameters,
         counter_max: u32,
     ) -> wasmtime::Result<Result<pow::Minted, Error>> {
-        let minted = self.backing.pow.mint(Recipe { parameters: parameters.into(), counter_max }).await;
+        let pow = match threads(&self.resources) {
+            Ok(pow) => pow,
+            Err(error) => return Ok(Err(error)),
+        };
+        let minted = pow.mint(Recipe { parameters: parameters.into(), counter_max }).await;
         answer(minted.map(|minted| pow::Minted {
             nonce: minted.nonce,
             salt: minted.salt,

@@ -5,18 +5,30 @@ use std::sync::Arc;
 use bulkhead_inference::model::TruncationSide;
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::Read,
-    Capabilities, Interface,
-    bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
+use crate::{
+    capabilities::{
+        Access::Read,
+        Capabilities, Capability, Interface, SlotResources,
+        bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
+    },
+    inference::{Choice, Denied, Gate, Refusal, ServedModel},
 };
-use crate::inference::{Choice, Denied, Gate, Refusal, ServedModel};
 
 /// Seconds after which an overload is worth another try.
 const RETRY_AFTER: u32 = 1;
 
+/// `bulkhead:host/embeddings`, over the slot's [`Gate`].
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingsCapability;
+
+impl Capability for EmbeddingsCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[EMBEDDINGS]
+    }
+}
+
 /// Embedding and describing.
-pub const EMBEDDINGS: Interface = Interface {
+const EMBEDDINGS: Interface = Interface {
     name: "bulkhead:host/embeddings",
     version: "0.1.0",
     is_general: false,
@@ -61,12 +73,17 @@ impl From<Options> for Choice {
     }
 }
 
+fn gate(resources: &SlotResources) -> Result<&Gate, Error> {
+    resources.get().ok_or_else(|| Error::UnknownModel("this slot's service uses no models".to_owned()))
+}
+
 async fn vectors(
-    gate: &Gate,
+    resources: &SlotResources,
     model: &str,
     texts: Vec<String>,
     options: Options,
 ) -> Result<Vec<Vec<f32>>, Error> {
+    let gate = gate(resources)?;
     let model = gate.model(model)?;
     let embedded = gate.embed(&model, texts, &options.into()).await?;
     Ok(embedded.vectors.chunks_exact(embedded.dims.max(1)).map(<[f32]>::to_vec).collect())
@@ -93,12 +110,12 @@ impl embeddings::Host for Capabilities {
         texts: Vec<String>,
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Vec<f32>>, Error>> {
-        let backing = Arc::clone(&self.backing);
-        Ok(vectors(&backing.models, &model, texts, options).await)
+        let resources = Arc::clone(&self.resources);
+        Ok(vectors(&resources, &model, texts, options).await)
     }
 
     async fn describe(&mut self, model: String) -> wasmtime::Result<Result<Description, Error>> {
-        let model = self.backing.models.model(&model);
-        Ok(model.map(|model| description(&model)).map_err(Error::from))
+        let model = gate(&self.resources).and_then(|gate| Ok(gate.model(&model)?));
+        Ok(model.map(|model| description(&model)))
     }
 }

@@ -4,15 +4,27 @@ use std::sync::Arc;
 
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::Write,
-    Capabilities, Interface,
-    bindings::bulkhead::host::llm::{self, Completion, Error, Request},
+use crate::{
+    capabilities::{
+        Access::Write,
+        Capabilities, Capability, Interface,
+        bindings::bulkhead::host::llm::{self, Completion, Error, Request},
+    },
+    llm::{self as client, Llm, LlmError},
 };
-use crate::llm::{self as client, LlmError};
+
+/// `bulkhead:host/llm`, over the slot's [`Llm`].
+#[derive(Clone, Copy, Debug)]
+pub struct LlmCapability;
+
+impl Capability for LlmCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[LLM]
+    }
+}
 
 /// Asking. Marked as a write: it spends the token budget, and sends a text out of the house.
-pub const LLM: Interface = Interface {
+const LLM: Interface = Interface {
     name: "bulkhead:host/llm",
     version: "0.1.0",
     is_general: false,
@@ -66,11 +78,11 @@ fn suppressed<T>() -> Result<T, Error> {
 
 impl llm::Host for Capabilities {
     async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
-        let (backing, deadline) = (Arc::clone(&self.backing), self.deadline);
+        let (resources, deadline) = (Arc::clone(&self.resources), self.deadline);
         let question = self.mirror.question(format_args!("complete {request:?}"));
         let ask = async move {
-            let Some(llm) = &backing.llm else { return Err(Error::NotConfigured) };
-            let metrics = backing.metrics.slot_llm(backing.slot);
+            let Some(llm) = resources.get::<Llm>() else { return Err(Error::NotConfigured) };
+            let metrics = resources.metrics.slot_llm(resources.slot);
             let completed = llm.complete(&request.into(), deadline, &metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };

@@ -2,15 +2,27 @@
 
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::{Read, Write},
-    Capabilities, Interface,
-    bindings::bulkhead::host::ledger::{self, Error, SiteLoad, Visits},
+use crate::{
+    capabilities::{
+        Access::{Read, Write},
+        Capabilities, Capability, Interface,
+        bindings::bulkhead::host::ledger::{self, Error, SiteLoad, Visits},
+    },
+    storage::{Ledger, StorageError},
 };
-use crate::storage::{Ledger, StorageError};
+
+/// `bulkhead:host/ledger`, over the slot's [`Ledger`].
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerCapability;
+
+impl Capability for LedgerCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[LEDGER]
+    }
+}
 
 /// Remembering between calls.
-pub const LEDGER: Interface = Interface {
+const LEDGER: Interface = Interface {
     name: "bulkhead:host/ledger",
     version: "0.1.0",
     is_general: false,
@@ -26,14 +38,10 @@ pub const LEDGER: Interface = Interface {
     },
 };
 
-impl Capabilities {
-    /// A handle of its own, so that no call borrows the guest's state while it waits.
-    fn ledger(&self) -> Result<Ledger, Error> {
-        self.backing
-            .ledger
-            .clone()
-            .ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
-    }
+/// A handle of its own, so that no call borrows the guest's state while it waits.
+fn ledger_of(capabilities: &Capabilities) -> Result<Ledger, Error> {
+    let ledger = capabilities.resources.get::<Ledger>().cloned();
+    ledger.ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
 }
 
 impl From<StorageError> for Error {
@@ -73,7 +81,7 @@ impl ledger::Host for Capabilities {
     ) -> wasmtime::Result<Result<Visits, Error>> {
         let question = self.mirror.question(format_args!("visit {site} {client:?} {allow_listed}"));
         let recorded =
-            answer(self.ledger(), async |ledger| ledger.record_visit(&site, &client, allow_listed).await);
+            answer(ledger_of(self), async |ledger| ledger.record_visit(&site, &client, allow_listed).await);
         let record =
             async { recorded.await.map(|visits| Visits { client: visits.client, site: visits.site }) };
         Ok(self.mirror.write(question, suppressed, record).await)
@@ -90,11 +98,11 @@ impl ledger::Host for Capabilities {
             }
         };
         let question = self.mirror.question(format_args!("load {site}"));
-        Ok(self.mirror.look(question, || self.ledger().map(load)))
+        Ok(self.mirror.look(question, || ledger_of(self).map(load)))
     }
 
     async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
-        let spent = answer(self.ledger(), async |ledger| ledger.spent(&id).await);
+        let spent = answer(ledger_of(self), async |ledger| ledger.spent(&id).await);
         let question = self.mirror.question(format_args!("spent {id}"));
         Ok(self.mirror.read(question, spent).await)
     }
@@ -106,14 +114,14 @@ impl ledger::Host for Capabilities {
         limit: u32,
         all: bool,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        let claim = answer(self.ledger(), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
+        let claim = answer(ledger_of(self), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
         // Without the expiry, which a clock that goes on may move.
         let question = self.mirror.question(format_args!("claim {id} {limit} {all}"));
         Ok(self.mirror.write(question, suppressed, claim).await)
     }
 
     async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
-        let record = answer(self.ledger(), async |ledger| ledger.record_failure(&id, expires_at).await);
+        let record = answer(ledger_of(self), async |ledger| ledger.record_failure(&id, expires_at).await);
         let question = self.mirror.question(format_args!("failure {id}"));
         Ok(self.mirror.write(question, suppressed, record).await)
     }

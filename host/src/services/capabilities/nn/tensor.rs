@@ -11,7 +11,7 @@ use super::{
     wit::{self, TensorType},
 };
 use crate::{
-    capabilities::{Capabilities, held::Held},
+    capabilities::{Capabilities, Held},
     telemetry::quoted,
 };
 
@@ -219,15 +219,15 @@ impl wit::HostTensor for Capabilities {
     }
 
     fn dimensions(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u32>> {
-        Ok(self.table.get(&tensor)?.dimensions.clone())
+        Ok(self.held(&tensor)?.dimensions.clone())
     }
 
     fn ty(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<TensorType> {
-        Ok(self.table.get(&tensor)?.kind)
+        Ok(self.held(&tensor)?.kind)
     }
 
     fn data(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u8>> {
-        Ok(self.table.get(&tensor)?.data.clone())
+        Ok(self.held(&tensor)?.data.clone())
     }
 
     fn drop(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<()> {

@@ -4,15 +4,28 @@ use std::sync::Arc;
 
 use wasmtime::component::HasSelf;
 
-use super::{
-    Access::Read,
-    Backing, Capabilities, Interface,
-    bindings::bulkhead::host::search::{self as wit, Error, Options, Passage},
+use crate::{
+    capabilities::{
+        Access::Read,
+        Capabilities, Capability, Interface, SlotResources,
+        bindings::bulkhead::host::search::{self as wit, Error, Options, Passage},
+    },
+    inference::Gate,
+    knowledge::{Knowledge, SearchError},
 };
-use crate::knowledge::SearchError;
+
+/// `bulkhead:host/search`, over the slot's [`Knowledge`] and [`Gate`].
+#[derive(Clone, Copy, Debug)]
+pub struct SearchCapability;
+
+impl Capability for SearchCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[SEARCH]
+    }
+}
 
 /// Searching.
-pub const SEARCH: Interface = Interface {
+const SEARCH: Interface = Interface {
     name: "bulkhead:host/search",
     version: "0.1.0",
     is_general: false,
@@ -40,11 +53,11 @@ impl From<bulkhead_knowledge::Passage> for Passage {
     }
 }
 
-async fn search(backing: &Backing, text: String, options: Options) -> Result<Vec<Passage>, Error> {
+async fn search(resources: &SlotResources, text: String, options: Options) -> Result<Vec<Passage>, Error> {
     let none = || Error::Unavailable("this slot's service has no knowledge base".to_owned());
-    let knowledge = backing.knowledge.as_ref().ok_or_else(none)?;
+    let (knowledge, gate) = resources.get::<Knowledge>().zip(resources.get::<Gate>()).ok_or_else(none)?;
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let found = knowledge.search(&backing.models, text, options.categories, limit).await?;
+    let found = knowledge.search(gate, text, options.categories, limit).await?;
     Ok(found.into_iter().map(Passage::from).collect())
 }
 
@@ -54,9 +67,9 @@ impl wit::Host for Capabilities {
         text: String,
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Passage>, Error>> {
-        let backing = Arc::clone(&self.backing);
+        let resources = Arc::clone(&self.resources);
         let question = self.mirror.question(format_args!("search {text:?} {options:?}"));
-        let search = async move { search(&backing, text, options).await };
+        let search = async move { search(&resources, text, options).await };
         Ok(self.mirror.read(question, search).await)
     }
 }

@@ -1,0 +1,97 @@
+//! What all calls of a slot share.
+
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+};
+
+use super::logging::{LogBudget, Recent};
+use crate::{
+    clock::HostClock,
+    config::slots::{Slot, SlotId},
+    keys::KeyRing,
+    telemetry::Metrics,
+};
+
+/// What all calls of a slot share: what every slot has, and what single capabilities keep for it, one value a type.
+pub struct SlotResources {
+    /// Which slot.
+    pub slot: SlotId,
+    /// What `wasi:clocks/wall-clock` shows.
+    pub clock: HostClock,
+    /// What `bulkhead:host/keys` signs with.
+    pub keys: KeyRing,
+    /// The slot's log budget.
+    pub log: LogBudget,
+    /// The last lines of the slot's log.
+    pub recent: Recent,
+    /// Where dropped log text is counted.
+    pub metrics: Arc<Metrics>,
+    extensions: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for SlotResources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotResources").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl SlotResources {
+    /// Returns what every slot has, under its `settings`.
+    pub fn new(settings: &Slot, metrics: Arc<Metrics>) -> Self {
+        Self {
+            slot: settings.id(),
+            clock: HostClock::system(),
+            keys: KeyRing::default(),
+            log: LogBudget::new(settings.limits.log_bytes_per_second),
+            recent: Recent::default(),
+            metrics,
+            extensions: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what a capability keeps for the slot. It replaces a value of the same type.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.extensions.insert(TypeId::of::<T>(), value);
+    }
+
+    /// Returns what a capability keeps for the slot, if the slot's service has added it.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::config::{HostSpec, ServiceSpec, Sources, load, slots::Limits, slots::SlotSpec};
+
+    const SPEC: SlotSpec = SlotSpec {
+        id: SlotId::new("slot"),
+        service: "service",
+        limits: &Limits::DEFAULT,
+        grants: &[],
+        uses_models: false,
+        component: None,
+    };
+
+    #[test]
+    fn value_is_found_by_its_type() {
+        let services = &[ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
+        let spec = HostSpec { services, interfaces: Vec::new() };
+        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
+        let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());
+        let mut resources = SlotResources::new(config.slots.get(SPEC.id).unwrap(), metrics);
+        assert_eq!(resources.get::<u32>(), None);
+        resources.insert(Arc::new(7_u32));
+        resources.insert(Arc::new("text".to_owned()));
+        assert_eq!(resources.get::<u32>(), Some(&7));
+        assert_eq!(resources.get::<String>().map(String::as_str), Some("text"));
+        resources.insert(Arc::new(8_u32));
+        assert_eq!(resources.get::<u32>(), Some(&8));
+    }
+}

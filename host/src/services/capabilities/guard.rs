@@ -1,0 +1,69 @@
+//! `bulkhead:host/guard`: the guardrail service that the host's configuration names.
+
+use std::sync::Arc;
+
+use wasmtime::component::HasSelf;
+
+use crate::{
+    capabilities::{
+        Access::Read,
+        Capabilities, Capability, Interface,
+        bindings::bulkhead::host::guard::{self, Error, Verdict},
+    },
+    guard::Guard,
+};
+
+/// `bulkhead:host/guard`, over the slot's [`Guard`].
+#[derive(Clone, Copy, Debug)]
+pub struct GuardCapability;
+
+impl Capability for GuardCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[GUARD]
+    }
+}
+
+/// Judging tickets and answers.
+const GUARD: Interface = Interface {
+    name: "bulkhead:host/guard",
+    version: "0.1.0",
+    is_general: false,
+    functions: &[("check-prompt", Read), ("check-response", Read)],
+    add_to_linker: |linker| {
+        guard::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    },
+};
+
+/// Borrows nothing of the guest's state while it waits.
+fn judged(
+    capabilities: &Capabilities,
+    text: String,
+    response: Option<String>,
+) -> impl Future<Output = Result<Verdict, Error>> + Send + use<> {
+    let (mirror, deadline) = (capabilities.mirror.clone(), capabilities.deadline);
+    let resources = Arc::clone(&capabilities.resources);
+    let question = mirror.question(format_args!("check {text:?} {response:?}"));
+    let ask = async move {
+        let Some(guard) = resources.get::<Guard>() else { return Err(Error::NotConfigured) };
+        let metrics = resources.metrics.slot_guard(resources.slot);
+        let judged = guard.check(&text, response.as_deref(), deadline, &metrics).await;
+        judged
+            .map(|judgement| Verdict { safe: judgement.safe, labels: judgement.labels })
+            .map_err(Error::Unavailable)
+    };
+    async move { mirror.read(question, ask).await }
+}
+
+impl guard::Host for Capabilities {
+    async fn check_prompt(&mut self, text: String) -> wasmtime::Result<Result<Verdict, Error>> {
+        Ok(judged(self, text, None).await)
+    }
+
+    async fn check_response(
+        &mut self,
+        text: String,
+        response: String,
+    ) -> wasmtime::Result<Result<Verdict, Error>> {
+        Ok(judged(self, text, Some(response)).await)
+    }
+}
