@@ -7,6 +7,7 @@ mod golden;
 mod imports;
 mod layers;
 mod pages;
+mod slots;
 mod source;
 mod wit;
 

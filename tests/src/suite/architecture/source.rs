@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{names, root};
 
+/// How a test module at the end of a file begins.
+const TEST_MODULE: &str = "#[cfg(test)]\nmod tests {";
+
 /// A source file.
 pub struct Source {
     /// Relative to the folder that was asked for.
@@ -23,10 +26,16 @@ impl Source {
         self.path.iter().any(|part| part == "tests" || part == "tests.rs")
     }
 
+    /// Its lines without comments on lines of their own, and without the test module at its end.
+    pub fn served_lines(&self) -> impl Iterator<Item = &str> {
+        let end = self.text.find(TEST_MODULE).unwrap_or(self.text.len());
+        self.text[..end].lines().filter(|line| !line.trim_start().starts_with("//"))
+    }
+
     /// Its code without the test module at its end.
     pub fn served_code(&self) -> String {
         let code = self.code();
-        match code.find("#[cfg(test)]\nmod tests {") {
+        match code.find(TEST_MODULE) {
             Some(at) => code[..at].to_owned(),
             None => code,
         }
