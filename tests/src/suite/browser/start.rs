@@ -8,7 +8,7 @@ use super::chromium::{Walk, walk};
 use crate::tickets::answer::{DOCUMENTS, answering, import};
 
 /// Of the toy model's words, so that it is sorted; its question has an answer in the base.
-const TICKET: &str = "hello world. What does mooring cost?";
+const TICKET: &str = "hello world hello world hello world hello world. What does mooring cost?";
 
 /// A demonstration that sorts and answers tickets by a toy model; `more` is added to the configuration, and `change`
 /// alters it.
@@ -131,7 +131,7 @@ async fn start_page_follows_prefixes_keys_and_listeners() {
         [services.status]\nenabled = false\n[services.captcha]\nlisten = \"127.0.0.2:0\"\n";
     let with_keys = |config: String| {
         let config = config.replace("[embedding]\n", "[embedding]\napi_keys = [\"one\"]\n");
-        config.replace("[tickets]\n", "[tickets]\napi_key = \"a-key-of-tickets-that-is-long\"\n")
+        config.replace("[tickets]\n", "[tickets]\napi_key = \"a-key-of-tickets-that-is-long-enough\"\n")
     };
     let (host, _folder) = demonstration(more, with_keys).await;
     let steps = vec![
@@ -151,7 +151,7 @@ async fn start_page_follows_prefixes_keys_and_listeners() {
         json!(["fill", "#ticket", TICKET]),
         button("Sort and answer"),
         see("#tickets .problem", "401: Unauthorized"),
-        json!(["fill", "#tickets-key", "a-key-of-tickets-that-is-long"]),
+        json!(["fill", "#tickets-key", "a-key-of-tickets-that-is-long-enough"]),
         button("Sort and answer"),
         see("#category", "greeting"),
         see("#tickets .sources", "Mooring cost"),

@@ -190,7 +190,9 @@ async fn the_url_of_a_database_that_is_down_is_not_shown() {
         .ready()
         .await;
     host.line("the hosts' shared state cannot be asked; this host goes on with what it has").await;
-    host.line("the ledger's PostgreSQL does not answer").await;
+    let away = "the ledger's PostgreSQL does not answer; until it does, captcha.on_ledger_failure decides what comes of calls, \
+                which do not wait for it; check captcha.database";
+    host.line(away).await;
     assert_eq!(host.status(&host.admin_url("/health/ready")).await, 503);
     host.signal(rustix::process::Signal::TERM);
     assert!(host.ended().await.success());
