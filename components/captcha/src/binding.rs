@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::json::Members;
 use crate::policy::{Binding, Client, Site};
-use crate::verify::Reason;
+use crate::verdict::Reason;
 
 /// Longest action, characters: it travels in every payload.
 pub const MAX_ACTION: usize = 100;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::algorithm::Algorithm;
 use crate::binding::Bound;
 use crate::error::Error;
+use crate::expiry::is_past;
 use crate::host::{Host, Work};
 use crate::json::{Members, Object};
 use crate::{canonical, signing};
@@ -65,11 +66,6 @@ impl Parameters {
     pub fn is_expired(&self, now: Duration) -> bool {
         is_past(self.expires_at, now)
     }
-}
-
-/// Whether `expires_at`, Unix seconds, lies before `now`.
-pub fn is_past(expires_at: Option<f64>, now: Duration) -> bool {
-    expires_at.is_some_and(|seconds| seconds < now.as_secs_f64())
 }
 
 /// A challenge: parameters and the signature over their canonical form.

@@ -1,7 +1,7 @@
 //! Why nothing can be said about a payload.
 
 /// What `issue`, `verify` and `invalidate` fail with. A payload that is well-formed and merely not
-/// valid is no error: see [`crate::verify::Verdict`].
+/// valid is no error: see [`crate::verdict::Verdict`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The payload is not a payload, or an argument cannot be signed: the client's fault.

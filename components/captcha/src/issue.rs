@@ -1,10 +1,9 @@
 //! Minting challenges: cost first, then protocol v2's two modes; v1's is in [`crate::v1`].
 
-use std::time::Duration;
-
 use crate::algorithm::{Algorithm, Hash};
 use crate::binding::Bound;
 use crate::error::Error;
+use crate::expiry::expiry;
 use crate::host::{Host, Work};
 use crate::json::{Object, Value};
 use crate::policy::{Client, Protocol, Site};
@@ -55,11 +54,6 @@ pub fn issue(host: &dyn Host, site: &Site, client: &Client, action: Option<&str>
         Some(algorithm) => v2(host, site, &work(site, algorithm, cost), bound)?,
     };
     Ok(Issued { challenge, cost, visits: visits.client.saturating_add(1) })
-}
-
-/// Whole Unix seconds at which a challenge issued `now` expires.
-pub fn expiry(site: &Site, now: Duration) -> u64 {
-    now.as_secs().saturating_add(site.timeout_seconds.into())
 }
 
 fn algorithm(site: &Site) -> Result<Algorithm, Error> {

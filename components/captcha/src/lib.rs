@@ -10,6 +10,7 @@ pub mod canonical;
 pub mod challenge;
 pub mod difficulty;
 pub mod error;
+pub mod expiry;
 #[cfg(target_family = "wasm")]
 mod guest;
 pub mod host;
@@ -24,4 +25,5 @@ pub mod spending;
 #[cfg(test)]
 mod steps;
 pub mod v1;
+pub mod verdict;
 pub mod verify;

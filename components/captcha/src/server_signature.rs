@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::algorithm::Hash;
 use crate::binding::Bound;
-use crate::challenge::is_past;
 use crate::error::Error;
+use crate::expiry::is_past;
 use crate::host::Host;
 use crate::json::Members;
 use crate::policy::Site;
 use crate::signing;
 use crate::spending::Spending;
-use crate::verify::{Reason, Verdict};
+use crate::verdict::{Reason, Verdict};
 
 /// The signed members of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]

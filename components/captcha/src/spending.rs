@@ -6,7 +6,7 @@ use crate::algorithm::Hash;
 use crate::error::Error;
 use crate::host::Host;
 use crate::policy::Site;
-use crate::verify::Reason;
+use crate::verdict::Reason;
 
 /// The ledger's view of one signed challenge.
 pub struct Spending<'a> {

@@ -9,16 +9,15 @@ use std::time::Duration;
 use crate::algorithm::Hash;
 use crate::binding::Bound;
 use crate::canonical;
-use crate::challenge::is_past;
 use crate::error::Error;
+use crate::expiry::{expiry, is_past};
 use crate::host::Host;
-use crate::issue::expiry;
 use crate::json::{Members, Object, Value};
 use crate::policy::{Client, Site};
 use crate::signing::{self, lower_hex};
 use crate::solution::equal;
 use crate::spending::Spending;
-use crate::verify::{Reason, Verdict};
+use crate::verdict::{Reason, Verdict};
 
 /// Random bytes at the start of a salt.
 pub const SALT_LENGTH: usize = 12;

@@ -3,7 +3,7 @@
 use super::{Error, wit};
 use crate::issue::Issued;
 use crate::policy::{AutoPolicy, Binding, Client, Difficulty, LadderStep, Protocol, Site};
-use crate::verify::{Reason, Verdict};
+use crate::verdict::{Reason, Verdict};
 
 impl From<wit::Site> for Site {
     fn from(site: wit::Site) -> Self {

@@ -2,7 +2,8 @@
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Binding, Client, Site};
-use bulkhead_captcha::verify::{Reason, invalidate, verify};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::{invalidate, verify};
 use serde_json::Value;
 
 use crate::native_host::{NativeHost, client, compat_site, site};

@@ -1,7 +1,7 @@
 //! Payloads that are none, and those that only look odd.
 
 use bulkhead_captcha::policy::Client;
-use bulkhead_captcha::verify::Reason;
+use bulkhead_captcha::verdict::Reason;
 use serde_json::{Value, json};
 
 use crate::native_host::{NativeHost, compat_site, site};

@@ -6,7 +6,8 @@ use bulkhead_captcha::host::{Host, Work};
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Client, Site};
 use bulkhead_captcha::solution::{CounterMode, password};
-use bulkhead_captcha::verify::{Reason, Verdict, verify};
+use bulkhead_captcha::verdict::{Reason, Verdict};
+use bulkhead_captcha::verify::verify;
 use serde_json::{Value, json};
 
 use crate::native_host::NativeHost;

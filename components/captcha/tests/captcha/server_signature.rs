@@ -3,7 +3,8 @@
 use bulkhead_captcha::algorithm::Hash;
 use bulkhead_captcha::host::Host;
 use bulkhead_captcha::policy::{Client, Site};
-use bulkhead_captcha::verify::{Reason, invalidate, verify};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::{invalidate, verify};
 use serde_json::{Value, json};
 
 use crate::native_host::{NOW, NativeHost, site};

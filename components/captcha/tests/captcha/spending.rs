@@ -2,7 +2,8 @@
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Client, Protocol, Site};
-use bulkhead_captcha::verify::{Reason, invalidate};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::invalidate;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

@@ -2,7 +2,8 @@
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Binding, Client, Protocol, Site};
-use bulkhead_captcha::verify::{Reason, verify};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::verify;
 use serde_json::{Value, json};
 
 use crate::native_host::{NOW, NativeHost, client, compat_site, site};

@@ -15,7 +15,8 @@ use bulkhead_captcha::json::{self, Members};
 use bulkhead_captcha::policy::{Client, Protocol, Site};
 use bulkhead_captcha::server_signature;
 use bulkhead_captcha::solution::{CounterMode, Solution, is_derived_key, password};
-use bulkhead_captcha::verify::{Reason, verify};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::verify;
 use bulkhead_captcha::{canonical, difficulty};
 use serde_json::{Value, json};
 

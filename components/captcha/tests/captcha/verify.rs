@@ -4,7 +4,8 @@ use bulkhead_captcha::canonical;
 use bulkhead_captcha::error::Error;
 use bulkhead_captcha::json;
 use bulkhead_captcha::policy::{Client, Site};
-use bulkhead_captcha::verify::{Reason, verify};
+use bulkhead_captcha::verdict::Reason;
+use bulkhead_captcha::verify::verify;
 use serde_json::{Value, json};
 
 use crate::native_host::{NOW, NativeHost, client, compat_site, site};
