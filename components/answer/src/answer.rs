@@ -4,6 +4,7 @@ mod call;
 mod draft;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::llm::{Failure, Question};
@@ -21,23 +22,6 @@ pub enum SearchError {
     Unavailable,
     /// It failed this time.
     Failed(String),
-}
-
-/// Why the language model has not written an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unwritten {
-    /// What was found is in another language than the ticket.
-    Translation,
-    /// It has not answered.
-    Failed(Failure),
-    /// It answered in another language than the ticket's.
-    Foreign,
-}
-
-impl From<Failure> for Unwritten {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 /// What the component asks of its host.

@@ -21,6 +21,23 @@ use crate::statement::Statement;
 
 pub use prompt::{VERSION, schema, system};
 
+/// Why the language model has not written an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwritten {
+    /// What was found is in another language than the ticket.
+    Translation,
+    /// It has not answered.
+    Failed(Failure),
+    /// It answered in another language than the ticket's.
+    Foreign,
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// What to ask about a text and the passages that were found for it.
 pub fn question(
     configuration: &Configuration,

@@ -3,8 +3,8 @@
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::language::Language;
 
-use crate::answer::Unwritten;
 use crate::guard::Objection;
+use crate::llm::Unwritten;
 use crate::publication::Hindrance;
 
 /// What the replaced service answers where nothing is to be answered.

@@ -10,14 +10,11 @@ use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::has_words;
 
-use super::draft::Draft;
-use super::{Error, Host, Outcome, Policy, Reply, Request, SearchError, Strategy};
+use super::{Error, Host, Outcome, Policy, Reply, Request};
 use crate::configuration::{Action, Configuration};
 use crate::guard::{self, Objection};
-use crate::passage::{Passage, worth_reading};
 use crate::publication::{Record, hindrances};
-use crate::references::{Document, referenced};
-use crate::statement::Grounded;
+use crate::references::Document;
 use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
 /// Characters of a ticket that are read, at its head and at its tail: ten pages.
@@ -30,7 +27,7 @@ pub(super) struct Call<'a, H> {
     pub(super) host: &'a H,
     pub(super) configuration: &'a Configuration,
     pub(super) policy: Policy,
-    request: Request<'a>,
+    pub(super) request: Request<'a>,
     /// What its writer wrote.
     own: String,
     /// All of it as its reader sees it.
@@ -41,7 +38,7 @@ pub(super) struct Call<'a, H> {
     redacted: OnceCell<Redacted>,
     pub(super) language: Language,
     /// ISO 639 code of the language that it is written in, which may be a third one.
-    detected: Option<&'static str>,
+    pub(super) detected: Option<&'static str>,
     pub(super) objections: Vec<Objection>,
     /// What the guard says of the ticket.
     pub(super) verdict: Verdict,
@@ -99,7 +96,7 @@ impl<'a, H: Host> Call<'a, H> {
     }
 
     /// What the guard says of the ticket, or of the answer to it.
-    fn judged(&self, answer: Option<&str>) -> Result<Verdict, Error> {
+    pub(super) fn judged(&self, answer: Option<&str>) -> Result<Verdict, Error> {
         if self.policy.guarding == Guarding::Off {
             return Ok(Verdict::Unguarded);
         }
@@ -136,78 +133,26 @@ impl<'a, H: Host> Call<'a, H> {
         self.reply(response, Vec::new(), Outcome::Configured, &record)
     }
 
-    /// An answer from the knowledge base.
-    pub(super) fn written(&self) -> Result<Reply, Error> {
-        let configuration = self.configuration;
-        let category = configuration.by_category.then_some(self.request.category);
-        let found = match self.host.search(&self.text, configuration.limit, category) {
-            Ok(found) => found,
-            Err(SearchError::Unavailable) => return Ok(self.none(&NoAnswer::Unavailable)),
-            Err(SearchError::Failed(why)) => return Err(Error::Search(why)),
-        };
-        let (passages, own_language) = worth_reading(found, configuration.floor, self.language.code());
-        if passages.is_empty() {
-            return Ok(self.none(&NoAnswer::Nothing));
-        }
-        let draft = self.draft(&passages, own_language);
-        let failed = draft.failed.map(|reason| wording::fallen_back(reason, self.language));
-        let reply = self.checked(draft, &passages, own_language)?;
-        let told = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
-        Ok(Reply { reason: (!told.is_empty()).then(|| told.join(" ")), ..reply })
-    }
-
-    /// A draft with references, and whether it may be published.
-    fn checked(&self, draft: Draft, passages: &[Passage], own_language: bool) -> Result<Reply, Error> {
-        if draft.written == 0 && self.policy.strategy == Strategy::Llm && draft.failed.is_none() {
-            return Ok(self.none(&NoAnswer::Unanswered));
-        }
-        let (text, documents) = referenced(&draft.sentences, passages);
-        let score = documents.iter().map(|one| one.score).max_by(f32::total_cmp);
-        let Some(score) = score.filter(|_| !draft.is_torn() && !draft.is_bare()) else {
-            return Ok(self.none(&NoAnswer::Ungrounded));
-        };
-        let plain = plain(&draft.sentences);
-        let longest = self.configuration.max_answer_length as usize;
-        let grounded = draft.sentences.len() == draft.written;
-        let mut objections = self.objected();
-        objections.extend(draft.objections);
-        for objection in guard::answer(&plain, longest, &self.configuration.office_contacts) {
-            if !objections.contains(&objection) {
-                objections.push(objection);
-            }
-        }
-        // Where the ticket is not published anyway, nothing depends on a second verdict.
-        if self.verdict.publishes() {
-            objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
-        }
-        let known_language = self.is_in_known_language();
-        let framed = self.framed(text, passages, own_language);
-        // Whatever the base says of its passages' language.
-        let own_language = own_language && is_in(&plain, self.language);
-        let record = Record { score: Some(score), known_language, own_language, grounded, objections };
-        Ok(self.reply(framed, documents, Outcome::Answered, &record))
-    }
-
     /// Whether the ticket is in the language that it is answered in: one in a third language, or in none that can be
     /// told, is answered in one of the two all the same.
-    fn is_in_known_language(&self) -> bool {
+    pub(super) fn is_in_known_language(&self) -> bool {
         self.detected == Some(self.language.code())
     }
 
     /// What stands in the ticket against publishing an answer to it.
-    fn objected(&self) -> Vec<Objection> {
+    pub(super) fn objected(&self) -> Vec<Objection> {
         let guard = Objection::of(Judged::Message, self.verdict.clone());
         self.objections.iter().cloned().chain(guard).collect()
     }
 
-    fn framed(&self, text: String, passages: &[Passage], own_language: bool) -> String {
-        let foreign = || wording::foreign(self.language, passages.first().and_then(Passage::language));
-        let before = (!own_language).then(foreign);
-        let parts = [before, Some(text), self.configuration.disclaimer.clone()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
-    }
-
-    fn reply(&self, response: String, documents: Vec<Document>, outcome: Outcome, record: &Record) -> Reply {
+    /// A reply with these words, and why it is not published if it is not.
+    pub(super) fn reply(
+        &self,
+        response: String,
+        documents: Vec<Document>,
+        outcome: Outcome,
+        record: &Record,
+    ) -> Reply {
         let against = hindrances(self.configuration, self.request.category, record);
         Reply {
             response,
@@ -223,7 +168,7 @@ impl<'a, H: Host> Call<'a, H> {
 
 /// Whether `text` is in `language`, as far as can be told; one that says the same in several is in each. Parts whose
 /// language cannot be told, such as an address of a page, are in none.
-fn is_in(text: &str, language: Language) -> bool {
+pub(super) fn is_in(text: &str, language: Language) -> bool {
     if language::detect(text).is_none_or(|code| code == language.code()) {
         return true;
     }
@@ -236,9 +181,4 @@ fn is_in(text: &str, language: Language) -> bool {
         own += if code == language.code() { length } else { 0 };
     }
     own > 0 && own * LEAST_PART >= all
-}
-
-/// The sentences of an answer without its references.
-fn plain(statements: &[Grounded]) -> String {
-    statements.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n")
 }

@@ -2,12 +2,13 @@
 
 use bulkhead_ticket_text::llm::Failure;
 
-use super::{Host, Strategy, Unwritten, call::Call};
+use super::{Host, Strategy, call::Call};
 use crate::asked::Asked;
 use crate::guard::{self, Objection};
+use crate::llm::{self, Unwritten};
 use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};
-use crate::{extractive, grounding, llm};
+use crate::{extractive, grounding};
 
 /// An answer of which only what passages say is left.
 #[derive(Debug)]

@@ -1,0 +1,79 @@
+//! An answer from the knowledge base: searched for, written, checked and framed.
+
+use bulkhead_ticket_text::guarding::Judged;
+
+use super::call::{Call, is_in};
+use super::draft::Draft;
+use super::{Error, Host, Outcome, Reply, SearchError, Strategy};
+use crate::guard::{self, Objection};
+use crate::passage::{Passage, worth_reading};
+use crate::publication::Record;
+use crate::references::referenced;
+use crate::statement::Grounded;
+use crate::wording::{self, NoAnswer};
+
+impl<H: Host> Call<'_, H> {
+    /// An answer from the knowledge base.
+    pub(super) fn written(&self) -> Result<Reply, Error> {
+        let configuration = self.configuration;
+        let category = configuration.by_category.then_some(self.request.category);
+        let found = match self.host.search(&self.text, configuration.limit, category) {
+            Ok(found) => found,
+            Err(SearchError::Unavailable) => return Ok(self.none(&NoAnswer::Unavailable)),
+            Err(SearchError::Failed(why)) => return Err(Error::Search(why)),
+        };
+        let (passages, own_language) = worth_reading(found, configuration.floor, self.language.code());
+        if passages.is_empty() {
+            return Ok(self.none(&NoAnswer::Nothing));
+        }
+        let draft = self.draft(&passages, own_language);
+        let failed = draft.failed.map(|reason| wording::fallen_back(reason, self.language));
+        let reply = self.checked(draft, &passages, own_language)?;
+        let told = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
+        Ok(Reply { reason: (!told.is_empty()).then(|| told.join(" ")), ..reply })
+    }
+
+    /// A draft with references, and whether it may be published.
+    fn checked(&self, draft: Draft, passages: &[Passage], own_language: bool) -> Result<Reply, Error> {
+        if draft.written == 0 && self.policy.strategy == Strategy::Llm && draft.failed.is_none() {
+            return Ok(self.none(&NoAnswer::Unanswered));
+        }
+        let (text, documents) = referenced(&draft.sentences, passages);
+        let score = documents.iter().map(|one| one.score).max_by(f32::total_cmp);
+        let Some(score) = score.filter(|_| !draft.is_torn() && !draft.is_bare()) else {
+            return Ok(self.none(&NoAnswer::Ungrounded));
+        };
+        let plain = plain(&draft.sentences);
+        let longest = self.configuration.max_answer_length as usize;
+        let grounded = draft.sentences.len() == draft.written;
+        let mut objections = self.objected();
+        objections.extend(draft.objections);
+        for objection in guard::answer(&plain, longest, &self.configuration.office_contacts) {
+            if !objections.contains(&objection) {
+                objections.push(objection);
+            }
+        }
+        // Where the ticket is not published anyway, nothing depends on a second verdict.
+        if self.verdict.publishes() {
+            objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
+        }
+        let known_language = self.is_in_known_language();
+        let framed = self.framed(text, passages, own_language);
+        // Whatever the base says of its passages' language.
+        let own_language = own_language && is_in(&plain, self.language);
+        let record = Record { score: Some(score), known_language, own_language, grounded, objections };
+        Ok(self.reply(framed, documents, Outcome::Answered, &record))
+    }
+
+    fn framed(&self, text: String, passages: &[Passage], own_language: bool) -> String {
+        let foreign = || wording::foreign(self.language, passages.first().and_then(Passage::language));
+        let before = (!own_language).then(foreign);
+        let parts = [before, Some(text), self.configuration.disclaimer.clone()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// The sentences of an answer without its references.
+fn plain(statements: &[Grounded]) -> String {
+    statements.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n")
+}
