@@ -15,5 +15,6 @@ pub mod redact;
 pub mod sentences;
 #[cfg(test)]
 mod steps;
+pub mod tokens;
 pub mod window;
 pub mod words;

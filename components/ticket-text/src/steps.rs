@@ -4,7 +4,7 @@
 use bulkhead_steps::{Shape, assert_linear, assert_linear_text};
 
 use crate::extract::date::Date;
-use crate::{clean, extract, injection, language, redact, sentences, window, words};
+use crate::{clean, extract, injection, language, redact, sentences, tokens, window};
 
 /// What is read of a ticket, characters.
 const READ: usize = 20_000;
@@ -138,7 +138,7 @@ fn language_steps_grow_with_a_ticket() {
             let clauses = sentences::clauses(text);
             let tenses = sentences::Tenses::new(text);
             let told = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
-            (language::detect(text), told, words::words(text))
+            (language::detect(text), told, tokens::words(text))
         },
     );
 }

@@ -13,36 +13,6 @@ const FEWEST_LETTERS: usize = 2;
 /// Capitals in a row that no usual abbreviation has.
 const LOUD: usize = 5;
 
-/// The words of `text` in lower case: runs of letters and digits. Every digit is written `0`, so that
-/// numbers of one shape (years, postcodes, references) are one word.
-pub fn words(text: &str) -> Vec<String> {
-    each(&spaced(text)).map(str::to_owned).collect()
-}
-
-/// The same words in one text, each between two spaces: much quicker where they are only looked at.
-pub fn spaced(text: &str) -> String {
-    let mut words = String::with_capacity(text.len() + 2);
-    words.push(' ');
-    for character in text.chars() {
-        if character.is_numeric() {
-            words.push('0');
-        } else if character.is_alphanumeric() {
-            words.extend(character.to_lowercase());
-        } else if !words.ends_with(' ') {
-            words.push(' ');
-        }
-    }
-    if !words.ends_with(' ') {
-        words.push(' ');
-    }
-    words
-}
-
-/// The words of a text that [`spaced`] wrote.
-pub fn each(spaced: &str) -> impl Iterator<Item = &str> {
-    spaced.split(' ').filter(|word| !word.is_empty())
-}
-
 /// Whether a text has what could be a word.
 pub fn has_words(text: &str) -> bool {
     text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()

@@ -4,7 +4,7 @@ mod empty;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::words::spaced;
+use bulkhead_ticket_text::tokens::spaced;
 
 use crate::features::{FeatureSettings, Row};
 

@@ -9,7 +9,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use bulkhead_ticket_text::words;
+use bulkhead_ticket_text::tokens;
 
 /// What the features are; raised when the same settings would give other features than before.
 pub const FEATURES_VERSION: u32 = 1;
@@ -98,8 +98,8 @@ impl FeatureSettings {
     /// The features of `text`. Each group (words, characters) has length 1 over the root of the number of
     /// groups; a feature weighs `1 + ln(count)` before that. A text without any has an empty row.
     pub fn row(&self, text: &str) -> Row {
-        let spaced = words::spaced(text);
-        let words: Vec<&str> = words::each(&spaced).collect();
+        let spaced = tokens::spaced(text);
+        let words: Vec<&str> = tokens::each(&spaced).collect();
         let mut row = Vec::new();
         let groups = [self.word_ngrams(&words), self.character_ngrams(&words)];
         let used = groups.iter().filter(|group| !group.is_empty()).count() as f32;

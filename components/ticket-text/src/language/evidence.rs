@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::frequent::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS, LETTERS};
-use crate::words;
+use crate::tokens;
 
 /// What a word of office matters or a rare letter is worth, against 1 for a word that only one language has: other
 /// languages borrow `Reisepass` and `passport`, but hold their sentences together with words of their own.
@@ -48,7 +48,7 @@ impl Evidence {
                 *own += worth;
             }
         };
-        for word in words::each(&words::spaced(text)).filter(|word| !word.contains('0')).take(MOST_WORDS) {
+        for word in tokens::each(&tokens::spaced(text)).filter(|word| !word.contains('0')).take(MOST_WORDS) {
             count += 1;
             let folded = folded(word);
             match LANGUAGES.get(folded.as_str()) {

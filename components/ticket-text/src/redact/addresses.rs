@@ -5,14 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::places::{ends_address, is_elsewhere, tells_of_residence};
+use super::places::{HOUSE, WORD, ends_address, is_elsewhere, tells_of_residence};
 use super::{Personal, british, lowercase};
 use crate::extract::streets::ENDS;
 
-/// A word with a capital, as names of streets and towns have.
-pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
-/// A number of a house.
-pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
 /// Months that streets are named after a day of.
 const MONTHS: &str = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember";
 /// What follows five digits that are no postcode.

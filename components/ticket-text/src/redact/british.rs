@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::addresses::WORD;
+use super::places::WORD;
 
 /// What names of their streets end with.
 const STREETS: &str =

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::addresses::HOUSE;
-use super::places::is_no_house;
+use super::places::{HOUSE, is_no_house};
 
 /// Endings of streets alone, and those that other words have too.
 const SURE: &str = r"straße|strasse|str\.|str\b|allee|gasse|chaussee";

@@ -1,5 +1,9 @@
-//! What "Am" and "Im" stand before that is no street, though a number follows.
+//! What streets and houses look like, and what "Am" and "Im" stand before that is no street, though a number follows.
 
+/// A word with a capital, as names of streets and towns have.
+pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
+/// A number of a house.
+pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
 /// Such words, in lower case.
 const WORDS: [&str; 69] = [
     "absatz",

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_ticket_text::words::words;
+use bulkhead_ticket_text::tokens::words;
 
 use super::*;
 
