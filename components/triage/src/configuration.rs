@@ -8,7 +8,6 @@ mod note;
 mod read;
 #[cfg(test)]
 mod tests;
-mod violation;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +16,9 @@ use crate::preparser::PreparserSettings;
 use crate::rules::Rule;
 use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
+pub use crate::violation::{Invalid, Violation};
 pub use note::NotePlaceholder;
 pub use read::Reading;
-pub use violation::{Invalid, Violation};
 
 /// Confidence below which nothing is decided: at the break-even between a wrong decision and none.
 pub const DEFAULT_THRESHOLD: f32 = 0.5;

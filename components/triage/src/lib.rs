@@ -18,3 +18,4 @@ pub mod self_test;
 #[cfg(test)]
 mod steps;
 pub mod triage;
+pub mod violation;

@@ -12,17 +12,33 @@ mod reply;
 mod tests;
 
 use bulkhead_ticket_text::language::Language;
-use bulkhead_ticket_text::llm::Question;
+use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
 
 use crate::configuration::Configuration;
 use crate::decision::{Decision, decide};
-use crate::triage::Unadvised;
 
 pub use prompt::{VERSION, schema, system};
 
 /// Tokens of an answer: a name, a number and two sentences.
 pub const ANSWER_TOKENS: u32 = 400;
+
+/// Why the language model has not chosen the category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unadvised {
+    /// It has not answered.
+    Failed(Failure),
+    /// It named a category that is not configured.
+    Category,
+    /// Its confidence is no share.
+    Confidence,
+}
+
+impl From<Failure> for Unadvised {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
 
 /// What the model decided, and why in its words.
 #[derive(Debug, Clone, PartialEq)]

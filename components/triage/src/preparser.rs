@@ -6,7 +6,7 @@ mod tests;
 use bulkhead_ticket_text::clean;
 use serde::{Deserialize, Serialize};
 
-use crate::configuration::Violation;
+use crate::violation::Violation;
 
 /// Whether and how texts are cut down.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ mod tests;
 
 use crate::decision::{Decision, Refusal, Unclassified};
 use crate::evidence::Evidence;
-use crate::triage::Unadvised;
+use crate::llm::Unadvised;
 use bulkhead_ticket_text::language::Language;
 
 /// The reason for `decision`, in the language the ticket is answered in.

@@ -6,7 +6,6 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::configuration::Configuration;
 use conditions::{Condition, Facts};
 
 /// What happens with the tickets of one category.
@@ -23,21 +22,11 @@ pub struct Rule {
 }
 
 impl Rule {
-    fn action(&self, facts: &Facts) -> &str {
+    /// Name of the action for a ticket with these facts.
+    pub(crate) fn action(&self, facts: &Facts) -> &str {
         let met = self.conditions.iter().filter(|condition| condition.is_met(facts));
         // Of equal priorities `min_by_key` takes the first.
         met.min_by_key(|condition| condition.priority)
             .map_or(&self.action_name, |condition| &condition.action_name)
     }
-}
-
-/// Name of the action for a ticket of `category`. The first rule of a category counts; a category without one
-/// and tickets of no category lead to the action where no rule says otherwise.
-pub fn action_name<'c>(configuration: &'c Configuration, category: &str, facts: &Facts) -> &'c str {
-    let none = configuration.no_action().map_or("", |action| action.name.as_str());
-    if configuration.no_category().is_none_or(|no_category| no_category.name == category) {
-        return none;
-    }
-    let rule = configuration.action_rules.iter().find(|rule| rule.category_name == category);
-    rule.map_or(none, |rule| rule.action(facts))
 }

@@ -1,5 +1,6 @@
 //! A ticket's way through the component.
 
+mod action;
 mod choice;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,6 @@ use crate::evidence::{Evidence, evidence};
 use crate::features::{FeatureSettings, Row};
 use crate::reasoning::{self, reasoning};
 use crate::request;
-use crate::rules::action_name;
 
 /// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
 /// and threads, and reading it would take longer than a call may.
@@ -34,23 +34,6 @@ pub struct Head {
     pub labels: Vec<String>,
     /// Features it was trained on; `None` for embeddings alone.
     pub features: Option<FeatureSettings>,
-}
-
-/// Why the language model has not chosen the category.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unadvised {
-    /// It has not answered.
-    Failed(Failure),
-    /// It named a category that is not configured.
-    Category,
-    /// Its confidence is no share.
-    Confidence,
-}
-
-impl From<Failure> for Unadvised {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 /// What the component asks of its host.
@@ -172,7 +155,7 @@ pub fn triage(
         _ => Evidence::default(),
     };
     let today = host.today();
-    let name = action_name(configuration, &category.name, &request::facts(&written, plain, today));
+    let name = action::action_name(configuration, &category.name, &request::facts(&written, plain, today));
     let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallen_back(reason, language));

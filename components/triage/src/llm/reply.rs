@@ -3,7 +3,7 @@
 use bulkhead_ticket_text::llm::{Failure, bare};
 use serde::Deserialize;
 
-use crate::triage::Unadvised;
+use super::Unadvised;
 
 /// Longest reasoning that is passed on, characters.
 const LONGEST: usize = 500;

@@ -7,11 +7,11 @@ use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::{has_words, usual};
 
-use super::{Host, Policy, Strategy, Unadvised, Undecided};
+use super::{Host, Policy, Strategy, Undecided};
 use crate::configuration::Configuration;
 use crate::decision::{Decision, Refusal, decide};
 use crate::features::Row;
-use crate::llm::{self, Advice};
+use crate::llm::{self, Advice, Unadvised};
 
 /// What was chosen, and how that came.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ impl Violation {
     }
 
     /// Whether one of the two is about the other's place, or about something in it.
-    pub(super) fn touches(&self, other: &Self) -> bool {
+    pub(crate) fn touches(&self, other: &Self) -> bool {
         holds(&self.path, &other.path) || holds(&other.path, &self.path)
     }
 }

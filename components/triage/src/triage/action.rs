@@ -1,0 +1,18 @@
+//! Which action a category leads to under a configuration.
+
+#[cfg(test)]
+mod tests;
+
+use crate::configuration::Configuration;
+use crate::rules::conditions::Facts;
+
+/// Name of the action for a ticket of `category`. The first rule of a category counts; a category without one
+/// and tickets of no category lead to the action where no rule says otherwise.
+pub(super) fn action_name<'c>(configuration: &'c Configuration, category: &str, facts: &Facts) -> &'c str {
+    let none = configuration.no_action().map_or("", |action| action.name.as_str());
+    if configuration.no_category().is_none_or(|no_category| no_category.name == category) {
+        return none;
+    }
+    let rule = configuration.action_rules.iter().find(|rule| rule.category_name == category);
+    rule.map_or(none, |rule| rule.action(facts))
+}
