@@ -2,7 +2,6 @@
 
 use bulkhead_triage::features::Row;
 
-use super::separation::Separation;
 use crate::dataset::{Dataset, Example};
 use crate::model::Model;
 use crate::solver::Weights;
@@ -18,7 +17,8 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    pub(super) fn of(examples: &Dataset, settings: &Separation) -> Self {
+    /// `dense_scale` and `sparse_scale` are the root mean square lengths that embeddings and sparse features get.
+    pub(super) fn of(examples: &Dataset, dense_scale: f64, sparse_scale: f64) -> Self {
         let mean = mean(examples);
         let spread = root_mean(examples, |example| {
             example.dense.iter().zip(&mean).map(|(value, mean)| (f64::from(*value) - mean).powi(2)).sum()
@@ -31,8 +31,8 @@ impl Scaling {
                 .filter_map(|(at, value)| Some(columns.get(at as usize)? * f64::from(value)));
             weighted.map(|value| value * value).sum()
         });
-        columns.iter_mut().for_each(|weight| *weight *= settings.sparse_scale / length);
-        Self { mean, dense_factor: settings.dense_scale / spread, columns }
+        columns.iter_mut().for_each(|weight| *weight *= sparse_scale / length);
+        Self { mean, dense_factor: dense_scale / spread, columns }
     }
 
     pub(super) fn apply(&self, example: Example<'_>) -> (Vec<f32>, Row) {

@@ -27,7 +27,7 @@ impl Default for Separation {
 }
 
 pub(super) fn fit(examples: &Dataset, settings: &Separation) -> Model {
-    let scaling = Scaling::of(examples, settings);
+    let scaling = Scaling::of(examples, settings.dense_scale, settings.sparse_scale);
     let mut problem = Problem { dims: examples.dims(), columns: examples.columns(), ..Problem::default() };
     for example in examples.examples() {
         let (dense, sparse) = scaling.apply(example);

@@ -69,7 +69,7 @@ fn the_same_examples_give_the_same_model() {
 fn centring_and_weighting_are_folded_into_the_weights() {
     let examples = dataset(4);
     let settings = Separation { dense_scale: 2.0, sparse_scale: 0.5, ..Separation::default() };
-    let scaling = Scaling::of(&examples, &settings);
+    let scaling = Scaling::of(&examples, settings.dense_scale, settings.sparse_scale);
     let weights = Weights {
         dense: vec![1.0, -2.0, 0.5, 3.0],
         sparse: (0..FEATURES.columns()).map(|column| column as f64 / 100.0).collect(),
