@@ -7,14 +7,14 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::embedder::Embedder;
-use crate::error::Error;
+use crate::error::{Error, PATIENCE};
 use crate::import::{self, ImportOptions, Report};
 use crate::index::Index;
 use crate::progress::Progress;
 use crate::provenance::Provenance;
 use crate::search::{self, Passage, Query, Rated};
 use crate::source::Source;
-use crate::store::{Counts, PATIENCE, Publication, Snapshot, SourceCounts, Store};
+use crate::store::{Counts, Publication, Snapshot, SourceCounts, Store};
 
 /// What a base is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::document::Refused;
 use crate::provenance::Provenance;
-use crate::store::PATIENCE;
+
+/// How long a reader waits for a free connection, and then for each answer of the database.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Refused documents that an error's text names; it holds all.
 const NAMED: usize = 10;

@@ -17,15 +17,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::error::Error;
-pub use lease::PATIENCE;
 use postgres::{Postgres, PostgresSnapshot};
 pub use rows::{Counts, SourceCounts};
 pub(crate) use rows::{Entry, Found, Head, Known, New, Publication, Stored, Vectors};
 use sqlite::{Sqlite, SqliteSnapshot};
-
-/// The tables' version. Since the second, documents have ids that are unique in their source, not in the base; since
-/// the third, passages have vectors of their words.
-const FORMAT: i64 = 3;
 
 /// A database that holds a knowledge base.
 pub(crate) enum Store {
@@ -145,9 +140,4 @@ impl Snapshot {
     pub(crate) async fn end(self) -> Result<(), Error> {
         ask!(self, snapshot => snapshot.end().await)
     }
-}
-
-/// A list as one parameter.
-fn json<T: serde::Serialize>(list: &[T]) -> Result<String, Error> {
-    serde_json::to_string(list).map_err(|fault| Error::Damaged(fault.to_string()))
 }

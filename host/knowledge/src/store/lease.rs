@@ -1,14 +1,9 @@
 //! A connection for one snapshot, and how long its answers are waited for.
 
-use std::time::Duration;
-
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
 
-use crate::error::Error;
-
-/// How long a reader waits for a free connection, and then for each answer of the database.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+use crate::error::{Error, PATIENCE};
 
 /// A connection in use. It goes back to the pool only after [`Lease::done`]: on one that failed, or whose caller left
 /// in the middle, the server may never answer again.

@@ -10,9 +10,8 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use super::lease::in_time;
-use super::rows::{StagedRow, WHICH_FORMAT, check, staged};
-use super::{FORMAT, PATIENCE, Vectors};
-use crate::error::Error;
+use super::rows::{FORMAT, StagedRow, Vectors, WHICH_FORMAT, check, staged};
+use crate::error::{Error, PATIENCE};
 pub(super) use snapshot::PostgresSnapshot;
 
 /// Questions that are answered at once; more wait.

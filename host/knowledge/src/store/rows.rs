@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::FORMAT;
 use super::file::Identity;
 use crate::document::Document;
 use crate::error::Error;
 use crate::provenance::Provenance;
+
+/// The tables' version. Since the second, documents have ids that are unique in their source, not in the base; since
+/// the third, passages have vectors of their words.
+pub(super) const FORMAT: i64 = 3;
 
 /// What stands in the one row of `knowledge_base`, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -264,4 +267,9 @@ pub(super) fn known(
     // A database's own order of texts may be another one.
     known.values_mut().for_each(|known| known.categories.sort_unstable());
     known
+}
+
+/// A list as one parameter.
+pub(super) fn json<T: serde::Serialize>(list: &[T]) -> Result<String, Error> {
+    serde_json::to_string(list).map_err(|fault| Error::Damaged(fault.to_string()))
 }

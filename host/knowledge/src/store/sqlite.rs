@@ -14,9 +14,8 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::RwLock;
 
 use super::file::{self, Identity};
-use super::rows::{StagedRow, WHICH_FORMAT, check, staged};
-use super::{FORMAT, PATIENCE, Vectors, json};
-use crate::error::Error;
+use super::rows::{FORMAT, StagedRow, Vectors, WHICH_FORMAT, check, json, staged};
+use crate::error::{Error, PATIENCE};
 pub(super) use snapshot::SqliteSnapshot;
 
 /// How long a lock of another process is waited for.

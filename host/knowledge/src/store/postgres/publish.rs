@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::super::{New, Publication};
+use super::super::rows::{New, Publication};
 use super::Postgres;
 use crate::document::Document;
 use crate::error::Error;

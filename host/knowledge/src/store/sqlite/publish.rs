@@ -2,7 +2,7 @@
 
 use sqlx::Connection;
 
-use super::super::{New, Publication, json};
+use super::super::rows::{New, Publication, json};
 use super::Sqlite;
 use crate::document::Document;
 use crate::error::Error;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::super::file::Identity;
 use super::super::lease::{Lease, in_time};
-use super::super::rows::{EntryRow, FoundRow, StoredRow, known};
-use super::super::{Entry, Found, Head, Known, SourceCounts, Stored, json};
+use super::super::rows::{
+    Entry, EntryRow, Found, FoundRow, Head, Known, SourceCounts, Stored, StoredRow, json, known,
+};
 use crate::error::Error;
 
 reads!(SqliteSnapshot, sqlx::Sqlite, begin: "BEGIN", numbers: "SELECT value FROM json_each($1)");
