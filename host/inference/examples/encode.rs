@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bulkhead_inference::encoder::{Dtype, Encoder, EncoderOptions, Scratch};
-use bulkhead_inference::kernels::peak;
 use bulkhead_inference::pooling::Pooling;
+use bulkhead_kernels::peak;
 
 /// A measurement lasts at least this long.
 const LEAST: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bulkhead_inference::folder::ModelFolder;
 use bulkhead_inference::static_model::{StaticModel, normalize};
-use bulkhead_inference::tokenizer::{EncodeOptions, Tokenizer, TruncationSide};
+use bulkhead_tokenizers::{EncodeOptions, Tokenizer, TruncationSide};
 
 const ROUNDS: usize = 41;
 

@@ -1,6 +1,6 @@
 //! Vectors as JSON: the shortest decimals that read back as the same f32.
 
-use crate::kernels::decimals::{BLOCK, Texts, write};
+use bulkhead_kernels::decimals::{BLOCK, Texts, write};
 
 /// Longest text of an f32 with its comma, bytes: what a vector's text is reserved by.
 pub const NUMBER_BYTES: usize = 16;

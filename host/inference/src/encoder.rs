@@ -5,46 +5,28 @@
 //! after. Texts of a batch lie one after the other without padding.
 
 pub(crate) mod config;
+mod dtype;
 mod forward;
+mod packed;
 pub(crate) mod team;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_kernels::{Kernel, Operations};
+
 use crate::error::{EmbedError, LoadError};
-use crate::kernels::{Kernel, Operations};
-use crate::packed::Packed;
 use crate::pooling::Pooling;
 use config::Config;
+use packed::Packed;
 
+pub use dtype::Dtype;
 pub use forward::Scratch;
 
 /// Tokens that go through a layer together: more gains nothing, and their activations would leave the second
 /// cache.
 pub const UNIT_TOKENS: usize = 512;
-
-/// What an encoder calculates with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Dtype {
-    /// Eight-bit weights (a scale for each output channel) and activations (a scale for each token); cosine to
-    /// f32 above 0.99.
-    #[default]
-    Int8,
-    /// 32-bit floating point throughout.
-    Float32,
-}
-
-impl Dtype {
-    /// The name used in flags and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Int8 => "int8",
-            Self::Float32 => "float32",
-        }
-    }
-}
 
 /// How an encoder is opened.
 #[derive(Clone, Debug, Default)]

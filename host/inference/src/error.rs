@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_tokenizers::OpenError;
+
 /// A model that cannot be loaded; each message names the file at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -50,6 +52,15 @@ impl LoadError {
     /// A file that is not what it should be.
     pub fn malformed(path: &Path, reason: impl Into<String>) -> Self {
         Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
+    }
+}
+
+impl From<OpenError> for LoadError {
+    fn from(fault: OpenError) -> Self {
+        match fault {
+            OpenError::Read { path, source } => Self::Read { path, source },
+            OpenError::Malformed { path, reason } => Self::Malformed { path, reason },
+        }
     }
 }
 

@@ -72,8 +72,8 @@ impl ModelFolder {
         let family = family::detect(&layout, &config)?;
         let (pooling, normalize, max_length) = match family {
             Family::Encoder(architecture) => (
-                modules::pooling(&layout)?,
-                modules::normalize(&layout),
+                modules::pooling(&layout.root, layout.modules.as_deref())?,
+                modules::normalize(layout.modules.as_deref()),
                 length::encoder(&layout, &config, architecture)?,
             ),
             Family::Static => {
@@ -87,7 +87,7 @@ impl ModelFolder {
                 };
                 // A list of modules without `Normalize` does not count as "no" here: model2vec's loaders
                 // scale unless `config.json` forbids it.
-                let module = modules::normalize(&layout).filter(|present| *present);
+                let module = modules::normalize(layout.modules.as_deref()).filter(|present| *present);
                 (Pooling::Mean, stated.or(module), length::static_model(&config))
             }
         };

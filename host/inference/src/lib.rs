@@ -8,13 +8,13 @@
 //! - `onnx`: graphs of any kind, run by a runtime of their own
 //! - `encoder`, `static_model`: the two families, from token ids to vectors
 //! - `source`, `convert`, `catalog`: where models come from, and how they become folders
-//! - `tokenizer`: from text to token ids
-//! - `packed`: an encoder's weights, quantised and laid out, in one mapped file
-//! - `kernels`: matrix products for each instruction set
 //! - `late_interaction`: vectors of a text's words
 //! - `decimals`: vectors as JSON
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
+//!
+//! From text to token ids is the crate `bulkhead-tokenizers`, and matrix products for each instruction set are
+//! `bulkhead-kernels`.
 
 mod atomic_file;
 pub mod catalog;
@@ -25,15 +25,20 @@ pub mod engine;
 pub mod error;
 pub mod folder;
 pub mod head;
-pub mod kernels;
 pub mod late_interaction;
 pub mod model;
 pub mod onnx;
-mod packed;
 pub mod pooling;
 pub mod progress;
 pub mod source;
 pub mod static_model;
 pub mod tensor_shape;
 pub mod tensors;
-pub mod tokenizer;
+#[cfg(test)]
+#[path = "../tokenizers/src/toys/wordpiece.rs"]
+mod toy_tokenizer;
+
+/// The kernels that an encoder is opened with.
+pub use bulkhead_kernels as kernels;
+/// The tokenisers that a model is opened with, and their tokens.
+pub use bulkhead_tokenizers as tokenizer;

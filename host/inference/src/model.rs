@@ -12,15 +12,15 @@ use std::sync::Arc;
 use crate::encoder::{Dtype, Encoder, EncoderOptions};
 use crate::error::{EmbedError, LoadError};
 use crate::folder::{Family, ModelFolder};
-use crate::kernels::Kernel;
 use crate::late_interaction::{LateInteraction, TokenVectors};
 use crate::pooling::Pooling;
 use crate::progress::Silent;
 use crate::static_model::{self, StaticError, StaticModel};
-use crate::tokenizer::{EncodeOptions, Token, TokenizeError, Tokenizer};
+use bulkhead_kernels::Kernel;
+use bulkhead_tokenizers::{EncodeOptions, Token, TokenizeError, Tokenizer};
 
 pub use self::inspect::inspect;
-pub use crate::tokenizer::TruncationSide;
+pub use bulkhead_tokenizers::TruncationSide;
 
 pub(crate) use crate::encoder::team::Team;
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};

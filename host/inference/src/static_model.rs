@@ -18,7 +18,7 @@ use safetensors::Dtype;
 use crate::error::LoadError;
 use crate::folder::{STATIC_TABLES, layout};
 use crate::tensors::Tensors;
-use crate::tokenizer::Tokenizer;
+use bulkhead_tokenizers::Tokenizer;
 use config::Config;
 use rows::Rows;
 

@@ -24,7 +24,8 @@ altered::sampled! { folder(), files::TARGETS;
 /// The samples are what the targets are meant to take, not refused at the door.
 #[test]
 fn every_sample_is_taken() {
-    use bulkhead_inference::{head::Head, tensors::Tensors, tokenizer::Tokenizer};
+    use bulkhead_inference::{head::Head, tensors::Tensors};
+    use bulkhead_tokenizers::Tokenizer;
     let samples = |name: &str| {
         let files = fs::read_dir(folder().join(name)).unwrap();
         files.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()

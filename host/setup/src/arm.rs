@@ -10,15 +10,18 @@ const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "
 /// Runs a program for ARM, with the cross compiler's libraries.
 const RUNNER: &str = "qemu-aarch64 -L /usr/aarch64-linux-gnu";
 
+/// Crates of the embedding engine.
+const CRATES: [&str; 3] = ["bulkhead-kernels", "bulkhead-tokenizers", "bulkhead-inference"];
+
 /// Builds the tests for ARM and runs those that `filters` name, or all.
 pub fn test(filters: &[String]) -> Outcome {
     if !apt::missing(&PACKAGES).is_empty() {
         apt::install("ARM", &PACKAGES)?;
     }
     let compiler = target_std::find(Rustc::ask("rustc")?, ARM)?;
-    let mut command =
-        cargo(["test", "--release", "--locked", "-p", "bulkhead-inference", "--lib", "--tests"]);
+    let mut command = cargo(["test", "--release", "--locked", "--lib", "--tests"]);
     command
+        .args(CRATES.into_iter().flat_map(|name| ["-p", name]))
         .args(["--target", ARM.name, "--target-dir"])
         .arg(places::target().join("arm"))
         .arg("--")

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::LoadError;
-use crate::kernels::Activation;
+use bulkhead_kernels::Activation;
 
 /// Architectures (without the task's suffix, as in `BertModel`) that have BERT's shape.
 const SERVED: [&str; 4] = ["Bert", "XLMRoberta", "Roberta", "Camembert"];

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::packed::{self, Layer, Linear};
 use super::{Dtype, Encoder, TokenRows, Visit, unit};
-use crate::kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
-use crate::kernels::{AttentionScratch, Finish, Heads, Norm};
-use crate::packed::{self, Layer, Linear};
 use crate::pooling::Pooling;
+use bulkhead_kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
+use bulkhead_kernels::{AttentionScratch, Finish, Heads, Norm};
 
 /// Tokens whose queries, keys and values are held at a time (or one longer text).
 const ATTENTION_TOKENS: usize = 128;

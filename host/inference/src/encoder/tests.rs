@@ -7,8 +7,8 @@ use tempfile::tempdir;
 
 use super::{Dtype, Encoder, EncoderOptions, Scratch};
 use crate::error::{EmbedError, LoadError};
-use crate::kernels::Kernel;
 use crate::pooling::Pooling;
+use bulkhead_kernels::Kernel;
 use reference::cosine;
 use toy::Toy;
 

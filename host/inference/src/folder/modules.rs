@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::json;
-use super::layout::Layout;
 use crate::error::LoadError;
 use crate::pooling::Pooling;
 
@@ -60,17 +59,17 @@ pub fn read(folder: &Path) -> Result<Option<Vec<Module>>, LoadError> {
 }
 
 /// Whether the model has a `Normalize` step; `None` without a list of modules.
-pub fn normalize(layout: &Layout) -> Option<bool> {
-    layout.modules.as_ref().map(|modules| modules.iter().any(|module| module.kind() == "Normalize"))
+pub fn normalize(modules: Option<&[Module]>) -> Option<bool> {
+    modules.map(|modules| modules.iter().any(|module| module.kind() == "Normalize"))
 }
 
 /// The pooling of an encoder: as its module says, else the mean (what sentence-transformers adds to a bare
-/// transformer).
-pub fn pooling(layout: &Layout) -> Result<Pooling, LoadError> {
-    let module = layout.modules.iter().flatten().find(|module| module.kind() == "Pooling");
+/// transformer). `root` is the folder that describes the model.
+pub fn pooling(root: &Path, modules: Option<&[Module]>) -> Result<Pooling, LoadError> {
+    let module = modules.into_iter().flatten().find(|module| module.kind() == "Pooling");
     let folder = match module {
-        Some(module) => layout.root.join(&module.path),
-        None => layout.root.join("1_Pooling"),
+        Some(module) => root.join(&module.path),
+        None => root.join("1_Pooling"),
     };
     let path = folder.join("config.json");
     let config = if module.is_some() { json::read(&path).map(Some)? } else { json::read_optional(&path)? };

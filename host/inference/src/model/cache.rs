@@ -7,12 +7,12 @@ use crate::atomic_file;
 use crate::error::LoadError;
 use crate::folder::contents;
 use crate::progress::Silent;
-use crate::tokenizer::Tokenizer;
+use bulkhead_tokenizers::Tokenizer;
 
 /// The tokeniser of a `tokenizer.json`, from its compact form in `folder` where there is a sound one; else read from
 /// the JSON, and its compact form left there. A fault of the folder is logged and costs time only.
 pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer, LoadError> {
-    let Some(folder) = folder else { return Tokenizer::open(path) };
+    let Some(folder) = folder else { return Ok(Tokenizer::open(path)?) };
     let digest = contents::sha256(path, &mut Silent)?;
     let compact = folder.join(format!("{digest}.tokenizer"));
     if compact.is_file() {

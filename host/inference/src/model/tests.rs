@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::encoder::tests::toy::Toy;
 use crate::late_interaction::{self, tests::toy_file};
-use crate::tokenizer::toys;
+use crate::toy_tokenizer;
 
 /// Words of the toy model; each one's vector is four numbers made of its id.
 pub(crate) const WORDS: [&str; 14] = [
@@ -80,7 +80,7 @@ pub(crate) fn word_by_word() -> Model {
 fn loaded(prepare: impl FnOnce(&Path)) -> Model {
     let folder = TempDir::new().unwrap();
     Toy::default().write(folder.path());
-    std::fs::write(folder.path().join("tokenizer.json"), toys::wordpiece()).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
     prepare(folder.path());
     Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }

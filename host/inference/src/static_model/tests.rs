@@ -7,7 +7,8 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
 use super::*;
-use crate::tokenizer::{EncodeOptions, TruncationSide, toys};
+use crate::toy_tokenizer;
+use bulkhead_tokenizers::{EncodeOptions, TruncationSide};
 
 /// Rows of the toy table: token `id` has `[id, 1, -id, 0.5]`.
 fn table(ids: usize) -> Vec<f32> {
@@ -31,14 +32,14 @@ fn write_model(path: &Path, parts: &Parts) {
 /// A folder with the toy WordPiece tokeniser and the given tensors and configuration.
 fn folder(parts: &Parts, config: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tokenizer.json"), toys::wordpiece()).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
     std::fs::write(folder.path().join("config.json"), config).unwrap();
     write_model(&folder.path().join("model.safetensors"), parts);
     folder
 }
 
 fn ids() -> usize {
-    toys::WORDS.split_whitespace().count()
+    toy_tokenizer::WORDS.split_whitespace().count()
 }
 
 fn plain() -> Parts<'static> {
@@ -234,7 +235,7 @@ fn the_configuration_decides_length() {
 fn all_layouts_are_found() {
     let fill = |folder: &Path| {
         std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(folder.join("tokenizer.json"), toys::wordpiece()).unwrap();
+        std::fs::write(folder.join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
         write_model(&folder.join("model.safetensors"), &plain());
     };
     let name = "config_sentence_transformers.json";

@@ -13,7 +13,7 @@ use crate::encoder::{Encoder, EncoderOptions, Scratch};
 use crate::folder::ModelFolder;
 use crate::pooling::Pooling;
 use crate::progress::Silent;
-use crate::tokenizer::toys;
+use crate::toy_tokenizer;
 
 /// Puts the tensors of `model.safetensors` into two files and a list in its place.
 fn split(folder: &Path) {
@@ -43,7 +43,7 @@ fn weights_in_several_files_are_those_of_one() {
     let (folder, cache) = (tempdir().unwrap(), tempdir().unwrap());
     let folder = folder.path();
     Toy::default().write(folder);
-    fs::write(folder.join("tokenizer.json"), toys::wordpiece()).unwrap();
+    fs::write(folder.join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
     let options = EncoderOptions { cache: Some(cache.path().to_path_buf()), ..EncoderOptions::default() };
     let embed = || {
         let encoder = Encoder::open(folder, &options).unwrap();

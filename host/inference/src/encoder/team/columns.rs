@@ -9,9 +9,9 @@ use std::ops::Range;
 use super::{Left, Text};
 use crate::encoder::Dtype;
 use crate::encoder::forward::{Input, Out, Quantised, Scratch, room};
-use crate::kernels::panels::LANES;
-use crate::kernels::{Finish, Heads};
-use crate::packed::Layer;
+use crate::encoder::packed::Layer;
+use bulkhead_kernels::LANES;
+use bulkhead_kernels::{Finish, Heads};
 
 /// Threads beyond these would wait more than work.
 const MOST: usize = 4;

@@ -5,7 +5,7 @@ use tempfile::tempdir;
 use super::*;
 use crate::encoder::tests::toy::Toy;
 use crate::encoder::{Dtype, EncoderOptions};
-use crate::kernels::Kernel;
+use bulkhead_kernels::Kernel;
 
 fn encoder(dtype: Dtype) -> Arc<Encoder> {
     open(&Toy::default(), dtype, Kernel::detect())

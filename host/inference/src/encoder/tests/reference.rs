@@ -133,7 +133,7 @@ fn add(a: &Rows, b: &Rows) -> Rows {
 }
 
 /// The error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
-pub(crate) fn erf(x: f64) -> f64 {
+fn erf(x: f64) -> f64 {
     if x.abs() > 5.0 {
         return x.signum();
     }

@@ -1,0 +1,82 @@
+//! Activation functions of every kernel against their definitions.
+
+use crate::panels::{PanelsF32, PanelsI8, ROW_PAD, RowsI8};
+use crate::{Activation, Finish, Kernel, LANES};
+
+/// Each activation function over its whole range, against f64.
+#[test]
+fn activations_are_exact_enough() {
+    let x: Vec<f32> = (-4000..=4000).map(|i| i as f32 / 200.0).collect();
+    let rows = x.len();
+    // A product by the identity.
+    let mut data = vec![0.0; LANES];
+    data[0] = 1.0;
+    let bias = vec![0.0; LANES];
+    let panels = PanelsF32 { data: &data, k: 1, bias: &bias };
+    for kernel in Kernel::available() {
+        let operations = kernel.operations().unwrap();
+        for (activation, tolerance) in
+            [(Activation::Gelu, 1e-6), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
+        {
+            let mut out = vec![0.0; rows * LANES];
+            operations.linear_f32(&x, rows, &panels, &mut out, LANES, Finish::Activate(activation));
+            for (x, found) in x.iter().zip(out.chunks(LANES)) {
+                let expected = defined_activation(activation, f64::from(*x));
+                let apart = (f64::from(found[0]) - expected).abs();
+                let allowed = tolerance * (1.0 + expected.abs());
+                assert!(apart <= allowed, "{kernel} {activation:?} of {x}: {} not {expected}", found[0]);
+            }
+        }
+    }
+}
+
+/// As above for int8, over values that come out of the product as they are.
+#[test]
+fn activations_of_bytes_are_exact_enough() {
+    let zero = [0.0; LANES];
+    let data = [0; LANES * 4];
+    for kernel in Kernel::available() {
+        let operations = kernel.operations().unwrap();
+        for (activation, tolerance) in
+            [(Activation::Gelu, 1e-4), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
+        {
+            for x in (-4000..=4000).map(|i| i as f32 / 200.0) {
+                let bias = [x; LANES];
+                let panels =
+                    PanelsI8 { data: &data, stride: LANES * 4, k: 4, scale: &zero, sum: &zero, bias: &bias };
+                let a = RowsI8 { bytes: &[0; 4 * ROW_PAD], stride: 4, scale: &[1.0], zero: &[0.0] };
+                let mut out = [9.0; LANES];
+                operations.linear_i8(&a, &panels, &mut out, LANES, Finish::Activate(activation));
+                let expected = defined_activation(activation, f64::from(x));
+                let apart = (f64::from(out[0]) - expected).abs();
+                let allowed =
+                    tolerance * if activation == Activation::Gelu { 1.0 } else { 1.0 + expected.abs() };
+                assert!(apart <= allowed, "{kernel} {activation:?} of {x}: {} not {expected}", out[0]);
+            }
+        }
+    }
+}
+
+/// The error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
+fn erf(x: f64) -> f64 {
+    if x.abs() > 5.0 {
+        return x.signum();
+    }
+    let (mut term, mut sum) = (x, x);
+    for n in 1..200 {
+        term *= -x * x / f64::from(n);
+        sum += term / f64::from(2 * n + 1);
+    }
+    sum * 2.0 / std::f64::consts::PI.sqrt()
+}
+
+fn defined_activation(activation: Activation, x: f64) -> f64 {
+    match activation {
+        Activation::Relu => x.max(0.0),
+        Activation::GeluTanh => {
+            let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+            0.5 * x * (1.0 + u.tanh())
+        }
+        Activation::Gelu => 0.5 * x * (1.0 + erf(x / std::f64::consts::SQRT_2)),
+    }
+}

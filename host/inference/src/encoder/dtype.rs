@@ -1,0 +1,23 @@
+//! The numbers that an encoder calculates with.
+
+/// What an encoder calculates with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Dtype {
+    /// Eight-bit weights (a scale for each output channel) and activations (a scale for each token); cosine to
+    /// f32 above 0.99.
+    #[default]
+    Int8,
+    /// 32-bit floating point throughout.
+    Float32,
+}
+
+impl Dtype {
+    /// The name used in flags and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int8 => "int8",
+            Self::Float32 => "float32",
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Files and texts that cannot be tokenised.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A tokeniser that cannot be opened; each message names the file at fault.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file is missing or cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn malformed(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
+    }
+
+    /// The same fault once more, where the one that is kept cannot be moved out.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Read { path, source } => Self::read(path, source.kind().into()),
+            Self::Malformed { path, reason } => Self::malformed(path, reason.clone()),
+        }
+    }
+}
+
+/// A text that cannot be tokenised.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenizeError {
+    /// The limit leaves no room for the special tokens.
+    #[error("a limit of {limit} tokens leaves no room for {special} special tokens")]
+    Limit {
+        /// The limit.
+        limit: usize,
+        /// How many special tokens the model adds.
+        special: usize,
+    },
+    /// The reference tokeniser refuses the text.
+    #[error("{0}")]
+    Reference(String),
+}

@@ -1,0 +1,35 @@
+//! From text to token ids.
+//!
+//! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of
+//! our own, several times smaller and faster; it answers only where it gives what the reference gives. For all other
+//! text, and for the places of tokens, its vocabulary is put into a frame of the reference's own parts; the
+//! reference with its own vocabulary is loaded for other shapes only.
+
+mod added;
+mod characters;
+mod charsmap;
+mod compact;
+mod definition;
+mod error;
+mod frame;
+mod lattice;
+mod model;
+mod packed;
+mod reference;
+mod scratch;
+#[cfg(test)]
+mod steps;
+#[cfg(test)]
+mod tests;
+mod token;
+mod tokenizer;
+#[cfg(test)]
+mod toys;
+mod trie;
+mod unigram;
+mod word_cache;
+mod wordpiece;
+
+pub use error::{OpenError, TokenizeError};
+pub use token::Token;
+pub use tokenizer::{EncodeOptions, Encoded, Tokenizer, TruncationSide};

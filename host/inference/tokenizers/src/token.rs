@@ -1,0 +1,14 @@
+//! Tokens as they are shown.
+
+/// One token of a text, as text-embeddings-inference's `/tokenize` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Its id in the vocabulary.
+    pub id: u32,
+    /// The part of the text that it stands for; for a special token its name.
+    pub text: String,
+    /// Whether it was added and stands for no text.
+    pub special: bool,
+    /// Bytes of the text, from and up to; `None` for a special token.
+    pub span: Option<(usize, usize)>,
+}
