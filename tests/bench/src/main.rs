@@ -57,7 +57,7 @@ const MEASURES: [(&str, Measure); 15] = [
 ];
 
 fn main() -> ExitCode {
-    let options = match Mode::of(std::env::args().skip(1)) {
+    let options = match Mode::of(std::env::args().skip(1), &MEASURES.map(|(name, _)| name)) {
         Ok(Mode::Serve(kind, workers)) => {
             server::serve(&kind, workers);
             return ExitCode::SUCCESS;

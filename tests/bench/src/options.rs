@@ -47,7 +47,7 @@ pub struct Options {
 }
 
 impl Mode {
-    pub fn of(words: impl Iterator<Item = String>) -> Result<Self, String> {
+    pub fn of(words: impl Iterator<Item = String>, measures: &[&str]) -> Result<Self, String> {
         let words: Vec<_> = words.collect();
         if let [serve, kind, workers] = words.as_slice()
             && serve == "--serve"
@@ -65,9 +65,7 @@ impl Mode {
         for word in words {
             match word.as_str() {
                 "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),
-                name if crate::MEASURES.iter().any(|(known, _)| is_of(known, name)) => {
-                    options.names.push(word)
-                }
+                name if measures.iter().any(|known| is_of(known, name)) => options.names.push(word),
                 _ => return Err(HELP.to_owned()),
             }
         }
