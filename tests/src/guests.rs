@@ -234,3 +234,11 @@ fn wrap(module: &[u8], wit: &Path, folders: &[&str], world: &str) -> Vec<u8> {
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
     ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
 }
+
+/// Answers every challenge with `letter`, after `body`.
+pub fn answering(letter: char, body: &str) -> Guest {
+    Guest::call(&format!(
+        "{body} (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 14)) i32.const 0"
+    ))
+    .with_fields(&format!(r#"(data (i32.const 1024) "{{\"letter\":\"{letter}\"}}")"#))
+}

@@ -32,7 +32,7 @@ mod worlds;
 
 use bulkhead_tests::{
     TestHost,
-    guests::Guest,
+    guests::{Guest, answering},
     host::Builder,
     operator::{self, Operator},
 };
@@ -47,14 +47,6 @@ const SITE: &str = r#"
     compat = true
     difficulty_map = [{ min_visits = 1, cost = 1 }]
 "#;
-
-/// Answers every challenge with `letter`, after `body`.
-pub fn answering(letter: char, body: &str) -> Guest {
-    Guest::call(&format!(
-        "{body} (i32.store (i32.const 8) (i32.const 1024)) (i32.store (i32.const 12) (i32.const 14)) i32.const 0"
-    ))
-    .with_fields(&format!(r#"(data (i32.const 1024) "{{\"letter\":\"{letter}\"}}")"#))
-}
 
 /// Traps on every call and passes its trial.
 pub fn trapping() -> Guest {

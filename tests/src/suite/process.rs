@@ -4,7 +4,6 @@ mod address_space;
 mod cache;
 mod captcha_import;
 mod captcha_sites;
-pub mod child;
 mod command_line;
 mod compile;
 mod crash;
@@ -25,9 +24,9 @@ mod shared_state;
 mod swap_crash;
 mod tls;
 
+use bulkhead_tests::child::Bulkhead;
 use serde_json::{Value, json};
 
-use self::child::Bulkhead;
 use crate::captcha_http::solver;
 
 /// One site whose challenges are solved at once.

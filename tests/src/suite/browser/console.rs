@@ -8,12 +8,13 @@ mod rollout;
 
 use bulkhead_tests::{
     TestHost,
+    guests::answering,
     operator::{self, Operator},
 };
 use serde_json::{Value, json};
 
 use super::chromium::{Walk, walk};
-use crate::operators::{answering, hosting_a};
+use crate::operators::hosting_a;
 
 /// Somebody who works beside the console.
 fn operator(host: &TestHost) -> Operator {

@@ -1,10 +1,9 @@
 //! What the host holds for a guest's handles counts against the call's memory.
 
-use bulkhead_tests::guests;
+use bulkhead_tests::{child::Launch, guests};
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::child::Launch;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,14 +1,14 @@
 //! Long and deep lists across the component's border: what the host makes of them is bounded by `response_bytes`, and not
 //! by what the guest's memory can describe.
 
-use bulkhead_tests::guests;
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    guests,
+};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{
-    process::child::{Bulkhead, Launch},
-    status,
-};
+use crate::status;
 
 const MIB: u64 = 1 << 20;
 /// More than a host of one call's answer needs, and far less than any of the lists would take.

@@ -1,11 +1,14 @@
 //! Many calls at once, and callers that leave.
 
-use bulkhead_tests::operator::{self, Operator};
+use bulkhead_tests::{
+    child::Launch,
+    operator::{self, Operator},
+};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::{SITE, child::Launch, envelope};
+use crate::process::{SITE, envelope};
 
 const LOOP: &str = "(loop $again (br $again)) unreachable";
 

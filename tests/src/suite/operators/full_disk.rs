@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bulkhead_tests::{host::eventually, servers::postgres::Postgres};
+use bulkhead_tests::{child::Launch, host::eventually, servers::postgres::Postgres};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::{child::Launch, full_disk::fill};
+use crate::process::full_disk::fill;
 
 const ROLLBACKS: &str = "bulkhead_rollouts_total{change=\"automatic-rollback\",slot=\"captcha\"}";
 

@@ -7,11 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bulkhead_tests::host::eventually;
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    host::eventually,
+};
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::child::{Bulkhead, Launch};
 
 const FITTING: &str = "components are called NAME.wasm";
 

@@ -5,15 +5,15 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use bulkhead_tests::host::eventually;
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    host::eventually,
+};
 use futures_util::future::{join_all, join3};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{
-    process::child::{Bulkhead, Launch},
-    status,
-};
+use crate::status;
 
 const SWAPS: usize = 100;
 const CLIENTS: u32 = 4;

@@ -1,9 +1,8 @@
 //! Pushes: of what answers already, of what is refused, and those that go on after their request.
 
-use bulkhead_tests::host::eventually;
+use bulkhead_tests::{child::Launch, host::eventually};
 
 use super::*;
-use crate::process::child::Launch;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_push_of_what_answers_succeeds_and_changes_nothing() {

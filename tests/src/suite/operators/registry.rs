@@ -8,6 +8,7 @@ use std::{fs, path::Path};
 
 use bulkhead_tests::{
     artifact::Artifact,
+    child::Launch,
     host::eventually,
     servers::{fake_registry::FakeRegistry, registry::Registry},
     signer::Signer,
@@ -15,7 +16,6 @@ use bulkhead_tests::{
 use tempfile::TempDir;
 
 use super::{proof::padded, *};
-use crate::process::child::Launch;
 
 /// The configuration of a registry without TLS.
 fn plain(host: &str) -> String {

@@ -6,12 +6,11 @@ mod services;
 
 use std::fs;
 
-use bulkhead_tests::{host::CONFIG_FILE, signer::Signer};
+use bulkhead_tests::{child::Launch, host::CONFIG_FILE, signer::Signer};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::child::Launch;
 
 fn admin(host: &TestHost) -> Operator {
     Operator::new(&host.admin_url(""), operator::ADMIN)

@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
+use bulkhead_tests::child::{Launch, program};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Launch, program},
-    envelope, solved, valid, verdict,
-};
+use super::{SITE, envelope, solved, valid, verdict};
 
 /// Far below what the pool reserves, ample for everything else. KiB.
 const LIMIT: u32 = 4 << 20;

@@ -5,14 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bulkhead_tests::guests::Guest;
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    guests::Guest,
+};
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch},
-    solved, valid, verdict,
-};
+use super::{SITE, solved, valid, verdict};
 
 const REFUSED: &str = "compiled code in the cache is not usable, compiling again";
 

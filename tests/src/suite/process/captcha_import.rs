@@ -2,9 +2,8 @@
 
 use std::fs;
 
+use bulkhead_tests::child::{Finished, Launch};
 use tempfile::TempDir;
-
-use super::child::{Finished, Launch};
 
 async fn import(name: &str, text: &[u8]) -> Finished {
     let folder = TempDir::new().unwrap();

@@ -2,15 +2,14 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
-use bulkhead_tests::operator;
+use bulkhead_tests::{
+    child::{Bulkhead, Finished, Launch},
+    operator,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Bulkhead, Finished, Launch},
-    operate::bulkhead,
-};
+use super::{SITE, operate::bulkhead};
 
 const SECRET: &str = "the secret of the shop";
 

@@ -7,13 +7,13 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use bulkhead_tests::guests::Guest;
+use bulkhead_tests::{
+    child::{Launch, program},
+    guests::Guest,
+};
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Launch, program},
-};
+use super::SITE;
 
 #[tokio::test]
 async fn help_lists_commands_and_flags() {

@@ -7,7 +7,8 @@ use bulkhead::{
     config::sandbox::Sandbox,
 };
 use bulkhead_tests::{
-    guests::{ARITHMETIC, Guest, with_functions},
+    child::Launch,
+    guests::{ARITHMETIC, Guest, answering, with_functions},
     host::{eventually, program},
     operator::{self, Operator},
     parts::Parts,
@@ -16,8 +17,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::{io::AsyncReadExt as _, process::Command, time::timeout};
 
-use super::{SITE, child::Launch};
-use crate::operators::answering;
+use super::SITE;
 
 /// Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -6,16 +6,13 @@ use std::{
     time::Duration,
 };
 
+use bulkhead_tests::child::{Bulkhead, Launch};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch},
-    envelope, replayed, solved, valid, verdict,
-};
+use super::{SITE, envelope, replayed, solved, valid, verdict};
 
 const KILLS: usize = 6;
 /// Fresh payloads a round; each is submitted by every client.

@@ -1,6 +1,10 @@
 //! How signals end it.
 
-use bulkhead_tests::{host::eventually, operator};
+use bulkhead_tests::{
+    child::{Bulkhead, Launch, PATIENCE},
+    host::eventually,
+    operator,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -10,11 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch, PATIENCE},
-    envelope,
-};
+use super::{SITE, envelope};
 
 /// Only a second signal or the end of what is in flight may end such a host.
 const PATIENT: &str = "server.drain_seconds = 3600\n";

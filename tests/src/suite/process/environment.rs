@@ -1,10 +1,10 @@
 //! Environment variables: `BULKHEAD_*`, what Kubernetes adds to them, and the replaced services' names.
 
-use bulkhead_tests::servers::postgres::Postgres;
+use bulkhead_tests::{child::Launch, servers::postgres::Postgres};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{child::Launch, replayed, valid};
+use super::{replayed, valid};
 use crate::captcha_http::solver;
 
 fn warnings(log: &[Value]) -> Vec<&str> {

@@ -2,11 +2,14 @@
 
 use std::{fs, path::Path};
 
-use bulkhead_tests::models::ToyModel;
+use bulkhead_tests::{
+    child::{Finished, Launch},
+    guests::answering,
+    models::ToyModel,
+};
 use tempfile::TempDir;
 
-use super::child::{Finished, Launch};
-use crate::{operators::answering, tickets::RULES};
+use crate::tickets::RULES;
 
 /// What a command answers.
 #[derive(Clone, Copy)]

@@ -6,9 +6,10 @@ use std::{
     path::Path,
 };
 
+use bulkhead_tests::child::Launch;
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch, envelope, replayed, solved, valid, verdict};
+use super::{SITE, envelope, replayed, solved, valid, verdict};
 
 /// Takes all the room that is left on a disk.
 pub fn fill(file: &Path) {

@@ -2,17 +2,19 @@
 
 use std::fs;
 
-use bulkhead_tests::{guests::Guest, host::eventually, operator};
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    guests::{Guest, answering},
+    host::eventually,
+    operator,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    SITE,
-    child::{Bulkhead, Launch},
-    envelope,
+    SITE, envelope,
     operate::{done, fails},
 };
-use crate::operators::answering;
 
 /// Logs a line on every call and answers with `letter`.
 fn talking(letter: char) -> Guest {

@@ -1,9 +1,10 @@
 //! Where services are served: listeners of their own, prefixes, and nowhere.
 
+use bulkhead_tests::child::{Bulkhead, Launch};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, child::Bulkhead, child::Launch, envelope};
+use super::{SITE, envelope};
 
 async fn challenge(host: &Bulkhead, url: String) -> (u16, Value) {
     let answer = host.client().post(url).json(&envelope()).send().await.unwrap();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_tests::{guests::Guest, operator};
+use bulkhead_tests::{child::Launch, guests::Guest, operator};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch, envelope, operate::done};
+use super::{SITE, envelope, operate::done};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 

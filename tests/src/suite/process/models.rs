@@ -2,10 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use bulkhead_tests::models::ToyModel;
+use bulkhead_tests::{child::Launch, models::ToyModel};
 use tempfile::TempDir;
-
-use super::child::Launch;
 
 fn toy(folder: &TempDir, name: &str) -> String {
     ToyModel::default().write(folder.path(), name).display().to_string()

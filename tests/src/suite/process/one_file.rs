@@ -6,10 +6,9 @@ use std::{
     path::Path,
 };
 
+use bulkhead_tests::child::{Launch, program};
 use rustix::process::geteuid;
 use tempfile::TempDir;
-
-use super::child::{Launch, program};
 
 /// Whoever owns nothing.
 const NOBODY: u32 = 65_534;

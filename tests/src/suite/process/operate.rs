@@ -2,17 +2,18 @@
 
 use std::fs;
 
-use bulkhead_tests::{guests::Guest, host::load, operator};
+use bulkhead_tests::{
+    child::{Bulkhead, Finished, Launch},
+    guests::{Guest, answering},
+    host::load,
+    operator,
+};
 use serde_json::Value;
 use sha2::Digest as _;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::{
-    SITE,
-    child::{Bulkhead, Finished, Launch},
-};
-use crate::operators::answering;
+use super::SITE;
 
 /// Runs `bulkhead` as an operator with a token.
 pub async fn bulkhead(host: &Bulkhead, token: &str, arguments: &[&str]) -> Finished {

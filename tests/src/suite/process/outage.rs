@@ -1,10 +1,10 @@
 //! What the log says of an outage of the ledger's database: that it begins and that it ends, not each call.
 
-use bulkhead_tests::{host::eventually, servers::postgres::Postgres};
+use bulkhead_tests::{child::Launch, host::eventually, servers::postgres::Postgres};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch, envelope, solved, valid, verdict};
+use super::{SITE, envelope, solved, valid, verdict};
 
 const CALLS: usize = 50;
 

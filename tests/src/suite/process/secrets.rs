@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use bulkhead_tests::child::{Bulkhead, Launch};
 use bulkhead_tests::servers::llm::{
     Behaviour::{Says, Status},
     FakeLlm, category,
@@ -10,11 +11,7 @@ use reqwest::{Method, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch},
-    valid,
-};
+use super::{SITE, valid};
 use crate::{captcha_http::solver, tickets::RULES};
 
 /// Every secret has this in it, those that clients make up too.

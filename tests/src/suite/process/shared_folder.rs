@@ -1,9 +1,10 @@
 //! Two hosts on one data folder.
 
+use bulkhead_tests::child::Launch;
 use futures_util::future::join;
 use tempfile::TempDir;
 
-use super::{SITE, child::Launch, replayed, solved, valid, verdict};
+use super::{SITE, replayed, solved, valid, verdict};
 
 /// Whichever comes first makes the secrets, the other takes them; a payload is spent for both.
 #[tokio::test]

@@ -3,6 +3,8 @@
 use std::{fs, time::Duration};
 
 use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    guests::answering,
     host::eventually,
     operator::{self, Operator},
     servers::postgres::Postgres,
@@ -11,12 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch},
-    envelope,
-};
-use crate::operators::answering;
+use super::{SITE, envelope};
 
 const KILLS: u64 = 8;
 

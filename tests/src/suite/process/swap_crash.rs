@@ -10,18 +10,17 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_tests::operator::{self, Operator};
+use bulkhead_tests::{
+    child::{Launch, PATIENCE},
+    guests::answering,
+    operator::{self, Operator},
+};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::{
-    SITE,
-    child::{Launch, PATIENCE},
-    envelope,
-};
-use crate::operators::answering;
+use super::{SITE, envelope};
 
 const KILLS: u64 = 12;
 

@@ -2,6 +2,7 @@
 
 use std::{fs, sync::Arc};
 
+use bulkhead_tests::child::{Bulkhead, Launch, PATIENCE};
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::{
     Request, Version,
@@ -23,11 +24,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::{
-    SITE,
-    child::{Bulkhead, Launch, PATIENCE},
-    envelope,
-};
+use super::{SITE, envelope};
 
 struct Https {
     host: Bulkhead,

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use bulkhead_tests::servers::{mariadb::MariaDb, postgres::Postgres};
+use bulkhead_tests::{
+    child::Launch,
+    servers::{mariadb::MariaDb, postgres::Postgres},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -13,7 +16,6 @@ use super::{
     faults::assert_no_word_of_the_inside,
     run, sqlite,
 };
-use crate::process::child::Launch;
 
 /// Runs `change` on the known rows in each database, and `check` on what is served of them.
 async fn after(change: &str, check: impl AsyncFn(&Service)) {

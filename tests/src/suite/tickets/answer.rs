@@ -8,7 +8,7 @@ mod refused;
 mod shadow;
 
 use super::*;
-use crate::process::child::Launch;
+use bulkhead_tests::child::Launch;
 
 /// Two documents, one of which nobody has told the address of.
 pub const DOCUMENTS: &str = r#"{"id": "mooring", "title": "Mooring cost", "url": "https://port.example/mooring", "language": "en", "text": "Mooring costs 12 EUR a night. Longer ships pay 20 EUR. Pay at the harbour office."}

@@ -1,7 +1,7 @@
 //! `bulkhead triage` refuses what would mean nothing, and reads what the old service read.
 
 use super::*;
-use crate::process::child::Launch;
+use bulkhead_tests::child::Launch;
 
 const YAML: &str = "\
 triage:

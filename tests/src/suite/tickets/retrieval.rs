@@ -1,10 +1,11 @@
 //! What searching is worth with the model that was taught for it, on the questions that nothing was chosen by.
 
 use bulkhead_inference::catalog::known;
-use bulkhead_tests::pulled::{models_folder, pulled};
+use bulkhead_tests::{
+    child::Launch,
+    pulled::{models_folder, pulled},
+};
 use tempfile::TempDir;
-
-use crate::process::child::Launch;
 
 const MODEL: &str = "multilingual-e5-small-town-hall";
 

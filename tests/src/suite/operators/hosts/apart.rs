@@ -1,9 +1,8 @@
 //! A host that is cut off from the database, or comes without it.
 
-use bulkhead_tests::servers::proxy::Proxy;
+use bulkhead_tests::{child::Launch, servers::proxy::Proxy};
 
 use super::*;
-use crate::process::child::Launch;
 
 async fn serves_on_and_catches_up(lose: impl Fn(&Proxy)) {
     let postgres = Postgres::start();

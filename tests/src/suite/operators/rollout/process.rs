@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use bulkhead_tests::{
     artifact,
+    child::{Bulkhead, Launch},
     guests::Guest,
     host::eventually,
     operator::{self, Operator},
@@ -17,7 +18,6 @@ use super::{
     model::{Action, GARBAGE, Standing, State, TRAPPING, Trial, Version},
     steps::MODES,
 };
-use crate::process::child::{Bulkhead, Launch};
 
 /// Clients that ask for a challenge after each step.
 const CLIENTS: u8 = 3;

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use bulkhead_tests::host::program;
-use bulkhead_tests::samples::Samples;
+pub use crate::host::program;
+use crate::samples::Samples;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
