@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod config_keys;
+mod cycles;
 mod files;
 mod golden;
 mod imports;
