@@ -123,17 +123,16 @@ impl<'a> Parts<'a> {
         let rules = tickets::rules(config)?;
         let yard = yard(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
-        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue)
-            .context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
+        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
+        let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
         let advisers = tickets::Advisers::new(&config.tickets)?;
-        let pow = Arc::new(pow);
         let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
         let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
         let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
         Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster, registries })
     }
 
-    /// Returns the settings of a slot that a service of this binary owns.
+    /// Returns the settings of a slot of this binary.
     fn slot(&self, id: SlotId) -> anyhow::Result<&'a SlotSettings> {
         self.config.slots.get(id).with_context(|| format!("this host has no slot {id}"))
     }

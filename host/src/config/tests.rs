@@ -36,7 +36,7 @@ const SERVICES: &[ServiceSpec] = &[
 
 /// A host of four services.
 fn spec() -> HostSpec {
-    HostSpec { services: SERVICES, interfaces: vec!["wasi:io/poll"] }
+    HostSpec { services: SERVICES, interfaces: vec!["wasi:io/poll", "bulkhead:host/llm"] }
 }
 
 fn load(sources: Sources) -> Result<Loaded, Problems> {
