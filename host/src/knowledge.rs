@@ -52,7 +52,7 @@ pub enum OpenError {
     Model(Misfit),
     /// Its model made its vectors, and the slot may not use that.
     #[error(
-        "the knowledge base cannot be searched: {0}, or embed all anew with `bulkhead kb import --reembed`"
+        "the knowledge base cannot be searched: {0}, or embed all anew with `bulkhead kb import --reembed SOURCE`"
     )]
     Denied(Denied),
 }
@@ -206,7 +206,7 @@ impl From<Unfit> for SearchError {
                 Self::Unavailable(format!("the model `{id}` that it was embedded with is not loaded"))
             }
             Unfit::Misfit(Misfit::Other { .. }) => {
-                let why = "it was embedded with another model than the loaded one; run `bulkhead kb import --reembed`";
+                let why = "it was embedded with another model than the loaded one; run `bulkhead kb import --reembed SOURCE`";
                 Self::Unavailable(why.to_owned())
             }
         }

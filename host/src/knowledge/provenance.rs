@@ -26,7 +26,7 @@ pub enum Misfit {
     /// Another model is in its place.
     #[error(
         "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed all anew with \
-         `bulkhead kb import --reembed`"
+         `bulkhead kb import --reembed SOURCE`"
     )]
     Other {
         /// What the base holds.
