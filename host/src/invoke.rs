@@ -272,7 +272,7 @@ impl<'a> Record<'a> {
             _ => "the sandbox ended a call",
         };
         let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
-        if slot.resources.log.take(diagnosis.bytes()) {
+        if slot.resources.diagnoses.take(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.id, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;
             if is_broken {

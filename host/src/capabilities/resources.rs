@@ -23,8 +23,10 @@ pub struct SlotResources {
     pub clock: HostClock,
     /// What `bulkhead:host/keys` signs with.
     pub keys: KeyRing,
-    /// The slot's log budget.
+    /// How much its guests may log.
     pub log: LogBudget,
+    /// How much the host may log of why their calls failed: as much again, which no guest can use up.
+    pub diagnoses: LogBudget,
     /// The last lines of the slot's log.
     pub recent: Recent,
     /// Where dropped log text is counted.
@@ -46,6 +48,7 @@ impl SlotResources {
             clock: HostClock::system(),
             keys: KeyRing::default(),
             log: LogBudget::new(settings.limits.log_bytes_per_second),
+            diagnoses: LogBudget::new(settings.limits.log_bytes_per_second),
             recent: Recent::default(),
             metrics,
             extensions: BTreeMap::new(),

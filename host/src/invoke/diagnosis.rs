@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use wasmtime::WasmBacktrace;
 
-use super::Outcome;
+use super::{Outcome, outcome::is_of_handles};
 use crate::{
     capabilities::Guest,
     config::slots::{Limits, SlotId},
@@ -71,6 +71,9 @@ fn limit(
         }
         (Outcome::MemoryLimit, Some(Refusal::Memory)) => {
             raise(format!("it asked for more than {} bytes of memory", limits.memory_bytes), "memory_bytes")
+        }
+        (Outcome::MemoryLimit, None) if is_of_handles(error) => {
+            "it asked for more handles than it may hold; raise sandbox.handles".to_owned()
         }
         (Outcome::MemoryLimit, None) => raise(error.root_cause().to_string(), "memory_bytes"),
         (Outcome::ResponseTooLarge, _) => {

@@ -8,6 +8,8 @@ use crate::{
     slots::Ending,
 };
 
+/// What wasmtime says when a guest holds more than `sandbox.handles`; it has no type for it.
+const HANDLES: &str = "store handle limit exceeded";
 /// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
 const HOSTCALL_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
 
@@ -70,7 +72,8 @@ impl Outcome {
         if error.is::<CpuBudgetSpent>() {
             Self::CpuBudget
         // Before the trap, which is how a refused growth shows up.
-        } else if guest.limiter.refusal().is_some() || error.is::<HeldBytesExceeded>() {
+        } else if guest.limiter.refusal().is_some() || error.is::<HeldBytesExceeded>() || is_of_handles(error)
+        {
             Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded
@@ -81,6 +84,12 @@ impl Outcome {
             Self::Trap
         }
     }
+}
+
+/// Returns whether a guest has met the limit of its handles.
+pub(super) fn is_of_handles(error: &wasmtime::Error) -> bool {
+    // The innermost cause only, as above.
+    error.root_cause().to_string().contains(HANDLES)
 }
 
 /// Why a service cannot use what a guest returned: a reason for the log, without the guest's own text.

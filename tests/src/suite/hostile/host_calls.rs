@@ -20,7 +20,7 @@ hostile_guests! {
         with { "slots.captcha.deadline_ms": "300", "slots.captcha.grants": "wasi:io/poll" };
 
     /// Takes handles and never drops them.
-    handles_never_dropped: ends(500, "trap"),
+    handles_never_dropped: ends(500, "memory-limit"),
         Guest::call("(loop $again (drop (call $subscribe (i64.const 1))) (br $again)) unreachable")
             .with_imports(SUBSCRIBE),
         with { "slots.captcha.cpu_ms": "10000", "slots.captcha.grants": "wasi:io/poll" };
