@@ -64,7 +64,7 @@ fn taken<T>(folder: &Path, result: Result<T, LoadError>) -> Option<T> {
 /// `tokenizer.json`: ids stay below the bound, and the compact form says what the reference says.
 pub fn tokenizer_json(data: &[u8]) {
     let path = file("tokenizer.json", data);
-    let Some(tokenizer) = taken(&path, Tokenizer::open(&path)) else { return };
+    let Some(tokenizer) = taken(&path, Tokenizer::open(&path).map_err(LoadError::from)) else { return };
     let compact = tokenizer.compact_bytes().map(|form| {
         let form = file("tokenizer.compact", form);
         Tokenizer::open_compact(&form, &path).expect("a form just made")

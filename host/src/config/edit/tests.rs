@@ -111,9 +111,10 @@ fn comments_in_a_list_of_secrets_stay() {
 
 #[test]
 fn lines_end_as_they_did() {
+    type Edit = fn(&mut SitesFile) -> Result<(), EditError>;
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let file = crlf(FILE);
-    let edits: [fn(&mut SitesFile) -> Result<(), EditError>; 4] = [
+    let edits: [Edit; 4] = [
         |file| file.add("museum", "two", &[]),
         |file| file.rotate("shop", Rotation::Begin("two")),
         |file| file.rotate("shop", Rotation::Revoke("two")),
