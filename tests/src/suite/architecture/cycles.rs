@@ -79,7 +79,8 @@ fn siblings_use_each_other_one_way() {
         let count: usize = circles.iter().map(|circle| circle.modules.len()).sum();
         let allowed = listed.remove(&folder).unwrap_or(0);
         if count != allowed {
-            wrong.push(format!("{}: {count} modules stand in cycles, {allowed} are listed", folder.display()));
+            wrong
+                .push(format!("{}: {count} modules stand in cycles, {allowed} are listed", folder.display()));
         }
         if count > allowed {
             for Circle { modules, edges } in circles {
@@ -105,7 +106,11 @@ fn made_up(top: &str, files: &[(&str, &str)]) -> Vec<String> {
         let edges = circle.edges.join("; ");
         format!("/{} {modules}: {edges}", folder.display())
     };
-    circles.flat_map(|(folder, circles)| circles.into_iter().map(move |one| line((&folder, one))).collect::<Vec<_>>()).collect()
+    circles
+        .flat_map(|(folder, circles)| {
+            circles.into_iter().map(move |one| line((&folder, one))).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// A crate of modules `a`, `b` and `p`, of which `p` has `x` and `y`.
@@ -157,7 +162,13 @@ fn siblings_of_a_folder_are_a_cycle() {
 fn an_item_is_followed_through_the_parent() {
     let parent = "pub use y::Item as Other; use self::x::*;";
     assert_eq!(
-        five("", "", parent, "pub struct Thing; type T = super::Other;", "pub struct Item; use super::Thing;"),
+        five(
+            "",
+            "",
+            parent,
+            "pub struct Thing; type T = super::Other;",
+            "pub struct Item; use super::Thing;"
+        ),
         ["/p x y: x -> y: p/x.rs names super::Other; y -> x: p/y.rs names super::Thing"]
     );
 }
@@ -189,7 +200,8 @@ fn parent_and_child_are_no_cycle() {
 
 #[test]
 fn tests_comments_and_other_crates_are_no_edges() {
-    let tests = "use super::b; #[cfg(test)] mod tests { use super::super::p; } #[cfg(test)] use crate::p as q;
+    let tests =
+        "use super::b; #[cfg(test)] mod tests { use super::super::p; } #[cfg(test)] use crate::p as q;
         #[path = \"../elsewhere.rs\"] mod elsewhere; #[cfg(test)] mod more;";
     let other = "// crate::a\n fn f() { other::a::A; ::a::A; self.a.b(); \"crate::a\" }";
     assert_eq!(five(tests, other, other, "", ""), [""; 0]);
@@ -198,14 +210,18 @@ fn tests_comments_and_other_crates_are_no_edges() {
 #[test]
 fn cfg_for_other_builds_counts() {
     assert_eq!(
-        five("#[cfg(not(test))] use super::b;", "#[cfg(unix)] mod inline { use crate::a; }", "", "", "").len(),
+        five("#[cfg(not(test))] use super::b;", "#[cfg(unix)] mod inline { use crate::a; }", "", "", "")
+            .len(),
         1
     );
 }
 
 #[test]
 fn circles_of_imports_end() {
-    let files = [("a.rs", "pub use super::b::*; use crate::b::Missing;"), ("b.rs", "pub use super::a::*; fn f() { g() }")];
+    let files = [
+        ("a.rs", "pub use super::b::*; use crate::b::Missing;"),
+        ("b.rs", "pub use super::a::*; fn f() { g() }"),
+    ];
     assert_eq!(made_up("mod a; mod b; pub use a::*; pub use b::*;", &files).len(), 1);
 }
 

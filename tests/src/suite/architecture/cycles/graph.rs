@@ -21,7 +21,9 @@ fn reachable<'e>(start: &'e String, edges: &'e BTreeSet<(String, String)>) -> BT
     let mut found = BTreeSet::new();
     let mut next = vec![start];
     while let Some(node) = next.pop() {
-        next.extend(edges.iter().filter(|(from, _)| from == node).map(|(_, to)| to).filter(|to| found.insert(*to)));
+        next.extend(
+            edges.iter().filter(|(from, _)| from == node).map(|(_, to)| to).filter(|to| found.insert(*to)),
+        );
     }
     found
 }

@@ -105,12 +105,10 @@ fn use_tree_yields_every_name() {
     let (mut found, length) = imports(&tokens);
     assert_eq!(tokens[length], ",");
     found.extend(imports(&tokens[length + 1..]).0);
-    let found: Vec<_> = found
-        .iter()
-        .map(|import| (import.name.as_deref().unwrap_or("*"), import.path.join("::")))
-        .collect();
-    let expected =
-        [("a", "a"), ("D", "a::b::C"), ("F", "a::e::F"), ("*", "a::e"), ("H", "::g::H")].map(|(n, p)| (n, p.to_owned()));
+    let found: Vec<_> =
+        found.iter().map(|import| (import.name.as_deref().unwrap_or("*"), import.path.join("::"))).collect();
+    let expected = [("a", "a"), ("D", "a::b::C"), ("F", "a::e::F"), ("*", "a::e"), ("H", "::g::H")]
+        .map(|(n, p)| (n, p.to_owned()));
     assert_eq!(found, expected);
 }
 
