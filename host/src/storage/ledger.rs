@@ -73,12 +73,6 @@ impl Options {
     }
 }
 
-/// The challenge whose failures are counted to see whether anything can be written; no challenge has this id.
-const PROBE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// How long that row is kept, milliseconds; a sweep deletes it then.
-const PROBE_LASTS: i64 = 60_000;
-
 /// Clocks of host and database that differ by more than this, in milliseconds, are reported.
 const MOST_SKEW: i64 = 5_000;
 
@@ -348,8 +342,7 @@ impl Ledger {
         self.store()?;
         self.0.visits.check()?;
         let store = self.0.store.clone();
-        let id = Id::parse(PROBE)?;
-        let expires_at = self.0.clock.millis().saturating_add(PROBE_LASTS);
+        let (id, expires_at) = records::probe(self.0.clock.millis());
         self.at_home(async move { store.fail(&id, expires_at).await.map(drop) }).await
     }
 

@@ -242,16 +242,7 @@ impl Postgres {
 
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         let mut lease = self.lease().await?;
-        let failures: i64 = sqlx::query_scalar(
-            "INSERT INTO bulkhead_failure AS known (payload_hash, failures, expires_at)
-            VALUES ($1, 1, to_timestamp($2))
-            ON CONFLICT (payload_hash) DO UPDATE SET failures = known.failures + 1
-            RETURNING failures",
-        )
-        .bind(id.as_str())
-        .bind(seconds(expires_at))
-        .fetch_one(&mut *lease)
-        .await?;
+        let failures = count_failure(&mut lease, id, expires_at).await?;
         lease.done();
         Ok(u32::try_from(failures).unwrap_or(u32::MAX))
     }
@@ -338,6 +329,20 @@ async fn prepare(connection: &mut PgConnection) -> Result<(), StorageError> {
         );
     }
     Ok(())
+}
+
+/// Counts a failure: how many there are with it.
+async fn count_failure(connection: &mut PgConnection, id: &Id, expires_at: i64) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "INSERT INTO bulkhead_failure AS known (payload_hash, failures, expires_at)
+        VALUES ($1, 1, to_timestamp($2))
+        ON CONFLICT (payload_hash) DO UPDATE SET failures = known.failures + 1
+        RETURNING failures",
+    )
+    .bind(id.as_str())
+    .bind(seconds(expires_at))
+    .fetch_one(connection)
+    .await
 }
 
 /// Whether the server cannot be reached, or says that it is only just starting or stopping.

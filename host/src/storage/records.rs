@@ -12,6 +12,9 @@ pub const SKEW: Duration = Duration::from_secs(60);
 /// Most spends that one challenge may have: each is a row, and a claim of all writes them at once.
 pub const MAX_LIMIT: u32 = 10_000;
 
+/// How long the row of [`probe`] is kept, milliseconds.
+const PROBE_LASTS: i64 = 60_000;
+
 /// Most keys of one client in a count: two epochs are needed, the rest is room.
 const MAX_CLIENT_KEYS: usize = 8;
 
@@ -73,6 +76,12 @@ impl Id {
         let first = self.0.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         first.unwrap_or_default().cast_signed()
     }
+}
+
+/// The challenge whose failures are counted to see whether anything can be written, and when its row expires, which a
+/// sweep deletes then. No challenge has this id.
+pub(super) fn probe(now: i64) -> (Id, i64) {
+    (Id("0".repeat(64)), now.saturating_add(PROBE_LASTS))
 }
 
 fn is_hash(text: &str) -> bool {

@@ -44,6 +44,12 @@ impl Table {
         }
     }
 
+    /// Writes nothing, and waits for every lock on the table that a write waits for.
+    pub(super) fn touch(self) -> String {
+        let name = self.name();
+        format!("INSERT INTO {name} (expires_at) SELECT expires_at FROM {name} WHERE false")
+    }
+
     /// Creates the table with its indexes on PostgreSQL. Run only where the table is missing: creating indexes on a
     /// table that exists would take more rights than reading and writing it.
     pub(super) fn postgres(self) -> &'static str {
