@@ -45,24 +45,27 @@ pub fn read(path: &Path, cap: usize) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`] has them.
 pub fn read_with(path: &Path, cap: usize, flags: OFlags) -> io::Result<Vec<u8>> {
-    let plain = |is_file: bool| match is_file {
-        true => Ok(()),
-        false => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is a folder, a pipe or a device; put a plain file there",
-        )),
-    };
-    plain(fs::metadata(path)?.is_file())?;
+    refuse_special(&fs::metadata(path)?)?;
     let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     // It may have been replaced meanwhile.
-    plain(file.metadata()?.is_file())?;
+    refuse_special(&file.metadata()?)?;
     let mut bytes = Vec::new();
     file.take((cap as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() > cap {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {cap} bytes")));
     }
     Ok(bytes)
+}
+
+fn refuse_special(metadata: &fs::Metadata) -> io::Result<()> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a folder, a pipe or a device; put a plain file there",
+        )),
+    }
 }
 
 /// Reads a plain file of settings.
@@ -91,14 +94,15 @@ pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     replace_with(path, parts, |_| Ok(()))
 }
 
-/// Writes as [`replace`] does, into the file that a link leads to, and keeps the mode of the file that is there, and its
-/// owner where this user may.
+/// Writes as [`replace`] does, into the plain file that a link leads to, and keeps the mode of the file that is there, and
+/// its owner where this user may.
 ///
 /// # Errors
-/// As [`replace`] has them, and when no file is there.
+/// As [`replace`] has them, and when no plain file is there.
 pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let old = fs::metadata(&path)?;
+    refuse_special(&old)?;
     replace_with(&path, &[text.as_bytes()], |file| {
         // Not everybody may give files away.
         let _ = fchown(&*file, Some(old.uid()), Some(old.gid()));
@@ -183,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_files_are_read_up_to_the_cap() {
+    fn only_plain_files_are_read_up_to_the_cap_and_rewritten() {
         let folder = tempfile::tempdir().unwrap();
         let (path, pipe) = (folder.path().join("plain"), folder.path().join("pipe"));
         fs::write(&path, b"12345").unwrap();
@@ -195,6 +199,9 @@ mod tests {
         for special in [&pipe, &folder.path().join("socket"), folder.path(), Path::new("/dev/zero")] {
             let refusal = read_text(special).unwrap_err().to_string();
             assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
+            let refusal = rewrite(special, "x").unwrap_err().to_string();
+            assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
+            assert!(!fs::metadata(special).unwrap().is_file(), "{}", special.display());
         }
     }
 

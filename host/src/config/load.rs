@@ -25,6 +25,7 @@ use super::{
     tickets::Tickets,
     tree::{self, Table},
 };
+use crate::files;
 
 /// Where the data folder is for a host that runs as root.
 pub const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
@@ -84,8 +85,20 @@ impl ConfigFile {
     /// # Errors
     /// When it cannot be read.
     pub fn open(path: &Path) -> Result<Self, Problems> {
+        Self::of(path, fs::read_to_string(path))
+    }
+
+    /// Reads a file that is to be changed: writing it puts a plain file in the place of whatever is there.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no plain file. A pipe is never waited for.
+    pub fn open_plain(path: &Path) -> Result<Self, Problems> {
+        Self::of(path, files::read_text(path))
+    }
+
+    fn of(path: &Path, read: io::Result<String>) -> Result<Self, Problems> {
         let name = path.display().to_string();
-        match fs::read_to_string(path) {
+        match read {
             Ok(text) => Ok(Self { name, text }),
             Err(error) => {
                 let origin = Origin::File { name: name.into(), line: 0 };

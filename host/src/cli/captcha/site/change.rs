@@ -42,7 +42,7 @@ impl Change {
     pub(super) fn begin(target: Target) -> anyhow::Result<Self> {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
-        let file = ConfigFile::open(&path)?;
+        let file = ConfigFile::open_plain(&path)?;
         let what = "no host would start from the file, which is as it was";
         let before = check(file.clone()).map_err(|problems| Unsound { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
@@ -137,7 +137,7 @@ impl Change {
 
     fn write(&self, text: &str) -> anyhow::Result<()> {
         let name = self.path.display();
-        let now = ConfigFile::open(&self.path)?;
+        let now = ConfigFile::open_plain(&self.path)?;
         anyhow::ensure!(
             now.text == self.file.text,
             "{name} has been changed meanwhile and is left alone; try again"
@@ -195,4 +195,54 @@ fn operators_url(config: &Config) -> String {
     }
     let scheme = if config.admin.tls.is_some() { "https" } else { "http" };
     format!("{scheme}://{listen}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::{
+        fs,
+        os::unix::{fs::symlink, net::UnixListener},
+    };
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::exit::Exit;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        target: Target,
+    }
+
+    fn begun(path: &Path) -> anyhow::Result<Change> {
+        let line = ["site", "--no-reload", "--config"].map(Path::new);
+        Change::begin(Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
+    }
+
+    #[test]
+    fn only_a_plain_file_is_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, socket, link, file, linked] =
+            ["pipe", "socket", "link", "file", "linked"].map(|name| folder.path().join(name));
+        // Nobody writes to it, so that to read it would take for ever.
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let _socket = UnixListener::bind(&socket).unwrap();
+        symlink(&pipe, &link).unwrap();
+        for special in [&pipe, &socket, &link, folder.path(), Path::new("/dev/null")] {
+            let error = begun(special).err().unwrap();
+            assert_eq!(Exit::of(&error), Exit::Failed, "{error}");
+            let said = error.to_string();
+            assert!(said.starts_with(&format!("{}: cannot be read: ", special.display())), "{said}");
+            assert!(said.contains("put a plain file there"), "{said}");
+        }
+        fs::write(&file, "").unwrap();
+        symlink(&file, &linked).unwrap();
+        for plain in [&file, &linked] {
+            let said = begun(plain).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(!said.contains("cannot be read"), "{said}");
+        }
+    }
 }
