@@ -1,4 +1,5 @@
-//! Edits of the captcha sites in a configuration file's text; comments, line ends and the order of all else stay.
+//! Edits of the captcha sites in a configuration file's text; comments, line ends, a byte order mark and the
+//! order of all else stay.
 
 mod ends;
 #[cfg(test)]
@@ -10,6 +11,8 @@ use toml_edit::{
 };
 use unicode_normalization::UnicodeNormalization as _;
 
+/// A byte order mark, which some editors put before the text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Names of a site's secret in a file.
 const SECRET: [&str; 4] = ["secret", "site_secret", "site-secret", "secrets"];
 
@@ -57,7 +60,7 @@ pub enum Rotation<'s> {
 #[derive(Clone, Debug)]
 pub struct SitesFile {
     document: DocumentMut,
-    /// The text as it was read, for its line ends.
+    /// The text as it was read, for its byte order mark and its line ends.
     original: String,
 }
 
@@ -75,7 +78,13 @@ impl SitesFile {
 
     /// The text.
     pub fn text(&self) -> String {
-        ends::with_ends_of(&self.original, &self.document.to_string())
+        let written = self.document.to_string();
+        // The parser skips one mark and does not write it.
+        let written = written.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&written);
+        match self.original.strip_prefix(BYTE_ORDER_MARK) {
+            None => ends::with_ends_of(&self.original, written),
+            Some(original) => format!("{BYTE_ORDER_MARK}{}", ends::with_ends_of(original, written)),
+        }
     }
 
     /// Whether it has a site.

@@ -130,6 +130,25 @@ fn lines_end_as_they_did() {
 }
 
 #[test]
+fn a_byte_order_mark_stays() {
+    let edits: [fn(&mut SitesFile) -> Result<(), EditError>; 3] = [
+        |file| file.add("museum", "two", &[]),
+        |file| file.rotate("shop", Rotation::Begin("two")),
+        |file| file.remove("shop"),
+    ];
+    for text in [FILE.to_owned(), FILE.replace('\n', "\r\n")] {
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(SitesFile::parse(&marked).unwrap().text(), marked);
+        for edit in edits {
+            assert_eq!(edited(&marked, edit), format!("\u{feff}{}", edited(&text, edit)));
+        }
+    }
+    let first = "[captcha.sites.shop]\nsecret = \"s\"\n";
+    assert_eq!(edited(&format!("\u{feff}{first}"), |file| file.remove("shop")), "\u{feff}");
+    assert_eq!(edited("\u{feff}", |file| file.add("shop", "s", &[])).matches('\u{feff}').count(), 1);
+}
+
+#[test]
 fn a_secret_is_found_by_each_of_its_names() {
     for name in SECRET {
         let text = format!("[captcha.sites]\nshop = {{ {name} = \"file:/run/one\" }}\n");

@@ -97,6 +97,13 @@ fn secrets_come_from_files_and_are_never_shown() {
 }
 
 #[test]
+fn a_byte_order_mark_is_skipped() {
+    assert!(loaded("\u{feff}demo = true\n", &[]).set.contains_key("demo"));
+    let problems = refused("\u{feff}demo = 1\n", &[]).to_string();
+    assert!(problems.starts_with("config.toml line 1: demo: must be true or false"), "{problems}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     for (file, fault) in [
         ("/does/not/exist.toml", "is not there; check the path given with --config"),
