@@ -39,7 +39,7 @@ use crate::{
     http::{
         accept::{self, ConnectionObserver, Settings},
         connection_limit::ConnectionLimit,
-        error, host_field, layers,
+        error, head_fields, host_field, layers,
         lifecycle::{Drain, Lifecycle},
         listen::{self, Bound, ListenError},
         path,
@@ -233,6 +233,7 @@ fn router(mut sources: Sources, hosts: Arc<Hosts>, refusals: Option<Arc<Refusals
     error::with_fallbacks(router)
         .layer(from_fn_with_state(hosts, hosts::check))
         .layer(from_fn(host_field::check))
+        .layer(from_fn(head_fields::limit))
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(hyphenated))
         .layer(map_response(layers::forbid_sniffing))

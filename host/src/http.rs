@@ -14,6 +14,7 @@ mod docs;
 pub mod embedding;
 pub mod error;
 pub mod forwarded;
+pub mod head_fields;
 pub mod host_field;
 pub mod layers;
 pub mod lifecycle;

@@ -32,7 +32,8 @@ use super::{
     tls::Certificates,
 };
 
-/// Largest HTTP/1 request head, bytes; above it the answer is 431. Its limit of 100 fields stays.
+/// Largest HTTP/1 request head, bytes; above it the answer is 431. Its limit of 100 fields stays, and
+/// [`head_fields`](super::head_fields) has the same for HTTP/2.
 const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 /// Largest HTTP/2 field section, bytes after decompression.
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;

@@ -1,5 +1,6 @@
 //! What every request passes on its way to a service, outermost first: request id, security headers,
-//! access log, Host field, client address, panic guard, compression, start page, fallbacks.
+//! access log, number of fields, Host field, client address, panic guard, compression, start page,
+//! fallbacks.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::{
     access_log::{self, RequestObserver},
     compression, error,
     forwarded::{self, Proxies},
-    host_field, request_id, start,
+    head_fields, host_field, request_id, start,
 };
 use crate::config::server::Server;
 
@@ -54,6 +55,7 @@ pub fn around(router: Router, layers: Layers) -> Router {
         from_fn(request_id::identify),
         map_response(forbid_sniffing),
         from_fn_with_state(layers.observer, access_log::record),
+        from_fn(head_fields::limit),
         from_fn(host_field::check),
         from_fn_with_state(layers.proxies, forwarded::identify),
         CatchPanicLayer::custom(error::answer_panic),

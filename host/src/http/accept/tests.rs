@@ -351,6 +351,30 @@ async fn http2_is_spoken_to_those_who_know() {
     assert_eq!(host.stop().await, []);
 }
 
+#[tokio::test]
+async fn http2_heads_have_as_many_fields_as_http1_heads() {
+    let host = Host::patient();
+    let io = TokioIo::new(host.connect().await);
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    tokio::spawn(connection);
+    for (fields, cookies, status) in [(100, 0, 200_u16), (101, 0, 431), (99, 50, 200), (100, 1, 431)] {
+        let mut request = hyper::Request::get("http://x/").body(String::new()).unwrap();
+        for (name, times) in [("x-many", fields), ("cookie", cookies)] {
+            for _ in 0..times {
+                request.headers_mut().append(name, "x".parse().unwrap());
+            }
+        }
+        let response = client.send_request(request).await.unwrap();
+        assert_eq!(response.status(), status, "{fields} {cookies}");
+        assert!(response.headers().contains_key("x-request-id"), "{fields} {cookies}");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let begins = if status == 200 { "hello" } else { "{\"error\":\"head_too_large\"" };
+        assert!(body.starts_with(begins.as_bytes()), "{fields} {cookies}: {body:?}");
+    }
+    assert_eq!(host.stop().await, []);
+}
+
 #[test]
 fn only_a_want_of_resources_makes_the_loop_pause() {
     let of = |errno| io::Error::from_raw_os_error(rustix::io::Errno::raw_os_error(errno));
