@@ -101,10 +101,14 @@ async fn a_denied_client_s_payload_is_refused_and_not_spent() {
         assert_eq!(answer, (200, json!({ "invalidated": false, "reason": "denied_client" })), "{address}");
         let verdict = captcha.widget(address, Some(&json!({ "payload": encoded }))).await;
         assert_eq!(verdict, (200, json!({ "verified": false, "reason": "denied_client" })), "{address}");
-        let question =
-            json!({ "secret": "a-strict-site-s-secret", "response": encoded, "remoteip": address });
-        let (_, answer) = captcha.call("/siteverify", &question).await;
-        assert_eq!(answer["error-codes"], json!(["invalid-input-response"]), "{address}");
+        let with_port =
+            if address.contains(':') { format!("[{address}]:443") } else { format!("{address}:443") };
+        for stated in [address, &with_port] {
+            let question =
+                json!({ "secret": "a-strict-site-s-secret", "response": encoded, "remoteip": stated });
+            let (_, answer) = captcha.call("/siteverify", &question).await;
+            assert_eq!(answer["error-codes"], json!(["invalid-input-response"]), "{stated}");
+        }
     }
     let good = captcha.call("/verify", &envelope("192.0.2.8", Some(&payload))).await;
     assert_eq!(good, (200, json!({ "valid": true })));

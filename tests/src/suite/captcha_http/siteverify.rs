@@ -123,7 +123,7 @@ async fn remote_ip_is_read_where_a_binding_needs_it() {
     let bound = "[captcha.sites.bound]\nsecret = \"bound-secret\"\nalgorithm = \"SHA-256\"\nbinding = \"exact\"\n\
                  difficulty_map = [{ min_visits = 1, cost = 1 }]\n";
     let captcha = Captcha(TestHost::builder().config(CONFIG).config(bound).start().await);
-    for remote_ip in ["None", "unresolved", "undefined", "127.0.0.1:80"] {
+    for remote_ip in ["None", "unresolved", "undefined", "127.0.0.1:http"] {
         let body = captcha.solved_by_widget("web").await;
         let question = [
             ("secret", "web-secret-new"),

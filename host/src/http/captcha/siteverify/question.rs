@@ -13,6 +13,7 @@ use super::{
     },
     ErrorCode,
 };
+use crate::http::forwarded;
 
 /// The fields that are read.
 const NAMES: [&str; 5] = ["secret", "response", "remoteip", "sitekey", "idempotency_key"];
@@ -61,7 +62,7 @@ impl Question {
                 secret: nfc(&secret),
                 response,
                 remote_ip: field("remoteip").map_or(RemoteIp::Absent, |text| {
-                    address::parse(text.trim()).map_or(RemoteIp::Unreadable, RemoteIp::Address)
+                    remote_address(text.trim()).map_or(RemoteIp::Unreadable, RemoteIp::Address)
                 }),
                 site_key: field("sitekey").map(|key| nfc(&key)),
                 idempotency_key,
@@ -75,6 +76,11 @@ impl Question {
             }
         }
     }
+}
+
+/// An address, which may have a port or brackets: back ends send what their framework or their proxy calls the client.
+fn remote_address(text: &str) -> Option<IpAddr> {
+    address::parse(text).or_else(|| forwarded::node(text))
 }
 
 /// 1 to 64 visible ASCII characters.
@@ -160,13 +166,37 @@ mod tests {
     }
 
     #[test]
-    fn a_remote_ip_need_not_be_an_address() {
+    fn a_remote_ip_may_have_a_port_and_need_not_be_an_address() {
         let remote_ip = |text: &str| {
             parse("", Format::Form, &format!("secret=s&response=x&remoteip={text}")).unwrap().remote_ip
         };
         assert_eq!(remote_ip(""), RemoteIp::Absent);
         assert_eq!(remote_ip("+192.0.2.1+"), RemoteIp::Address([192, 0, 2, 1].into()));
-        for text in ["None", "unresolved", "undefined", "192.0.2.1:80", "192.0.2.1,+192.0.2.2"] {
+        for (text, address) in [
+            ("192.0.2.1:80", "192.0.2.1"),
+            ("+192.0.2.1:80+", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("[::ffff:192.0.2.1]", "192.0.2.1"),
+            ("[::ffff:192.0.2.1]:443", "192.0.2.1"),
+        ] {
+            assert_eq!(remote_ip(text), RemoteIp::Address(address.parse().unwrap()), "{text}");
+        }
+        for text in [
+            "None",
+            "unresolved",
+            "undefined",
+            "192.0.2.1,+192.0.2.2",
+            "192.0.2.1:",
+            "192.0.2.1:65536",
+            "192.0.2.1:http",
+            "[192.0.2.1]",
+            "[192.0.2.1]:80",
+            "[2001:db8::1",
+            "[2001:db8::1]:",
+            "localhost:80",
+        ] {
             assert_eq!(remote_ip(text), RemoteIp::Unreadable, "{text}");
         }
     }
