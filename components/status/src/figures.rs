@@ -273,10 +273,15 @@ impl Figures {
         })
     }
 
+    /// How the collection of `section` stands.
+    pub fn collection(&self, section: Section) -> Option<&Collection> {
+        self.collections.iter().find(|collection| collection.section == section)
+    }
+
     /// Seconds since `section` was collected, by which ages have grown.
     fn since(&self, section: Section) -> i64 {
-        let collection = self.collections.iter().find(|collection| collection.section == section);
-        match (self.now.unix_seconds, collection.and_then(|collection| collection.succeeded_at)) {
+        match (self.now.unix_seconds, self.collection(section).and_then(|collection| collection.succeeded_at))
+        {
             (Some(now), Some(at)) => now.saturating_sub(at.floor() as i64).max(0),
             _ => 0,
         }

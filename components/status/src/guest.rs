@@ -44,7 +44,7 @@ impl wit::Guest for Component {
 
     fn health() -> Result<wit::Verdict, wit::Error> {
         report_panics();
-        Ok(health::health(&read(false)?).into())
+        Ok(health::health(&read(true)?).into())
     }
 
     fn metrics(version: String) -> Result<Vec<wit::Family>, wit::Error> {
@@ -57,7 +57,7 @@ impl wit::Guest for Component {
 impl found::Guest for Component {
     fn judge() -> Result<found::Judgement, String> {
         report_panics();
-        Ok(health::health(&read(false).map_err(|error| error.to_string())?).into())
+        Ok(health::health(&read(true).map_err(|error| error.to_string())?).into())
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Health {
     pub findings: Vec<Finding>,
 }
 
-/// Judges figures that were collected without statistics.
+/// Judges all figures. Those of statistics are collected for others only, so that they may be there or not.
 pub fn health(figures: &Figures) -> Health {
     let mut findings = Findings::default();
     import(figures, &mut findings);
@@ -74,6 +74,7 @@ pub fn health(figures: &Figures) -> Health {
     database(figures.database.as_ref(), &mut findings);
     calculation(figures, &mut findings);
     columns(&figures.lacking, &mut findings);
+    unknown(figures, &mut findings);
     findings.sum_up(figures)
 }
 
@@ -86,7 +87,7 @@ impl Findings {
     }
 
     fn unknown(&mut self, code: &'static str, section: Section) {
-        self.add(code, Level::Fatal, format!("the figures of {} are not known", section.as_str()));
+        self.add(code, Level::Fatal, unknown_text(section));
     }
 
     fn add(&mut self, code: &'static str, level: Level, text: impl Into<String>) {
@@ -165,6 +166,26 @@ fn calculation(figures: &Figures, findings: &mut Findings) {
         }
         Some(_) => {}
     }
+}
+
+/// The sections of which no other finding speaks. What has never been asked for, or not for long, is no fault: only
+/// figures whose collection fails are missed.
+fn unknown(figures: &Figures, findings: &mut Findings) {
+    let fails = |section| figures.collection(section).is_some_and(|collection| collection.error.is_some());
+    if figures.processes.is_none() && fails(Section::Processes) {
+        findings.warn("processes-unknown", unknown_text(Section::Processes));
+    }
+    if figures.slots.is_none() && fails(Section::Slots) {
+        findings.warn("slots-unknown", unknown_text(Section::Slots));
+    }
+    // They are collected for every health check.
+    if figures.sessions.is_none() {
+        findings.warn("sessions-unknown", unknown_text(Section::Sessions));
+    }
+}
+
+fn unknown_text(section: Section) -> String {
+    format!("the figures of {} are not known", section.as_str())
 }
 
 fn columns(lacking: &[Lacking], findings: &mut Findings) {

@@ -205,7 +205,8 @@ impl StatusService {
     pub async fn health(&self) -> Result<Judgement, CallError> {
         self.collector.refresh(false).await;
         let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
-        let made_of = (self.collector.snapshot(false).serials(), versions);
+        // Statistics are not collected for it, but it says whether their collection fails.
+        let made_of = (self.collector.snapshot(true).serials(), versions);
         self.judgement.get(made_of, self.judge()).await
     }
 

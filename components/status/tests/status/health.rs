@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bulkhead_status::{
-    figures::{Database, Figures, Lacking, Mail, Moment, Sources},
+    figures::{Database, Figures, Lacking, Mail, Moment, Section, Sources},
     health::{Level, health},
 };
 
@@ -135,6 +135,43 @@ fn a_section_that_is_not_known_is_fatal() {
     }
 }
 
+/// Figures without `processes` and `slots`, whose last collections failed or not.
+fn without_statistics(fails: bool) -> Figures {
+    let mut figures = Figures { processes: None, slots: None, ..clean() };
+    let statistics = [Section::Processes, Section::Slots];
+    for collection in &mut figures.collections {
+        if fails && statistics.contains(&collection.section) {
+            collection.error = Some("failed".into());
+        }
+    }
+    figures
+}
+
+#[test]
+fn a_section_whose_collection_fails_is_warned_of() {
+    let figures = Figures { sessions: None, ..without_statistics(true) };
+    let said = ["processes", "slots", "sessions"]
+        .map(|section| format!("WARN - the figures of {section} are not known"));
+    assert_eq!(found(&figures), (Level::Warning, said.join("; ")));
+    let health = health(&figures);
+    let codes: Vec<&str> = health.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["processes-unknown", "slots-unknown", "sessions-unknown"]);
+}
+
+#[test]
+fn a_failure_is_no_finding_while_figures_are_shown() {
+    let figures = Figures { collections: without_statistics(true).collections, ..clean() };
+    assert_eq!(found(&figures).0, Level::Ok);
+}
+
+#[test]
+fn statistics_that_nobody_asks_for_are_not_missed() {
+    let never = Figures { collections: Vec::new(), ..without_statistics(false) };
+    for figures in [without_statistics(false), never] {
+        assert_eq!(found(&figures).0, Level::Ok);
+    }
+}
+
 #[test]
 fn a_mail_grows_late_while_figures_are_kept() {
     let mut figures = clean();
@@ -165,7 +202,14 @@ fn each_finding_has_a_code_of_its_own() {
         lacking: vec![Lacking::OutdatedSlots, Lacking::ExternalUserIds],
         ..with_sources(ago(3 * 3600), ago(14_400))
     };
-    let cases = [unwell, with_sources(ago(14_401), None), with_sources(None, ago(0)), unknown(), clean()];
+    let cases = [
+        unwell,
+        with_sources(ago(14_401), None),
+        with_sources(None, ago(0)),
+        unknown(),
+        without_statistics(true),
+        clean(),
+    ];
     let mut codes = BTreeSet::new();
     for figures in cases {
         let health = health(&figures);
@@ -196,7 +240,10 @@ fn each_finding_has_a_code_of_its_own() {
         "many-locks",
         "many-threads",
         "outdated-slots-lacking",
+        "processes-unknown",
         "replication-log-off",
+        "sessions-unknown",
+        "slots-unknown",
         "sources-unknown",
     ];
     let page = include_str!("../../../../host/services/status/README.md");

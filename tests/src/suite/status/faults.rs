@@ -164,6 +164,10 @@ async fn a_database_that_is_half_migrated_gives_what_it_has() {
         assert_eq!(data["processes"]["freeSlots"], 9);
         let health = service.send("/healthcheck/", &[]).await;
         assert!(health.text.contains("FATAL - the figures of mail are not known"), "{}", health.text);
+        assert!(health.text.contains("WARN - the figures of processes are not known"), "{}", health.text);
+        for section in ["slots", "sessions"] {
+            assert!(!health.text.contains(&format!("the figures of {section} are")), "{}", health.text);
+        }
         assert_no_word_of_the_inside(&health);
         service.stop().await;
     }

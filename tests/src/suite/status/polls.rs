@@ -128,6 +128,6 @@ async fn figures_that_are_not_known_have_codes() {
     assert_fits(HEALTH, &body);
     assert_eq!(body["level"], "FATAL");
     let codes: Vec<_> = body["findings"].as_array().unwrap().iter().map(|found| &found["code"]).collect();
-    assert_eq!(codes, ["sources-unknown", "mail-unknown", "database-unknown"]);
+    assert_eq!(codes, ["sources-unknown", "mail-unknown", "database-unknown", "sessions-unknown"]);
     service.stop().await;
 }
