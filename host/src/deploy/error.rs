@@ -68,6 +68,9 @@ pub enum DeployError {
          captcha.database answers"
     )]
     StateUnreachable(String),
+    /// The database that hosts share holds what is no state of the slot.
+    #[error("nothing has been changed: {0}")]
+    StateUnreadable(String),
     /// The host stops.
     #[error("the host is stopping")]
     Stopping,
@@ -79,6 +82,7 @@ impl DeployError {
         match self {
             Self::Conflict { .. } | Self::Overtaken | Self::Vault(VaultError::Overtaken(_)) => "conflict",
             Self::StateUnreachable(_) => "state-unreachable",
+            Self::StateUnreadable(_) => "state-unreadable",
             Self::UnknownVersion { .. } => "unknown-version",
             Self::Refused { .. } | Self::Uncompiled { .. } => "refused",
             Self::Untried(_) => "untried",

@@ -137,7 +137,7 @@ impl Shared {
 
     /// What this host has just published is what there is.
     fn note(&self, slot: SlotId, stamp: &str, generation: u64) {
-        let head = Head { stamp: stamp.to_owned(), generation };
+        let head = Head { stamp: stamp.to_owned(), generation: Some(generation) };
         self.heads.send_modify(|known| drop(known.slots.insert(slot.as_str().to_owned(), head)));
     }
 

@@ -165,9 +165,8 @@ impl From<DeployError> for ApiError {
             DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
             DeployError::Refused { .. } | DeployError::Uncompiled { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             DeployError::Vault(VaultError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
-            DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_)) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_))
+            | DeployError::StateUnreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
             DeployError::Stopping | DeployError::StateUnreachable(_) => StatusCode::SERVICE_UNAVAILABLE,
             DeployError::Conflict { .. }
             | DeployError::Overtaken

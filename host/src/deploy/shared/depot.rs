@@ -12,6 +12,7 @@ use crate::{
     config::slots::SlotId,
     deploy::{Book, vault::Blob},
     pool::{Lease, Pool},
+    telemetry::shortened,
 };
 
 /// Where changes are told of.
@@ -28,7 +29,8 @@ const LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '4s';
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) stamp: String,
-    pub(super) generation: u64,
+    /// None where it is no generation.
+    pub(super) generation: Option<u64>,
 }
 
 /// The tables of the shared state.
@@ -65,7 +67,7 @@ impl Depot {
         let rows = within(PATIENCE, async { Ok(query.fetch_all(&mut lease.connection).await?) }).await?;
         lease.keep();
         let head = |(slot, stamp, generation): (String, String, i64)| {
-            (slot, Head { stamp, generation: generation.cast_unsigned() })
+            (slot, Head { stamp, generation: u64::try_from(generation).ok() })
         };
         Ok(rows.into_iter().map(head).collect())
     }
@@ -73,17 +75,13 @@ impl Depot {
     /// A slot's book and its stamp.
     pub(super) async fn book(&self, slot: SlotId) -> Result<Option<Book>, DepotError> {
         let mut lease = self.lease().await?;
-        let query = sqlx::query_as::<_, (String, String)>(
-            "SELECT stamp, book::text FROM bulkhead_slot WHERE slot = $1",
+        let query = sqlx::query_as::<_, Row>(
+            "SELECT stamp, generation, book::text FROM bulkhead_slot WHERE slot = $1",
         );
         let query = query.bind(slot.as_str()).fetch_optional(&mut lease.connection);
         let row = within(PATIENCE, async { Ok(query.await?) }).await?;
         lease.keep();
-        let Some((stamp, text)) = row else { return Ok(None) };
-        let book: Book = serde_json::from_str(&text).map_err(|error| {
-            DepotError::away(format!("table bulkhead_slot holds what is no book of slot {slot:?}: {error}"))
-        })?;
-        Ok(Some(Book { stamp: Some(stamp), ..book }))
+        row.map(|row| read(slot, row)).transpose()
     }
 
     /// A component of no more than `cap` bytes.
@@ -191,6 +189,21 @@ impl Depot {
     }
 }
 
+/// A slot's row: its stamp, its generation and its book.
+type Row = (String, i64, Option<String>);
+
+/// The book of a row, which somebody may have changed by hand.
+fn read(slot: SlotId, (stamp, generation, text): Row) -> Result<Book, DepotError> {
+    let unreadable =
+        |reason: String| DepotError::Unreadable { slot: slot.as_str(), reason: shortened(reason) };
+    if generation < 0 {
+        return Err(unreadable(format!("its generation is {generation}")));
+    }
+    let text = text.ok_or_else(|| unreadable("it has no book".to_owned()))?;
+    let book: Book = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    Ok(Book { stamp: Some(stamp), ..book })
+}
+
 /// Readies a new connection.
 async fn ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(LIMITS).execute(&mut *connection).await?;
@@ -206,6 +219,38 @@ async fn within<T>(
         Ok(answer) => answer,
         Err(_) => {
             Err(DepotError::away(format!("the database did not answer within {} s", patience.as_secs())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read_row(generation: i64, text: Option<&str>) -> Result<Book, DepotError> {
+        read(SlotId::new("captcha"), ("stamp".into(), generation, text.map(str::to_owned)))
+    }
+
+    #[test]
+    fn a_row_that_is_no_book_is_named() {
+        let whole = serde_json::to_string(&Book::default()).unwrap();
+        let negative = whole.replace("\"generation\":0", "\"generation\":-1");
+        assert_eq!(read_row(0, Some(&whole)).unwrap().stamp.as_deref(), Some("stamp"));
+        for (generation, text) in [
+            (0, Some("null")),
+            (0, Some("[[[")),
+            (0, Some("")),
+            (0, Some(&*negative)),
+            (0, None),
+            (-1, Some(&*whole)),
+        ] {
+            let error = read_row(generation, text).unwrap_err();
+            assert!(matches!(error, DepotError::Unreadable { slot: "captcha", .. }), "{error:?}");
+            let said = error.to_string();
+            assert!(said.starts_with("the row of slot captcha in bulkhead_slot cannot be read: "), "{said}");
+            assert!(said.contains("delete it") && !said.contains("SlotId"), "{said}");
         }
     }
 }

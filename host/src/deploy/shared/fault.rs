@@ -17,6 +17,17 @@ pub enum DepotError {
         /// What the driver says, for the log.
         detail: Option<String>,
     },
+    /// A slot's row is none that a host has written.
+    #[error(
+        "the row of slot {slot} in bulkhead_slot cannot be read: {reason}; restore it from a backup, or delete it: a host \
+         that has a state of the slot then puts it there"
+    )]
+    Unreadable {
+        /// Which slot's.
+        slot: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Another host was faster.
     #[error("another host has changed the slot")]
     Overtaken,

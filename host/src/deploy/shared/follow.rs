@@ -1,6 +1,6 @@
 use std::sync::{Arc, PoisonError};
 
-use super::{Shared, SharedView};
+use super::{DepotError, Shared, SharedView};
 use crate::{
     deploy::{DeployError, Deployment, changes::Reach},
     slots::World,
@@ -48,7 +48,20 @@ impl<W: World> Deployment<W> {
         let Some(shared) = &self.shared else { return Ok(()) };
         shared.look().await?;
         self.catch_up().await;
+        if self.cannot_read(shared) {
+            // Whoever asks may have mended it since it was tried last.
+            shared.depot.book(self.slot.name()).await?;
+            self.standing.lock().unwrap_or_else(PoisonError::into_inner).follows();
+            self.catch_up().await;
+        }
         Ok(())
+    }
+
+    /// Whether the state that all hosts should have cannot be read, and is not what this host has.
+    fn cannot_read(&self, shared: &Shared) -> bool {
+        let (head, stamp) = (shared.head(self.slot.name()), self.book().stamp.clone());
+        head.is_some_and(|head| Some(head.stamp) != stamp)
+            && self.standing.lock().unwrap_or_else(PoisonError::into_inner).is_unreadable()
     }
 
     /// Comes to what is known of the shared state, or has it come to what this host has changed by itself.
@@ -76,7 +89,7 @@ impl<W: World> Deployment<W> {
             return if book.edition > 0 { self.publish_own().await } else { Ok(()) };
         };
         let is_seen = book.stamp.as_ref() == Some(&head.stamp);
-        if is_seen && book.generation > head.generation {
+        if is_seen && head.generation.is_some_and(|generation| book.generation > generation) {
             return self.publish_own().await;
         }
         let (is_due, is_early, incomplete) = {
@@ -86,8 +99,14 @@ impl<W: World> Deployment<W> {
         if is_early {
             return Ok(());
         }
-        if !is_seen || is_due {
-            match shared.depot.book(self.slot.name()).await? {
+        if !is_seen || is_due || head.generation.is_none() {
+            let desired = shared.depot.book(self.slot.name()).await;
+            if let Err(error @ DepotError::Unreadable { .. }) = &desired {
+                let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+                standing.cannot_read(head.stamp, book.generation, error.to_string(), shared.poll);
+                return Err(error.clone().into());
+            }
+            match desired? {
                 Some(desired) if desired.stamp == book.stamp && desired.generation < book.generation => {}
                 Some(desired) => {
                     let adopted = self.adopt(shared, desired).await;
@@ -129,6 +148,10 @@ impl<W: World> Deployment<W> {
         match published {
             // Theirs stands; the next look brings it.
             Err(DeployError::Overtaken) => Ok(()),
+            Ok(()) => {
+                self.has_switched(Reach::Everywhere);
+                Ok(())
+            }
             published => published,
         }
     }

@@ -14,6 +14,7 @@ impl From<DepotError> for DeployError {
     fn from(error: DepotError) -> Self {
         match error {
             DepotError::Overtaken => Self::Overtaken,
+            DepotError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
             DepotError::Url | DepotError::Away { .. } | DepotError::Absent(_) => {
                 if let Some(detail) = error.detail() {
                     tracing::warn!(reason = %error, detail, "the hosts' database does not give or take");

@@ -31,6 +31,8 @@ pub(in crate::deploy) struct Standing {
     behind: Option<Behind>,
     /// The stamp of what could not be taken, for another reason than that it may not answer.
     failed: Option<String>,
+    /// That is because it cannot be read.
+    unreadable: bool,
 }
 
 #[derive(Debug)]
@@ -44,13 +46,24 @@ struct Behind {
 impl Standing {
     /// The desired generation answers here.
     pub(super) fn follows(&mut self) {
-        (self.behind, self.failed) = (None, None);
+        (self.behind, self.failed, self.unreadable) = (None, None, false);
     }
 
     /// What has this stamp could not be taken.
     pub(super) fn fails(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
         self.falls_behind(applied, reason, poll);
         self.failed = Some(stamp);
+    }
+
+    /// What has this stamp cannot be read.
+    pub(super) fn cannot_read(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
+        self.fails(stamp, applied, reason, poll);
+        self.unreadable = true;
+    }
+
+    /// Whether what all hosts should have cannot be read.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.unreadable
     }
 
     /// Whether it is too early to try again what has this stamp.
@@ -61,6 +74,7 @@ impl Standing {
 
     /// It does not, and why. What answers is that of `applied`, or still that of an earlier failure.
     pub(super) fn falls_behind(&mut self, applied: u64, reason: String, poll: Duration) {
+        self.unreadable = false;
         let before = self.behind.take();
         let tries = before.as_ref().map_or(0, |before| before.tries.saturating_add(1));
         let pause = poll.saturating_mul(1 << tries.min(16)).min(LONGEST);
@@ -68,9 +82,9 @@ impl Standing {
         self.behind = Some(Behind { applied, reason, tries, again: Instant::now() + jittered(pause) });
     }
 
-    /// Whether it does not.
+    /// Whether it does not. What nobody can read is as if the database were away.
     pub(super) fn is_behind(&self) -> bool {
-        self.behind.is_some()
+        self.behind.is_some() && !self.unreadable
     }
 
     /// Whether it is time to look at the book anew, though it is the same.
@@ -82,7 +96,7 @@ impl Standing {
         let heads = shared.heads.borrow();
         let none = heads.known.then_some(book.generation);
         SharedView {
-            desired: heads.slots.get(slot.as_str()).map(|head| head.generation).or(none),
+            desired: heads.slots.get(slot.as_str()).map_or(none, |head| head.generation),
             applied: self.behind.as_ref().map_or(book.generation, |behind| behind.applied),
             behind: self.behind.as_ref().map(|behind| behind.reason.clone()),
             away: heads.away.clone(),
@@ -95,6 +109,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_tried_seldom_and_is_as_if_away() {
+        let mut standing = Standing::default();
+        let (poll, damaged) = (Duration::from_secs(60), || "damaged".to_owned());
+        standing.cannot_read("stamp".into(), 7, damaged(), poll);
+        assert!(standing.is_unreadable() && !standing.is_behind());
+        assert_eq!(standing.behind.as_ref().map(|behind| behind.reason.as_str()), Some("damaged"));
+        assert!(standing.is_early("stamp") && !standing.is_early("another"));
+        standing.falls_behind(7, "it is not signed".into(), poll);
+        assert!(standing.is_behind() && !standing.is_unreadable());
+        standing.cannot_read("stamp".into(), 7, damaged(), poll);
+        standing.follows();
+        assert!(!standing.is_unreadable() && !standing.is_early("stamp"));
+    }
 
     #[test]
     fn tries_grow_seldom_and_what_answers_is_remembered() {

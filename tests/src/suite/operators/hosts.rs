@@ -1,6 +1,7 @@
 //! Several hosts on one PostgreSQL keep to the same versions.
 
 mod apart;
+mod damaged;
 mod refusing;
 
 use std::sync::Arc;

@@ -19,7 +19,7 @@ async fn strict(url: &str, signer: &Signer) -> TestHost {
     host.start().await
 }
 
-async fn behind(host: &TestHost, said: &str) {
+pub(super) async fn behind(host: &TestHost, said: &str) {
     eventually(&format!("the host says {said}"), async || {
         let shared = operator(host).slot().await["shared"].clone();
         shared["behind"].as_str().is_some_and(|reason| reason.contains(said))
