@@ -11,6 +11,7 @@ mod keys;
 mod logging;
 mod random;
 mod resources;
+mod slot_log;
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 pub use self::capability::{Access, Capability, CapabilitySet, Interface};
 pub use self::held::{Held, HeldBytesExceeded};
 pub use self::journal::{Journal, Mirror, Question};
-pub use self::logging::{LogLine, Recent};
 pub use self::resources::SlotResources;
+pub use self::slot_log::{LogLine, Recent};
 use crate::{
     config::slots::Slot,
     sandbox::{Budget, Compartment},

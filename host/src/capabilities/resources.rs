@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::logging::{LogBudget, Recent};
+use super::slot_log::{LogBudget, Recent};
 use crate::{
     clock::HostClock,
     config::slots::{Slot, SlotId},

@@ -18,12 +18,12 @@ use modules::{Crate, Edge};
 /// not in it has none.
 const OFFENDERS: &[(&str, usize)] = &[
     ("host/src/admin/v1", 2),
-    ("host/src/capabilities/nn", 2),
     ("host/src/cli", 2),
     ("host/src/cli/component", 3),
-    ("host/src/config", 20),
+    ("host/src/config", 21),
     ("host/src/deploy", 15),
     ("host/src/http", 6),
+    ("host/src/services/capabilities/nn", 2),
     ("host/src/storage", 8),
 ];
 
