@@ -52,7 +52,7 @@ pub enum OpenError {
     Model(Misfit),
     /// Its model made its vectors, and the slot may not use that.
     #[error(
-        "the knowledge base cannot be searched: {0}, or embed all anew with `bulkhead kb import --reembed SOURCE`"
+        "the knowledge base cannot be searched: {0}, or embed everything again with `bulkhead kb import --reembed SOURCE`"
     )]
     Denied(Denied),
 }

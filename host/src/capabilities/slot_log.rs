@@ -13,7 +13,7 @@ use crate::telemetry::timestamp::rfc3339_millis;
 /// Lines of a slot that operators can look at without the log's files; with the longest messages, a megabyte.
 const RECENT: usize = 200;
 
-/// Bytes of log text that all calls of a slot may write: a bucket that fills every second anew.
+/// Bytes of log text that all calls of a slot may write: a bucket that is refilled every second.
 #[derive(Debug)]
 pub struct LogBudget {
     bytes_per_second: usize,

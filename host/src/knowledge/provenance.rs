@@ -25,7 +25,7 @@ pub enum Misfit {
     },
     /// Another model is in its place.
     #[error(
-        "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed all anew with \
+        "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed everything again with \
          `bulkhead kb import --reembed SOURCE`"
     )]
     Other {

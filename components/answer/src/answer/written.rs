@@ -29,8 +29,8 @@ impl<H: Host> Call<'_, H> {
         let draft = self.draft(&passages, own_language);
         let failed = draft.failed.map(|reason| wording::fallen_back(reason, self.language));
         let reply = self.checked(draft, &passages, own_language)?;
-        let told = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
-        Ok(Reply { reason: (!told.is_empty()).then(|| told.join(" ")), ..reply })
+        let reasons = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
+        Ok(Reply { reason: (!reasons.is_empty()).then(|| reasons.join(" ")), ..reply })
     }
 
     /// A draft with references, and whether it may be published.

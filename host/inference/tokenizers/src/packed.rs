@@ -141,7 +141,7 @@ fn sections(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
     places.ok_or_else(|| "a section of the compact tokeniser lies outside the file".to_owned())
 }
 
-/// Numbers as they stand, in bytes of this machine's order; whoever made them has put them in file order.
+/// Numbers as bytes of this machine's order; the writer has put them in file order.
 pub(super) fn u32_bytes(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
