@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{sync::MutexGuard, task::spawn_blocking};
 
-use super::{DeployError, Deployment, Vault, VaultError, VersionId};
+use super::{DeployError, Deployment, Vault, VersionId};
 use crate::slots::World;
 
 /// Pause before a write that has failed is tried again; it doubles with every try.
@@ -54,9 +54,10 @@ impl<W: World> Deployment<W> {
     /// Refuses a change where another host with this data folder has made one. A disk that does not even read is no reason.
     pub(super) async fn is_not_overtaken(&self, _turn: &MutexGuard<'_, ()>) -> Result<(), DeployError> {
         let (vault, slot, edition) = (Arc::clone(&self.vault), self.slot.name(), self.edition_on_disk());
-        let Ok(Ok(kept)) = spawn_blocking(move || vault.book(slot)).await else { return Ok(()) };
-        let kept = kept.unwrap_or_default();
-        if kept.edition == edition { Ok(()) } else { Err(VaultError::Overtaken(kept.generation).into()) }
+        let checked = spawn_blocking(move || {
+            vault.book(slot).map_or(Ok(()), |kept| vault.is_own(slot, &kept.unwrap_or_default(), edition))
+        });
+        Ok(checked.await.unwrap_or(Ok(()))?)
     }
 
     /// Notes that the book is about to change in memory only.

@@ -11,7 +11,7 @@ use std::{
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     slice,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use rustix::fs::{FlockOperation, flock};
@@ -74,6 +74,8 @@ pub struct Vault {
     key: Option<PathBuf>,
     /// Components that are part of the binary.
     carried: BTreeMap<SlotId, &'static [u8]>,
+    /// Books of this host whose write has failed: each may be in its place all the same.
+    tried: Mutex<BTreeMap<SlotId, Vec<u8>>>,
     /// Lets a test refuse writes.
     #[cfg(test)]
     fault: tests::Fault,
@@ -86,6 +88,7 @@ impl Vault {
             folder,
             key: None,
             carried: BTreeMap::new(),
+            tried: Mutex::default(),
             #[cfg(test)]
             fault: tests::Fault::default(),
         }
@@ -217,12 +220,11 @@ impl Vault {
         self.make(slot)?;
         let _lock = self.lock()?;
         let kept = self.book(slot)?.unwrap_or_default();
-        if kept.edition != edition {
-            return Err(VaultError::Overtaken(kept.generation));
-        }
+        self.is_own(slot, &kept, edition)?;
         let path = self.book_path(slot);
-        let text = serde_json::to_vec_pretty(after)
+        let mut text = serde_json::to_vec_pretty(after)
             .map_err(|error| VaultError::Damaged(path.clone(), error.to_string()))?;
+        text.push(b'\n');
         let takes_room = match unkept {
             Unkept::Refused => true,
             // A book alone leaves enough for the next rollback, and is not refused for it.
@@ -236,7 +238,14 @@ impl Vault {
             self.put(slot, blob)?;
         }
         let logged = self.log(&self.unlogged(slot, after.entries(slot, &kept)))?;
-        if let Err(error) = self.write(path, &[&text, b"\n"]) {
+        let written = self.write(path, &[&text]);
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        match written {
+            Ok(()) => tried.remove(&slot),
+            Err(_) => tried.insert(slot, text),
+        };
+        drop(tried);
+        if let Err(error) = written {
             // A book may be in its place though its folder could not be made to stay.
             let is_old =
                 || self.book(slot).is_ok_and(|book| book.unwrap_or_default().edition == kept.edition);
@@ -248,6 +257,24 @@ impl Vault {
         self.sweep(slot, after);
         self.make_reserve();
         Ok(())
+    }
+
+    /// Checks that the book on disk is the one of this `edition`, or one that this host has tried to write.
+    ///
+    /// # Errors
+    /// When another host has written it.
+    pub(super) fn is_own(&self, slot: SlotId, kept: &Book, edition: u64) -> Result<(), VaultError> {
+        let is_tried = || {
+            let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+            tried
+                .get(&slot)
+                .is_some_and(|text| fs::read(self.book_path(slot)).is_ok_and(|kept| kept == *text))
+        };
+        if kept.edition == edition || is_tried() {
+            Ok(())
+        } else {
+            Err(VaultError::Overtaken(kept.generation))
+        }
     }
 
     fn put(&self, slot: SlotId, blob: &Blob) -> Result<(), VaultError> {

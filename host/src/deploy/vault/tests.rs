@@ -219,6 +219,29 @@ fn refused_change_leaves_no_line() {
     assert_eq!(generations, [1, 2, 3], "a line for each version's move");
 }
 
+/// A book may be in its place though its write has failed: its folder could not be synchronised.
+#[test]
+fn failed_write_that_came_about_is_no_other_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = Vault::new(folder.path().to_owned());
+    let one = after(&Book::default(), b"one");
+    vault.keep(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let book = vault.book_path(SLOT);
+    let blocked = book.clone();
+    vault.fault.set(move |path| if path == blocked { Err(io::ErrorKind::Other.into()) } else { Ok(()) });
+    let two = after(&one, b"two");
+    vault.keep(SLOT, one.edition, &two, &[]).unwrap_err();
+    vault.fault.set(|_| Ok(()));
+    fs::write(&book, [&serde_json::to_vec_pretty(&two).unwrap()[..], b"\n"].concat()).unwrap();
+    let three = after(&one, b"three");
+    vault.keep(SLOT, one.edition, &three, &[]).unwrap();
+
+    let strange = after(&three, b"strange");
+    Vault::new(folder.path().to_owned()).keep(SLOT, three.edition, &strange, &[]).unwrap();
+    let refused = vault.keep(SLOT, three.edition, &after(&three, b"four"), &[]).unwrap_err();
+    assert!(matches!(refused, VaultError::Overtaken(_)), "{refused}");
+}
+
 #[test]
 fn other_errors_leave_the_reserve() {
     let folder = tempfile::tempdir().unwrap();
