@@ -37,6 +37,8 @@ fn refused(text: &str, edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError
     error
 }
 
+type Edit = fn(&mut SitesFile) -> Result<(), EditError>;
+
 #[test]
 fn a_new_site_comes_after_the_others() {
     let origins = ["https://www.example.org".to_owned()];
@@ -111,7 +113,6 @@ fn comments_in_a_list_of_secrets_stay() {
 
 #[test]
 fn lines_end_as_they_did() {
-    type Edit = fn(&mut SitesFile) -> Result<(), EditError>;
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let file = crlf(FILE);
     let edits: [Edit; 4] = [
@@ -131,7 +132,7 @@ fn lines_end_as_they_did() {
 
 #[test]
 fn a_byte_order_mark_stays() {
-    let edits: [fn(&mut SitesFile) -> Result<(), EditError>; 3] = [
+    let edits: [Edit; 3] = [
         |file| file.add("museum", "two", &[]),
         |file| file.rotate("shop", Rotation::Begin("two")),
         |file| file.remove("shop"),
