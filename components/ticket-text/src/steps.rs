@@ -137,8 +137,8 @@ fn language_steps_grow_with_a_ticket() {
         |text| {
             let clauses = sentences::clauses(text);
             let tenses = sentences::Tenses::new(text);
-            let told = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
-            (language::detect(text), told, tokens::words(text))
+            let tensed = clauses.iter().filter_map(|clause| tenses.at(clause.start)).count();
+            (language::detect(text), tensed, tokens::words(text))
         },
     );
 }

@@ -51,7 +51,7 @@ pub enum Refusal {
     /// Too many texts wait.
     #[error("too many texts are waiting; ask again")]
     Overloaded,
-    /// The caller has had its share for now.
+    /// The caller has used up its share of this second.
     #[error("the tokens of this second are used up; ask again in {retry_after} s")]
     Quota {
         /// Seconds until it may ask again.

@@ -1,4 +1,4 @@
-//! Line ends of a text that was written anew with plain ones.
+//! Restores the line ends of a text that was written again with plain ones.
 
 /// A line end as Windows has it.
 const CRLF: &str = "\r\n";

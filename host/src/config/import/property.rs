@@ -83,7 +83,7 @@ fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
     }
 }
 
-/// Whether a name with dots is the key of one site: whoever has put it into quotes means one name. With nothing below it,
+/// Whether a name with dots is the key of one site: a quoted name is one name. With nothing below it,
 /// it is a property as Spring takes it apart, in quotes or not.
 fn is_site_key(above: &[String], name: &str, node: &Node) -> bool {
     node.is_name_quoted

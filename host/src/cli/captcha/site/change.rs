@@ -77,16 +77,16 @@ impl Change {
         self.checked(&sites, site)?;
         self.write(&sites.text())?;
         // The file has the change already: a host that did not read it would go on with another one.
-        match (said(&self.path), self.told_host(site)) {
+        match (said(&self.path), self.reload_host(site)) {
             (Err(unsaid), Err(error)) => {
                 output::aside(&unsaid);
                 Err(error)
             }
-            (said, told) => told.and(said),
+            (said, reloaded) => reloaded.and(said),
         }
     }
 
-    fn told_host(&self, site: &str) -> anyhow::Result<()> {
+    fn reload_host(&self, site: &str) -> anyhow::Result<()> {
         match &self.host {
             Reach::Present(remote) => self.reload(remote, site)?,
             Reach::Absent(remote) => output::aside(format_args!(
