@@ -23,16 +23,13 @@
 //! ```
 
 pub mod admin;
-pub mod appointments;
 pub mod background;
 pub mod capabilities;
 pub mod cli;
-pub mod clock;
 pub mod compile;
 pub mod config;
 pub mod deploy;
 pub mod engine;
-pub mod files;
 pub mod guard;
 pub mod host;
 pub mod http;
@@ -42,13 +39,16 @@ pub mod keys;
 pub mod knowledge;
 pub mod llm;
 pub mod outbound;
-mod pool;
 pub mod pow;
 pub mod registry;
 pub mod sandbox;
 pub mod services;
 pub mod slots;
-pub mod storage;
 pub mod telemetry;
 
+pub use bulkhead_appointments as appointments;
+use bulkhead_database as pool;
+pub use bulkhead_ledger as storage;
+pub use bulkhead_os::clock;
+pub use bulkhead_os::files;
 pub use host::Host;

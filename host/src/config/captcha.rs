@@ -26,8 +26,6 @@ pub const API_KEY_CHARS: usize = 32;
 pub const SECRET_CHARS: usize = 16;
 /// A secret that signs widget results is out of reach even of someone who tries it on a result at home.
 pub const SIGNATURE_SECRET_CHARS: usize = 32;
-/// Longest site key, bytes in Unicode NFC: every database can index it.
-pub const SITE_KEY_BYTES: usize = 255;
 /// PBKDF2 iterations: a blink in a browser, 0.1 s of a core for whoever attacks.
 pub const COST: u32 = 5000;
 /// Bounds a client's wait at twice the mean; doubling it doubles the wait.

@@ -63,7 +63,10 @@ WHERE s.status = 'free' AND s.updateTimestamp < o.updated_at";
 
 pub fn measure(options: &Options, report: &mut Report) {
     let server = MariaDb::start();
-    server.sql(&format!("{}{ROWS}", include_str!("../../../host/src/appointments/demo/schema/mariadb.sql")));
+    server.sql(&format!(
+        "{}{ROWS}",
+        include_str!("../../../host/services/status/appointments/src/demo/schema/mariadb.sql")
+    ));
     report.section("one full collection, 300k appointments and 1M slots on MariaDB", "replaced", "Bulkhead");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (theirs, ours) = runtime.block_on(collections(options, &server));

@@ -120,7 +120,7 @@ impl Service {
 /// A SQLite file with the tables and these rows.
 async fn sqlite(folder: &Path, rows: &str) -> String {
     let file = folder.join("appointments.sqlite");
-    let schema = include_str!("../../../host/src/appointments/demo/schema/sqlite.sql");
+    let schema = include_str!("../../../host/services/status/appointments/src/demo/schema/sqlite.sql");
     run(&file, &format!("{schema}{rows}")).await;
     format!("sqlite:{}", file.display())
 }

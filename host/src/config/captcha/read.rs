@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use bulkhead_ledger::SITE_KEY_BYTES;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
     API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
-    OnLedgerFailure, SITE_KEY_BYTES, SOURCE_ADDRESS_WINDOW, Site,
+    OnLedgerFailure, SOURCE_ADDRESS_WINDOW, Site,
 };
 use crate::{
     clock::HostClock,

@@ -17,6 +17,7 @@ use modules::{Crate, Edge};
 /// Folders whose modules still stand in cycles, and how many of them do. The list only gets shorter: a folder that is
 /// not in it has none.
 const OFFENDERS: &[(&str, usize)] = &[
+    ("host/services/captcha/ledger/src", 8),
     ("host/src/admin/v1", 2),
     ("host/src/cli", 2),
     ("host/src/cli/component", 3),
@@ -24,7 +25,6 @@ const OFFENDERS: &[(&str, usize)] = &[
     ("host/src/deploy", 15),
     ("host/src/http", 6),
     ("host/src/services/capabilities/nn", 2),
-    ("host/src/storage", 8),
 ];
 
 /// Circles of one folder: the modules of each, and the edges between them.

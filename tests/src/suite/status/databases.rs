@@ -13,8 +13,10 @@ use super::{
 
 /// Puts the tables and rows into a MariaDB server.
 pub fn with_mariadb_rows(server: MariaDb, rows: &str) -> MariaDb {
-    server
-        .sql(&format!("{}{rows}", include_str!("../../../../host/src/appointments/demo/schema/mariadb.sql")));
+    server.sql(&format!(
+        "{}{rows}",
+        include_str!("../../../../host/services/status/appointments/src/demo/schema/mariadb.sql")
+    ));
     server
 }
 
@@ -22,7 +24,7 @@ pub fn with_mariadb_rows(server: MariaDb, rows: &str) -> MariaDb {
 pub fn with_postgres_rows(server: Postgres, rows: &str) -> Postgres {
     server.sql(&format!(
         "{}{rows}",
-        include_str!("../../../../host/src/appointments/demo/schema/postgres.sql")
+        include_str!("../../../../host/services/status/appointments/src/demo/schema/postgres.sql")
     ));
     server
 }

@@ -6,7 +6,7 @@ use super::records::{self, Rows};
 use super::stand_in::StandIn;
 use super::store::Store;
 use super::visits::{FLUSH_EVERY, Recorder};
-use crate::clock::HostClock;
+use bulkhead_os::clock::HostClock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

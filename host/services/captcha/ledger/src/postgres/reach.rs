@@ -1,11 +1,11 @@
 //! Reaching the server: connections, the probe that looks for one that is away, and what its clock shows.
 
 use super::{Postgres, count_failure};
-use crate::storage::StorageError;
-use crate::storage::pool::Lease;
-use crate::storage::records;
-use crate::storage::schema::Table;
-use crate::storage::store::{within, within_or};
+use crate::StorageError;
+use crate::pool::Lease;
+use crate::records;
+use crate::schema::Table;
+use crate::store::{within, within_or};
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
 use std::future::Future;
@@ -41,7 +41,7 @@ impl Postgres {
     }
 
     /// Waits as long as any caller may; an answer that does not come in time means that the server is away.
-    pub(in crate::storage) fn in_time<T>(
+    pub(crate) fn in_time<T>(
         &self,
         answer: impl Future<Output = Result<T, StorageError>>,
     ) -> impl Future<Output = Result<T, StorageError>> {
@@ -63,7 +63,7 @@ impl Postgres {
     }
 
     /// Whether the server answers; looks at its clock.
-    pub(in crate::storage) async fn ping(&self) -> Result<(), StorageError> {
+    pub(crate) async fn ping(&self) -> Result<(), StorageError> {
         let mut lease = self.lease().await?;
         self.look_at_clock(&mut lease).await?;
         lease.done();
@@ -115,7 +115,7 @@ impl Postgres {
     }
 
     /// What the last look at the clock found, milliseconds.
-    pub(in crate::storage) fn skew(&self) -> i64 {
+    pub(crate) fn skew(&self) -> i64 {
         self.skew.load(Relaxed)
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{NOW, collector, fill};
-use crate::appointments::{
+use crate::{
     Clock, CollectError, Department, ExternalUserIds, Figures, Lacking, Mail, Processes, Scope, Section,
     Sessions, Slots, Sources, connection::Connections, queries,
 };
@@ -48,7 +48,7 @@ async fn collect(rows: &str, section: Section) -> Result<Figures, CollectError> 
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     fill(&file, rows).await;
-    let place = crate::appointments::Place::Sqlite(file);
+    let place = crate::Place::Sqlite(file);
     let connections = Connections::new(&place, Duration::from_secs(5)).unwrap();
     let collected = queries::collect(section, &connections, &super::berlin(), NOW).await;
     connections.close().await;

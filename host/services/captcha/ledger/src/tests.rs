@@ -8,7 +8,7 @@ mod upkeep;
 mod visits;
 
 use super::*;
-use crate::clock::{ClockHands, HostClock};
+use bulkhead_os::clock::{ClockHands, HostClock};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use std::path::Path;

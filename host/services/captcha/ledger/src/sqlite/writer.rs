@@ -1,9 +1,9 @@
 //! The one writer: what arrives while a transaction is being committed shares the next one, and nothing is
 //! answered before its transaction is on the disk (`synchronous = FULL`).
 
-use crate::storage::StorageError;
-use crate::storage::records::{Claim, Id, Visit, by_site};
-use crate::storage::schema::Table;
+use crate::StorageError;
+use crate::records::{Claim, Id, Visit, by_site};
+use crate::schema::Table;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, QueryBuilder};
 use std::sync::{Arc, Mutex, PoisonError};

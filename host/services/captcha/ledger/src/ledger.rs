@@ -12,7 +12,7 @@ use super::stand_in::StandIn;
 use super::store::{self, ANSWER_TIMEOUT, Store};
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
-use crate::clock::HostClock;
+use bulkhead_os::clock::HostClock;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;

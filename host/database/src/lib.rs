@@ -33,7 +33,7 @@ type Setup<DB> = Box<
 
 /// Why there is no connection.
 #[derive(Clone, Debug)]
-pub(crate) enum NoConnection {
+pub enum NoConnection {
     /// All are in use for too long.
     Busy,
     /// It was not made in time.
@@ -43,7 +43,7 @@ pub(crate) enum NoConnection {
 }
 
 /// At most [`CONNECTIONS`] connections.
-pub(crate) struct Pool<DB: Database> {
+pub struct Pool<DB: Database> {
     options: <DB::Connection as Connection>::Options,
     setup: Setup<DB>,
     places: Arc<Semaphore>,
@@ -63,15 +63,16 @@ impl<DB: Database> std::fmt::Debug for Pool<DB> {
 
 /// A connection for one query. Dropped it is closed: one that failed, or whose caller left in the middle, may never answer
 /// again.
-pub(crate) struct Lease<DB: Database> {
-    pub(crate) connection: DB::Connection,
+pub struct Lease<DB: Database> {
+    /// The connection.
+    pub connection: DB::Connection,
     state: Arc<Mutex<State<DB>>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl<DB: Database> Lease<DB> {
     /// Gives the connection back for the next.
-    pub(crate) fn keep(self) {
+    pub fn keep(self) {
         lock(&self.state).idle.push(self.connection);
     }
 }
@@ -82,14 +83,14 @@ fn lock<DB: Database>(state: &Mutex<State<DB>>) -> MutexGuard<'_, State<DB>> {
 
 impl<DB: Database> Pool<DB> {
     /// Connects to nothing yet.
-    pub(crate) fn new(options: <DB::Connection as Connection>::Options, setup: Setup<DB>) -> Self {
+    pub fn new(options: <DB::Connection as Connection>::Options, setup: Setup<DB>) -> Self {
         let state = State { idle: Vec::with_capacity(CONNECTIONS), away: None };
         let places = Arc::new(Semaphore::new(CONNECTIONS));
         Self { options, setup, places, state: Arc::new(Mutex::new(state)) }
     }
 
     /// A connection that works.
-    pub(crate) async fn lease(&self) -> Result<Lease<DB>, NoConnection> {
+    pub async fn lease(&self) -> Result<Lease<DB>, NoConnection> {
         let place = timeout(PATIENCE, Arc::clone(&self.places).acquire_owned());
         let Ok(Ok(place)) = place.await else { return Err(NoConnection::Busy) };
         let lease = |connection| Lease { connection, state: Arc::clone(&self.state), _place: place };
@@ -127,7 +128,7 @@ impl<DB: Database> Pool<DB> {
     }
 
     /// Closes what is not in use, and gives out no more.
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         self.places.close();
         let idle = std::mem::take(&mut lock(&self.state).idle);
         for connection in idle {

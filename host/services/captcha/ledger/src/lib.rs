@@ -42,6 +42,6 @@ pub use error::StorageError;
 pub use ledger::{Backend, Ledger, Options};
 pub use load::{Load, Solve, is_solve_time};
 pub use pool::{PoolStats, Timing};
-pub use records::{MAX_LIMIT, Rows, SKEW, Swept, Visits};
+pub use records::{MAX_LIMIT, Rows, SITE_KEY_BYTES, SKEW, Swept, Visits};
 pub use store::ANSWER_TIMEOUT;
 pub use visits::{COUNT_CEILING, FLUSH_EVERY};

@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 use super::{CollectError, dialect::Dialect};
-use crate::pool::{NoConnection, Pool};
+use bulkhead_database::{NoConnection, Pool};
 
 /// What a server adds to the time of a statement before it is given up from here.
 const GRACE: Duration = Duration::from_secs(1);

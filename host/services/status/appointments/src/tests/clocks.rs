@@ -1,5 +1,5 @@
 use super::{NOW, berlin};
-use crate::appointments::{Clock, Moment};
+use crate::{Clock, Moment};
 
 #[test]
 fn times_are_those_of_the_zone() {

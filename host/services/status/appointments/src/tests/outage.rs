@@ -4,7 +4,7 @@ use std::{
 };
 
 use super::{collector, fill};
-use crate::appointments::{
+use crate::{
     CollectError, Figures, Mail, Place, Section,
     connection::Connections,
     section::{Began, Cell, Due, Turn},

@@ -5,7 +5,7 @@ use sqlx::{
     mysql::MySqlConnectOptions, postgres::PgConnectOptions,
 };
 
-use crate::appointments::Clock;
+use crate::Clock;
 
 /// Rows of a statement.
 const ROWS: usize = 200;

@@ -6,7 +6,7 @@
 use super::StorageError;
 use super::records::{self, Visit, Visits, Window};
 use super::store::Store;
-use crate::clock::HostClock;
+use bulkhead_os::clock::HostClock;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -5,11 +5,11 @@ use sqlx::{Connection as _, Executor as _};
 use tempfile::TempDir;
 
 use super::{NOW, berlin, collector, fill, open};
-use crate::appointments::{Demo, Place, Section};
+use crate::{Demo, Place, Section};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn attempts(collector: &crate::appointments::Collector, section: Section) -> (u64, u64) {
+fn attempts(collector: &crate::Collector, section: Section) -> (u64, u64) {
     let collections = collector.collections();
     let found = collections.iter().find(|collection| collection.section == section).unwrap();
     (found.successes, found.failures)
@@ -73,7 +73,7 @@ async fn the_first_poll_after_an_outage_has_figures() {
 }
 
 /// A collector that has collected once and then failed at a table that is gone; it shows a value for `max_age`.
-async fn failing(folder: &TempDir, max_age: Duration) -> crate::appointments::Collector {
+async fn failing(folder: &TempDir, max_age: Duration) -> crate::Collector {
     let file = folder.path().join("appointments.sqlite");
     fill(&file, "").await;
     let collector = collector(&file, Duration::from_millis(1), max_age);

@@ -12,7 +12,7 @@ use super::schema::Table;
 use super::store::{ANSWER_TIMEOUT, in_time};
 use super::sweep::{self, Expire, SCAN};
 use super::visits::COUNT_CEILING;
-use crate::clock::HostClock;
+use bulkhead_os::clock::HostClock;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! Sweeps and figures.
 
 use super::*;
-use crate::storage::memory::Memory;
-use crate::storage::records::{Claim, Id, Visit, Window};
-use crate::storage::sqlite::Sqlite;
+use crate::memory::Memory;
+use crate::records::{Claim, Id, Visit, Window};
+use crate::sqlite::Sqlite;
 use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
