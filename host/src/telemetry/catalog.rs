@@ -1,4 +1,4 @@
-//! Every metric name of the host, in one list.
+//! Every metric name of the platform, in one list; services bring their own.
 //!
 //! # Names kept for existing dashboards
 //! The `jvm_*`, `process_*`, `disk_*` and `hikaricp_*` families carry the names that dashboards for
@@ -25,13 +25,11 @@
 
 use std::fmt::Write as _;
 
-use crate::telemetry::family::{Family, Kind};
+use crate::telemetry::{
+    bounds::{REMOTE_TIMES, TIMES},
+    family::{Family, Kind, families},
+};
 
-/// Bounds for times within the host, seconds.
-const TIMES: &[f64] = &[
-    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
-    0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
-];
 /// Bounds for times of calls, seconds: from an empty one to the longest deadline that a slot may have.
 const CALL_TIMES: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -43,26 +41,10 @@ const TICKET_TIMES: &[f64] = &[
     0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0,
     120.0, 600.0,
 ];
-/// Bounds for times of services that are asked over the network, seconds: to the longest time-out that they may have.
-const REMOTE_TIMES: &[f64] =
-    &[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 600.0];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 /// Bounds for the cost of challenges: rounds, iterations, N or passes.
 const COSTS: &[f64] = &[1.0, 10.0, 100.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6];
-
-macro_rules! families {
-    ($($id:ident: $kind:expr, $name:literal [$($label:literal),*] $unit:literal, $help:literal;)*) => {
-        $(
-            #[doc = $help]
-            pub static $id: Family =
-                Family { name: $name, kind: $kind, unit: $unit, labels: &[$($label),*], help: $help };
-        )*
-
-        /// Every family.
-        pub static ALL: &[&Family] = &[$(&$id),*];
-    };
-}
 
 families! {
     BUILD_INFO: Kind::Gauge, "bulkhead_build_info" ["version"] "",
@@ -298,10 +280,10 @@ pub static EMBEDDING: [&Family; 10] = [
     &EMBEDDING_WAITING,
 ];
 
-/// A Markdown table of every metric.
-pub fn reference() -> String {
+/// Returns a Markdown table of metrics.
+pub fn reference<'a>(families: impl IntoIterator<Item = &'a Family>) -> String {
     let mut table = String::from("| name | type | labels | meaning |\n| --- | --- | --- | --- |\n");
-    for family in ALL {
+    for family in families {
         let names = family.exposed().join("`, `");
         let labels = family.labels.join(", ");
         // Writing to a string cannot fail.
@@ -348,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_reference_lists_companions() {
-        let table = reference();
+        let table = reference(ALL.iter().copied());
         assert!(
             table
                 .contains("| `http_server_requests_seconds`, `http_server_requests_seconds_max` | summary |")

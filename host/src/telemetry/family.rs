@@ -34,6 +34,29 @@ pub struct Family {
     pub help: &'static str,
 }
 
+/// Makes a static `Family` of each entry, `NAME: kind, "name" ["label", ...] "unit", "help";`, and the list `ALL` of
+/// them.
+#[macro_export]
+macro_rules! families {
+    ($($id:ident: $kind:expr, $name:literal [$($label:literal),*] $unit:literal, $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub static $id: $crate::telemetry::family::Family = $crate::telemetry::family::Family {
+                name: $name,
+                kind: $kind,
+                unit: $unit,
+                labels: &[$($label),*],
+                help: $help,
+            };
+        )*
+
+        /// Every family of this list.
+        pub const ALL: &[&$crate::telemetry::family::Family] = &[$(&$id),*];
+    };
+}
+
+pub use families;
+
 impl Family {
     /// The names under which the family is exposed, each a family of its own in an exposition.
     pub fn exposed(&self) -> Vec<String> {

@@ -9,6 +9,7 @@ mod llm;
 mod pool;
 mod process;
 mod pulls;
+mod sets;
 mod sharing;
 mod slot;
 mod tickets;
@@ -37,13 +38,14 @@ pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use pulls::{Pull, Pulls};
+pub use sets::MetricSet;
 pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 pub use tickets::{Run, Running, TicketRequest, Tickets};
 
 use self::{
     guard::GuardFamilies, inference::InferenceFamilies, llm::LlmFamilies, pool::Pools, process::Process,
-    slot::Families,
+    sets::Sets, slot::Families,
 };
 
 /// Runs before each scrape and sets what is only read then.
@@ -87,6 +89,7 @@ impl PoolKind {
 pub struct Metrics {
     registry: Registry,
     before_scrape: RwLock<Vec<Arc<Hook>>>,
+    sets: Sets,
     slots: BTreeMap<SlotId, SlotMetrics>,
     slot_families: Families,
     inference: InferenceFamilies,
@@ -141,6 +144,7 @@ impl Metrics {
             llm: LlmFamilies::register(&registry)?,
             guard: GuardFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
+            sets: Sets::default(),
             pool_slots,
             compile_cache,
             compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
@@ -154,6 +158,21 @@ impl Metrics {
             pulls: Pulls::register(&registry)?,
             registry,
         })
+    }
+
+    /// Returns a set of metrics, and registers it the first time: from then on its families are shown.
+    ///
+    /// # Errors
+    /// Only when the set's families are at fault, see [`MetricSet::register`].
+    pub fn set<T: MetricSet>(&self) -> Result<Arc<T>> {
+        self.sets.get(&self.registry)
+    }
+
+    /// Returns every family that is registered: those of the platform, then those of sets.
+    pub fn families(&self) -> Vec<&'static Family> {
+        let mut families = catalog::ALL.to_vec();
+        families.extend(self.sets.families());
+        families
     }
 
     /// Returns the figures of one slot.
@@ -257,85 +276,4 @@ impl Metrics {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::collections::HashMap;
-
-    use prometheus::core::{Collector, Desc};
-
-    use super::*;
-    use crate::telemetry::{exposition::Format, series::descs};
-
-    fn metrics() -> Metrics {
-        Metrics::new(PathBuf::from("/"), [SlotId::new("captcha")]).unwrap()
-    }
-
-    struct Twin(Vec<Desc>);
-
-    impl Collector for Twin {
-        fn desc(&self) -> Vec<&Desc> {
-            self.0.iter().collect()
-        }
-
-        fn collect(&self) -> Vec<MetricFamily> {
-            Vec::new()
-        }
-    }
-
-    #[test]
-    fn every_listed_family_is_registered_and_no_other() {
-        let metrics = metrics();
-        for family in catalog::ALL {
-            for desc in descs(family).unwrap() {
-                let name = desc.fq_name.clone();
-                let twin = metrics.registry.register(Box::new(Twin(vec![desc])));
-                assert!(twin.is_err(), "{name} is listed and not registered as listed");
-            }
-        }
-        let listed: Vec<String> = catalog::ALL.iter().flat_map(|family| family.exposed()).collect();
-        for family in metrics.gather() {
-            assert!(listed.iter().any(|name| name == family.name()), "{}", family.name());
-        }
-    }
-
-    #[test]
-    fn hosts_in_one_process_keep_apart() {
-        let (one, other) = (metrics(), metrics());
-        one.compile_cache("hit");
-        assert_eq!(other.compile_cache.get(["hit"]).get(), 0);
-    }
-
-    #[test]
-    fn hooks_run_at_every_scrape() {
-        let metrics = metrics();
-        metrics.before_scrape(|metrics| metrics.set_pool_slots(PoolKind::Stacks, 3));
-        let text = Format::Text.encode(&metrics.gather()).unwrap();
-        assert!(text.contains("bulkhead_pool_slots_in_use{kind=\"stacks\"} 3\n"), "{text}");
-    }
-
-    /// What `promtool check metrics` asks of the text: help and type once, ahead of a family's lines.
-    #[test]
-    fn the_text_is_well_formed() {
-        let metrics = metrics();
-        for format in Format::ALL {
-            let text = format.encode(&metrics.gather()).unwrap();
-            let mut seen: HashMap<&str, u32> = HashMap::new();
-            let mut family = "";
-            for line in text.lines().filter(|line| *line != "# EOF") {
-                if let Some(rest) = line.strip_prefix("# ") {
-                    let (word, rest) = rest.split_once(' ').unwrap();
-                    family = rest.split(' ').next().unwrap();
-                    if word == "TYPE" {
-                        *seen.entry(family).or_default() += 1;
-                    }
-                } else {
-                    assert!(line.starts_with(family), "{line} under {family}");
-                    assert!(line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");
-                }
-            }
-            assert!(seen.values().all(|count| *count == 1), "{seen:?}");
-            assert!(seen.len() > 30);
-        }
-    }
-}
+pub(crate) mod tests;

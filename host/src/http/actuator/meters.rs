@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prometheus::proto::{Metric, MetricFamily};
 use serde_json::{Number, Value, json};
 
-use crate::telemetry::{
-    catalog,
-    family::{Family, Kind},
-};
+use crate::telemetry::family::{Family, Kind};
 
 /// Restricts a meter to series with this label value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +26,21 @@ impl Tag {
     }
 }
 
-/// The names of all meters that have series, sorted.
-pub(super) fn names(families: &[MetricFamily]) -> BTreeSet<String> {
+/// Returns the names of those listed meters that have series, sorted.
+pub(super) fn names(listed: &[&Family], families: &[MetricFamily]) -> BTreeSet<String> {
     let exposed: BTreeSet<&str> = families.iter().map(MetricFamily::name).collect();
     let filled = |family: &&&Family| family.exposed().iter().any(|name| exposed.contains(name.as_str()));
-    catalog::ALL.iter().filter(filled).map(|family| family.meter_name()).collect()
+    listed.iter().filter(filled).map(|family| family.meter_name()).collect()
 }
 
-/// One meter over the series that have all `tags`; `None` when there is no such meter or series.
-pub(super) fn meter(families: &[MetricFamily], name: &str, tags: &[Tag]) -> Option<Value> {
-    let listed = catalog::ALL.iter().find(|family| family.meter_name() == name)?;
+/// Returns one listed meter over the series that have all `tags`; `None` when there is no such meter or series.
+pub(super) fn meter(
+    listed: &[&Family],
+    families: &[MetricFamily],
+    name: &str,
+    tags: &[Tag],
+) -> Option<Value> {
+    let listed = listed.iter().find(|family| family.meter_name() == name)?;
     let exposed = listed.exposed();
     let mut columns = exposed.iter().map(|name| series(families, name, tags));
     let (main, beside) = (columns.next()?, columns.next().unwrap_or_default());

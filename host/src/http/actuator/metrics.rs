@@ -35,7 +35,7 @@ pub(super) async fn list(
     if TEXTS.contains(&picked) {
         return text(&state, &uri, picked);
     }
-    let names = meters::names(&state.metrics.gather());
+    let names = meters::names(&state.metrics.families(), &state.metrics.gather());
     Ok(media::typed(picked, json!({ "names": names }).to_string()))
 }
 
@@ -47,7 +47,9 @@ pub(super) async fn one(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let tags = tags(&uri)?;
-    let meter = name.ok().and_then(|Path(name)| meters::meter(&state.metrics.gather(), &name, &tags));
+    let metrics = &state.metrics;
+    let meter =
+        name.ok().and_then(|Path(name)| meters::meter(&metrics.families(), &metrics.gather(), &name, &tags));
     match meter {
         Some(meter) => media::json(&headers, &uri, &meter),
         None => Ok(StatusCode::NOT_FOUND.into_response()),
@@ -148,12 +150,12 @@ mod tests {
             ("tags of one list", &|bytes| target("tag=", "a:b,", bytes)),
         ];
         let metrics = crate::telemetry::Metrics::new("/".into(), []).unwrap();
-        let families = metrics.gather();
-        let name = meters::names(&families).into_iter().next().unwrap();
+        let (listed, families) = (metrics.families(), metrics.gather());
+        let name = meters::names(&listed, &families).into_iter().next().unwrap();
         let test = concat!(module_path!(), "::query_steps_grow_with_target");
         assert_linear(test, BYTES, &shapes, |uri| {
             let mut included = families.clone();
-            let meter = tags(uri).ok().and_then(|tags| meters::meter(&families, &name, &tags));
+            let meter = tags(uri).ok().and_then(|tags| meters::meter(&listed, &families, &name, &tags));
             (retain_included(&mut included, uri).is_ok(), meter)
         });
     }
