@@ -112,6 +112,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
+        list::register_metrics(&metrics)?;
         observe::connections(&metrics);
         let carried = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
         let vault = Vault::new(config.data_dir.join(SLOTS))

@@ -20,7 +20,7 @@ use bulkhead::{
     },
     inference::Gate,
     pow::Pow,
-    services::capabilities,
+    services::{capabilities, list},
     slots::Yard,
     telemetry::Metrics,
 };
@@ -41,6 +41,7 @@ impl Parts {
         let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
         let config = load(config, Vec::new(), flags).unwrap();
         let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids()).unwrap());
+        list::register_metrics(&metrics).unwrap();
         let limits = config.slots.each().map(|slot| &slot.limits);
         let engine = Arc::new(Engine::new(&config.sandbox, limits).unwrap());
         let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, None, Arc::clone(&metrics));

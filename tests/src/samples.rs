@@ -5,9 +5,9 @@ use std::{
     ops::Deref,
 };
 
-use bulkhead::telemetry::{
-    catalog,
-    family::{Family, Kind},
+use bulkhead::{
+    services::list,
+    telemetry::family::{Family, Kind},
 };
 
 /// Labels whose values are known only once something happens.
@@ -49,11 +49,12 @@ impl Samples {
         })
     }
 
-    /// The value of a series that may come later. Its family and its labels must be the catalogue's.
+    /// The value of a series that may come later. Its family and its labels must be those of this binary.
     pub fn find(&self, series: &str) -> Option<f64> {
         let (name, labels) = split(series);
-        let listed = catalog::ALL.iter().find_map(|family| Some((family, suffix(family, name)?)));
-        let (family, suffix) = listed.unwrap_or_else(|| panic!("no family of the catalogue exposes {name}"));
+        let listed =
+            list::metric_families().into_iter().find_map(|family| Some((family, suffix(family, name)?)));
+        let (family, suffix) = listed.unwrap_or_else(|| panic!("no family of this binary exposes {name}"));
         let mut known: BTreeSet<&str> = family.labels.iter().copied().collect();
         known.extend((suffix == "_bucket").then_some("le"));
         let named: BTreeSet<&str> = labels.iter().map(|(label, _)| *label).collect();

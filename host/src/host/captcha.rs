@@ -20,11 +20,14 @@ use crate::{
     },
     keys::MasterKey,
     services::{
-        captcha::CaptchaService,
+        captcha::{
+            CaptchaService,
+            metrics::{CaptchaMetrics, Table},
+        },
         list::{CAPTCHA, name},
     },
     storage::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing},
-    telemetry::metrics::{PoolStats, Table, Times},
+    telemetry::metrics::{PoolStats, Times},
 };
 
 /// Shortest time that the ledger's database gets for an answer, however short a call's deadline: a disk's flush may take
@@ -54,6 +57,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     let slot = parts.slot(CAPTCHA)?;
     let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
     let masters = masters(settings, config)?;
+    let metrics = parts.metrics.set::<CaptchaMetrics>()?;
     let service = CaptchaService::new(
         settings,
         slot,
@@ -61,10 +65,11 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         parts.resources(slot),
         &masters,
         ledger.clone(),
+        Arc::clone(&metrics),
     );
     let service = Arc::new(service);
     component::fill(parts, service.slot()).await;
-    watch(parts, &ledger);
+    watch(parts, &ledger, metrics);
     if settings.sites.is_empty() {
         tracing::warn!(
             "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
@@ -150,19 +155,20 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
         parts.resources(slot),
         &[MasterKey::new("check")],
         ledger,
+        parts.metrics.set()?,
     );
     Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }
 
 /// Has health and metrics look at the ledger.
-fn watch(parts: &Parts<'_>, ledger: &Ledger) {
+fn watch(parts: &Parts<'_>, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
     parts.health.watch("captcha ledger", ledger.clone());
     let ledger = ledger.clone();
     parts.metrics.before_scrape(move |metrics| {
         let rows = ledger.rows();
-        metrics.captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
-        metrics.captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
-        metrics.captcha.set_claims_without_ledger(ledger.granted_without_database());
+        captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
+        captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
+        captcha.set_claims_without_ledger(ledger.granted_without_database());
         metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
     });
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod client;
 mod compared;
+pub mod metrics;
 mod site;
 mod solve_time;
 mod token;
@@ -22,7 +23,12 @@ pub use self::{
     site::ServedSite,
     world::{Captcha, Verdict},
 };
-use self::{client::Peppers, token::WidgetResult, world::Client};
+use self::{
+    client::Peppers,
+    metrics::{CaptchaMetrics, Client as Labels, Event},
+    token::WidgetResult,
+    world::Client,
+};
 use crate::{
     capabilities::SlotResources,
     config::{
@@ -33,10 +39,6 @@ use crate::{
     keys::{Key, MasterKey, NamedKeys},
     slots::{Slot, Yard},
     storage::{Ledger, Solve},
-    telemetry::{
-        Metrics,
-        metrics::{Client as Labels, Event},
-    },
 };
 
 /// Name, and bytes, of the key that a component's self-test signs with: no secret.
@@ -56,11 +58,11 @@ pub struct CaptchaService {
     _self_test: NamedKeys,
     peppers: Peppers,
     ledger: Ledger,
-    metrics: Arc<Metrics>,
+    metrics: Arc<CaptchaMetrics>,
 }
 
 impl CaptchaService {
-    /// The service with an empty slot. `masters` holds the current master key first.
+    /// Returns the service with an empty slot. `masters` holds the current master key first.
     pub fn new(
         settings: &Settings,
         slot: &SlotSettings,
@@ -68,13 +70,14 @@ impl CaptchaService {
         mut resources: SlotResources,
         masters: &[MasterKey],
         ledger: Ledger,
+        metrics: Arc<CaptchaMetrics>,
     ) -> Self {
         let timeout = settings.captcha_timeout;
         resources.clock = ledger.clock().clone();
         resources.insert(Arc::new(ledger.clone()));
-        let metrics = Arc::clone(&resources.metrics);
+        let of_slot = resources.metrics.slot(slot.id());
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
-        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics.slot(slot.id())));
+        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, of_slot));
         let self_test = slot.resources.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
         let service = Self {
             slot,
@@ -97,7 +100,7 @@ impl CaptchaService {
             (key.clone(), Arc::new(ServedSite::new(key, site, self.timeout, &self.masters, ring)))
         };
         let sites: Sites = settings.iter().map(served).collect();
-        self.metrics.captcha.know_sites(
+        self.metrics.know_sites(
             sites.keys().map(String::as_str),
             &Reason::ALL.map(Reason::as_str),
             &RejectedRequest::ALL.map(RejectedRequest::as_str),
@@ -151,7 +154,7 @@ impl CaptchaService {
     /// Fails for a client on the site's deny list.
     fn admit(&self, site: &ServedSite, address: IpAddr) -> Result<(), CallError> {
         if site.denies(address) {
-            self.metrics.captcha.rejected(Some(&site.key), Reason::DeniedClient.as_str());
+            self.metrics.rejected(Some(&site.key), Reason::DeniedClient.as_str());
             return Err(CallError::Denied);
         }
         Ok(())
@@ -187,9 +190,9 @@ impl CaptchaService {
         self.ledger.note_issued(&site.key);
         let expires_at = self.now().as_secs().saturating_add(site.policy.timeout_seconds.into());
         self.ledger.remember_issued(expires_at, || issued.ledger_id());
-        self.metrics.captcha.issued(&site.key, issued.cost);
+        self.metrics.issued(&site.key, issued.cost);
         let labels = Labels { visits: issued.visits, ..labels(site, Some(issued.cost), allow_listed) };
-        self.metrics.captcha.event(&labels, Event::ChallengeRequest);
+        self.metrics.event(&labels, Event::ChallengeRequest);
         Ok(issued)
     }
 
@@ -235,13 +238,13 @@ impl CaptchaService {
             if sites.len() > 0 && answer::is_foreign(&judged) {
                 continue;
             }
-            self.metrics.captcha.verified(since.elapsed());
+            self.metrics.verified(since.elapsed());
             match &judged {
                 Ok((judged, verdict)) => {
                     self.note_judged(site, judged, verdict.as_ref(), (address, allow_listed));
                 }
                 Err(CallError::Malformed(_)) => {}
-                Err(_) => self.metrics.captcha.event(&labels(site, None, allow_listed), Event::VerifyError),
+                Err(_) => self.metrics.event(&labels(site, None, allow_listed), Event::VerifyError),
             }
             return judged.map(|(judged, _)| judged);
         }
@@ -321,7 +324,7 @@ impl CaptchaService {
             });
         let invalidated = answer.await?.map_err(CallError::of_guest)?;
         if invalidated {
-            self.metrics.captcha.event(&labels(site, None, false), Event::Invalidate);
+            self.metrics.event(&labels(site, None, false), Event::Invalidate);
         }
         Ok(invalidated)
     }
@@ -349,7 +352,7 @@ impl CaptchaService {
         let cost = verdict.and_then(|verdict| verdict.cost);
         let time = verdict.and_then(|verdict| solve_time::solve_time(verdict, site, self.now()));
         let valid = judged.rejected.is_none();
-        self.metrics.captcha.request(Some(&site.key), valid);
+        self.metrics.request(Some(&site.key), valid);
         let expected_pace = site.expected_pace();
         let solve = time.map(|ms| Solve { address, ms, cost, expected_pace });
         // A client on the deny list says nothing about a site's load.
@@ -359,16 +362,16 @@ impl CaptchaService {
         let labels = labels(site, cost, allow_listed);
         match judged.rejected {
             None => {
-                self.metrics.captcha.event(&labels, Event::VerifySuccess);
+                self.metrics.event(&labels, Event::VerifySuccess);
                 if let Some(time) = time {
-                    self.metrics.captcha.solve_time(&labels, time);
+                    self.metrics.solve_time(&labels, time);
                 }
             }
             Some(reason) => {
-                self.metrics.captcha.rejected(Some(&site.key), reason.as_str());
+                self.metrics.rejected(Some(&site.key), reason.as_str());
                 // As in captchaservice, a replay is no failure of the solver.
                 if reason != Reason::Replayed {
-                    self.metrics.captcha.event(&labels, Event::VerifyFailure);
+                    self.metrics.event(&labels, Event::VerifyFailure);
                 }
             }
         }
@@ -376,8 +379,8 @@ impl CaptchaService {
 
     /// Counts a request that never came to a site.
     pub fn count_rejected_request(&self, kind: RejectedRequest) {
-        self.metrics.captcha.request(None, false);
-        self.metrics.captcha.rejected(None, kind.as_str());
+        self.metrics.request(None, false);
+        self.metrics.rejected(None, kind.as_str());
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use super::capabilities;
-use crate::config::{
-    self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
-    slots::{Limits, SlotId, SlotSpec},
+use super::{capabilities, captcha::metrics::CaptchaMetrics};
+use crate::{
+    config::{
+        self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
+        slots::{Limits, SlotId, SlotSpec},
+    },
+    telemetry::{MetricSet, Metrics, catalog, family::Family},
 };
 
 /// The slot that classifies tickets.
@@ -107,6 +110,22 @@ const SERVICES: &[ServiceSpec] = &[
     },
 ];
 
+/// A set of metrics of this binary: its families, and how a host registers it.
+struct Registrar {
+    families: &'static [&'static Family],
+    register: fn(&Metrics) -> prometheus::Result<()>,
+}
+
+impl Registrar {
+    const fn of<T: MetricSet>() -> Self {
+        Self { families: T::FAMILIES, register: |metrics| metrics.set::<T>().map(drop) }
+    }
+}
+
+/// Every set of metrics that the platform does not know. The families of the appointment system, `zms_*`, are not among
+/// them: the status component makes those, and they have a page of their own.
+static METRIC_SETS: [Registrar; 1] = [Registrar::of::<CaptchaMetrics>()];
+
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {
     let interfaces = capabilities::all().interfaces().map(|interface| interface.name).collect();
@@ -125,3 +144,21 @@ pub fn component(slot: SlotId) -> Option<&'static [u8]> {
 pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     config::load(sources, &spec())
 }
+
+/// Registers the metrics of every service, also of those that are off: each family exists from the start.
+///
+/// # Errors
+/// Only when the list of families is at fault.
+pub fn register_metrics(metrics: &Metrics) -> prometheus::Result<()> {
+    METRIC_SETS.iter().try_for_each(|set| (set.register)(metrics))
+}
+
+/// Returns every metric family of this binary: those of the platform, then those of services.
+pub fn metric_families() -> Vec<&'static Family> {
+    let mut families = catalog::ALL.to_vec();
+    families.extend(METRIC_SETS.iter().flat_map(|set| set.families));
+    families
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,9 +19,6 @@
 //! | `application_*_time_seconds{main_application_class="bulkhead"}` | time from the start of the process |
 //! | `disk_*_bytes{path="data_dir"}` | the file system that holds the data folder |
 //! | `hikaricp_connections*` | the database connection pool |
-//!
-//! The families of an appointment system, `zms_*`, are not the host's: its status component makes them, and they stand on a
-//! page of their own.
 
 use std::fmt::Write as _;
 
@@ -43,8 +40,6 @@ const TICKET_TIMES: &[f64] = &[
 ];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-/// Bounds for the cost of challenges: rounds, iterations, N or passes.
-const COSTS: &[f64] = &[1.0, 10.0, 100.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6];
 
 families! {
     BUILD_INFO: Kind::Gauge, "bulkhead_build_info" ["version"] "",
@@ -132,27 +127,6 @@ families! {
         "Time to answer a request.";
     HTTP_ACTIVE: Kind::LongTask, "http_server_requests_active_seconds" [] "seconds",
         "Requests being answered.";
-
-    CAPTCHA_REQUESTS: Kind::Counter, "captcha_requests_total" ["site", "outcome"] "",
-        "Verification requests.";
-    CAPTCHA_EVENTS: Kind::Counter, "captcha_events_total"
-        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count", "event_type"] "",
-        "All captcha events: challenge requests and verification attempts";
-    CAPTCHA_SOLVE_TIME: Kind::Summary, "captcha_client_solve_time_milliseconds"
-        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count"] "milliseconds",
-        "Solve time that clients report with a good solution.";
-    CAPTCHA_INVALIDATED: Kind::Gauge, "captcha_invalidated_payloads" [] "",
-        "Spent payloads that have not expired.";
-    CAPTCHA_VERIFY: Kind::Timer(TIMES), "captcha_verify_duration_seconds" [] "seconds",
-        "Time to judge a payload.";
-    CAPTCHA_ROWS: Kind::Gauge, "captcha_active_rows" ["table"] "",
-        "Rows in the ledger that have not expired.";
-    CAPTCHA_COST: Kind::Histogram(COSTS), "captcha_issued_cost" ["site"] "",
-        "Cost of issued challenges.";
-    CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "",
-        "Refused captcha requests by reason.";
-    CAPTCHA_CLAIMS_WITHOUT_LEDGER: Kind::Counter, "captcha_claims_without_ledger_total" [] "",
-        "Payloads accepted without a durable claim, while the ledger's database did not answer.";
 
     EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
         "Requests to the embedding service, by route.";

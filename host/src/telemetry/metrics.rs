@@ -1,6 +1,5 @@
 //! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
 
-mod captcha;
 mod embedding;
 mod guard;
 mod http;
@@ -29,7 +28,6 @@ use crate::{
     telemetry::{catalog, family::Family, series::Series},
 };
 
-pub use captcha::{Captcha, Client, Event, Table, UNKNOWN_SITE};
 pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use guard::{GuardOutcome, SlotGuard};
 pub use http::{Answered, Http, method_label};
@@ -102,8 +100,6 @@ pub struct Metrics {
     process: Process,
     /// Connections and requests.
     pub http: Http,
-    /// The captcha service.
-    pub captcha: Captcha,
     /// The embedding service.
     pub embedding: Embedding,
     /// The ticket service.
@@ -151,7 +147,6 @@ impl Metrics {
             pools: Pools::register(&registry)?,
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
-            captcha: Captcha::register(&registry)?,
             embedding: Embedding::register(&registry)?,
             tickets: Tickets::register(&registry)?,
             sharing: Sharing::register(&registry)?,

@@ -107,8 +107,9 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
     let ledger = Ledger::open(backend, options).await.unwrap();
     let slot = parts.slot(CAPTCHA);
     let masters = [MasterKey::new(HMAC_KEY)];
-    let service =
-        CaptchaService::new(settings, slot, parts.yard.clone(), parts.resources(CAPTCHA), &masters, ledger);
+    let (resources, metrics) = (parts.resources(CAPTCHA), parts.metrics.set().unwrap());
+    let yard = parts.yard.clone();
+    let service = CaptchaService::new(settings, slot, yard, resources, &masters, ledger, metrics);
     let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);

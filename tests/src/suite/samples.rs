@@ -23,7 +23,7 @@ fn an_absent_series_is_not_zero() {
 }
 
 #[test]
-#[should_panic(expected = "no family of the catalogue exposes bulkhead_call_total")]
+#[should_panic(expected = "no family of this binary exposes bulkhead_call_total")]
 fn an_unknown_family_is_refused() {
     with("").find("bulkhead_call_total{outcome=\"ok\",slot=\"captcha\"}");
 }

@@ -131,6 +131,7 @@ mod tests {
     use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
+    use crate::{services::list::register_metrics, telemetry::Metrics};
 
     /// Longest target that is read.
     const BYTES: usize = 65_000;
@@ -149,7 +150,8 @@ mod tests {
             ("tags", &|bytes| target("", "tag=a:b&", bytes)),
             ("tags of one list", &|bytes| target("tag=", "a:b,", bytes)),
         ];
-        let metrics = crate::telemetry::Metrics::new("/".into(), []).unwrap();
+        let metrics = Metrics::new("/".into(), []).unwrap();
+        register_metrics(&metrics).unwrap();
         let (listed, families) = (metrics.families(), metrics.gather());
         let name = meters::names(&listed, &families).into_iter().next().unwrap();
         let test = concat!(module_path!(), "::query_steps_grow_with_target");

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{V3, get, get_as, well};
 use crate::{
     http::actuator::ActuatorState,
-    telemetry::metrics::{Client, Event, Table},
+    services::captcha::metrics::{CaptchaMetrics, Client, Event, Table},
 };
 
 #[tokio::test]
@@ -59,17 +59,18 @@ fn statistic(name: &str, value: f64) -> (String, f64) {
 
 const CLIENT: Client<'_> = Client { site: "test_site", cost: 1_000, whitelisted: false, visits: 1 };
 
-fn captcha() -> ActuatorState {
+fn captcha() -> (ActuatorState, Arc<CaptchaMetrics>) {
     let state = well();
-    state.metrics.captcha.know_sites(["test_site"], &[], &[]);
-    state
+    let captcha = state.metrics.set::<CaptchaMetrics>().unwrap();
+    captcha.know_sites(["test_site"], &[], &[]);
+    (state, captcha)
 }
 
 #[tokio::test]
 async fn fact_8_an_allow_listed_client() {
-    let state = captcha();
+    let (state, captcha) = captcha();
     let client = Client { cost: 1, whitelisted: true, ..CLIENT };
-    state.metrics.captcha.event(&client, Event::ChallengeRequest);
+    captcha.event(&client, Event::ChallengeRequest);
     let tags = "tag=difficulty:1&tag=site_key:test_site&tag=same_source_address_request_count:1\
          &tag=is_whitelisted:true&tag=event_type:challenge_request";
     let measured = measured(&state, &format!("captcha.events?{tags}")).await;
@@ -80,9 +81,9 @@ async fn fact_8_an_allow_listed_client() {
 
 #[tokio::test]
 async fn fact_9_repeated_challenges_with_bucketed_counts() {
-    let state = captcha();
+    let (state, captcha) = captcha();
     for visits in 1..=12 {
-        state.metrics.captcha.event(&Client { visits, ..CLIENT }, Event::ChallengeRequest);
+        captcha.event(&Client { visits, ..CLIENT }, Event::ChallengeRequest);
     }
     let all = "captcha.events?tag=event_type:challenge_request&tag=difficulty:1000";
     assert_eq!(measured(&state, all).await, [statistic("COUNT", 12.0)]);
@@ -100,10 +101,10 @@ async fn fact_9_repeated_challenges_with_bucketed_counts() {
 
 #[tokio::test]
 async fn fact_10_successes_and_their_solve_times() {
-    let state = captcha();
+    let (state, captcha) = captcha();
     for _ in 0..3 {
-        state.metrics.captcha.event(&CLIENT, Event::VerifySuccess);
-        state.metrics.captcha.solve_time(&CLIENT, 500.0);
+        captcha.event(&CLIENT, Event::VerifySuccess);
+        captcha.solve_time(&CLIENT, 500.0);
     }
     let successes = "captcha.events?tag=event_type:verify_success";
     assert_eq!(measured(&state, successes).await, [statistic("COUNT", 3.0)]);
@@ -116,10 +117,10 @@ async fn fact_10_successes_and_their_solve_times() {
 
 #[tokio::test]
 async fn facts_11_and_12_failures_and_errors() {
-    let state = captcha();
+    let (state, captcha) = captcha();
     for (event, times) in [(Event::VerifyFailure, 2), (Event::VerifyError, 3)] {
         for _ in 0..times {
-            state.metrics.captcha.event(&CLIENT, event);
+            captcha.event(&CLIENT, event);
         }
         let query = format!("captcha.events?tag=event_type:{}", event.as_str());
         assert_eq!(measured(&state, &query).await, [statistic("COUNT", times.into())]);
@@ -128,13 +129,13 @@ async fn facts_11_and_12_failures_and_errors() {
 
 #[tokio::test]
 async fn fact_13_invalidated_payloads() {
-    let state = captcha();
+    let (state, captcha) = captcha();
     for rows in [1, 0] {
-        state.metrics.captcha.set_rows(Table::InvalidatedPayload, Some(rows));
+        captcha.set_rows(Table::InvalidatedPayload, Some(rows));
         let measured = measured(&state, "captcha.invalidated.payloads").await;
         assert_eq!(measured, [statistic("VALUE", rows as f64)]);
     }
-    state.metrics.captcha.set_rows(Table::InvalidatedPayload, None);
+    captcha.set_rows(Table::InvalidatedPayload, None);
     let body = get(&state, "/actuator/metrics/captcha.invalidated.payloads").await.json();
     assert_eq!(body["measurements"][0]["value"], "NaN");
 }
@@ -146,7 +147,8 @@ async fn statistics_by_kind() {
     let _request = state.metrics.http.begin();
     let histogram = measured(&state, "bulkhead.compile").await;
     assert_eq!(histogram, [statistic("COUNT", 1.0), statistic("TOTAL_TIME", 0.25)]);
-    state.metrics.captcha.verified(Duration::from_millis(250));
+    let captcha = state.metrics.set::<CaptchaMetrics>().unwrap();
+    captcha.verified(Duration::from_millis(250));
     let timer = measured(&state, "captcha.verify.duration").await;
     assert_eq!(timer, [statistic("COUNT", 1.0), statistic("TOTAL_TIME", 0.25), statistic("MAX", 0.25)]);
     let pause = measured(&state, "jvm.gc.pause").await;
@@ -158,9 +160,9 @@ async fn statistics_by_kind() {
 
 #[tokio::test]
 async fn tags_are_a_list_or_repeated() {
-    let state = captcha();
-    state.metrics.captcha.event(&CLIENT, Event::VerifySuccess);
-    state.metrics.captcha.event(&CLIENT, Event::VerifyFailure);
+    let (state, captcha) = captcha();
+    captcha.event(&CLIENT, Event::VerifySuccess);
+    captcha.event(&CLIENT, Event::VerifyFailure);
     for tags in [
         "tag=event_type:verify_success,site_key:test_site",
         "tag=event_type:verify_success%2Csite_key:test_site",

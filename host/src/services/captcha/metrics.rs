@@ -6,11 +6,39 @@ use arc_swap::ArcSwap;
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
 use crate::telemetry::{
-    catalog,
+    MetricSet,
+    bounds::TIMES,
+    family::{Family, Kind, families},
     series::{Series, Summary, Timer},
 };
 
-/// Label of whoever did not prove to be a configured site.
+/// Bounds for the cost of challenges: rounds, iterations, N or passes.
+const COSTS: &[f64] = &[1.0, 10.0, 100.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6];
+
+families! {
+    CAPTCHA_REQUESTS: Kind::Counter, "captcha_requests_total" ["site", "outcome"] "",
+        "Verification requests.";
+    CAPTCHA_EVENTS: Kind::Counter, "captcha_events_total"
+        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count", "event_type"] "",
+        "All captcha events: challenge requests and verification attempts";
+    CAPTCHA_SOLVE_TIME: Kind::Summary, "captcha_client_solve_time_milliseconds"
+        ["site_key", "difficulty", "is_whitelisted", "same_source_address_request_count"] "milliseconds",
+        "Solve time that clients report with a good solution.";
+    CAPTCHA_INVALIDATED: Kind::Gauge, "captcha_invalidated_payloads" [] "",
+        "Spent payloads that have not expired.";
+    CAPTCHA_VERIFY: Kind::Timer(TIMES), "captcha_verify_duration_seconds" [] "seconds",
+        "Time to judge a payload.";
+    CAPTCHA_ROWS: Kind::Gauge, "captcha_active_rows" ["table"] "",
+        "Rows in the ledger that have not expired.";
+    CAPTCHA_COST: Kind::Histogram(COSTS), "captcha_issued_cost" ["site"] "",
+        "Cost of issued challenges.";
+    CAPTCHA_REJECTIONS: Kind::Counter, "captcha_rejections_total" ["site", "reason"] "",
+        "Refused captcha requests by reason.";
+    CAPTCHA_CLAIMS_WITHOUT_LEDGER: Kind::Counter, "captcha_claims_without_ledger_total" [] "",
+        "Payloads accepted without a durable claim, while the ledger's database did not answer.";
+}
+
+/// Label of a client that did not prove to be a configured site.
 pub const UNKNOWN_SITE: &str = "unknown";
 
 /// What happened to a challenge or payload.
@@ -74,7 +102,7 @@ pub struct Client<'a> {
 }
 
 /// The captcha service's figures.
-pub struct Captcha {
+pub struct CaptchaMetrics {
     sites: ArcSwap<BTreeSet<String>>,
     requests: Series<IntCounter, 2>,
     events: Series<IntCounter, 5>,
@@ -87,32 +115,36 @@ pub struct Captcha {
     claims_without_ledger: IntCounter,
 }
 
-impl fmt::Debug for Captcha {
+impl fmt::Debug for CaptchaMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Captcha").field("sites", &self.sites).finish_non_exhaustive()
+        f.debug_struct("CaptchaMetrics").field("sites", &self.sites).finish_non_exhaustive()
     }
 }
 
-impl Captcha {
-    pub(super) fn register(registry: &Registry) -> Result<Self> {
+impl MetricSet for CaptchaMetrics {
+    const FAMILIES: &'static [&'static Family] = ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
         Ok(Self {
             sites: ArcSwap::default(),
-            requests: Series::register(&catalog::CAPTCHA_REQUESTS, registry)?,
-            events: Series::register(&catalog::CAPTCHA_EVENTS, registry)?,
-            solve_time: Series::register(&catalog::CAPTCHA_SOLVE_TIME, registry)?,
-            invalidated: Series::register(&catalog::CAPTCHA_INVALIDATED, registry)?,
-            verify: Series::<Timer, 0>::register(&catalog::CAPTCHA_VERIFY, registry)?.get([]),
-            rows: Series::register(&catalog::CAPTCHA_ROWS, registry)?,
-            cost: Series::register(&catalog::CAPTCHA_COST, registry)?,
-            rejections: Series::register(&catalog::CAPTCHA_REJECTIONS, registry)?,
+            requests: Series::register(&CAPTCHA_REQUESTS, registry)?,
+            events: Series::register(&CAPTCHA_EVENTS, registry)?,
+            solve_time: Series::register(&CAPTCHA_SOLVE_TIME, registry)?,
+            invalidated: Series::register(&CAPTCHA_INVALIDATED, registry)?,
+            verify: Series::<Timer, 0>::register(&CAPTCHA_VERIFY, registry)?.get([]),
+            rows: Series::register(&CAPTCHA_ROWS, registry)?,
+            cost: Series::register(&CAPTCHA_COST, registry)?,
+            rejections: Series::register(&CAPTCHA_REJECTIONS, registry)?,
             claims_without_ledger: Series::<IntCounter, 0>::register(
-                &catalog::CAPTCHA_CLAIMS_WITHOUT_LEDGER,
+                &CAPTCHA_CLAIMS_WITHOUT_LEDGER,
                 registry,
             )?
             .get([]),
         })
     }
+}
 
+impl CaptchaMetrics {
     /// Names the configured sites: only these become labels. Their series begin at zero: requests by verdict, costs, and
     /// refused requests by each reason for which a site's payload, and a request without a site, may be refused.
     pub fn know_sites<'a>(
@@ -150,14 +182,14 @@ impl Captcha {
         self.events.get([site, &cost, listed, visits, event.as_str()]).inc();
     }
 
-    /// A solve time that a client reported with a good solution, milliseconds.
+    /// Records a solve time that a client reported with a good solution, milliseconds.
     pub fn solve_time(&self, client: &Client<'_>, millis: f64) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         self.solve_time.get([site, &cost, listed, visits(client.visits)]).observe(millis);
     }
 
-    /// The cost of an issued challenge.
+    /// Records the cost of an issued challenge.
     pub fn issued(&self, site: &str, cost: u32) {
         self.cost.get([self.label(Some(site))]).observe(cost.into());
     }
@@ -167,12 +199,12 @@ impl Captcha {
         self.rejections.get([self.label(site), reason]).inc();
     }
 
-    /// The time that judging a payload took.
+    /// Records the time that judging a payload took.
     pub fn verified(&self, elapsed: Duration) {
         self.verify.observe(elapsed);
     }
 
-    /// Rows of a table that have not expired; `None` when they could not be counted.
+    /// Sets the rows of a table that have not expired; `None` when they could not be counted.
     pub fn set_rows(&self, table: Table, rows: Option<u64>) {
         let rows = rows.map_or(f64::NAN, |rows| rows as f64);
         self.rows.get([table.as_str()]).set(rows);
@@ -181,7 +213,7 @@ impl Captcha {
         }
     }
 
-    /// Claims since the start that were granted without the ledger's database.
+    /// Sets the claims since the start that were granted without the ledger's database.
     pub fn set_claims_without_ledger(&self, total: u64) {
         self.claims_without_ledger.inc_by(total.saturating_sub(self.claims_without_ledger.get()));
     }
@@ -226,9 +258,9 @@ mod tests {
     use super::*;
     use crate::telemetry::exposition::Format;
 
-    fn text(act: impl FnOnce(&Captcha)) -> String {
+    fn text(act: impl FnOnce(&CaptchaMetrics)) -> String {
         let registry = Registry::new();
-        let captcha = Captcha::register(&registry).unwrap();
+        let captcha = CaptchaMetrics::register(&registry).unwrap();
         captcha.know_sites(["test_site"], &["expired", "replayed"], &["unauthorized"]);
         act(&captcha);
         Format::Text.encode(&registry.gather()).unwrap()
