@@ -8,4 +8,5 @@ mod json_object;
 pub mod list;
 mod shared_answer;
 pub mod status;
+pub mod tickets;
 pub mod triage;

@@ -103,14 +103,14 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         settings,
         &parts.config.server,
         &parts.config.services.get(name::TICKETS).path_prefix,
-        Arc::clone(&parts.metrics),
+        parts.metrics.set()?,
     );
     if state.keys.is_empty() {
         warn_of_open();
     }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
     tracing::info!(service = tickets::SERVICE, access, "service on");
-    parts.metrics.tickets.ready();
+    state.metrics.ready();
     let keys = state.keys.clone();
     let follow = move |config: &Config| replace_key(&keys, &config.tickets);
     reloader.follow(Followed::always(&["tickets.api_key"]), Box::new(follow)).await;

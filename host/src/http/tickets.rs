@@ -25,8 +25,7 @@ use crate::{
     config::{server::Server, tickets::Tickets},
     http::{body::BodyLimits, docs, forwarded},
     keys::ApiKeys,
-    services::{answer::AnswerService, triage::TriageService},
-    telemetry::Metrics,
+    services::{answer::AnswerService, tickets::metrics::TicketMetrics, triage::TriageService},
 };
 
 use self::error::ApiError;
@@ -55,7 +54,7 @@ pub struct TicketState {
     /// Stands before every path: empty or `/something`.
     pub path_prefix: String,
     /// Where requests are counted.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<TicketMetrics>,
 }
 
 impl TicketState {
@@ -66,7 +65,7 @@ impl TicketState {
         settings: &Tickets,
         server: &Server,
         path_prefix: &str,
-        metrics: Arc<Metrics>,
+        metrics: Arc<TicketMetrics>,
     ) -> Self {
         Self {
             triage,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{capabilities, captcha::metrics::CaptchaMetrics};
+use super::{capabilities, captcha::metrics::CaptchaMetrics, tickets::metrics::TicketMetrics};
 use crate::{
     config::{
         self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
@@ -124,7 +124,7 @@ impl Registrar {
 
 /// Every set of metrics that the platform does not know. The families of the appointment system, `zms_*`, are not among
 /// them: the status component makes those, and they have a page of their own.
-static METRIC_SETS: [Registrar; 1] = [Registrar::of::<CaptchaMetrics>()];
+static METRIC_SETS: [Registrar; 2] = [Registrar::of::<CaptchaMetrics>(), Registrar::of::<TicketMetrics>()];
 
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {

@@ -32,12 +32,6 @@ const CALL_TIMES: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
     0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 600.0,
 ];
-/// Bounds for times of a ticket, seconds: from a classifier's decision to the longest deadline, which a language model
-/// may come near to.
-const TICKET_TIMES: &[f64] = &[
-    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0,
-    120.0, 600.0,
-];
 /// Bounds for compile times, seconds.
 const COMPILE_TIMES: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
@@ -149,22 +143,6 @@ families! {
         "Time of a request's share of batches.";
     EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
         "Texts waiting for an inference thread.";
-
-    TICKET_REQUESTS: Kind::Counter, "zammad_ai_http_requests_total" ["method", "path", "status"] "",
-        "Requests to the ticket service, by route.";
-    TICKET_REQUEST_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_http_request_duration_seconds"
-        ["method", "path", "status"] "seconds",
-        "Time to answer a request to the ticket service.";
-    TRIAGE_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
-        "Time to sort a ticket.";
-    TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
-        "Tickets being sorted.";
-    ANSWER_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
-        "Time to answer a ticket.";
-    ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
-        "Tickets being answered.";
-    TICKET_STATUS: Kind::Gauge, "zammad_ai_status" ["zammad_ai_status"] "",
-        "1 for what the ticket service is doing.";
 
     POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
         "Open database connections.";
@@ -296,7 +274,7 @@ mod tests {
         fn reaches(bounds: &[f64]) -> bool {
             bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
         }
-        for family in [&CALL, &GUEST, &TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME, &LLM_TIME] {
+        for family in [&CALL, &GUEST, &LLM_TIME] {
             let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
             assert!(is_long, "{}: {:?}", family.name, family.kind);
         }

@@ -11,7 +11,6 @@ mod pulls;
 mod sets;
 mod sharing;
 mod slot;
-mod tickets;
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +38,6 @@ pub use pulls::{Pull, Pulls};
 pub use sets::MetricSet;
 pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
-pub use tickets::{Run, Running, TicketRequest, Tickets};
 
 use self::{
     guard::GuardFamilies, inference::InferenceFamilies, llm::LlmFamilies, pool::Pools, process::Process,
@@ -102,8 +100,6 @@ pub struct Metrics {
     pub http: Http,
     /// The embedding service.
     pub embedding: Embedding,
-    /// The ticket service.
-    pub tickets: Tickets,
     /// The state that hosts share.
     pub sharing: Sharing,
     /// Components that are pulled from registries.
@@ -148,7 +144,6 @@ impl Metrics {
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
             embedding: Embedding::register(&registry)?,
-            tickets: Tickets::register(&registry)?,
             sharing: Sharing::register(&registry)?,
             pulls: Pulls::register(&registry)?,
             registry,

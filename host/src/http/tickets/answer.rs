@@ -6,9 +6,9 @@ use axum::{extract::State, response::Response};
 use serde_json::{Value, json};
 
 use super::{TicketState, error::ApiError, request::Members, session, triage::number};
-use crate::{
-    services::answer::{Document, Outcome, Reply, Request},
-    telemetry::metrics::Run,
+use crate::services::{
+    answer::{Document, Outcome, Reply, Request},
+    tickets::metrics::Run,
 };
 
 /// `POST /api/v1/answer`: a text for the ticket whatever the action is; an answer that there is none is an answer.
@@ -18,7 +18,7 @@ pub async fn answer(State(state): State<Arc<TicketState>>, mut body: Members) ->
     let (session, ticket) = (body.session(), body.whole_number("ticket_id"));
     body.check()?;
     let named = session.to_string();
-    let run = state.metrics.tickets.begin(Run::Answer);
+    let run = state.metrics.begin(Run::Answer);
     let reply = state.answer.answer(&named, request).await;
     run.end(match &reply {
         Ok(reply) if reply.outcome == Outcome::None => "no_answer",

@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::{REST, SERVICE, TicketState};
-use crate::{http::access_log::Served, telemetry::metrics::TicketRequest};
+use crate::{http::access_log::Served, services::tickets::metrics::TicketRequest};
 
 /// Middleware: counts a request by its route, never by its path. Runs are counted where they begin.
 pub async fn count(State(state): State<Arc<TicketState>>, request: Request, next: Next) -> Response {
@@ -20,7 +20,7 @@ pub async fn count(State(state): State<Arc<TicketState>>, request: Request, next
     let route = if route == REST { "unmatched" } else { route };
     let mut response = next.run(request).await;
     let (status, elapsed) = (response.status().as_u16(), since.elapsed());
-    state.metrics.tickets.answered(&TicketRequest { method: method.as_str(), route, status, elapsed });
+    state.metrics.answered(&TicketRequest { method: method.as_str(), route, status, elapsed });
     let extensions = response.extensions_mut();
     if extensions.get::<Served>().is_none() {
         extensions.insert(Served { service: SERVICE, error: None });

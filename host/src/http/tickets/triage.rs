@@ -15,16 +15,16 @@ use crate::{
     invoke::CallError,
     services::{
         answer::AnswerError,
+        tickets::metrics::Run,
         triage::{Action, ActionKind, Decision, PromptVersion, TriageError, Value as Found},
     },
-    telemetry::metrics::Run,
 };
 
 /// `POST /api/v1/triage`.
 pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
     let (text, session) = (body.text("text"), body.session());
     body.check()?;
-    let run = state.metrics.tickets.begin(Run::Triage);
+    let run = state.metrics.begin(Run::Triage);
     let triage = state.triage.triage(&session.to_string(), text).await;
     run.end(if triage.is_ok() { "success" } else { "error" });
     let triage = triage.map_err(|error| ApiError::from(error).in_session(session))?;

@@ -5,7 +5,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::telemetry::{family::Kind, metrics::tests::assert_registered};
+use crate::{
+    services::tickets::metrics::{ANSWER_TIME, TICKET_REQUEST_TIME, TRIAGE_TIME},
+    telemetry::{family::Kind, metrics::tests::assert_registered},
+};
 
 fn metrics() -> Metrics {
     let metrics = Metrics::new("/".into(), [CAPTCHA]).unwrap();
@@ -42,5 +45,17 @@ fn names_follow_their_type_and_unit() {
         assert_eq!(family.name.ends_with("_total"), counter, "{}", family.name);
         let base = family.name.trim_end_matches("_total");
         assert!(base.ends_with(family.unit), "{} lacks its unit", family.name);
+    }
+}
+
+/// `slots.NAME.deadline_ms`, `tickets.llm.timeout_ms`: ten minutes at most.
+#[test]
+fn what_may_take_long_has_a_bucket_for_it() {
+    fn reaches(bounds: &[f64]) -> bool {
+        bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
+    }
+    for family in [&TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME] {
+        let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
+        assert!(is_long, "{}: {:?}", family.name, family.kind);
     }
 }

@@ -8,8 +8,37 @@ use std::{
 
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
-use super::http::method_label;
-use crate::telemetry::{catalog, series::Series};
+use crate::telemetry::{
+    MetricSet,
+    family::{Family, Kind, families},
+    metrics::method_label,
+    series::Series,
+};
+
+/// Bounds for times of a ticket, seconds: from a classifier's decision to the longest deadline, which a language model
+/// may come near to.
+const TICKET_TIMES: &[f64] = &[
+    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0,
+    120.0, 600.0,
+];
+
+families! {
+    TICKET_REQUESTS: Kind::Counter, "zammad_ai_http_requests_total" ["method", "path", "status"] "",
+        "Requests to the ticket service, by route.";
+    TICKET_REQUEST_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_http_request_duration_seconds"
+        ["method", "path", "status"] "seconds",
+        "Time to answer a request to the ticket service.";
+    TRIAGE_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
+        "Time to sort a ticket.";
+    TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
+        "Tickets being sorted.";
+    ANSWER_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
+        "Time to answer a ticket.";
+    ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
+        "Tickets being answered.";
+    TICKET_STATUS: Kind::Gauge, "zammad_ai_status" ["zammad_ai_status"] "",
+        "1 for what the ticket service is doing.";
+}
 
 /// The states of `zammad_ai_status`; the host serves in the two in the middle only.
 const STATES: [&str; 4] = ["startup", "ready", "active", "shutdown"];
@@ -41,7 +70,7 @@ pub struct TicketRequest<'a> {
 }
 
 /// Figures of the ticket service.
-pub struct Tickets {
+pub struct TicketMetrics {
     requests: Series<IntCounter, 3>,
     request_time: Series<Histogram, 3>,
     triage_time: Series<Histogram, 1>,
@@ -51,23 +80,25 @@ pub struct Tickets {
     status: Series<Gauge, 1>,
 }
 
-impl fmt::Debug for Tickets {
+impl fmt::Debug for TicketMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tickets").finish_non_exhaustive()
+        f.debug_struct("TicketMetrics").finish_non_exhaustive()
     }
 }
 
-impl Tickets {
-    pub(super) fn register(registry: &Registry) -> Result<Self> {
+impl MetricSet for TicketMetrics {
+    const FAMILIES: &'static [&'static Family] = ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
         let gauge = |family| Series::<Gauge, 0>::register(family, registry).map(|series| series.get([]));
         let tickets = Self {
-            requests: Series::register(&catalog::TICKET_REQUESTS, registry)?,
-            request_time: Series::register(&catalog::TICKET_REQUEST_TIME, registry)?,
-            triage_time: Series::register(&catalog::TRIAGE_TIME, registry)?,
-            triages: gauge(&catalog::TRIAGES)?,
-            answer_time: Series::register(&catalog::ANSWER_TIME, registry)?,
-            answers: gauge(&catalog::ANSWERS)?,
-            status: Series::register(&catalog::TICKET_STATUS, registry)?,
+            requests: Series::register(&TICKET_REQUESTS, registry)?,
+            request_time: Series::register(&TICKET_REQUEST_TIME, registry)?,
+            triage_time: Series::register(&TRIAGE_TIME, registry)?,
+            triages: gauge(&TRIAGES)?,
+            answer_time: Series::register(&ANSWER_TIME, registry)?,
+            answers: gauge(&ANSWERS)?,
+            status: Series::register(&TICKET_STATUS, registry)?,
         };
         for outcome in TRIAGE_OUTCOMES {
             tickets.triage_time.get([outcome]);
@@ -78,8 +109,10 @@ impl Tickets {
         tickets.show("startup");
         Ok(tickets)
     }
+}
 
-    /// The service answers from now on.
+impl TicketMetrics {
+    /// Shows that the service answers from now on.
     pub fn ready(&self) {
         self.show("ready");
     }
@@ -92,7 +125,7 @@ impl Tickets {
         self.request_time.get(labels).observe(request.elapsed.as_secs_f64());
     }
 
-    /// Counts a run as in progress until it ends or is dropped. A request that is refused unread is none.
+    /// Counts a run as in progress until it ends or is dropped. A request that is refused unread is no run.
     pub fn begin(&self, run: Run) -> Running<'_> {
         self.gauge(run).inc();
         self.show("active");
@@ -117,13 +150,13 @@ impl Tickets {
 #[derive(Debug)]
 #[must_use]
 pub struct Running<'a> {
-    tickets: &'a Tickets,
+    tickets: &'a TicketMetrics,
     run: Run,
     since: Instant,
 }
 
 impl Running<'_> {
-    /// The run has ended with `success`, `no_answer` or `error`.
+    /// Records that the run has ended with `success`, `no_answer` or `error`.
     pub fn end(self, outcome: &str) {
         let times = match self.run {
             Run::Triage => &self.tickets.triage_time,
