@@ -13,6 +13,7 @@ mod sharing;
 mod start;
 mod status;
 mod tickets;
+mod yard;
 
 use std::{
     collections::BTreeMap, fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
@@ -29,13 +30,12 @@ use crate::{
     appointments::Collector,
     background,
     capabilities::SlotResources,
-    compile::{CacheSettings, Compiler, ComponentDigest},
+    compile::ComponentDigest,
     config::{
         Config, Loaded,
         slots::{Slot as SlotSettings, SlotId},
     },
     deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
-    engine::Engine,
     files,
     http::{
         accept, actuator,
@@ -45,11 +45,9 @@ use crate::{
         tls::Certificates,
     },
     inference::{Gate, Inference},
-    keys::MasterKey,
     pow::Pow,
     registry::Registries,
     services::{
-        capabilities,
         list::{self, name},
         triage::Rules,
     },
@@ -62,8 +60,6 @@ use crate::{
 const SECRETS: &str = "secrets";
 /// The generated secret that authenticates what the host writes for itself, in that folder.
 const HOST_KEY: &str = "host.key";
-/// Folder of compiled code, in the data folder.
-const COMPILED: &str = "compiled";
 /// Folder of pushed components and of what answers, in the data folder.
 const SLOTS: &str = "slots";
 /// Time between readiness flipping and the listeners closing.
@@ -122,7 +118,7 @@ impl<'a> Parts<'a> {
         let roster = Arc::new(roster.expecting(config.slots.ids()));
         let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
         let rules = tickets::rules(config)?;
-        let yard = yard(config, &metrics)?;
+        let yard = yard::build(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
         let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
@@ -303,20 +299,6 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
     closed.with_context(|| {
         format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
     })
-}
-
-/// Engine and compiler.
-fn yard(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
-    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
-    let limits = used.map(|slot| &slot.limits);
-    let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
-    let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join(HOST_KEY));
-    let cache = config.sandbox.cache.then(key).transpose()?;
-    let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);
-    let cache = cache.map(|key| CacheSettings { folder, key, bytes });
-    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
-    let sandbox = Arc::new(config.sandbox.clone());
-    Ok(Yard { engine, compiler, sandbox, capabilities: capabilities::all() })
 }
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
