@@ -44,7 +44,7 @@ use crate::{
         listen,
         tls::Certificates,
     },
-    inference::{Gate, Inference},
+    inference::{Gate, Inference, metrics::InferenceMetrics},
     pow::Pow,
     registry::Registries,
     services::{
@@ -96,6 +96,7 @@ struct Parts<'a> {
     rules: Option<Rules>,
     /// None where nobody embeds.
     inference: Option<Arc<Inference>>,
+    inference_metrics: Arc<InferenceMetrics>,
     /// What may be asked about tickets, besides the components.
     advisers: tickets::Advisers,
     metrics: Arc<Metrics>,
@@ -126,7 +127,20 @@ impl<'a> Parts<'a> {
         let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
         let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
         let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
-        Ok(Self { config, yard, pow, rules, inference: None, advisers, metrics, health, roster, registries })
+        let inference_metrics = metrics.set()?;
+        Ok(Self {
+            config,
+            yard,
+            pow,
+            rules,
+            inference: None,
+            inference_metrics,
+            advisers,
+            metrics,
+            health,
+            roster,
+            registries,
+        })
     }
 
     /// Returns the settings of a slot of this binary.
@@ -144,7 +158,7 @@ impl<'a> Parts<'a> {
 
     /// A slot's way to the models.
     fn gate(&self, settings: &SlotSettings) -> Gate {
-        Gate::new(settings, self.inference.clone(), self.metrics.slot_inference(settings.id()))
+        Gate::new(settings, self.inference.clone(), self.inference_metrics.slot(settings.id()))
     }
 }
 
@@ -353,7 +367,7 @@ async fn services(
     let service = |name| parts.config.services.get(name);
     let own = service(name::EMBEDDING);
     if let Some(inference) = parts.inference.as_ref().filter(|_| own.enabled) {
-        let router = embedding::build(parts, inference, reloader).await;
+        let router = embedding::build(parts, inference, reloader).await?;
         listeners.add(own, "services.embedding.listen", router);
     }
     let own = service(name::TICKETS);

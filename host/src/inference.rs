@@ -3,6 +3,7 @@
 
 mod gate;
 mod graphs;
+pub mod metrics;
 mod model;
 mod names;
 mod wanted;
@@ -16,7 +17,6 @@ use bulkhead_inference::{
     model::{EmbedOptions, Model, TextError},
 };
 
-use self::wanted::Wanted;
 pub use self::{
     gate::{Denied, Gate, Graph},
     graphs::{GraphError, NamedHead, NamedOnnx},
@@ -24,10 +24,11 @@ pub use self::{
     names::NameError,
     wanted::{load_options, models_dir, packed_dir},
 };
-use crate::{
-    config::embedding::Embedding,
-    telemetry::{Metrics, metrics::Spent},
+use self::{
+    metrics::{InferenceMetrics, Spent},
+    wanted::Wanted,
 };
+use crate::config::embedding::Embedding;
 
 /// Why there is no inference.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +79,7 @@ pub struct Inference {
     engine: Engine,
     max_batch_size: usize,
     queue_texts: usize,
-    metrics: Arc<Metrics>,
+    metrics: Arc<InferenceMetrics>,
 }
 
 impl std::fmt::Debug for Inference {
@@ -93,7 +94,11 @@ impl Inference {
     ///
     /// # Errors
     /// When a model that is there is broken, names clash, or there are no threads.
-    pub fn start(settings: &Embedding, models_dir: &Path, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+    pub fn start(
+        settings: &Embedding,
+        models_dir: &Path,
+        metrics: Arc<InferenceMetrics>,
+    ) -> Result<Self, StartError> {
         let (present, missing) = load(settings, models_dir)?;
         let configured: Vec<names::Configured<'_>> = present
             .iter()
@@ -125,7 +130,7 @@ impl Inference {
             })
             .collect();
         for model in &models {
-            metrics.embedding.know_model(&model.id);
+            metrics.know_model(&model.id);
         }
         Ok(Self {
             heads: graphs::heads(&settings.heads, &models)?,
@@ -263,7 +268,7 @@ impl Inference {
         let pending = self.engine.embed(&model.model, request).map_err(Refusal::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
         let embedded = answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)?;
-        self.metrics.embedding.embedded(&model.id, &Spent::of(&embedded));
+        self.metrics.embedded(&model.id, &Spent::of(&embedded));
         Ok(embedded)
     }
 

@@ -18,7 +18,7 @@ use bulkhead::{
         lifecycle::Lifecycle,
         listen,
     },
-    inference::Gate,
+    inference::{Gate, metrics::InferenceMetrics},
     pow::Pow,
     services::{capabilities, list},
     slots::Yard,
@@ -58,10 +58,10 @@ impl Parts {
 
     /// What a slot's calls share, with proof-of-work threads and without models.
     pub fn resources(&self, slot: SlotId) -> SlotResources {
-        let (settings, figures) = (self.slot(slot), self.metrics.slot_inference(slot));
+        let (settings, figures) = (self.slot(slot), self.metrics.set::<InferenceMetrics>().unwrap());
         let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
         resources.insert(Arc::clone(&self.pow));
-        resources.insert(Arc::new(Gate::new(settings, None, figures)));
+        resources.insert(Arc::new(Gate::new(settings, None, figures.slot(slot))));
         resources
     }
 

@@ -98,7 +98,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.default_prompts.clear();
     // Weights are packed there, and the base may be.
     make_data_folder(&config.data_dir);
-    let metrics = Arc::new(Metrics::new(config.data_dir.clone(), [])?);
+    let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
     let inference = Arc::new(Inference::start(&settings, &models_dir(config), metrics)?);
     match inference.shared(inference.default_id()) {
         Some(model) => Ok((inference, model)),

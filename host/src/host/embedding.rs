@@ -15,7 +15,11 @@ use crate::{
 };
 
 /// The service's routes.
-pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloader: &Reloader) -> Router {
+pub(super) async fn build(
+    parts: &Parts<'_>,
+    inference: &Arc<Inference>,
+    reloader: &Reloader,
+) -> anyhow::Result<Router> {
     let settings = &parts.config.embedding;
     let service = EmbeddingService::new(Arc::clone(inference), settings.request_timeout);
     let state = EmbeddingState::new(
@@ -24,6 +28,7 @@ pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloade
         &parts.config.server,
         &parts.config.services.get(name::EMBEDDING).path_prefix,
         Arc::clone(&parts.metrics),
+        parts.metrics.set()?,
     );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
     tracing::info!(service = embedding::error::SERVICE, access, "service on");
@@ -33,5 +38,5 @@ pub(super) async fn build(parts: &Parts<'_>, inference: &Arc<Inference>, reloade
     };
     let followed = Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
     reloader.follow(followed, Box::new(follow)).await;
-    embedding::router(Arc::new(state))
+    Ok(embedding::router(Arc::new(state)))
 }

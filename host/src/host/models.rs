@@ -20,7 +20,7 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
         return Ok(None);
     }
     let (config, rules) = (config.clone(), parts.rules.clone());
-    let metrics = Arc::clone(&parts.metrics);
+    let metrics = Arc::clone(&parts.inference_metrics);
     let start = move || {
         let mut inference = Inference::start(&config.embedding, &models_dir(&config), metrics)?;
         if let Some(rules) = rules.filter(|_| config.services.get(name::TICKETS).enabled) {
@@ -37,10 +37,10 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
     for missing in inference.missing() {
         tracing::warn!(model = missing.id, remedy = missing.remedy, "model not loaded");
     }
-    let waiting = Arc::downgrade(&inference);
-    parts.metrics.before_scrape(move |metrics| {
+    let (waiting, figures) = (Arc::downgrade(&inference), Arc::clone(&parts.inference_metrics));
+    parts.metrics.before_scrape(move |_| {
         let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
-        metrics.embedding.waiting.set(texts as f64);
+        figures.waiting.set(texts as f64);
     });
     Ok(Some(inference))
 }

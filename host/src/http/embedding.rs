@@ -28,7 +28,7 @@ use crate::{
     http::{body::BodyLimits, docs, error::HostError, forwarded, path},
     inference::ServedModel,
     keys::ApiKeys,
-    services::embedding::EmbeddingService,
+    services::embedding::{EmbeddingService, metrics::EmbeddingMetrics},
     telemetry::Metrics,
 };
 
@@ -48,8 +48,10 @@ pub struct EmbeddingState {
     pub model_owner: String,
     /// Pages that may call from a browser; `*`: all.
     pub cors_origins: Vec<HeaderValue>,
-    /// Where calls are counted.
+    /// What the page of metrics is made of.
     pub metrics: Arc<Metrics>,
+    /// Where calls are counted.
+    pub calls: Arc<EmbeddingMetrics>,
     /// A permit for each byte that answers of `/tokenize` may hold.
     pub tokenized: Arc<Semaphore>,
 }
@@ -62,6 +64,7 @@ impl EmbeddingState {
         server: &Server,
         path_prefix: &str,
         metrics: Arc<Metrics>,
+        calls: Arc<EmbeddingMetrics>,
     ) -> Self {
         Self {
             service,
@@ -75,6 +78,7 @@ impl EmbeddingState {
             model_owner: settings.model_owner.clone(),
             cors_origins: settings.cors_origins.clone(),
             metrics,
+            calls,
             tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
         }
     }

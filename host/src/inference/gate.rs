@@ -11,13 +11,13 @@ use bulkhead_inference::engine::Embedded;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::tokens::TokenBudget;
-use super::{Choice, Inference, NamedHead, NamedOnnx, Refusal, ServedModel};
+use super::{
+    Choice, Inference, NamedHead, NamedOnnx, Refusal, ServedModel,
+    metrics::{RefusedInference, SlotInference, Spent},
+};
 use crate::{
     config::slots::{Slot, SlotId},
-    telemetry::{
-        metrics::{RefusedInference, SlotInference, Spent},
-        quoted,
-    },
+    telemetry::quoted,
 };
 
 /// What a name stands for.

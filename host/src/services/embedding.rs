@@ -1,5 +1,7 @@
 //! The embedding service: the loaded models under one time limit a request.
 
+pub mod metrics;
+
 use std::{
     borrow::Cow,
     sync::Arc,

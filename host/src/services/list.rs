@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use super::{capabilities, captcha::metrics::CaptchaMetrics, tickets::metrics::TicketMetrics};
+use super::{
+    capabilities, captcha::metrics::CaptchaMetrics, embedding::metrics::EmbeddingMetrics,
+    tickets::metrics::TicketMetrics,
+};
 use crate::{
     config::{
         self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
         slots::{Limits, SlotId, SlotSpec},
     },
+    inference::metrics::InferenceMetrics,
     telemetry::{MetricSet, Metrics, catalog, family::Family},
 };
 
@@ -124,7 +128,12 @@ impl Registrar {
 
 /// Every set of metrics that the platform does not know. The families of the appointment system, `zms_*`, are not among
 /// them: the status component makes those, and they have a page of their own.
-static METRIC_SETS: [Registrar; 2] = [Registrar::of::<CaptchaMetrics>(), Registrar::of::<TicketMetrics>()];
+static METRIC_SETS: [Registrar; 4] = [
+    Registrar::of::<InferenceMetrics>(),
+    Registrar::of::<CaptchaMetrics>(),
+    Registrar::of::<EmbeddingMetrics>(),
+    Registrar::of::<TicketMetrics>(),
+];
 
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {

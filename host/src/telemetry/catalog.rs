@@ -55,14 +55,6 @@ families! {
         "Calls running now.";
     QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
         "Calls waiting for a place now.";
-    INFERENCE_TOKENS: Kind::Counter, "bulkhead_inference_tokens_total" ["slot", "model"] "tokens",
-        "Tokens that a slot's guests had embedded.";
-    INFERENCE_QUEUE: Kind::Histogram(TIMES), "bulkhead_inference_queue_seconds" ["slot"] "seconds",
-        "Time that a guest's texts waited for an inference thread.";
-    INFERENCE_COMPUTE: Kind::Histogram(TIMES), "bulkhead_inference_compute_seconds" ["slot"] "seconds",
-        "Time of a guest's share of inference, tokenisation included.";
-    INFERENCE_REFUSED: Kind::Counter, "bulkhead_inference_refused_total" ["slot", "reason"] "",
-        "Embedding calls of guests that were refused.";
     LLM_CALLS: Kind::Counter, "bulkhead_llm_calls_total" ["slot", "outcome"] "",
         "Calls of the language model by outcome.";
     LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_call_seconds" ["slot"] "seconds",
@@ -121,28 +113,6 @@ families! {
         "Time to answer a request.";
     HTTP_ACTIVE: Kind::LongTask, "http_server_requests_active_seconds" [] "seconds",
         "Requests being answered.";
-
-    EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
-        "Requests to the embedding service, by route.";
-    EMBEDDING_REQUEST_TIME: Kind::Histogram(TIMES), "http_request_duration_seconds"
-        ["method", "path", "model"] "seconds",
-        "Time to answer a request to the embedding service.";
-    EMBEDDING_ERRORS: Kind::Counter, "http_errors_total" ["status"] "",
-        "Requests to the embedding service that it could not answer.";
-    EMBEDDING_TEXTS: Kind::Counter, "embedding_texts_total" ["model"] "",
-        "Embedded texts.";
-    EMBEDDING_TOKENS: Kind::Counter, "embedding_tokens_total" ["model"] "",
-        "Embedded tokens.";
-    EMBEDDING_TRUNCATED: Kind::Counter, "embedding_truncated_texts_total" ["model"] "",
-        "Texts that were cut to the model's limit.";
-    EMBEDDING_QUEUE: Kind::Histogram(TIMES), "embedding_queue_seconds" ["model"] "seconds",
-        "Time until an inference thread took a request up.";
-    EMBEDDING_TOKENIZE: Kind::Histogram(TIMES), "embedding_tokenize_seconds" ["model"] "seconds",
-        "Processor time of a request's tokenisation.";
-    EMBEDDING_INFERENCE: Kind::Histogram(TIMES), "embedding_inference_seconds" ["model"] "seconds",
-        "Time of a request's share of batches.";
-    EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
-        "Texts waiting for an inference thread.";
 
     POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
         "Open database connections.";
@@ -217,20 +187,6 @@ families! {
     PROCESS_THREADS: Kind::Gauge, "process_threads" [] "",
         "Number of OS threads in the process.";
 }
-
-/// The families that the embedding service's own page shows.
-pub static EMBEDDING: [&Family; 10] = [
-    &EMBEDDING_REQUESTS,
-    &EMBEDDING_REQUEST_TIME,
-    &EMBEDDING_ERRORS,
-    &EMBEDDING_TEXTS,
-    &EMBEDDING_TOKENS,
-    &EMBEDDING_TRUNCATED,
-    &EMBEDDING_QUEUE,
-    &EMBEDDING_TOKENIZE,
-    &EMBEDDING_INFERENCE,
-    &EMBEDDING_WAITING,
-];
 
 /// Returns a Markdown table of metrics.
 pub fn reference<'a>(families: impl IntoIterator<Item = &'a Family>) -> String {

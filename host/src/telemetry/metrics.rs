@@ -1,9 +1,7 @@
 //! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
 
-mod embedding;
 mod guard;
 mod http;
-mod inference;
 mod llm;
 mod pool;
 mod process;
@@ -27,10 +25,8 @@ use crate::{
     telemetry::{catalog, family::Family, series::Series},
 };
 
-pub use embedding::{Embedding, EmbeddingCall, Spent};
 pub use guard::{GuardOutcome, SlotGuard};
 pub use http::{Answered, Http, method_label};
-pub use inference::{RefusedInference, SlotInference};
 pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
@@ -40,8 +36,7 @@ pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 
 use self::{
-    guard::GuardFamilies, inference::InferenceFamilies, llm::LlmFamilies, pool::Pools, process::Process,
-    sets::Sets, slot::Families,
+    guard::GuardFamilies, llm::LlmFamilies, pool::Pools, process::Process, sets::Sets, slot::Families,
 };
 
 /// Runs before each scrape and sets what is only read then.
@@ -88,7 +83,6 @@ pub struct Metrics {
     sets: Sets,
     slots: BTreeMap<SlotId, SlotMetrics>,
     slot_families: Families,
-    inference: InferenceFamilies,
     llm: LlmFamilies,
     guard: GuardFamilies,
     pool_slots: Series<Gauge, 1>,
@@ -98,8 +92,6 @@ pub struct Metrics {
     process: Process,
     /// Connections and requests.
     pub http: Http,
-    /// The embedding service.
-    pub embedding: Embedding,
     /// The state that hosts share.
     pub sharing: Sharing,
     /// Components that are pulled from registries.
@@ -132,7 +124,6 @@ impl Metrics {
         Ok(Self {
             slots: slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect(),
             slot_families,
-            inference: InferenceFamilies::register(&registry)?,
             llm: LlmFamilies::register(&registry)?,
             guard: GuardFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
@@ -143,7 +134,6 @@ impl Metrics {
             pools: Pools::register(&registry)?,
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
-            embedding: Embedding::register(&registry)?,
             sharing: Sharing::register(&registry)?,
             pulls: Pulls::register(&registry)?,
             registry,
@@ -173,11 +163,6 @@ impl Metrics {
     /// Returns the slots whose series exist from the start.
     pub fn slots(&self) -> impl Iterator<Item = SlotId> {
         self.slots.keys().copied()
-    }
-
-    /// What a slot's guests use of inference.
-    pub fn slot_inference(&self, id: SlotId) -> SlotInference {
-        self.inference.slot(id.as_str())
     }
 
     /// What a slot's guests ask of the language model.

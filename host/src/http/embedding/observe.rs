@@ -16,7 +16,8 @@ use super::{
 use crate::{
     http::access_log::Served,
     inference::ServedModel,
-    telemetry::{catalog, exposition::Format, metrics::EmbeddingCall},
+    services::embedding::metrics::{EmbeddingCall, PAGE},
+    telemetry::exposition::Format,
 };
 
 /// The canonical id of the model that answered; put into an answer's extensions.
@@ -46,7 +47,7 @@ pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, n
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
     let model = response.extensions_mut().remove::<ModelLabel>();
-    state.metrics.embedding.answered(&EmbeddingCall {
+    state.calls.answered(&EmbeddingCall {
         method: method.as_str(),
         route: route.as_ref().map_or("UNKNOWN", MatchedPath::as_str),
         status: response.status().as_u16(),
@@ -67,7 +68,7 @@ pub async fn metrics(
 ) -> Result<Response, ApiError> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::negotiate(accept).unwrap_or(Format::Text);
-    let text = format.encode(&state.metrics.gather_only(&catalog::EMBEDDING));
+    let text = format.encode(&state.metrics.gather_only(&PAGE));
     let text = text.map_err(|_| ApiError::unavailable("the metrics cannot be written"))?;
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, format.content_type())], text).into_response())
 }

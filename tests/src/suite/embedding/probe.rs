@@ -10,7 +10,7 @@ mod world;
 use std::{path::Path, sync::Arc};
 
 use bulkhead::{
-    inference::{Gate, Inference, models_dir},
+    inference::{Gate, Inference, metrics::InferenceMetrics, models_dir},
     invoke::{self, CallError},
     services::list::TRIAGE,
     slots::Slot,
@@ -46,10 +46,11 @@ impl Probe {
     async fn configured(config: &str) -> Self {
         let parts = Parts::new(config);
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
-        let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&parts.metrics)).unwrap());
+        let figures = parts.metrics.set::<InferenceMetrics>().unwrap();
+        let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&figures)).unwrap());
         let settings = parts.slot(TRIAGE).clone();
         let mut resources = parts.resources(TRIAGE);
-        let (models, figures) = (Some(Arc::clone(&inference)), parts.metrics.slot_inference(TRIAGE));
+        let (models, figures) = (Some(Arc::clone(&inference)), figures.slot(TRIAGE));
         resources.insert(Arc::new(Gate::new(&settings, models, figures)));
         let slot = Arc::new(Slot::new(parts.yard.clone(), settings, resources, parts.metrics.slot(TRIAGE)));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components/embed-probe.wasm");

@@ -138,7 +138,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
     ] {
         let parts = Parts::new(&made.config(record, ""));
         let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
-        let error = Inference::start(settings, &folder, Arc::clone(&parts.metrics)).err().unwrap();
+        let error = Inference::start(settings, &folder, parts.metrics.set().unwrap()).err().unwrap();
         assert!(matches!(error, StartError::Graph(GraphError::Mismatch { .. })));
         assert!(
             error.to_string().contains("the head `tickets` does not fit")
@@ -149,7 +149,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
     std::fs::write(made.folder.path().join("head.safetensors"), b"nothing").unwrap();
     let parts = Parts::new(&config);
     let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
-    let error = Inference::start(settings, &folder, Arc::clone(&parts.metrics)).err().unwrap().to_string();
+    let error = Inference::start(settings, &folder, parts.metrics.set().unwrap()).err().unwrap().to_string();
     assert!(
         error.contains("the graph `tickets` cannot be loaded") && error.contains("head.safetensors"),
         "{error}"

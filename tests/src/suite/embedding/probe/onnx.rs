@@ -64,7 +64,7 @@ async fn a_bad_onnx_file_is_a_start_up_error() {
     let (_models, config) = configured(&file);
     let parts = Parts::new(&config);
     let (settings, models) = (&parts.config.embedding, models_dir(&parts.config));
-    let error = Inference::start(settings, &models, Arc::clone(&parts.metrics)).err().unwrap();
+    let error = Inference::start(settings, &models, parts.metrics.set().unwrap()).err().unwrap();
     assert!(matches!(&error, bulkhead::inference::StartError::Graph(GraphError::Load { .. })), "{error}");
     assert!(
         error.to_string().contains("bad.onnx") && error.to_string().contains("embedding.graphs"),
