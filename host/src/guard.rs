@@ -1,5 +1,7 @@
 //! The client of a guardrail service: `POST /api/v1/guardrails/prompt` and `/response`.
 
+pub mod metrics;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use self::metrics::{GuardOutcome, SlotGuard};
 use crate::{
     config::tickets,
     outbound::{Outbound, Route},
-    telemetry::metrics::{GuardOutcome, SlotGuard},
 };
 
 /// A verdict is a list of a few words with scores.

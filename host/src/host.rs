@@ -123,7 +123,7 @@ impl<'a> Parts<'a> {
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
         let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        let advisers = tickets::Advisers::new(&config.tickets)?;
+        let advisers = tickets::Advisers::new(&config.tickets, &metrics)?;
         let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
         let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
         let registries = Arc::new(registries.counted(Arc::clone(&metrics)));

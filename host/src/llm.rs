@@ -4,6 +4,7 @@
 //! and settled after it, so that calls at once cannot overdraw the minute together.
 
 mod budget;
+pub mod metrics;
 mod retry;
 mod wire;
 
@@ -14,12 +15,14 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use self::budget::MinuteBudget;
 pub use self::wire::{Completion, Message, Request, Role, Schema};
+use self::{
+    budget::MinuteBudget,
+    metrics::{LlmOutcome, SlotLlm},
+};
 use crate::{
     config::tickets,
     outbound::{Fault, Outbound, Route},
-    telemetry::metrics::{LlmOutcome, SlotLlm},
 };
 
 /// Path below the endpoint's base.

@@ -14,16 +14,17 @@ use crate::{
         tickets::Tickets,
     },
     deploy::{Followed, Reloader},
-    guard::Guard,
+    guard::{Guard, metrics::GuardMetrics},
     http::tickets::{self, TicketState},
     keys::{ApiKeys, token_hash},
     knowledge::Knowledge,
-    llm::Llm,
+    llm::{Llm, metrics::LlmMetrics},
     services::{
         answer::AnswerService,
         list::{ANSWER, TRIAGE, name},
         triage::{Rules, TriageService},
     },
+    telemetry::Metrics,
 };
 
 /// What `--demo` sorts tickets by.
@@ -34,16 +35,20 @@ const DEMO: &str = include_str!("demo/tickets.toml");
 pub(super) struct Advisers {
     llm: Option<Arc<Llm>>,
     guard: Option<Arc<Guard>>,
+    llm_metrics: Arc<LlmMetrics>,
+    guard_metrics: Arc<GuardMetrics>,
 }
 
 impl Advisers {
-    pub(super) fn new(settings: &Tickets) -> anyhow::Result<Self> {
+    pub(super) fn new(settings: &Tickets, metrics: &Metrics) -> anyhow::Result<Self> {
         let llm = settings.llm.as_ref().map(Llm::new).transpose();
         let guard = settings.guard.as_ref().map(Guard::new).transpose();
         let mend = |table: &str, reason: String| anyhow::anyhow!("{reason}; mend {table}");
         Ok(Self {
             llm: llm.map_err(|reason| mend("tickets.llm", reason))?.map(Arc::new),
             guard: guard.map_err(|reason| mend("tickets.guard", reason))?.map(Arc::new),
+            llm_metrics: metrics.set()?,
+            guard_metrics: metrics.set()?,
         })
     }
 
@@ -51,11 +56,11 @@ impl Advisers {
     fn lend(&self, resources: &mut SlotResources) {
         if let Some(llm) = &self.llm {
             resources.insert(Arc::clone(llm));
-            let _ = resources.metrics.slot_llm(resources.slot);
+            resources.insert(Arc::new(self.llm_metrics.slot(resources.slot)));
         }
         if let Some(guard) = &self.guard {
             resources.insert(Arc::clone(guard));
-            let _ = resources.metrics.slot_guard(resources.slot);
+            resources.insert(Arc::new(self.guard_metrics.slot(resources.slot)));
         }
     }
 }

@@ -11,7 +11,9 @@ use crate::{
         self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
         slots::{Limits, SlotId, SlotSpec},
     },
+    guard::metrics::GuardMetrics,
     inference::metrics::InferenceMetrics,
+    llm::metrics::LlmMetrics,
     telemetry::{MetricSet, Metrics, catalog, family::Family},
 };
 
@@ -128,8 +130,10 @@ impl Registrar {
 
 /// Every set of metrics that the platform does not know. The families of the appointment system, `zms_*`, are not among
 /// them: the status component makes those, and they have a page of their own.
-static METRIC_SETS: [Registrar; 4] = [
+static METRIC_SETS: [Registrar; 6] = [
     Registrar::of::<InferenceMetrics>(),
+    Registrar::of::<LlmMetrics>(),
+    Registrar::of::<GuardMetrics>(),
     Registrar::of::<CaptchaMetrics>(),
     Registrar::of::<EmbeddingMetrics>(),
     Registrar::of::<TicketMetrics>(),

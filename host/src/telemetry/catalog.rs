@@ -55,20 +55,6 @@ families! {
         "Calls running now.";
     QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
         "Calls waiting for a place now.";
-    LLM_CALLS: Kind::Counter, "bulkhead_llm_calls_total" ["slot", "outcome"] "",
-        "Calls of the language model by outcome.";
-    LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_call_seconds" ["slot"] "seconds",
-        "Time of a call of the language model, waiting and all attempts included.";
-    LLM_TOKENS: Kind::Counter, "bulkhead_llm_tokens_total" ["slot", "direction"] "tokens",
-        "Tokens of the language model, as its endpoint counts them.";
-    LLM_RETRIES: Kind::Counter, "bulkhead_llm_retries_total" ["slot"] "",
-        "Attempts at the language model that were made again.";
-    LLM_IN_FLIGHT: Kind::Gauge, "bulkhead_llm_in_flight" ["slot"] "",
-        "Calls of the language model running or waiting now.";
-    GUARD_CHECKS: Kind::Counter, "bulkhead_guard_checks_total" ["slot", "type", "outcome"] "",
-        "Checks by the guardrail service by outcome.";
-    GUARD_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_guard_seconds" ["slot"] "seconds",
-        "Time of a check by the guardrail service.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
         "Places of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "role", "version", "component", "source"] "",
@@ -224,13 +210,13 @@ mod tests {
         }
     }
 
-    /// `slots.NAME.deadline_ms`, `tickets.llm.timeout_ms`: ten minutes at most.
+    /// `slots.NAME.deadline_ms`: ten minutes at most.
     #[test]
     fn what_may_take_long_has_a_bucket_for_it() {
         fn reaches(bounds: &[f64]) -> bool {
             bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
         }
-        for family in [&CALL, &GUEST, &LLM_TIME] {
+        for family in [&CALL, &GUEST] {
             let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
             assert!(is_long, "{}: {:?}", family.name, family.kind);
         }

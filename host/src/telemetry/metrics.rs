@@ -1,8 +1,6 @@
 //! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
 
-mod guard;
 mod http;
-mod llm;
 mod pool;
 mod process;
 mod pulls;
@@ -25,9 +23,7 @@ use crate::{
     telemetry::{catalog, family::Family, series::Series},
 };
 
-pub use guard::{GuardOutcome, SlotGuard};
 pub use http::{Answered, Http, method_label};
-pub use llm::{LlmOutcome, SlotLlm};
 pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use pulls::{Pull, Pulls};
@@ -35,9 +31,7 @@ pub use sets::MetricSet;
 pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 
-use self::{
-    guard::GuardFamilies, llm::LlmFamilies, pool::Pools, process::Process, sets::Sets, slot::Families,
-};
+use self::{pool::Pools, process::Process, sets::Sets, slot::Families};
 
 /// Runs before each scrape and sets what is only read then.
 type Hook = dyn Fn(&Metrics) + Send + Sync;
@@ -83,8 +77,6 @@ pub struct Metrics {
     sets: Sets,
     slots: BTreeMap<SlotId, SlotMetrics>,
     slot_families: Families,
-    llm: LlmFamilies,
-    guard: GuardFamilies,
     pool_slots: Series<Gauge, 1>,
     compile_cache: Series<IntCounter, 1>,
     compile: Histogram,
@@ -124,8 +116,6 @@ impl Metrics {
         Ok(Self {
             slots: slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect(),
             slot_families,
-            llm: LlmFamilies::register(&registry)?,
-            guard: GuardFamilies::register(&registry)?,
             before_scrape: RwLock::default(),
             sets: Sets::default(),
             pool_slots,
@@ -163,16 +153,6 @@ impl Metrics {
     /// Returns the slots whose series exist from the start.
     pub fn slots(&self) -> impl Iterator<Item = SlotId> {
         self.slots.keys().copied()
-    }
-
-    /// What a slot's guests ask of the language model.
-    pub fn slot_llm(&self, id: SlotId) -> SlotLlm {
-        self.llm.slot(id.as_str())
-    }
-
-    /// What a slot's guests ask of the guard.
-    pub fn slot_guard(&self, id: SlotId) -> SlotGuard {
-        self.guard.slot(id.as_str())
     }
 
     /// Log text that a slot wrote beyond its rate, bytes.

@@ -10,10 +10,10 @@ use crate::{
         Capabilities, Capability, Interface,
         bindings::bulkhead::host::guard::{self, Error, Verdict},
     },
-    guard::Guard,
+    guard::{Guard, metrics::SlotGuard},
 };
 
-/// `bulkhead:host/guard`, over the slot's [`Guard`].
+/// `bulkhead:host/guard`, over the slot's [`Guard`] and [`SlotGuard`].
 #[derive(Clone, Copy, Debug)]
 pub struct GuardCapability;
 
@@ -44,9 +44,10 @@ fn judged(
     let resources = Arc::clone(&capabilities.resources);
     let question = mirror.question(format_args!("check {text:?} {response:?}"));
     let ask = async move {
-        let Some(guard) = resources.get::<Guard>() else { return Err(Error::NotConfigured) };
-        let metrics = resources.metrics.slot_guard(resources.slot);
-        let judged = guard.check(&text, response.as_deref(), deadline, &metrics).await;
+        let (Some(guard), Some(metrics)) = (resources.get::<Guard>(), resources.get::<SlotGuard>()) else {
+            return Err(Error::NotConfigured);
+        };
+        let judged = guard.check(&text, response.as_deref(), deadline, metrics).await;
         judged
             .map(|judgement| Verdict { safe: judgement.safe, labels: judgement.labels })
             .map_err(Error::Unavailable)

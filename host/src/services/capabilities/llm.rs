@@ -10,10 +10,10 @@ use crate::{
         Capabilities, Capability, Interface,
         bindings::bulkhead::host::llm::{self, Completion, Error, Request},
     },
-    llm::{self as client, Llm, LlmError},
+    llm::{self as client, Llm, LlmError, metrics::SlotLlm},
 };
 
-/// `bulkhead:host/llm`, over the slot's [`Llm`].
+/// `bulkhead:host/llm`, over the slot's [`Llm`] and [`SlotLlm`].
 #[derive(Clone, Copy, Debug)]
 pub struct LlmCapability;
 
@@ -81,9 +81,10 @@ impl llm::Host for Capabilities {
         let (resources, deadline) = (Arc::clone(&self.resources), self.deadline);
         let question = self.mirror.question(format_args!("complete {request:?}"));
         let ask = async move {
-            let Some(llm) = resources.get::<Llm>() else { return Err(Error::NotConfigured) };
-            let metrics = resources.metrics.slot_llm(resources.slot);
-            let completed = llm.complete(&request.into(), deadline, &metrics).await;
+            let (Some(llm), Some(metrics)) = (resources.get::<Llm>(), resources.get::<SlotLlm>()) else {
+                return Err(Error::NotConfigured);
+            };
+            let completed = llm.complete(&request.into(), deadline, metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };
         Ok(self.mirror.write(question, suppressed, ask).await)

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
+    llm::metrics::LLM_TIME,
     services::tickets::metrics::{ANSWER_TIME, TICKET_REQUEST_TIME, TRIAGE_TIME},
     telemetry::{family::Kind, metrics::tests::assert_registered},
 };
@@ -54,7 +55,7 @@ fn what_may_take_long_has_a_bucket_for_it() {
     fn reaches(bounds: &[f64]) -> bool {
         bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
     }
-    for family in [&TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME] {
+    for family in [&TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME, &LLM_TIME] {
         let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
         assert!(is_long, "{}: {:?}", family.name, family.kind);
     }

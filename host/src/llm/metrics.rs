@@ -4,7 +4,28 @@ use std::{fmt, time::Instant};
 
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
-use crate::telemetry::{catalog, series::Series};
+use crate::{
+    config::slots::SlotId,
+    telemetry::{
+        MetricSet,
+        bounds::REMOTE_TIMES,
+        family::{Family, Kind, families},
+        series::Series,
+    },
+};
+
+families! {
+    LLM_CALLS: Kind::Counter, "bulkhead_llm_calls_total" ["slot", "outcome"] "",
+        "Calls of the language model by outcome.";
+    LLM_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_llm_call_seconds" ["slot"] "seconds",
+        "Time of a call of the language model, waiting and all attempts included.";
+    LLM_TOKENS: Kind::Counter, "bulkhead_llm_tokens_total" ["slot", "direction"] "tokens",
+        "Tokens of the language model, as its endpoint counts them.";
+    LLM_RETRIES: Kind::Counter, "bulkhead_llm_retries_total" ["slot"] "",
+        "Attempts at the language model that were made again.";
+    LLM_IN_FLIGHT: Kind::Gauge, "bulkhead_llm_in_flight" ["slot"] "",
+        "Calls of the language model running or waiting now.";
+}
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +60,8 @@ impl LlmOutcome {
     }
 }
 
-/// The families, all with a slot label.
-pub(super) struct LlmFamilies {
+/// Figures of the language model, by slot.
+pub struct LlmMetrics {
     calls: Series<IntCounter, 2>,
     time: Series<Histogram, 1>,
     tokens: Series<IntCounter, 2>,
@@ -48,18 +69,30 @@ pub(super) struct LlmFamilies {
     in_flight: Series<Gauge, 1>,
 }
 
-impl LlmFamilies {
-    pub(super) fn register(registry: &Registry) -> Result<Self> {
+impl fmt::Debug for LlmMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LlmMetrics").finish_non_exhaustive()
+    }
+}
+
+impl MetricSet for LlmMetrics {
+    const FAMILIES: &'static [&'static Family] = ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
         Ok(Self {
-            calls: Series::register(&catalog::LLM_CALLS, registry)?,
-            time: Series::register(&catalog::LLM_TIME, registry)?,
-            tokens: Series::register(&catalog::LLM_TOKENS, registry)?,
-            retries: Series::register(&catalog::LLM_RETRIES, registry)?,
-            in_flight: Series::register(&catalog::LLM_IN_FLIGHT, registry)?,
+            calls: Series::register(&LLM_CALLS, registry)?,
+            time: Series::register(&LLM_TIME, registry)?,
+            tokens: Series::register(&LLM_TOKENS, registry)?,
+            retries: Series::register(&LLM_RETRIES, registry)?,
+            in_flight: Series::register(&LLM_IN_FLIGHT, registry)?,
         })
     }
+}
 
-    pub(super) fn slot(&self, slot: &'static str) -> SlotLlm {
+impl LlmMetrics {
+    /// Returns the figures of one slot, which begin at zero.
+    pub fn slot(&self, id: SlotId) -> SlotLlm {
+        let slot = id.as_str();
         for outcome in LlmOutcome::ALL {
             self.calls.get([slot, outcome.as_str()]);
         }

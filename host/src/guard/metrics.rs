@@ -4,7 +4,22 @@ use std::{fmt, time::Duration};
 
 use prometheus::{Histogram, IntCounter, Registry, Result};
 
-use crate::telemetry::{catalog, series::Series};
+use crate::{
+    config::slots::SlotId,
+    telemetry::{
+        MetricSet,
+        bounds::REMOTE_TIMES,
+        family::{Family, Kind, families},
+        series::Series,
+    },
+};
+
+families! {
+    GUARD_CHECKS: Kind::Counter, "bulkhead_guard_checks_total" ["slot", "type", "outcome"] "",
+        "Checks by the guardrail service by outcome.";
+    GUARD_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_guard_seconds" ["slot"] "seconds",
+        "Time of a check by the guardrail service.";
+}
 
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,21 +47,33 @@ impl GuardOutcome {
 /// What is checked.
 const TYPES: [&str; 2] = ["prompt", "response"];
 
-/// The families, all with a slot label.
-pub(super) struct GuardFamilies {
+/// Figures of the guardrail service, by slot.
+pub struct GuardMetrics {
     checks: Series<IntCounter, 3>,
     time: Series<Histogram, 1>,
 }
 
-impl GuardFamilies {
-    pub(super) fn register(registry: &Registry) -> Result<Self> {
+impl fmt::Debug for GuardMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardMetrics").finish_non_exhaustive()
+    }
+}
+
+impl MetricSet for GuardMetrics {
+    const FAMILIES: &'static [&'static Family] = ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
         Ok(Self {
-            checks: Series::register(&catalog::GUARD_CHECKS, registry)?,
-            time: Series::register(&catalog::GUARD_TIME, registry)?,
+            checks: Series::register(&GUARD_CHECKS, registry)?,
+            time: Series::register(&GUARD_TIME, registry)?,
         })
     }
+}
 
-    pub(super) fn slot(&self, slot: &'static str) -> SlotGuard {
+impl GuardMetrics {
+    /// Returns the figures of one slot, which begin at zero.
+    pub fn slot(&self, id: SlotId) -> SlotGuard {
+        let slot = id.as_str();
         for kind in TYPES {
             for outcome in GuardOutcome::ALL {
                 self.checks.get([slot, kind, outcome.as_str()]);
