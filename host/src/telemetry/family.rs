@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn meter_names_drop_total_and_unit() {
         let cases = [
-            ("captcha_events_total", "", "captcha.events"),
-            ("captcha_client_solve_time_milliseconds", "milliseconds", "captcha.client.solve.time"),
+            ("shop_events_total", "", "shop.events"),
+            ("shop_client_wait_time_milliseconds", "milliseconds", "shop.client.wait.time"),
             ("http_server_requests_seconds", "seconds", "http.server.requests"),
             ("jvm_memory_used_bytes", "bytes", "jvm.memory.used"),
             ("jvm_threads_live_threads", "threads", "jvm.threads.live"),

@@ -160,14 +160,14 @@ mod tests {
         let text = written(LogFormat::Json, Level::INFO, || {
             let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1", slot = "none");
             let _entered = span.enter();
-            tracing::warn!(target: "bulkhead::x", slot = "captcha", calls = 3, done = true, "two\n\u{1b}lines");
+            tracing::warn!(target: "bulkhead::x", slot = "first", calls = 3, done = true, "two\n\u{1b}lines");
         });
         assert_eq!(text.lines().count(), 1);
         let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(line["timestamp"].take().as_str().unwrap().ends_with('Z'));
         let expected = serde_json::json!({
             "timestamp": null, "level": "WARN", "target": "bulkhead::x", "message": "two\n\u{1b}lines",
-            "request_id": "r-1", "slot": "captcha", "calls": 3, "done": true,
+            "request_id": "r-1", "slot": "first", "calls": 3, "done": true,
         });
         assert_eq!(line, expected);
     }

@@ -121,8 +121,8 @@ mod tests {
         let registry = Registry::new();
         let http = Http::register(&registry).unwrap();
         let request = Answered {
-            service: "captcha",
-            route: Some("/api/v1/captcha/verify"),
+            service: "shop",
+            route: Some("/api/v1/orders"),
             method: "POST",
             status: 200,
             error: None,
@@ -133,12 +133,12 @@ mod tests {
         http.answered(&Answered { route: None, method: "BREW", status: 404, ..request });
         let text = Format::Text.encode(&registry.gather()).unwrap();
         let labels = "error=\"none\",exception=\"none\",method=\"POST\",outcome=\"SUCCESS\",\
-             status=\"200\",uri=\"/api/v1/captcha/verify\"";
+             status=\"200\",uri=\"/api/v1/orders\"";
         for line in [
             format!("http_server_requests_seconds_count{{{labels}}} 2\n"),
             format!("http_server_requests_seconds_sum{{{labels}}} 0.75\n"),
             format!("http_server_requests_seconds_max{{{labels}}} 0.5\n"),
-            "bulkhead_http_requests_total{method=\"OTHER\",route=\"UNKNOWN\",service=\"captcha\",\
+            "bulkhead_http_requests_total{method=\"OTHER\",route=\"UNKNOWN\",service=\"shop\",\
              status=\"404\"} 1\n"
                 .to_owned(),
         ] {

@@ -104,16 +104,16 @@ mod tests {
         let pools = Pools::register(&registry).unwrap();
         let acquire = Times { count: 4, sum: 0.5, max: 0.25 };
         let first = PoolStats { size: 2, active: 1, timeouts_total: 3, acquire, ..PoolStats::default() };
-        pools.set("captcha", &first);
-        pools.set("captcha", &PoolStats { timeouts_total: 5, ..first });
+        pools.set("ledger", &first);
+        pools.set("ledger", &PoolStats { timeouts_total: 5, ..first });
         let text = Format::Text.encode(&registry.gather()).unwrap();
         for line in [
-            "hikaricp_connections{pool=\"captcha\"} 2",
-            "hikaricp_connections_active{pool=\"captcha\"} 1",
-            "hikaricp_connections_timeout_total{pool=\"captcha\"} 5",
-            "hikaricp_connections_acquire_seconds_count{pool=\"captcha\"} 4",
-            "hikaricp_connections_acquire_seconds_sum{pool=\"captcha\"} 0.5",
-            "hikaricp_connections_acquire_seconds_max{pool=\"captcha\"} 0.25",
+            "hikaricp_connections{pool=\"ledger\"} 2",
+            "hikaricp_connections_active{pool=\"ledger\"} 1",
+            "hikaricp_connections_timeout_total{pool=\"ledger\"} 5",
+            "hikaricp_connections_acquire_seconds_count{pool=\"ledger\"} 4",
+            "hikaricp_connections_acquire_seconds_sum{pool=\"ledger\"} 0.5",
+            "hikaricp_connections_acquire_seconds_max{pool=\"ledger\"} 0.25",
         ] {
             assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
         }

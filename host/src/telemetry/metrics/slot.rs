@@ -242,21 +242,21 @@ mod tests {
     #[test]
     fn outcomes_are_there_from_the_start() {
         let text = text(|families| {
-            let slot = families.slot("captcha");
+            let slot = families.slot("first");
             slot.call("trap", 0.5);
         });
-        assert!(text.contains("bulkhead_calls_total{outcome=\"trap\",slot=\"captcha\"} 1\n"));
+        assert!(text.contains("bulkhead_calls_total{outcome=\"trap\",slot=\"first\"} 1\n"));
         for outcome in OUTCOMES.iter().filter(|outcome| **outcome != "trap") {
-            let line = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"captcha\"}} 0\n");
+            let line = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"first\"}} 0\n");
             assert!(text.contains(&line), "{line}");
         }
-        assert!(text.contains("bulkhead_call_seconds_count{slot=\"captcha\"} 1\n"));
+        assert!(text.contains("bulkhead_call_seconds_count{slot=\"first\"} 1\n"));
     }
 
     #[test]
     fn a_reading_says_what_was_noted() {
         let registry = Registry::new();
-        let slot = Families::register(&registry).unwrap().slot("captcha");
+        let slot = Families::register(&registry).unwrap().slot("first");
         slot.call("ok", 0.001);
         slot.call("trap", 0.001);
         slot.memory_high_water(77);
@@ -275,7 +275,7 @@ mod tests {
             source: "/a.wasm".to_owned(),
         };
         let lines = |act: fn(&SlotMetrics, [VersionLabels; 3])| -> Vec<String> {
-            let text = text(|families| act(&families.slot("captcha"), ["a", "b", "c"].map(labels)));
+            let text = text(|families| act(&families.slot("first"), ["a", "b", "c"].map(labels)));
             text.lines()
                 .filter_map(|line| line.strip_prefix("bulkhead_version_info{"))
                 .map(str::to_owned)
@@ -283,7 +283,7 @@ mod tests {
         };
         let line = |role: &str, version: &str| {
             format!(
-                "component=\"sha256:{version}\",role=\"{role}\",slot=\"captcha\",source=\"/a.wasm\",version=\"{version}\"}} 1"
+                "component=\"sha256:{version}\",role=\"{role}\",slot=\"first\",source=\"/a.wasm\",version=\"{version}\"}} 1"
             )
         };
         let tried = lines(|slot, [a, b, c]| {
