@@ -38,7 +38,7 @@ use crate::{
     deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
     files,
     http::{
-        accept, actuator,
+        accept,
         layers::{self, Layers},
         lifecycle::{Drain, Lifecycle, Stopping},
         listen,
@@ -385,12 +385,12 @@ async fn services(
     if !own.enabled {
         return Ok(opened);
     }
-    let CaptchaParts { router, actuator, ledger } = captcha::build(parts, reloader).await?;
+    let CaptchaParts { router, probes, actuator, ledger } = captcha::build(parts, reloader).await?;
     listeners.add(own, "services.captcha.listen", router);
-    listeners.add(own, "services.captcha.listen", actuator::probes(actuator.clone()));
+    listeners.add(own, "services.captcha.listen", probes);
     match parts.config.management.listen {
-        None => listeners.add(own, "services.captcha.listen", actuator::router(actuator)),
-        address => listeners.merge(address, "management.server.port", actuator::router(actuator)),
+        None => listeners.add(own, "services.captcha.listen", actuator),
+        address => listeners.merge(address, "management.server.port", actuator),
     }
     opened.ledger = Some(ledger);
     Ok(opened)

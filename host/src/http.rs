@@ -1,17 +1,14 @@
-//! Requests: the only code, with [`crate::admin`], that knows HTTP status codes.
+//! What is of HTTP whichever service answers: listeners, what every request passes, and what answers are made of.
 
 pub mod accept;
 pub mod access_log;
-pub mod actuator;
 mod asset;
 pub mod bearer;
 pub mod body;
-pub mod captcha;
 pub mod compression;
 mod connection;
 pub mod connection_limit;
-mod docs;
-pub mod embedding;
+pub mod docs;
 pub mod error;
 pub mod forwarded;
 pub mod head_fields;
@@ -20,14 +17,12 @@ pub mod layers;
 pub mod lifecycle;
 pub mod listen;
 mod metering;
-mod openapi;
+pub mod openapi;
 pub mod path;
 mod pulse;
 pub mod rate_limit;
 mod refused_head;
 pub mod request_id;
 pub mod start;
-pub mod status;
 mod stream;
-pub mod tickets;
 pub mod tls;

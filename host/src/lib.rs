@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! cli, host            the command line; the host as one thing
-//! admin, http          operators and requests
-//! services             what a slot is asked, in typed WIT records
+//! admin                operators
+//! services             what clients ask over HTTP, and what slots are asked for it in typed WIT records
 //! deploy               how versions come to answer: push, swap, canary, roll back
 //! invoke               one call
 //! slots                which version answers
@@ -19,6 +19,7 @@
 //! storage, pow         the ledger's databases; proof-of-work threads
 //! appointments         the appointment system's database
 //! sandbox, compile, engine, keys, background, pool
+//! http                 listeners, what every request passes, what answers are made of
 //! telemetry, config, clock, files
 //! ```
 

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
-    http::captcha::{WidgetFiles, WidgetFilesError},
-    services::list,
+    services::{
+        captcha::http::{WidgetFiles, WidgetFilesError},
+        list,
+    },
 };
 
 /// `bulkhead config`.

@@ -14,14 +14,12 @@ use crate::{
         secret::Secret,
     },
     deploy::{Followed, Reloader},
-    http::{
-        actuator::{ActuatorState, Application},
-        captcha::{self, CaptchaState, demo},
-    },
     keys::MasterKey,
     services::{
         captcha::{
             CaptchaService,
+            actuator::{self, ActuatorState, Application},
+            http::{self, CaptchaState, demo},
             metrics::{CaptchaMetrics, Table},
         },
         list::{CAPTCHA, name},
@@ -39,7 +37,10 @@ const DEMO: &str = "demo";
 
 pub(super) struct CaptchaParts {
     pub router: Router,
-    pub actuator: ActuatorState,
+    /// Stands beside the service, wherever the operational endpoints are.
+    pub probes: Router,
+    /// The operational endpoints.
+    pub actuator: Router,
     pub ledger: Ledger,
 }
 
@@ -86,7 +87,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     // Whether keys let calls in at all is up to a restart.
     let followed = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
     reloader.follow(followed, Box::new(follow)).await;
-    let mut router = captcha::router(state);
+    let mut router = http::router(state);
     if config.demo {
         router = router.merge(demo::router());
     }
@@ -106,7 +107,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             description: env!("CARGO_PKG_DESCRIPTION"),
         },
     };
-    Ok(CaptchaParts { router, actuator, ledger })
+    let probes = actuator::probes(actuator.clone());
+    Ok(CaptchaParts { router, probes, actuator: actuator::router(actuator), ledger })
 }
 
 async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {

@@ -8,10 +8,15 @@ use super::Parts;
 use crate::{
     config::Config,
     deploy::{Followed, Reloader},
-    http::embedding::{self, EmbeddingState},
     inference::Inference,
     keys::token_hash,
-    services::{embedding::EmbeddingService, list::name},
+    services::{
+        embedding::{
+            EmbeddingService,
+            http::{self, EmbeddingState},
+        },
+        list::name,
+    },
 };
 
 /// The service's routes.
@@ -31,12 +36,12 @@ pub(super) async fn build(
         parts.metrics.set()?,
     );
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
-    tracing::info!(service = embedding::error::SERVICE, access, "service on");
+    tracing::info!(service = http::error::SERVICE, access, "service on");
     let keys = state.keys.clone();
     let follow = move |config: &Config| {
         keys.replace(config.embedding.api_keys.iter().map(|key| token_hash(key.expose())));
     };
     let followed = Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
     reloader.follow(followed, Box::new(follow)).await;
-    Ok(embedding::router(Arc::new(state)))
+    Ok(http::router(Arc::new(state)))
 }

@@ -14,10 +14,8 @@ use tokio::task::JoinSet;
 use crate::{
     admin::{Generations, ReadyReport},
     deploy::{Roster, SharedView},
-    http::{
-        actuator::{Component, Health, Status},
-        lifecycle::{Lifecycle, Phase},
-    },
+    http::lifecycle::{Lifecycle, Phase},
+    services::captcha::actuator::{Component, Health, Status},
     storage::Ledger,
 };
 

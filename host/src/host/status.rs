@@ -14,11 +14,13 @@ use crate::{
         status::{AppointmentDatabase, Status, TokenHash},
     },
     deploy::{Followed, Reloader},
-    http::status::{self, StatusState},
     keys::token_hash,
     services::{
         list::{STATUS, name},
-        status::StatusService,
+        status::{
+            StatusService,
+            http::{self, StatusState},
+        },
     },
 };
 
@@ -53,14 +55,14 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         );
     }
     let access = if settings.tokens.is_empty() { "guarded by logins" } else { "guarded by tokens" };
-    tracing::info!(service = status::SERVICE, access, "service on");
+    tracing::info!(service = http::SERVICE, access, "service on");
     let prefix = &config.services.get(name::STATUS).path_prefix;
     let state = StatusState::new(service, settings, prefix, Arc::clone(&parts.pow))
         .context("cannot draw a random key for rate limits")?;
     let tokens = state.tokens();
     let follow = move |config: &Config| tokens.replace(config.status.tokens.iter().map(|token| token.0));
     reloader.follow(Followed::always(&["status.tokens"]), Box::new(follow)).await;
-    Ok((status::router(state), collector))
+    Ok((http::router(state), collector))
 }
 
 /// Checks a component without serving or writing anything.

@@ -15,13 +15,13 @@ use crate::{
     },
     deploy::{Followed, Reloader},
     guard::{Guard, metrics::GuardMetrics},
-    http::tickets::{self, TicketState},
     keys::{ApiKeys, token_hash},
     knowledge::Knowledge,
     llm::{Llm, metrics::LlmMetrics},
     services::{
         answer::AnswerService,
         list::{ANSWER, TRIAGE, name},
+        tickets::http::{self, TicketState},
         triage::{Rules, TriageService},
     },
     telemetry::Metrics,
@@ -114,12 +114,12 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         warn_of_open();
     }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
-    tracing::info!(service = tickets::SERVICE, access, "service on");
+    tracing::info!(service = http::SERVICE, access, "service on");
     state.metrics.ready();
     let keys = state.keys.clone();
     let follow = move |config: &Config| replace_key(&keys, &config.tickets);
     reloader.follow(Followed::always(&["tickets.api_key"]), Box::new(follow)).await;
-    Ok(tickets::router(Arc::new(state)))
+    Ok(http::router(Arc::new(state)))
 }
 
 fn warn_of_open() {

@@ -294,7 +294,7 @@ fn unquote(value: &str) -> String {
 }
 
 /// The address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
-pub(super) fn node(text: &str) -> Option<IpAddr> {
+pub fn node(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
     text.parse::<IpAddr>()

@@ -1,8 +1,10 @@
 //! The captcha service: whom it serves, what its component is asked, what is counted.
 
+pub mod actuator;
 mod answer;
 mod client;
 mod compared;
+pub mod http;
 pub mod metrics;
 mod site;
 mod solve_time;

@@ -2,6 +2,7 @@
 
 mod compared;
 mod families;
+pub mod http;
 mod world;
 
 use std::sync::{Arc, Mutex, PoisonError};

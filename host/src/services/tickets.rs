@@ -1,3 +1,4 @@
-//! What is counted of the ticket service, whose slots are asked in `triage` and `answer`.
+//! The ticket service, which triages tickets and answers them: what clients ask it, and what is counted of it.
 
+pub mod http;
 pub mod metrics;

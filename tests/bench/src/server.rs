@@ -1,7 +1,7 @@
 //! The servers that this program is when it measures itself.
 
 use bulkhead::{
-    http::captcha::{CaptchaState, router},
+    services::captcha::http::{CaptchaState, router},
     telemetry,
 };
 

@@ -12,14 +12,17 @@ use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
 use bulkhead::config::{Format, import_application, import_triage_yml, located};
 use bulkhead::deploy::{Proof, signature};
-use bulkhead::http::captcha::{envelope::Envelope, payload::Payload};
-use bulkhead::http::{body, status::query::Wishes, tickets::request::Members};
+use bulkhead::http::body;
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
 use bulkhead::services::capabilities;
-use bulkhead::services::captcha::Captcha;
+use bulkhead::services::captcha::{
+    Captcha,
+    http::{envelope::Envelope, payload::Payload},
+};
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
-use bulkhead::services::status::Status;
+use bulkhead::services::status::{Status, http::query::Wishes};
+use bulkhead::services::tickets::http::request::Members;
 use bulkhead::services::triage::{Rules, TriageWorld};
 use bulkhead::slots::{Contract, World, outline};
 use bulkhead_captcha::algorithm::Hash;

@@ -21,7 +21,11 @@ fn talkative() -> Guest {
 /// Whatever a request makes anyone log.
 fn concerns_a_request(line: &Value) -> bool {
     let target = line["target"].as_str().unwrap();
-    target == "guest" || target.starts_with("bulkhead::http") || target.starts_with("bulkhead::invoke")
+    let of_service = target.starts_with("bulkhead::services::") && target.contains("::http");
+    target == "guest"
+        || of_service
+        || target.starts_with("bulkhead::http")
+        || target.starts_with("bulkhead::invoke")
 }
 
 #[tokio::test(flavor = "multi_thread")]

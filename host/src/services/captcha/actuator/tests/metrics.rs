@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{V3, get, get_as, well};
-use crate::{
-    http::actuator::ActuatorState,
-    services::captcha::metrics::{CaptchaMetrics, Client, Event, Table},
+use crate::services::captcha::{
+    actuator::ActuatorState,
+    metrics::{CaptchaMetrics, Client, Event, Table},
 };
 
 #[tokio::test]
