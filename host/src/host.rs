@@ -218,8 +218,8 @@ impl Host {
             if address.is_none() {
                 public = bound.local_addr();
             }
-            let start_page = config.demo && address.is_none();
-            let router = layers::around(router, Layers { start_page, ..layers.clone() });
+            let innermost = start::innermost(config.demo && address.is_none());
+            let router = layers::around(router, Layers { innermost, ..layers.clone() });
             servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
         }
         if let Some(certificates) = certificates {

@@ -2,7 +2,7 @@
 
 pub mod accept;
 pub mod access_log;
-mod asset;
+pub mod asset;
 pub mod bearer;
 pub mod body;
 pub mod compression;
@@ -23,6 +23,5 @@ mod pulse;
 pub mod rate_limit;
 mod refused_head;
 pub mod request_id;
-pub mod start;
 mod stream;
 pub mod tls;

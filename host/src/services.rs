@@ -1,5 +1,5 @@
-//! A module for each service: what clients ask it over HTTP, and what its slots are asked in typed WIT records; the list
-//! of all, and what their guests may ask for.
+//! A module for each service: what clients ask it over HTTP, and what its slots are asked in typed WIT records; the
+//! list of all, and what their guests may ask for.
 
 pub mod answer;
 pub mod capabilities;

@@ -1,15 +1,16 @@
 //! What the start page of `--demo` shows: each service, where it is served, and the versions that answer.
 
+mod page;
+
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, middleware::from_fn};
 use serde_json::{Value, json};
 
 use super::Parts;
 use crate::{
     config::{Config, slots::Service},
     deploy::{Deploy, Roster},
-    http::start,
 };
 
 /// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
@@ -22,7 +23,7 @@ pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
     let (console, roster) = (format!("{admin}/console"), Arc::clone(&parts.roster));
     let described = |(name, service)| (name, described(config, name, service));
     let services: Vec<_> = config.services.each().map(described).collect();
-    start::router(move || {
+    page::router(move || {
         let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &roster));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -30,6 +31,15 @@ pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
             "services": services.collect::<Value>(),
         })
     })
+}
+
+/// What is put around the routes of a listener that shows the page at `/`.
+pub(super) fn innermost(shows_page: bool) -> Option<fn(Router) -> Router> {
+    if shows_page { Some(greeted) } else { None }
+}
+
+fn greeted(router: Router) -> Router {
+    router.layer(from_fn(page::greet))
 }
 
 /// What is known of a service before it starts.

@@ -1,6 +1,6 @@
 //! What every request passes on its way to a service, outermost first: request id, security headers,
-//! access log, number of fields, Host field, client address, panic guard, compression, start page,
-//! fallbacks.
+//! access log, number of fields, Host field, client address, panic guard, compression, what a
+//! listener adds, fallbacks.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
     access_log::{self, RequestObserver},
     compression, error,
     forwarded::{self, Proxies},
-    head_fields, host_field, request_id, start,
+    head_fields, host_field, request_id,
 };
 use crate::config::server::Server;
 
@@ -29,22 +29,25 @@ pub struct Layers {
     pub proxies: Proxies,
     /// Counts requests.
     pub observer: Arc<dyn RequestObserver>,
-    /// Whether a browser gets the start page at `/`.
-    pub start_page: bool,
+    /// What a listener puts around its routes and their fallbacks, inside of all the rest.
+    pub innermost: Option<fn(Router) -> Router>,
 }
 
 impl Layers {
     /// The layers of public listeners.
     pub fn new(server: &Server, observer: Arc<dyn RequestObserver>) -> Self {
         let proxies = Proxies::new(server);
-        Self { compression: server.compression, proxies, observer, start_page: false }
+        Self { compression: server.compression, proxies, observer, innermost: None }
     }
 }
 
 /// Puts the layers around all of `router`'s routes. Call it last.
 pub fn around(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
-    let router = if layers.start_page { router.layer(from_fn(start::greet)) } else { router };
+    let router = match layers.innermost {
+        Some(put_around) => put_around(router),
+        None => router,
+    };
     let router = if layers.compression {
         router.layer((map_request(compression::allow_plain), compression::gzip()))
     } else {

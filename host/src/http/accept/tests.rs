@@ -159,7 +159,7 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/peer", get(peer))
         .with_state(gate);
     let layers =
-        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), start_page: false };
+        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
     layers::around(router, layers)
 }
 

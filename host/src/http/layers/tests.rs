@@ -16,7 +16,7 @@ async fn ask(request: axum::http::request::Builder) -> Response {
     let explode = async || -> () { panic!("as intended") };
     let router = Router::new().route("/things/{id}", get(async || "hello")).route("/panic", get(explode));
     let layers =
-        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), start_page: false };
+        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
     let request = request.header("host", "x").body(Body::empty()).unwrap();
     around(router, layers).oneshot(request).await.unwrap()
 }

@@ -15,8 +15,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::asset::{Asset, HTML, SCRIPT, STYLE, TEXT};
-use crate::telemetry::accept::negotiate;
+use crate::{
+    http::asset::{Asset, HTML, SCRIPT, STYLE, TEXT},
+    telemetry::accept::negotiate,
+};
 
 /// Nothing but the page's own files; text never becomes markup or script, whatever an answer holds.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -28,11 +30,11 @@ const FOLDER: &str = "/demo/start";
 /// What `/` may be answered with. Only a client that names HTML, and likes it best, gets the page.
 const OFFERS: [&str; 3] = ["application/json", "text/plain", "text/html"];
 
-static PAGE: Asset = Asset::text("index.html", HTML, include_str!("start/index.html"));
+static PAGE: Asset = Asset::text("index.html", HTML, include_str!("page/index.html"));
 
 macro_rules! own {
     ($kind:ident, $file:literal) => {
-        Asset::text($file, $kind, include_str!(concat!("start/", $file)))
+        Asset::text($file, $kind, include_str!(concat!("page/", $file)))
     };
 }
 
@@ -50,14 +52,17 @@ static FILES: [Asset; 8] = [
 
 /// The guides that the binary carries, with their titles.
 static GUIDES: [(Asset, &str); 8] = [
-    (Asset::text("README.md", TEXT, include_str!("../../../README.md")), "Bulkhead"),
-    (Asset::text("embedding.md", TEXT, include_str!("../../services/embedding/README.md")), "Embedding"),
-    (Asset::text("tickets.md", TEXT, include_str!("../../services/tickets/README.md")), "Tickets"),
-    (Asset::text("captcha.md", TEXT, include_str!("../../services/captcha/README.md")), "Captcha"),
-    (Asset::text("status.md", TEXT, include_str!("../../services/status/README.md")), "Status"),
-    (Asset::text("rollout.md", TEXT, include_str!("../../rollout/README.md")), "Operating components"),
-    (Asset::text("components.md", TEXT, include_str!("../../../components/README.md")), "Writing components"),
-    (Asset::text("SECURITY.md", TEXT, include_str!("../../../SECURITY.md")), "Security"),
+    (Asset::text("README.md", TEXT, include_str!("../../../../README.md")), "Bulkhead"),
+    (Asset::text("embedding.md", TEXT, include_str!("../../../services/embedding/README.md")), "Embedding"),
+    (Asset::text("tickets.md", TEXT, include_str!("../../../services/tickets/README.md")), "Tickets"),
+    (Asset::text("captcha.md", TEXT, include_str!("../../../services/captcha/README.md")), "Captcha"),
+    (Asset::text("status.md", TEXT, include_str!("../../../services/status/README.md")), "Status"),
+    (Asset::text("rollout.md", TEXT, include_str!("../../../rollout/README.md")), "Operating components"),
+    (
+        Asset::text("components.md", TEXT, include_str!("../../../../components/README.md")),
+        "Writing components",
+    ),
+    (Asset::text("SECURITY.md", TEXT, include_str!("../../../../SECURITY.md")), "Security"),
 ];
 
 /// Returns the routes of what the page loads; `what` says what runs, for every request, and must not block.
@@ -180,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_file_is_served() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http/start");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host/start/page");
         let there =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         let served = FILES.iter().chain([&PAGE]).map(|file| file.name.to_owned());
