@@ -1,5 +1,5 @@
 //! Answers to what never reached a service, in the host's own shape:
-//! `{"error":"not_found","message":"..."}`, which is the embedding service's too.
+//! `{"error":"not_found","message":"..."}`.
 
 use std::any::Any;
 

@@ -92,9 +92,9 @@ mod tests {
     #[tokio::test]
     async fn a_taken_port_is_named_with_its_setting_and_remedy() {
         let first = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
-        let error = bind("services.captcha.listen", first.local_addr(), None).err().unwrap().to_string();
+        let error = bind("services.things.listen", first.local_addr(), None).err().unwrap().to_string();
         assert!(error.contains(&first.local_addr().to_string()), "{error}");
-        assert!(error.contains("`services.captcha.listen`"), "{error}");
+        assert!(error.contains("`services.things.listen`"), "{error}");
         assert!(error.contains("choose another port"), "{error}");
     }
 

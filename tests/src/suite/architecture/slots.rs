@@ -7,7 +7,7 @@ use super::source::{Source, sources};
 /// Where the list of slots stands.
 const LIST: &str = "services/list.rs";
 /// Modules and files of the platform, in which no slot is named.
-const PLATFORM: [&str; 14] = [
+const PLATFORM: [&str; 15] = [
     "admin",
     "capabilities",
     "compile",
@@ -18,6 +18,7 @@ const PLATFORM: [&str; 14] = [
     "config/slots.rs",
     "config/spec.rs",
     "deploy",
+    "http",
     "invoke",
     "sandbox",
     "slots",
