@@ -96,8 +96,7 @@ pub fn responses(described: &[(&str, &str, &str)]) -> Value {
     Value::Object(described.collect())
 }
 
-/// The references that lead nowhere.
-#[cfg(test)]
+/// The references of a document that lead nowhere, for the tests of those who write one.
 pub fn dangling(document: &Value) -> Vec<String> {
     fn walk(value: &Value, found: &mut Vec<String>) {
         match value {
