@@ -37,7 +37,7 @@ const DEMO: &str = "demo";
 
 pub(super) struct CaptchaParts {
     pub router: Router,
-    /// Stands beside the service, wherever the operational endpoints are.
+    /// Served beside the service, wherever the operational endpoints are.
     pub probes: Router,
     /// The operational endpoints.
     pub actuator: Router,
