@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
-pub use self::capability::{Access, Capability, CapabilitySet, Interface};
+pub use self::capability::{Access, Capability, CapabilitySet, Deprecated, Interface};
 pub use self::held::{Held, HeldBytesExceeded};
 pub use self::journal::{Journal, Mirror, Question};
 pub use self::resources::SlotResources;

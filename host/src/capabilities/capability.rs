@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use wasmtime::component::Linker;
+use wasmtime::component::{Linker, LinkerInstance};
 
 use super::Guest;
 use crate::config::slots::SlotSpec;
@@ -28,8 +28,9 @@ pub struct Interface {
     pub is_general: bool,
     /// Every function, and what it does.
     pub functions: &'static [(&'static str, Access)],
-    /// Makes the interface importable. Fails when the linker has it already.
-    pub add_to_linker: fn(&mut Linker<Guest>) -> wasmtime::Result<()>,
+    /// Adds every function to an instance of the linker, under whatever name that is imported. Fails when the instance has
+    /// them already.
+    pub add_to_linker: fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>,
 }
 
 impl fmt::Debug for Interface {
@@ -38,10 +39,21 @@ impl fmt::Debug for Interface {
     }
 }
 
-impl Interface {
-    /// Returns whether the components of a slot may import it under these grants of the configuration.
-    pub fn is_granted(&self, slot: &SlotSpec, grants: &[String]) -> bool {
-        self.is_general || slot.grants.contains(&self.name) || grants.iter().any(|grant| grant == self.name)
+/// A name under which an interface was offered before. It is linked to the same implementation, so that a component that
+/// was built before still answers.
+#[derive(Clone, Copy)]
+pub struct Deprecated {
+    /// `package:name/interface`, without its version.
+    pub name: &'static str,
+    /// The version offered under this name.
+    pub version: &'static str,
+    /// Name of the interface that is to be used instead, without its version.
+    pub instead: &'static str,
+}
+
+impl fmt::Debug for Deprecated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
     }
 }
 
@@ -56,24 +68,14 @@ impl Interface {
 pub trait Capability: Send + Sync {
     /// Returns the interfaces that it implements, each with all its functions.
     fn interfaces(&self) -> &'static [Interface];
-
-    /// Makes those of its interfaces importable that are granted.
-    ///
-    /// # Errors
-    /// When the linker has one of them already.
-    fn add_to_linker(
-        &self,
-        linker: &mut Linker<Guest>,
-        is_granted: &dyn Fn(&Interface) -> bool,
-    ) -> wasmtime::Result<()> {
-        let mut granted = self.interfaces().iter().filter(|interface| is_granted(interface));
-        granted.try_for_each(|interface| (interface.add_to_linker)(linker))
-    }
 }
 
 /// The capabilities of a host. Lists of interfaces are in their order.
 #[derive(Clone, Default)]
-pub struct CapabilitySet(Vec<Arc<dyn Capability>>);
+pub struct CapabilitySet {
+    capabilities: Vec<Arc<dyn Capability>>,
+    deprecated: &'static [Deprecated],
+}
 
 impl fmt::Debug for CapabilitySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,17 +87,66 @@ impl CapabilitySet {
     /// Adds a capability.
     #[must_use]
     pub fn with(mut self, capability: impl Capability + 'static) -> Self {
-        self.0.push(Arc::new(capability));
+        self.capabilities.push(Arc::new(capability));
         self
     }
 
-    /// Returns every interface.
+    /// Sets the names under which interfaces of the set were offered before.
+    #[must_use]
+    pub fn with_deprecated(mut self, names: &'static [Deprecated]) -> Self {
+        self.deprecated = names;
+        self
+    }
+
+    /// Returns every interface once, under the name that it has now.
     pub fn interfaces(&self) -> impl Iterator<Item = &'static Interface> {
-        self.0.iter().flat_map(|capability| capability.interfaces())
+        self.capabilities.iter().flat_map(|capability| capability.interfaces())
+    }
+
+    /// Returns the names under which interfaces were offered before.
+    pub const fn deprecated(&self) -> &'static [Deprecated] {
+        self.deprecated
+    }
+
+    /// Returns every name under which an interface may be imported and granted, without versions: those that interfaces
+    /// have now, then those that they had before.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let before = self.deprecated.iter().map(|deprecated| deprecated.name);
+        self.interfaces().map(|interface| interface.name).chain(before)
+    }
+
+    /// Returns the entry of a name without its version under which an interface was offered before.
+    pub fn deprecation(&self, name: &str) -> Option<&'static Deprecated> {
+        self.deprecated.iter().find(|deprecated| deprecated.name == name)
+    }
+
+    /// Returns the interface that is offered under a name without its version.
+    pub fn find(&self, name: &str) -> Option<&'static Interface> {
+        let name = self.deprecation(name).map_or(name, |deprecated| deprecated.instead);
+        self.interfaces().find(|interface| interface.name == name)
+    }
+
+    /// Returns the import of a component as it is named now, with the version that is offered; the import itself where
+    /// that name is not deprecated.
+    pub fn named_now(&self, import: &str) -> String {
+        let name = import.split_once('@').map_or(import, |(name, _)| name);
+        match self.deprecation(name).and_then(|_| self.find(name)) {
+            Some(interface) => format!("{interface:?}"),
+            None => import.to_owned(),
+        }
+    }
+
+    /// Returns whether the components of a slot may import an interface under these grants of the configuration, which
+    /// may give a name that the interface had before.
+    pub fn is_granted(&self, interface: &Interface, slot: &SlotSpec, grants: &[String]) -> bool {
+        let names = |grant: &str| self.find(grant).is_some_and(|named| named.name == interface.name);
+        interface.is_general
+            || slot.grants.iter().any(|grant| names(grant))
+            || grants.iter().any(|grant| names(grant))
     }
 
     /// Makes the interfaces importable that a slot is granted, by its description or by these `grants` of the
-    /// configuration.
+    /// configuration: each under its name, and under those that it had before.
     ///
     /// # Errors
     /// When two capabilities implement the same interface.
@@ -105,7 +156,12 @@ impl CapabilitySet {
         slot: &SlotSpec,
         grants: &[String],
     ) -> wasmtime::Result<()> {
-        let is_granted = |interface: &Interface| interface.is_granted(slot, grants);
-        self.0.iter().try_for_each(|capability| capability.add_to_linker(linker, &is_granted))
+        for interface in self.interfaces().filter(|interface| self.is_granted(interface, slot, grants)) {
+            (interface.add_to_linker)(&mut linker.instance(&format!("{interface:?}"))?)?;
+            for before in self.deprecated.iter().filter(|before| before.instead == interface.name) {
+                (interface.add_to_linker)(&mut linker.instance(&format!("{before:?}"))?)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -29,8 +29,10 @@ const WALL_CLOCK: Interface = Interface {
     version: "0.2.12",
     is_general: true,
     functions: &[("now", Read), ("resolution", Read)],
-    add_to_linker: |linker| {
-        wall_clock::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        wall_clock::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| {
+            &mut guest.capabilities
+        })
     },
 };
 
@@ -59,7 +61,7 @@ const MONOTONIC_CLOCK: Interface = Interface {
         ("subscribe-instant", Read),
         ("subscribe-duration", Read),
     ],
-    add_to_linker: |linker| monotonic_clock::add_to_linker::<_, WasiClocks>(linker, view),
+    add_to_linker: |instance| monotonic_clock::add_to_linker_instance::<_, WasiClocks>(instance, view),
 };
 
 /// Waiting, which a component must be granted: it holds its place while it waits.
@@ -68,10 +70,11 @@ const POLL: Interface = Interface {
     version: "0.2.12",
     is_general: false,
     functions: &[("[method]pollable.ready", Read), ("[method]pollable.block", Read), ("poll", Read)],
-    add_to_linker: |linker| {
-        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker::<Guest, Polls>(linker, |guest| {
-            &mut guest.capabilities.table
-        })
+    add_to_linker: |instance| {
+        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker_instance::<Guest, Polls>(
+            instance,
+            |guest| &mut guest.capabilities.table,
+        )
     },
 };
 

@@ -20,8 +20,8 @@ const STORE: Interface = Interface {
     version: "0.2.0-rc.1",
     is_general: true,
     functions: &[("get", Read), ("get-all", Read)],
-    add_to_linker: |linker| {
-        store::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        store::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

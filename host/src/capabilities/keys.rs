@@ -28,8 +28,8 @@ const KEYS: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("hmac-sign", Read), ("hmac-verify", Read), ("derive", Read)],
-    add_to_linker: |linker| {
-        keys::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        keys::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -34,8 +34,8 @@ const LOGGING: Interface = Interface {
     version: "0.1.0-draft",
     is_general: true,
     functions: &[("log", Write)],
-    add_to_linker: |linker| {
-        logging::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        logging::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -32,7 +32,9 @@ const RANDOM: Interface = Interface {
     version: "0.2.12",
     is_general: true,
     functions: &[("get-random-bytes", Read), ("get-random-u64", Read)],
-    add_to_linker: |linker| random::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
+    add_to_linker: |instance| {
+        random::add_to_linker_instance::<_, Capped>(instance, |guest| Random(view(guest)))
+    },
 };
 
 /// Random bytes for anything else.
@@ -41,7 +43,9 @@ const INSECURE: Interface = Interface {
     version: "0.2.12",
     is_general: true,
     functions: &[("get-insecure-random-bytes", Read), ("get-insecure-random-u64", Read)],
-    add_to_linker: |linker| insecure::add_to_linker::<_, Capped>(linker, |guest| Random(view(guest))),
+    add_to_linker: |instance| {
+        insecure::add_to_linker_instance::<_, Capped>(instance, |guest| Random(view(guest)))
+    },
 };
 
 /// A seed for hash tables.
@@ -50,7 +54,7 @@ const INSECURE_SEED: Interface = Interface {
     version: "0.2.12",
     is_general: true,
     functions: &[("insecure-seed", Read)],
-    add_to_linker: |linker| insecure_seed::add_to_linker::<_, WasiRandom>(linker, view),
+    add_to_linker: |instance| insecure_seed::add_to_linker_instance::<_, WasiRandom>(instance, view),
 };
 
 struct Capped;

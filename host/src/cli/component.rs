@@ -19,7 +19,7 @@ use crate::{
     config::{Config, registries::Reference, slots::SlotId},
     host::Host,
     registry::{Pulled, Registries},
-    services::list,
+    services::{capabilities, list},
     slots,
 };
 
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Check a component as the host would before it may answer, self-test included; says everything that is
-    /// wrong and how to mend it. Nothing is served or kept.
+    /// wrong and how to mend it, and warns of imports that are deprecated. Nothing is served or kept.
     Check {
         /// The slot that it is for.
         #[arg(long)]
@@ -83,11 +83,23 @@ impl Command {
                 (wasm, file.display().to_string())
             }
         };
+        for (import, now) in deprecated_imports(&wasm) {
+            output::line(format_args!("warning: {name} imports {import}, which is deprecated; use {now}"))?;
+        }
         let slot = SlotId::from(slot);
         let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
         let slot = slot.as_str();
         Ok(output::line(format_args!("{name} may answer for slot {slot}: {digest}"))?)
     }
+}
+
+/// Returns each import of a component whose name is deprecated, with the name to use instead.
+fn deprecated_imports(wasm: &[u8]) -> Vec<(String, String)> {
+    let capabilities = capabilities::all();
+    // What is no component is refused with the reason.
+    let imports = slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default();
+    let named = imports.into_iter().map(|import| (capabilities.named_now(&import), import));
+    named.filter(|(now, import)| now != import).map(|(now, import)| (import, now)).collect()
 }
 
 /// A file's name, or a reference that is one.

@@ -65,9 +65,12 @@ pub struct VersionDiff {
 }
 
 impl Names {
-    fn of(a: &[String], b: &[String]) -> Self {
+    /// Compares names; those of which `named` makes the same are one name.
+    fn of(a: &[String], b: &[String], named: impl Fn(&str) -> String) -> Self {
         let only = |these: &[String], those: &[String]| {
-            let mut only: Vec<_> = these.iter().filter(|name| !those.contains(name)).cloned().collect();
+            let those: Vec<String> = those.iter().map(|name| named(name)).collect();
+            let mut only: Vec<_> =
+                these.iter().filter(|name| !those.contains(&named(name))).cloned().collect();
             only.sort();
             only
         };
@@ -107,11 +110,13 @@ impl<W: World> Deployment<W> {
     pub(super) async fn compare_versions(&self, a: &str, b: &str) -> Result<VersionDiff, DeployError> {
         let (a, b) = (self.known(a)?, self.known(b)?);
         let (of_a, of_b) = (self.outline(&a).await?, self.outline(&b).await?);
+        let capabilities = &self.slot.yard.capabilities;
         Ok(VersionDiff {
             slot: self.slot.name().as_str(),
             same_component: a.component == b.component,
-            imports: Names::of(&of_a.imports, &of_b.imports),
-            exports: Names::of(&of_a.exports, &of_b.exports),
+            // A deprecated name is the same interface.
+            imports: Names::of(&of_a.imports, &of_b.imports, |import| capabilities.named_now(import)),
+            exports: Names::of(&of_a.exports, &of_b.exports, str::to_owned),
             settings: settings(&a.settings, &b.settings),
             a: Side::new(&a, &of_a),
             b: Side::new(&b, &of_b),
@@ -135,8 +140,11 @@ mod tests {
     #[test]
     fn names_and_settings_are_compared_both_ways() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let found = Names::of(&names(&["b", "a", "same"]), &names(&["same", "c"]));
+        let found = Names::of(&names(&["b", "a", "same"]), &names(&["same", "c"]), str::to_owned);
         assert_eq!(found, Names { only_a: names(&["a", "b"]), only_b: names(&["c"]) });
+        let now = |name: &str| if name == "before" { "now".to_owned() } else { name.to_owned() };
+        let found = Names::of(&names(&["before", "a"]), &names(&["now"]), now);
+        assert_eq!(found, Names { only_a: names(&["a"]), only_b: Vec::new() });
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };

@@ -141,7 +141,7 @@ static METRIC_SETS: [Registrar; 6] = [
 
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {
-    let interfaces = capabilities::all().interfaces().map(|interface| interface.name).collect();
+    let interfaces = capabilities::all().names().collect();
     HostSpec { services: SERVICES, interfaces }
 }
 

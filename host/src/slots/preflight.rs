@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::outline::{Outline, outline};
 use crate::{
-    capabilities::CapabilitySet,
+    capabilities::{CapabilitySet, Interface},
     config::{
         grants::near_miss,
         slots::{SlotId, SlotSpec},
@@ -197,8 +197,7 @@ impl Contract<'_> {
 
     /// What this slot's components may import, with versions.
     fn offered(&self) -> Vec<String> {
-        let mine =
-            self.capabilities.interfaces().filter(|interface| interface.is_granted(&self.slot, self.grants));
+        let mine = self.capabilities.interfaces().filter(|interface| self.is_granted(interface));
         mine.map(|interface| format!("{interface:?}")).collect()
     }
 
@@ -233,18 +232,29 @@ impl Contract<'_> {
         missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
     }
 
+    fn is_granted(&self, interface: &Interface) -> bool {
+        self.capabilities.is_granted(interface, &self.slot, self.grants)
+    }
+
     fn import(&self, wanted: &str) -> Option<Finding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
-        let Some(interface) = self.capabilities.interfaces().find(|interface| interface.name == name) else {
-            let nearest = near_miss(name, self.capabilities.interfaces().map(|interface| interface.name));
-            return Some(Finding::Unknown { nearest: nearest.map(str::to_owned), wanted });
+        let Some(interface) = self.capabilities.find(name) else {
+            // Never a name that is deprecated.
+            let nearest =
+                near_miss(name, self.capabilities.names()).and_then(|near| self.capabilities.find(near));
+            let nearest = nearest.map(|interface| interface.name.to_owned());
+            return Some(Finding::Unknown { nearest, wanted });
         };
         let offered = format!("{interface:?}");
-        if !compatible(&wanted, &offered) {
+        let under_this_name = match self.capabilities.deprecation(name) {
+            Some(deprecated) => format!("{deprecated:?}"),
+            None => offered.clone(),
+        };
+        if !compatible(&wanted, &under_this_name) {
             return Some(Finding::OtherVersion { wanted, offered });
         }
-        if interface.is_granted(&self.slot, self.grants) {
+        if self.is_granted(interface) {
             return None;
         }
         let grants = self.grants.iter().map(String::as_str).chain([interface.name]);

@@ -27,8 +27,8 @@ const APPOINTMENTS: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("read", Read), ("read-partial", Read)],
-    add_to_linker: |linker| {
-        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        wit::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

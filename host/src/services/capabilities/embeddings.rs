@@ -33,8 +33,10 @@ const EMBEDDINGS: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("embed", Read), ("describe", Read)],
-    add_to_linker: |linker| {
-        embeddings::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        embeddings::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| {
+            &mut guest.capabilities
+        })
     },
 };
 

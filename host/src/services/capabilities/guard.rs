@@ -29,8 +29,8 @@ const GUARD: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("check-prompt", Read), ("check-response", Read)],
-    add_to_linker: |linker| {
-        guard::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        guard::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -33,8 +33,8 @@ const LEDGER: Interface = Interface {
         ("claim", Write),
         ("record-failure", Write),
     ],
-    add_to_linker: |linker| {
-        ledger::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        ledger::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -29,8 +29,8 @@ const LLM: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("complete", Write)],
-    add_to_linker: |linker| {
-        llm::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        llm::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

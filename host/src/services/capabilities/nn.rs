@@ -58,8 +58,8 @@ const ERRORS: Interface = Interface {
     version: VERSION,
     is_general: false,
     functions: &[("[method]error.code", Read), ("[method]error.data", Read)],
-    add_to_linker: |linker| {
-        errors::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        errors::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 
@@ -74,8 +74,8 @@ const TENSOR: Interface = Interface {
         ("[method]tensor.ty", Read),
         ("[method]tensor.data", Read),
     ],
-    add_to_linker: |linker| {
-        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        wit::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 
@@ -85,8 +85,10 @@ const INFERENCE: Interface = Interface {
     version: VERSION,
     is_general: false,
     functions: &[("[method]graph-execution-context.compute", Read)],
-    add_to_linker: |linker| {
-        inference::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        inference::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| {
+            &mut guest.capabilities
+        })
     },
 };
 
@@ -96,8 +98,8 @@ const GRAPH: Interface = Interface {
     version: VERSION,
     is_general: false,
     functions: &[("[method]graph.init-execution-context", Read), ("load", Read), ("load-by-name", Read)],
-    add_to_linker: |linker| {
-        graph::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        graph::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -28,8 +28,8 @@ const POW: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("derive", Read), ("mint", Read)],
-    add_to_linker: |linker| {
-        pow::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        pow::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

@@ -30,8 +30,8 @@ const SEARCH: Interface = Interface {
     version: "0.1.0",
     is_general: false,
     functions: &[("search", Read)],
-    add_to_linker: |linker| {
-        wit::add_to_linker::<_, HasSelf<Capabilities>>(linker, |guest| &mut guest.capabilities)
+    add_to_linker: |instance| {
+        wit::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
 

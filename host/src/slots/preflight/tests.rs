@@ -3,9 +3,19 @@
 #![allow(clippy::indexing_slicing)]
 
 use super::*;
-use crate::{capabilities, config::slots::Limits, slots::outline::Usage};
+use crate::{
+    capabilities::{self, Deprecated},
+    config::slots::Limits,
+    slots::outline::Usage,
+};
 
 const EXPORTS: &[&str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
+
+/// Names that two interfaces had before.
+const DEPRECATED: &[Deprecated] = &[
+    Deprecated { name: "bulkhead:old/keys", version: "0.1.0", instead: "bulkhead:host/keys" },
+    Deprecated { name: "wasi:old/poll", version: "0.2.0", instead: "wasi:io/poll" },
+];
 
 fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contract<'a> {
     let world = "bulkhead:captcha/captcha@0.1.0";
@@ -24,7 +34,8 @@ fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contra
 fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let outline = Outline { imports: owned(imports), exports: owned(exports), ..Outline::default() };
-    let findings = contract(&owned(grants), &capabilities::general()).compare(&outline);
+    let capabilities = capabilities::general().with_deprecated(DEPRECATED);
+    let findings = contract(&owned(grants), &capabilities).compare(&outline);
     findings.iter().map(ToString::to_string).collect()
 }
 
@@ -115,6 +126,30 @@ fn an_ungranted_import_names_the_line_that_keeps_the_other_grants() {
         findings(EXPORTS, &["wasi:io/poll@0.2.3"], &["other:thing/here"]),
         ["it imports wasi:io/poll@0.2.3, offered as wasi:io/poll@0.2.12 but not granted; \
           grant it with slots.captcha.grants = [\"other:thing/here\", \"wasi:io/poll\"]"]
+    );
+}
+
+#[test]
+fn a_deprecated_import_is_the_interface_that_has_another_name_now() {
+    let deprecated = ["bulkhead:old/keys@0.1.0", "bulkhead:old/keys@0.1.7"];
+    assert_eq!(findings(EXPORTS, &deprecated, &[]), [""; 0], "the slot has the interface");
+    let both = ["wasi:old/poll@0.2.0", "wasi:io/poll@0.2.12"];
+    for grant in ["wasi:old/poll", "wasi:io/poll"] {
+        assert_eq!(findings(EXPORTS, &both, &[grant]), [""; 0], "{grant} grants both names");
+    }
+    assert_eq!(
+        findings(
+            EXPORTS,
+            &["bulkhead:old/keys@0.2.0", "bulkhead:old/kesy@0.1.0", "wasi:old/poll@0.2.0"],
+            &[]
+        ),
+        [
+            "it imports bulkhead:old/keys@0.2.0, this host offers bulkhead:host/keys@0.1.0; \
+             build it against that version",
+            "it imports bulkhead:old/kesy@0.1.0, not offered by this host; the nearest is bulkhead:host/keys",
+            "it imports wasi:old/poll@0.2.0, offered as wasi:io/poll@0.2.12 but not granted; \
+             grant it with slots.captcha.grants = [\"wasi:io/poll\"]",
+        ]
     );
 }
 
