@@ -8,11 +8,13 @@ pub use self::status::StatusGuest;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// The captcha world and everything else that a hostile guest might import.
+/// The captcha world and everything else that a hostile or an old guest might import.
 const WORLD: &str = r"
     package test:guest;
     world guest {
-        include bulkhead:captcha/captcha@0.1.0;
+        include bulkhead:captcha/captcha@0.1.1;
+        import bulkhead:host/pow@0.1.0;
+        import bulkhead:host/ledger@0.1.0;
         import wasi:config/store@0.2.0-rc.1;
         import wasi:clocks/monotonic-clock@0.2.12;
         import wasi:io/poll@0.2.12;
@@ -89,7 +91,7 @@ impl Guest {
         let Self { imports, memory, fields, call, self_test, realloc } = self;
         let export = |name: &str| {
             format!(
-                r#"(func (export "bulkhead:captcha/challenges@0.1.0#{name}") (param $arguments i32) (result i32) {call})"#
+                r#"(func (export "bulkhead:captcha/challenges@0.1.1#{name}") (param $arguments i32) (result i32) {call})"#
             )
         };
         format!(
@@ -167,9 +169,12 @@ pub fn of_service(text: &str, service: &str) -> Vec<u8> {
 /// The same with `imports` beyond those of the service's world, such as `bulkhead:host/keys@0.1.0`.
 pub fn of_service_importing(text: &str, service: &str, imports: &[&str]) -> Vec<u8> {
     let imports: String = imports.iter().map(|import| format!("import {import}; ")).collect();
-    let world =
-        format!("package test:guest; world guest {{ include bulkhead:{service}/{service}@0.1.0; {imports}}}");
-    let folders = [&PLATFORM[..], &["deps/nn", service]].concat();
+    let (_, version) = SERVICES.iter().find(|(name, _)| *name == service).unwrap();
+    let world = format!(
+        "package test:guest; world guest {{ include bulkhead:{service}/{service}@{version}; {imports}}}"
+    );
+    let services = SERVICES.map(|(name, _)| name);
+    let folders = [&PLATFORM[..], &["deps/nn"], &services].concat();
     wrap(&wat::parse_str(text).unwrap(), &wit(), &folders, &world)
 }
 
@@ -219,6 +224,10 @@ fn renamed(text: &str, package: &str, version: &str) -> String {
     }
     out + rest
 }
+
+/// The package of each service, and its version.
+const SERVICES: [(&str, &str); 4] =
+    [("answer", "0.1.1"), ("captcha", "0.1.1"), ("status", "0.1.1"), ("triage", "0.1.0")];
 
 /// The packages that a service's own builds on, in an order in which each comes after those that it needs.
 const PLATFORM: [&str; 6] = ["deps/io", "deps/clocks", "deps/random", "deps/logging", "deps/config", "host"];

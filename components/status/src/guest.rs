@@ -7,7 +7,7 @@ use std::sync::Once;
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::{health, metrics, payload, self_test};
-use bindings::bulkhead::host::appointments;
+use bindings::bulkhead::status::appointments;
 use bindings::exports::bulkhead::status::{findings as found, reports as wit};
 use bindings::wasi::logging::logging::{Level, log};
 
@@ -19,7 +19,7 @@ mod bindings {
 
     wit_bindgen::generate!({
         // Dependencies first.
-        path: ["../../wit/deps/logging", "../../wit/deps/config", "../../wit/host", "../../wit/status"],
+        path: ["../../wit/deps/logging", "../../wit/status"],
         world: "bulkhead:status/status-with-findings",
         generate_all,
     });

@@ -1,4 +1,4 @@
-//! Bindings of the interfaces that are Bulkhead's own or not in wasmtime-wasi.
+//! Bindings of the interfaces that the host offers to every service and that are not in wasmtime-wasi.
 
 #![allow(missing_docs)]
 
@@ -7,10 +7,7 @@ wasmtime::component::bindgen!({
     world: "bulkhead:host/all",
     imports: {
         default: trappable,
-        "bulkhead:host/pow": async | trappable,
-        "bulkhead:host/ledger": async | trappable,
         "bulkhead:host/embeddings": async | trappable,
-        "bulkhead:host/search": async | trappable,
         "bulkhead:host/llm": async | trappable,
         "bulkhead:host/guard": async | trappable,
     },

@@ -2,6 +2,7 @@
 //! each.
 
 mod appointments;
+mod deprecated;
 mod embeddings;
 mod guard;
 mod ledger;
@@ -10,7 +11,11 @@ mod nn;
 mod pow;
 mod search;
 
+pub use self::appointments::bindings as appointments_bindings;
+pub use self::ledger::bindings as ledger_bindings;
 pub use self::nn::bindings as nn_bindings;
+pub use self::pow::bindings as pow_bindings;
+pub use self::search::bindings as search_bindings;
 use crate::capabilities::{self, CapabilitySet};
 
 /// Returns every capability of this binary.
@@ -24,4 +29,5 @@ pub fn all() -> CapabilitySet {
         .with(search::SearchCapability)
         .with(llm::LlmCapability)
         .with(guard::GuardCapability)
+        .with_deprecated(deprecated::DEPRECATED)
 }

@@ -26,7 +26,7 @@ impl StatusGuest {
     pub fn component(&self) -> Vec<u8> {
         let Self { data, verdict, before } = self;
         let export = |name: &str, parameters: &str, body: &str| {
-            let name = format!("bulkhead:status/reports@0.1.0#{name}");
+            let name = format!("bulkhead:status/reports@0.1.1#{name}");
             format!("(func (export \"{name}\") {parameters} (result i32) {before} {body})")
         };
         // Where nothing is written stands `ok`: of an empty list at 128, of nothing at 256.

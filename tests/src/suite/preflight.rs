@@ -37,7 +37,7 @@ async fn core_module_only() {
 async fn missing_export() {
     let component = wat::parse_str("(component)").unwrap();
     let refusal = refusal(component).await;
-    assert!(refusal.contains("does not export bulkhead:captcha/challenges@0.1.0"), "{refusal}");
+    assert!(refusal.contains("does not export bulkhead:captcha/challenges@0.1.1"), "{refusal}");
     assert!(refusal.contains("does not export self-test"), "{refusal}");
 }
 

@@ -1,7 +1,7 @@
 //! The host as the logic sees it: a knowledge base, a language model and a guard.
 
 use super::LOG_CONTEXT;
-use super::bindings::bulkhead::host::search;
+use super::bindings::bulkhead::answer::search;
 use super::bindings::wasi::logging::logging::{Level, log};
 use crate::answer::{Host, SearchError};
 use crate::passage::Passage;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::LOG_CONTEXT;
-use super::bindings::bulkhead::host::{keys, ledger, pow};
+use super::bindings::bulkhead::captcha::{ledger, pow};
+use super::bindings::bulkhead::host::keys;
 use super::bindings::wasi::clocks::wall_clock;
 use super::bindings::wasi::logging::logging::{Level, log};
 use super::bindings::wasi::random::random;

@@ -13,6 +13,7 @@ mod bindings {
         with: {
             "wasi:logging": crate::capabilities::bindings::wasi::logging,
             "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
+            "bulkhead:answer/search": crate::services::capabilities::search_bindings::bulkhead::answer::search,
         },
     });
 }
@@ -25,8 +26,8 @@ pub use self::bindings::{
 };
 
 impl World for AnswerWorld {
-    const NAME: &'static str = "bulkhead:answer/answer@0.1.0";
-    const EXPORTS: &'static [&'static str] = &["bulkhead:answer/answers@0.1.0", "self-test"];
+    const NAME: &'static str = "bulkhead:answer/answer@0.1.1";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:answer/answers@0.1.1", "self-test"];
     type Linked = AnswerPre<Guest>;
 
     fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {

@@ -1,17 +1,30 @@
-//! `bulkhead:host/appointments`: raw figures of the appointment system, from memory.
+//! `bulkhead:status/appointments`: raw figures of the appointment system, from memory.
 
 use wasmtime::component::HasSelf;
 
+use self::bindings::bulkhead::status::appointments::{self as wit, Error};
 use crate::{
     appointments::{self, Collector, Lacking, Snapshot},
-    capabilities::{
-        Access::Read,
-        Capabilities, Capability, Interface,
-        bindings::bulkhead::host::appointments::{self as wit, Error},
-    },
+    capabilities::{Access::Read, Capabilities, Capability, Interface},
 };
 
-/// `bulkhead:host/appointments`, over the slot's [`Collector`].
+/// Bindings of the interface.
+#[allow(missing_docs)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "
+            package bulkhead:slot;
+            world offered {
+                import bulkhead:status/appointments@0.1.1;
+            }
+        ",
+        path: ["../wit/deps/logging", "../wit/status"],
+        world: "bulkhead:slot/offered",
+        imports: { default: trappable },
+    });
+}
+
+/// `bulkhead:status/appointments`, over the slot's [`Collector`].
 #[derive(Clone, Copy, Debug)]
 pub struct AppointmentsCapability;
 
@@ -23,8 +36,8 @@ impl Capability for AppointmentsCapability {
 
 /// What is known of the appointment system.
 const APPOINTMENTS: Interface = Interface {
-    name: "bulkhead:host/appointments",
-    version: "0.1.0",
+    name: "bulkhead:status/appointments",
+    version: "0.1.1",
     is_general: false,
     functions: &[("read", Read), ("read-partial", Read)],
     add_to_linker: |instance| {

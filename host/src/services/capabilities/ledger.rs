@@ -1,17 +1,36 @@
-//! `bulkhead:host/ledger`: visits and spent challenges, in the service's storage.
+//! `bulkhead:captcha/ledger`: visits and spent challenges, in the service's storage.
 
 use wasmtime::component::HasSelf;
 
+use self::bindings::bulkhead::captcha::ledger::{self, Error, SiteLoad, Visits};
 use crate::{
     capabilities::{
         Access::{Read, Write},
         Capabilities, Capability, Interface,
-        bindings::bulkhead::host::ledger::{self, Error, SiteLoad, Visits},
     },
     storage::{Ledger, StorageError},
 };
 
-/// `bulkhead:host/ledger`, over the slot's [`Ledger`].
+/// Bindings of the interface.
+#[allow(missing_docs)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "
+            package bulkhead:slot;
+            world offered {
+                import bulkhead:captcha/ledger@0.1.1;
+            }
+        ",
+        path: [
+            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/random", "../wit/deps/logging", "../wit/deps/config",
+            "../wit/host", "../wit/captcha",
+        ],
+        world: "bulkhead:slot/offered",
+        imports: { default: async | trappable },
+    });
+}
+
+/// `bulkhead:captcha/ledger`, over the slot's [`Ledger`].
 #[derive(Clone, Copy, Debug)]
 pub struct LedgerCapability;
 
@@ -23,8 +42,8 @@ impl Capability for LedgerCapability {
 
 /// Remembering between calls.
 const LEDGER: Interface = Interface {
-    name: "bulkhead:host/ledger",
-    version: "0.1.0",
+    name: "bulkhead:captcha/ledger",
+    version: "0.1.1",
     is_general: false,
     functions: &[
         ("record-visit", Write),

@@ -1,18 +1,34 @@
-//! `bulkhead:host/pow`: proof-of-work keys, on threads of their own.
+//! `bulkhead:captcha/pow`: proof-of-work keys, on threads of their own.
 
 use wasmtime::component::HasSelf;
 
+use self::bindings::bulkhead::captcha::pow::{self, Error};
 use crate::{
-    capabilities::{
-        Access::Read,
-        Capabilities, Capability, Interface, SlotResources,
-        bindings::bulkhead::host::pow::{self, Error},
-    },
+    capabilities::{Access::Read, Capabilities, Capability, Interface, SlotResources},
     config::captcha::Algorithm,
     pow::{Parameters, Pow, PowError, Recipe},
 };
 
-/// `bulkhead:host/pow`, over the slot's [`Pow`].
+/// Bindings of the interface.
+#[allow(missing_docs)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "
+            package bulkhead:slot;
+            world offered {
+                import bulkhead:captcha/pow@0.1.1;
+            }
+        ",
+        path: [
+            "../wit/deps/io", "../wit/deps/clocks", "../wit/deps/random", "../wit/deps/logging", "../wit/deps/config",
+            "../wit/host", "../wit/captcha",
+        ],
+        world: "bulkhead:slot/offered",
+        imports: { default: async | trappable },
+    });
+}
+
+/// `bulkhead:captcha/pow`, over the slot's [`Pow`].
 #[derive(Clone, Copy, Debug)]
 pub struct PowCapability;
 
@@ -24,8 +40,8 @@ impl Capability for PowCapability {
 
 /// Deriving and minting.
 const POW: Interface = Interface {
-    name: "bulkhead:host/pow",
-    version: "0.1.0",
+    name: "bulkhead:captcha/pow",
+    version: "0.1.1",
     is_general: false,
     functions: &[("derive", Read), ("mint", Read)],
     add_to_linker: |instance| {

@@ -1,20 +1,33 @@
-//! `bulkhead:host/search`: the knowledge base, searched with the model that it was embedded with.
+//! `bulkhead:answer/search`: the knowledge base, searched with the model that it was embedded with.
 
 use std::sync::Arc;
 
 use wasmtime::component::HasSelf;
 
+use self::bindings::bulkhead::answer::search::{self as wit, Error, Options, Passage};
 use crate::{
-    capabilities::{
-        Access::Read,
-        Capabilities, Capability, Interface, SlotResources,
-        bindings::bulkhead::host::search::{self as wit, Error, Options, Passage},
-    },
+    capabilities::{Access::Read, Capabilities, Capability, Interface, SlotResources},
     inference::Gate,
     knowledge::{Knowledge, SearchError},
 };
 
-/// `bulkhead:host/search`, over the slot's [`Knowledge`] and [`Gate`].
+/// Bindings of the interface.
+#[allow(missing_docs)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "
+            package bulkhead:slot;
+            world offered {
+                import bulkhead:answer/search@0.1.1;
+            }
+        ",
+        path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host", "../wit/answer"],
+        world: "bulkhead:slot/offered",
+        imports: { default: async | trappable },
+    });
+}
+
+/// `bulkhead:answer/search`, over the slot's [`Knowledge`] and [`Gate`].
 #[derive(Clone, Copy, Debug)]
 pub struct SearchCapability;
 
@@ -26,8 +39,8 @@ impl Capability for SearchCapability {
 
 /// Searching.
 const SEARCH: Interface = Interface {
-    name: "bulkhead:host/search",
-    version: "0.1.0",
+    name: "bulkhead:answer/search",
+    version: "0.1.1",
     is_general: false,
     functions: &[("search", Read)],
     add_to_linker: |instance| {

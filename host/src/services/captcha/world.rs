@@ -18,6 +18,8 @@ mod bindings {
             "wasi:random": wasmtime_wasi::p2::bindings::random,
             "wasi:logging": crate::capabilities::bindings::wasi::logging,
             "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
+            "bulkhead:captcha/pow": crate::services::capabilities::pow_bindings::bulkhead::captcha::pow,
+            "bulkhead:captcha/ledger": crate::services::capabilities::ledger_bindings::bulkhead::captcha::ledger,
         },
     });
 }
@@ -31,8 +33,8 @@ pub use self::bindings::{
 };
 
 impl World for Captcha {
-    const NAME: &'static str = "bulkhead:captcha/captcha@0.1.0";
-    const EXPORTS: &'static [&'static str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
+    const NAME: &'static str = "bulkhead:captcha/captcha@0.1.1";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:captcha/challenges@0.1.1", "self-test"];
     type Linked = CaptchaPre<Guest>;
 
     fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {

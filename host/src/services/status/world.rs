@@ -7,12 +7,13 @@ use crate::{capabilities::Guest, slots::World};
 #[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host", "../wit/status"],
+        path: ["../wit/deps/logging", "../wit/status"],
         world: "bulkhead:status/status",
         exports: { default: async },
         with: {
             "wasi:logging": crate::capabilities::bindings::wasi::logging,
-            "bulkhead:host": crate::capabilities::bindings::bulkhead::host,
+            "bulkhead:status/appointments":
+                crate::services::capabilities::appointments_bindings::bulkhead::status::appointments,
         },
     });
 }
@@ -24,10 +25,10 @@ mod optional {
         inline: "
             package bulkhead:slot;
             world found {
-                export bulkhead:status/findings@0.1.0;
+                export bulkhead:status/findings@0.1.1;
             }
         ",
-        path: ["../wit/deps/logging", "../wit/deps/config", "../wit/host", "../wit/status"],
+        path: ["../wit/deps/logging", "../wit/status"],
         world: "bulkhead:slot/found",
         exports: { default: async },
     });
@@ -42,7 +43,7 @@ use self::{
 };
 
 /// Name of the interface that a component need not export.
-const FINDINGS: &str = "bulkhead:status/findings@0.1.0";
+const FINDINGS: &str = "bulkhead:status/findings@0.1.1";
 
 /// An instance of a status component.
 pub struct Status {
@@ -118,8 +119,8 @@ pub struct Linked {
 }
 
 impl World for Status {
-    const NAME: &'static str = "bulkhead:status/status@0.1.0";
-    const EXPORTS: &'static [&'static str] = &["bulkhead:status/reports@0.1.0", "self-test"];
+    const NAME: &'static str = "bulkhead:status/status@0.1.1";
+    const EXPORTS: &'static [&'static str] = &["bulkhead:status/reports@0.1.1", "self-test"];
     type Linked = Linked;
 
     fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {

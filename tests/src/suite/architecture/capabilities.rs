@@ -7,9 +7,12 @@ use bulkhead::{
     config::slots::SlotSpec,
     services::{capabilities, list},
 };
-use wit_parser::{Resolve, WorldItem};
+use wit_parser::{InterfaceId, Resolve, WorldItem};
 
 use super::wit;
+
+/// The world that keeps the deprecated names.
+const DEPRECATED: &str = "host/deprecated";
 
 /// Every interface of the host.
 fn offered() -> impl Iterator<Item = &'static Offered> {
@@ -17,14 +20,15 @@ fn offered() -> impl Iterator<Item = &'static Offered> {
     interfaces.into_iter()
 }
 
+/// The interface of `wit/` with this name and version.
+fn in_wit(resolve: &Resolve, wanted: &str) -> InterfaceId {
+    let mut interfaces = resolve.interfaces.iter().map(|(id, _)| id);
+    let found = interfaces.find(|id| resolve.id_of(*id).as_deref() == Some(wanted));
+    found.unwrap_or_else(|| panic!("wit/ has no {wanted}"))
+}
+
 fn functions_in_wit(resolve: &Resolve, offered: &Offered) -> BTreeSet<String> {
-    let wanted = format!("{offered:?}");
-    let interfaces = resolve.interfaces.iter();
-    let interface = interfaces.map(|(id, interface)| (resolve.id_of(id), interface));
-    let (_, interface) = interface
-        .into_iter()
-        .find(|(name, _)| name.as_deref() == Some(wanted.as_str()))
-        .unwrap_or_else(|| panic!("wit/ has no {wanted}"));
+    let interface = &resolve.interfaces[in_wit(resolve, &format!("{offered:?}"))];
     interface.functions.keys().cloned().collect()
 }
 
@@ -42,7 +46,9 @@ fn every_function_is_in_the_table_once() {
 #[test]
 fn every_interface_may_be_granted() {
     let offered: Vec<&str> = offered().map(|offered| offered.name).collect();
-    assert_eq!(offered, list::spec().interfaces);
+    let deprecated = capabilities::all().deprecated().iter().map(|deprecated| deprecated.name);
+    let names: Vec<&str> = offered.iter().copied().chain(deprecated).collect();
+    assert_eq!(names, list::spec().interfaces);
     for slot in list::spec().slots() {
         for granted in slot.grants {
             assert!(offered.contains(granted), "slot {} is granted {granted}, which is not offered", slot.id);
@@ -58,9 +64,9 @@ fn what_changes_something_is_marked_a_write() {
         writes.map(|(function, _)| format!("{}#{function}", offered.name))
     });
     let expected = [
-        "bulkhead:host/ledger#claim",
-        "bulkhead:host/ledger#record-failure",
-        "bulkhead:host/ledger#record-visit",
+        "bulkhead:captcha/ledger#claim",
+        "bulkhead:captcha/ledger#record-failure",
+        "bulkhead:captcha/ledger#record-visit",
         "bulkhead:host/llm#complete",
         "wasi:logging/logging#log",
     ];
@@ -71,6 +77,21 @@ fn what_changes_something_is_marked_a_write() {
 fn interfaces_are_offered_once() {
     let names: BTreeSet<_> = offered().map(|offered| offered.name).collect();
     assert_eq!(names.len(), offered().count());
+}
+
+/// A deprecated name is linked to the functions of the name that replaces it.
+#[test]
+fn deprecated_names_have_the_types_of_those_that_replace_them() {
+    let (resolve, set) = (wit::everything(), capabilities::all());
+    for deprecated in set.deprecated() {
+        let now = set.find(deprecated.name).unwrap_or_else(|| panic!("{deprecated:?} leads nowhere"));
+        let contents = |name: &str| wit::contents(&resolve, in_wit(&resolve, name));
+        assert_eq!(contents(&format!("{deprecated:?}")), contents(&format!("{now:?}")), "{deprecated:?}");
+    }
+    let (_, world) = wit::worlds(&resolve).into_iter().find(|(name, _)| name == DEPRECATED).unwrap();
+    let imports = resolve.worlds[world].imports.keys();
+    let kept: BTreeSet<String> = imports.map(|key| resolve.name_world_key(key)).collect();
+    assert_eq!(kept, set.deprecated().iter().map(|deprecated| format!("{deprecated:?}")).collect());
 }
 
 /// A component built for a slot's world runs there without a grant in the configuration.
@@ -86,7 +107,12 @@ fn a_slot_is_granted_all_that_its_world_imports() {
         let slot = list::spec().slots().find(is_its_world);
         for (key, item) in &world.imports {
             let import = resolve.name_world_key(key);
-            let offered = offered().find(|offered| format!("{offered:?}") == import);
+            let now = capabilities::all().named_now(&import);
+            assert!(
+                now == import || name == DEPRECATED,
+                "the world {name} imports {import}, which is deprecated; use {now}"
+            );
+            let offered = offered().find(|offered| format!("{offered:?}") == now);
             let types_only = matches!(item, WorldItem::Interface { id, .. } if resolve.interfaces[*id].functions.is_empty());
             let Some(offered) = offered else {
                 assert!(types_only, "the world {name} imports {import}, which no capability offers");

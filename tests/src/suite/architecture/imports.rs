@@ -9,18 +9,18 @@ const COMPONENTS: &[(&str, &[&str])] = &[
     (
         "answer",
         &[
+            "bulkhead:answer/search@0.1.1",
             "bulkhead:host/guard@0.1.0",
             "bulkhead:host/llm@0.1.0",
-            "bulkhead:host/search@0.1.0",
             "wasi:logging/logging@0.1.0-draft",
         ],
     ),
     (
         "captcha",
         &[
+            "bulkhead:captcha/ledger@0.1.1",
+            "bulkhead:captcha/pow@0.1.1",
             "bulkhead:host/keys@0.1.0",
-            "bulkhead:host/ledger@0.1.0",
-            "bulkhead:host/pow@0.1.0",
             "wasi:clocks/wall-clock@0.2.12",
             "wasi:logging/logging@0.1.0-draft",
             "wasi:random/random@0.2.12",
@@ -36,7 +36,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
             "wasi:nn/tensor@0.2.0-rc-2024-10-28",
         ],
     ),
-    ("status", &["bulkhead:host/appointments@0.1.0", "wasi:logging/logging@0.1.0-draft"]),
+    ("status", &["bulkhead:status/appointments@0.1.1", "wasi:logging/logging@0.1.0-draft"]),
     (
         "triage",
         &[

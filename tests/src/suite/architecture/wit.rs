@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
 
 use wit_component::WitPrinter;
-use wit_parser::{Function, Resolve, Type, World, WorldId, WorldItem, WorldKey};
+use wit_parser::{Function, InterfaceId, Resolve, Type, World, WorldId, WorldItem, WorldKey};
 
 use super::{
     golden::{self, assert_golden},
@@ -61,6 +61,13 @@ fn signature(resolve: &Resolve, function: &Function) -> String {
     format!("func({parameters}){}", result.unwrap_or_default())
 }
 
+/// The types and functions of an interface, without its name and without comments.
+pub fn contents(resolve: &Resolve, interface: InterfaceId) -> String {
+    let mut printer = WitPrinter::default();
+    printer.emit_docs(false).print_interface(resolve, interface).unwrap();
+    printer.output.to_string()
+}
+
 /// One import or export, with everything that a component can see of it.
 fn item(resolve: &Resolve, key: &WorldKey, item: &WorldItem) -> String {
     let name = resolve.name_world_key(key);
@@ -68,9 +75,7 @@ fn item(resolve: &Resolve, key: &WorldKey, item: &WorldItem) -> String {
         WorldItem::Function(function) => format!("{name}: {}", signature(resolve, function)),
         WorldItem::Type { .. } => format!("type {name}"),
         WorldItem::Interface { id, .. } => {
-            let mut printer = WitPrinter::default();
-            printer.emit_docs(false).print_interface(resolve, *id).unwrap();
-            let text = printer.output.to_string();
+            let text = contents(resolve, *id);
             let mut block = format!("{name} {{\n");
             for line in text.lines().filter(|line| !line.trim().is_empty()) {
                 writeln!(block, "  {line}").unwrap();

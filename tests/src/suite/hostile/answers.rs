@@ -79,12 +79,12 @@ hostile_guests! {
     /// Never ends tidying up after its answer.
     endless_post_return: ends(503, "cpu-budget"),
         Guest::default().with_fields(r#"
-            (func (export "cabi_post_bulkhead:captcha/challenges@0.1.0#issue") (param i32) (loop $again (br $again)))"#);
+            (func (export "cabi_post_bulkhead:captcha/challenges@0.1.1#issue") (param i32) (loop $again (br $again)))"#);
 
     /// Traps after it has answered.
     post_return_that_traps: ends(500, "trap"),
         Guest::default().with_fields(r#"
-            (func (export "cabi_post_bulkhead:captcha/challenges@0.1.0#issue") (param i32) unreachable)"#);
+            (func (export "cabi_post_bulkhead:captcha/challenges@0.1.1#issue") (param i32) unreachable)"#);
 }
 
 /// What a guest says about a client's payload reaches the client, cut and without control characters.

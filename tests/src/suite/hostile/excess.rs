@@ -13,7 +13,7 @@ fn of_parts(memories: usize, tables: usize, times: usize, copies: usize) -> Vec<
             (component $inner (core module $parts {memories} {tables}) {instances})
             {copies}
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code (func (export "run")))
             (core instance $code (instantiate $code))
             (func $run (canon lift (core func $code "run")))

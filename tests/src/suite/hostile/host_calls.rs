@@ -8,7 +8,7 @@ const LOG: &str =
     r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
 const SUBSCRIBE: &str = r#"
     (import "wasi:clocks/monotonic-clock@0.2.12" "subscribe-duration" (func $subscribe (param i64) (result i32)))"#;
-const SPENT: &str = r#"(import "bulkhead:host/ledger@0.1.0" "spent" (func $spent (param i32 i32 i32)))"#;
+const SPENT: &str = r#"(import "bulkhead:captcha/ledger@0.1.1" "spent" (func $spent (param i32 i32 i32)))"#;
 
 hostile_guests! {
     /// Waits in the host for ever.

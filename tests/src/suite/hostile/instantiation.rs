@@ -93,7 +93,7 @@ async fn shared_memory() {
             (core module $shared (memory 1 2 shared))
             (core instance (instantiate $shared))
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code (func (export "run")))
             (core instance $code (instantiate $code))
             (func $run (canon lift (core func $code "run")))
@@ -152,7 +152,7 @@ async fn many_core_instances() {
             (core module $empty)
             {instances}
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code (func (export "run")))
             (core instance $code (instantiate $code))
             (func $run (canon lift (core func $code "run")))
@@ -178,13 +178,13 @@ async fn exports_of_other_types() {
     let component = wat::parse_str(
         r#"(component
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code (func (export "run") (result i32) i32.const 0))
             (core instance $code (instantiate $code))
             (func $run (result u32) (canon lift (core func $code "run")))
             (export "self-test" (func $run)))"#,
     );
-    assert_refused(component.unwrap(), &[], "does not fit bulkhead:captcha/captcha@0.1.0").await;
+    assert_refused(component.unwrap(), &[], "does not fit bulkhead:captcha/captcha@0.1.1").await;
 }
 
 /// A function that the host offers, with a type of the guest's own.
@@ -194,13 +194,13 @@ async fn imports_of_other_types() {
         r#"(component
             (import "wasi:random/random@0.2.12" (instance (export "get-random-u64" (func (param "seed" string) (result u64)))))
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code (func (export "run")))
             (core instance $code (instantiate $code))
             (func $run (canon lift (core func $code "run")))
             (export "self-test" (func $run)))"#,
     );
-    assert_refused(component.unwrap(), &[], "does not fit bulkhead:captcha/captcha@0.1.0").await;
+    assert_refused(component.unwrap(), &[], "does not fit bulkhead:captcha/captcha@0.1.1").await;
 }
 
 /// Types within types, ten thousand deep: whoever walks them by recursion runs out of stack.
@@ -211,7 +211,7 @@ async fn deeply_nested_types() {
         r#"(component
             (type $t0 u8) {types}
             (instance $nothing)
-            (export "bulkhead:captcha/challenges@0.1.0" (instance $nothing))
+            (export "bulkhead:captcha/challenges@0.1.1" (instance $nothing))
             (core module $code
                 (memory (export "memory") 1)
                 (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 0)

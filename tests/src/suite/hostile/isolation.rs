@@ -34,15 +34,15 @@ const SLOTS: &str = r#"
     enabled = false
 "#;
 
-const GRANTS: &str = "[slots.triage]\ngrants = [\"bulkhead:host/keys\", \"bulkhead:host/ledger\"]\n";
+const GRANTS: &str = "[slots.triage]\ngrants = [\"bulkhead:host/keys\", \"bulkhead:captcha/ledger\"]\n";
 
 const IMPORTS: &str = r#"
     (import "bulkhead:host/keys@0.1.0" "hmac-sign" (func $sign (param i32 i32 i32 i32 i32 i32)))
     (import "bulkhead:host/keys@0.1.0" "hmac-verify"
         (func $verify (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))
     (import "bulkhead:host/keys@0.1.0" "derive" (func $derive (param i32 i32 i32 i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "spent" (func $spent (param i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))"#;
+    (import "bulkhead:captcha/ledger@0.1.1" "spent" (func $spent (param i32 i32 i32)))
+    (import "bulkhead:captcha/ledger@0.1.1" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))"#;
 
 /// Asks for every key and for the ledger: `$expect` fails the self-test unless the last result was `ok`, or an error where
 /// `refused` says so, with the name of what was asked for.
@@ -127,7 +127,7 @@ async fn granted_keys_and_ledger_stay_the_slots_own() {
     assert_eq!(status, 201, "the captcha slot has its keys and its ledger: {version}");
 
     let (fields, body) = asking(true);
-    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:host/ledger@0.1.0"];
+    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:captcha/ledger@0.1.1"];
     let other = triage(&imports, IMPORTS, &fields, &body);
     let (status, version) = operator_of(&host, "triage").try_push(other).await;
     assert_eq!(status, 201, "the triage slot gets an answer for a key or a challenge: {version}");
@@ -144,12 +144,12 @@ async fn granted_keys_and_ledger_stay_the_slots_own() {
 async fn ungranted_keys_are_refused_by_name() {
     let host = hosting().start().await;
     let (fields, body) = asking(true);
-    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:host/ledger@0.1.0"];
+    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:captcha/ledger@0.1.1"];
     let (status, refused) =
         operator_of(&host, "triage").try_push(triage(&imports, IMPORTS, &fields, &body)).await;
     assert_eq!(status, 422, "{refused}");
     let message = refused["message"].as_str().unwrap();
-    for interface in ["bulkhead:host/keys", "bulkhead:host/ledger"] {
+    for interface in ["bulkhead:host/keys", "bulkhead:captcha/ledger"] {
         let grant = format!("slots.triage.grants = [\"{interface}\"]");
         assert!(message.contains(&grant), "no {grant} in {message}");
     }

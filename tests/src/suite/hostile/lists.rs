@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 const GROWTH: u64 = 48 * MIB;
 
 const VISIT: &str = r#"
-    (import "bulkhead:host/ledger@0.1.0" "record-visit" (func $visit (param i32 i32 i32 i32 i32 i32)))"#;
+    (import "bulkhead:captcha/ledger@0.1.1" "record-visit" (func $visit (param i32 i32 i32 i32 i32 i32)))"#;
 
 /// Hands the host a list of `length` strings at `address`; what it answers is written at 2048.
 fn visit(address: &str, length: &str) -> Guest {
@@ -59,8 +59,8 @@ fn metrics(body: &str) -> Vec<u8> {
         r#"(module
             (memory (export "memory") 900)
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) i32.const 1024)
-            (func (export "bulkhead:status/reports@0.1.0#status") (param i32 i32 i32 i32) (result i32) unreachable)
-            (func (export "bulkhead:status/reports@0.1.0#health") (result i32) unreachable)
+            (func (export "bulkhead:status/reports@0.1.1#status") (param i32 i32 i32 i32) (result i32) unreachable)
+            (func (export "bulkhead:status/reports@0.1.1#health") (result i32) unreachable)
             (func $list (param $at i32) (param $size i32) (param $count i32) (param $inner i32) (param $length i32)
                 (loop $again
                     (i32.store (local.get $at) (local.get $inner))
@@ -68,7 +68,7 @@ fn metrics(body: &str) -> Vec<u8> {
                     (local.set $at (i32.add (local.get $at) (local.get $size)))
                     (local.set $count (i32.sub (local.get $count) (i32.const 1)))
                     (br_if $again (local.get $count))))
-            (func (export "bulkhead:status/reports@0.1.0#metrics") (param i32 i32) (result i32) {body} i32.const 128)
+            (func (export "bulkhead:status/reports@0.1.1#metrics") (param i32 i32) (result i32) {body} i32.const 128)
             (func (export "self-test") (result i32) i32.const 256)
         )"#
     );

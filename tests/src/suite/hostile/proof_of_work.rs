@@ -3,7 +3,7 @@
 use super::*;
 
 const DERIVE: &str = r#"
-    (import "bulkhead:host/pow@0.1.0" "derive"
+    (import "bulkhead:captcha/pow@0.1.1" "derive"
         (func $derive (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#;
 
 /// Calls `derive` for PBKDF2/SHA-256 with `cost` iterations; the result stands at 2048.

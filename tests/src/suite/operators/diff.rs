@@ -20,7 +20,7 @@ async fn components_and_settings_are_compared() {
     assert_eq!(found["imports"], json!({ "only_a": [], "only_b": ["wasi:config/store@0.2.0-rc.1"] }));
     assert_eq!(found["exports"], json!({ "only_a": [], "only_b": [] }));
     assert_eq!((&found["settings"], &found["same_component"]), (&json!([]), &json!(false)));
-    assert_eq!(found["a"]["packages"], json!(["bulkhead:captcha@0.1.0"]));
+    assert_eq!(found["a"]["packages"], json!(["bulkhead:captcha@0.1.1"]));
     assert!(found["b"]["bytes"].as_u64().unwrap() > found["a"]["bytes"].as_u64().unwrap(), "{found}");
 
     // The same component under other settings is another version.

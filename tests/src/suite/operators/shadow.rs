@@ -133,7 +133,7 @@ async fn journal_over_its_limit_skips_the_copy() {
             (call $load (i32.const 1024) (i32.const 3) (i32.const 2048))
             (local.set $left (i32.sub (local.get $left) (i32.const 1)))
             (br_if $again (local.get $left)))";
-    let import = r#"(import "bulkhead:host/ledger@0.1.0" "load" (func $load (param i32 i32 i32)))"#;
+    let import = r#"(import "bulkhead:captcha/ledger@0.1.1" "load" (func $load (param i32 i32 i32)))"#;
     let host = hosting_a()
         .component(answering('A', asking).with_imports(import).component())
         .env("BULKHEAD_SLOTS__CAPTCHA__MEMORY_BYTES", "1048576")

@@ -5,7 +5,7 @@ use bulkhead_tests::guests;
 use super::*;
 
 /// The captcha world's own version here.
-const WORLD: &str = "bulkhead:captcha@0.1.0";
+const WORLD: &str = "bulkhead:captcha@0.1.1";
 const CLOCKS: &str = "wasi:clocks@0.2.12";
 
 /// A component that looks at the clock, built against a package of another version.
@@ -20,7 +20,7 @@ async fn what_semver_calls_compatible_answers_and_all_else_is_told_what_to_build
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let clocks = "this host offers wasi:clocks/wall-clock@0.2.12; build it against that version";
-    let export = "this slot takes bulkhead:captcha/challenges@0.1.0; build it against that version";
+    let export = "this slot takes bulkhead:captcha/challenges@0.1.1; build it against that version";
     for (package, version, refusal) in [
         // What a component imports.
         (CLOCKS, "0.2.12", None),
@@ -31,6 +31,7 @@ async fn what_semver_calls_compatible_answers_and_all_else_is_told_what_to_build
         (CLOCKS, "0.2.12-rc.1", Some(clocks)),
         (CLOCKS, "0.3.0-rc.1", Some(clocks)),
         // What it exports: its world.
+        (WORLD, "0.1.1", None),
         (WORLD, "0.1.0", None),
         (WORLD, "0.1.7", None),
         (WORLD, "0.0.9", Some(export)),
@@ -70,7 +71,7 @@ async fn a_function_of_a_newer_minor_is_missed_before_the_component_answers() {
     let (status, answer) = operator(&host).try_push(component).await;
     assert_eq!((status, answer["error"].as_str()), (422, Some("refused")), "{answer}");
     let message = answer["message"].as_str().unwrap();
-    assert!(message.contains("does not fit bulkhead:captcha/captcha@0.1.0"), "{message}");
+    assert!(message.contains("does not fit bulkhead:captcha/captcha@0.1.1"), "{message}");
     assert!(
         message.contains("leap-seconds") && message.contains("build it against the WIT of this host"),
         "{message}"

@@ -71,7 +71,7 @@ async fn a_slot_s_shadow_differences_history_and_log_are_shown_to_people_and_to_
     assert_eq!(found["imports"], json!({ "only_a": [import], "only_b": [] }));
     let shown = done(&host, &diff).await;
     assert!(shown.contains(&format!("imports of a only: {import}\n")), "{shown}");
-    assert!(shown.contains("built for bulkhead:captcha@0.1.0") && shown.contains(second), "{shown}");
+    assert!(shown.contains("built for bulkhead:captcha@0.1.1") && shown.contains(second), "{shown}");
     let unknown = ["component", "diff", "captcha", first, "ffffffff"];
     fails(&host, operator::READ, &unknown, 1, "knows no version ffffffff").await;
 
