@@ -9,6 +9,7 @@ mod canary;
 mod circuit;
 mod compiling;
 mod console;
+mod deprecated;
 mod diff;
 mod durable;
 mod folder;

@@ -234,6 +234,26 @@ async fn component_check_shows_why_a_self_test_trapped() {
     }
 }
 
+#[tokio::test]
+async fn component_check_warns_of_a_deprecated_import() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("good.toml"), SITE).unwrap();
+    let warning = "warning: guest.wasm imports bulkhead:host/ledger@0.1.0, which is deprecated; \
+                   use bulkhead:captcha/ledger@0.1.1\n";
+    for (name, warned) in [("bulkhead:host/ledger@0.1.0", warning), ("bulkhead:captcha/ledger@0.1.1", "")] {
+        let import = format!(r#"(import "{name}" "spent" (func $spent (param i32 i32 i32)))"#);
+        let guest = Guest::default().with_imports(&import).component();
+        fs::write(folder.path().join("guest.wasm"), guest).unwrap();
+        let check = ["component", "check", "--slot", "captcha", "guest.wasm", "--config", "good.toml"];
+        let launch = Launch::bulkhead(&check).in_folder(folder.path()).env("BULKHEAD_DATA_DIR", "data");
+        let finished = launch.finish().await;
+        assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+        let verdict = format!("{warned}guest.wasm may answer for slot captcha: sha256:");
+        assert!(finished.stdout.starts_with(&verdict), "{}", finished.stdout);
+        assert_eq!(finished.stdout.matches("warning").count(), usize::from(!warned.is_empty()));
+    }
+}
+
 /// Runs a command whose standard output goes somewhere else than to the test.
 fn run_into(stdout: impl Into<Stdio>, arguments: &[&str]) -> (Output, String) {
     let mut command = Command::new(program());
