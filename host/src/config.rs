@@ -2,53 +2,51 @@
 //!
 //! Every value has a default that is a named constant beside it, with the trade-off in one line.
 
-pub mod captcha;
-pub mod embedding;
+pub mod alias;
+pub(crate) mod database_url;
+pub(crate) mod forms;
 pub mod grants;
+pub mod import;
 pub mod limits;
-pub mod located;
-pub mod management;
+pub mod reader;
 pub mod registries;
 pub mod rollout;
 pub mod sandbox;
 pub mod secret;
 pub mod server;
+pub mod services;
 pub mod sharing;
 pub mod signatures;
 pub mod slot_id;
 pub mod slots;
 pub mod spec;
-pub mod status;
-pub mod tickets;
+pub mod tables;
 pub mod tokens;
+pub mod tree;
 pub mod watch;
 
-mod alias;
-mod database_url;
 mod edit;
 mod environment;
 mod file;
-pub(crate) mod forms;
-mod import;
+mod host_spec;
 mod listeners;
 mod load;
 mod problems;
-mod reader;
 mod reference;
-mod spring;
-mod tree;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 
 pub use edit::{EditError, Rotation, SitesFile};
-pub use import::{Format, ImportError, Imported, import_application, import_triage_yml};
+pub use host_spec::HostSpec;
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};
-pub use reference::{KeyDoc, reference};
-pub use spec::{HostSpec, ServiceSpec};
+pub use reader::KeyDoc;
+pub use reference::reference;
+pub use spec::ServiceSpec;
+use tables::{MissingTable, ServiceTable, Tables};
 
 /// The whole configuration of a host.
 #[derive(Clone, Debug)]
@@ -72,28 +70,25 @@ pub struct Config {
     /// Where components may be pulled from.
     pub registries: Vec<registries::Registry>,
     /// Which services run, and where.
-    pub services: slots::Services,
-    /// The embedding service.
-    pub embedding: embedding::Embedding,
-    /// Ticket triage and answers.
-    pub tickets: tickets::Tickets,
-    /// The captcha service.
-    pub captcha: captcha::Captcha,
-    /// The status service.
-    pub status: status::Status,
-    /// The captcha service's operational endpoints, under Spring's names.
-    pub management: management::Management,
+    pub services: services::Services,
+    /// The tables of the services.
+    tables: Tables,
 }
 
 impl Config {
-    /// File of the embedded appointment database.
-    pub fn embedded_appointments(&self) -> PathBuf {
-        self.data_dir.join("appointments.sqlite")
+    /// Returns the table of a service.
+    ///
+    /// # Errors
+    /// When the configuration was read for a host without it.
+    pub fn table<T: ServiceTable>(&self) -> Result<&T, MissingTable> {
+        self.tables.get()
     }
 
-    /// URL of the knowledge base, which may hold a password.
-    pub fn knowledge_url(&self) -> secret::Secret {
-        let embedded = tickets::knowledge::KnowledgeDatabase::embedded(&self.data_dir);
-        self.tickets.knowledge.url.url(&embedded)
+    /// Changes the table of a service.
+    ///
+    /// # Errors
+    /// When the configuration was read for a host without it.
+    pub fn edit_table<T: ServiceTable>(&mut self, edit: impl FnOnce(&mut T)) -> Result<(), MissingTable> {
+        self.tables.edit(edit)
     }
 }

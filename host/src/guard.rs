@@ -1,5 +1,6 @@
 //! The client of a guardrail service: `POST /api/v1/guardrails/prompt` and `/response`.
 
+pub mod config;
 pub mod metrics;
 
 use std::time::Duration;
@@ -10,10 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use self::metrics::{GuardOutcome, SlotGuard};
-use crate::{
-    config::tickets,
-    outbound::{Outbound, Route},
-};
+use crate::outbound::{Outbound, Route};
 
 /// A verdict is a list of a few words with scores.
 const RESPONSE_BYTES: usize = 256 << 10;
@@ -37,7 +35,7 @@ pub struct Judgement {
 #[derive(Debug)]
 pub struct Guard {
     outbound: Outbound,
-    settings: tickets::guard::Guard,
+    settings: config::Guard,
 }
 
 impl Guard {
@@ -45,7 +43,7 @@ impl Guard {
     ///
     /// # Errors
     /// When its token cannot be used.
-    pub fn new(settings: &tickets::guard::Guard) -> Result<Self, String> {
+    pub fn new(settings: &config::Guard) -> Result<Self, String> {
         let outbound = Outbound::new(&Route {
             base: settings.url.clone(),
             key: settings.auth_token.clone(),

@@ -123,7 +123,7 @@ impl<'a> Parts<'a> {
         observe::engine(&metrics, &yard.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
         let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        let advisers = tickets::Advisers::new(&config.tickets, &metrics)?;
+        let advisers = tickets::Advisers::new(config.table()?, &metrics)?;
         let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
         let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
         let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
@@ -297,13 +297,13 @@ impl Host {
     }
 }
 
-/// A configuration with what a demonstration adds to each service.
-fn demonstrating(loaded: Loaded, demo: bool) -> Loaded {
-    if !demo {
-        return loaded;
+/// A configuration with what a demonstration adds to each service whose table it has.
+fn demonstrating(mut loaded: Loaded, demo: bool) -> Loaded {
+    let adds = [captcha::add_demo_site, status::add_demo_token, tickets::add_demo_contacts];
+    for add in adds.into_iter().filter(|_| demo) {
+        let _ = add(&mut loaded.config);
     }
-    let config = status::with_demo_token(captcha::with_demo_site(loaded.config));
-    Loaded { config: tickets::with_demo_contacts(config), ..loaded }
+    loaded
 }
 
 fn data_folder(path: &Path) -> anyhow::Result<()> {
@@ -385,10 +385,11 @@ async fn services(
     if !own.enabled {
         return Ok(opened);
     }
-    let CaptchaParts { router, probes, actuator, ledger } = captcha::build(parts, reloader).await?;
+    let CaptchaParts { router, probes, actuator, management, ledger } =
+        captcha::build(parts, reloader).await?;
     listeners.add(own, "services.captcha.listen", router);
     listeners.add(own, "services.captcha.listen", probes);
-    match parts.config.management.listen {
+    match management {
         None => listeners.add(own, "services.captcha.listen", actuator),
         address => listeners.merge(address, "management.server.port", actuator),
     }

@@ -1,6 +1,7 @@
 //! The models that are loaded and the threads that embed with them: one registry and one queue for HTTP and for
 //! guests alike.
 
+pub mod config;
 mod gate;
 mod graphs;
 pub mod metrics;
@@ -17,6 +18,11 @@ use bulkhead_inference::{
     model::{EmbedOptions, Model, TextError},
 };
 
+use self::{
+    config::Embedding,
+    metrics::{InferenceMetrics, Spent},
+    wanted::Wanted,
+};
 pub use self::{
     gate::{Denied, Gate, Graph},
     graphs::{GraphError, NamedHead, NamedOnnx},
@@ -24,11 +30,6 @@ pub use self::{
     names::NameError,
     wanted::{load_options, models_dir, packed_dir},
 };
-use self::{
-    metrics::{InferenceMetrics, Spent},
-    wanted::Wanted,
-};
-use crate::config::embedding::Embedding;
 
 /// Why there is no inference.
 #[derive(Debug, thiserror::Error)]

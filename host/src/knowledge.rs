@@ -1,5 +1,6 @@
 //! The knowledge base that answers come from: opened for reading, searched with the model that it was embedded with.
 
+pub mod config;
 mod prompted;
 mod provenance;
 

@@ -4,6 +4,7 @@
 //! and settled after it, so that calls at once cannot overdraw the minute together.
 
 mod budget;
+pub mod config;
 pub mod metrics;
 mod retry;
 mod wire;
@@ -20,10 +21,7 @@ use self::{
     budget::MinuteBudget,
     metrics::{LlmOutcome, SlotLlm},
 };
-use crate::{
-    config::tickets,
-    outbound::{Fault, Outbound, Route},
-};
+use crate::outbound::{Fault, Outbound, Route};
 
 /// Path below the endpoint's base.
 const PATH: &str = "chat/completions";
@@ -71,7 +69,7 @@ impl From<Fault> for LlmError {
 #[derive(Debug)]
 pub struct Llm {
     outbound: Outbound,
-    settings: tickets::llm::Llm,
+    settings: config::Llm,
     places: Semaphore,
     budget: MinuteBudget,
 }
@@ -81,7 +79,7 @@ impl Llm {
     ///
     /// # Errors
     /// When the key or the proxy cannot be used.
-    pub fn new(settings: &tickets::llm::Llm) -> Result<Self, String> {
+    pub fn new(settings: &config::Llm) -> Result<Self, String> {
         let outbound = Outbound::new(&Route {
             base: settings.url.clone(),
             key: settings.api_key.clone(),

@@ -1,5 +1,6 @@
 //! Proof-of-work keys: derived on threads of their own, a bounded number at once.
 
+mod algorithm;
 mod kdf;
 mod minted;
 #[cfg(test)]
@@ -15,9 +16,12 @@ use std::{
 
 use tokio::sync::oneshot;
 
-pub use self::kdf::{Parameters, Refused};
 use self::minted::MintedPool;
 pub use self::minted::{Minted, Recipe};
+pub use self::{
+    algorithm::Algorithm,
+    kdf::{Parameters, Refused},
+};
 
 /// Seconds after which a refused caller should ask again.
 const RETRY_AFTER_SECONDS: u32 = 1;

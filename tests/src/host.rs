@@ -6,7 +6,7 @@ use bulkhead::{
     Host,
     clock::HostClock,
     config::{Config, ConfigFile, Flag, Loaded, Problems, Sources},
-    services::list,
+    services::{captcha::config::Captcha, list},
 };
 use tempfile::TempDir;
 
@@ -101,7 +101,7 @@ impl Builder {
             if let Some(program) = &compile_program {
                 loaded.config.sandbox.compile_program = program.clone();
             }
-            loaded.config.captcha.clock = clock.clone();
+            loaded.config.edit_table::<Captcha>(|captcha| captcha.clock = clock.clone()).unwrap();
             Ok(loaded)
         };
         let loaded = read().map_err(|problems| problems.to_string())?;

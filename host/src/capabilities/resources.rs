@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn value_is_found_by_its_type() {
         let services = &[ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
-        let spec = HostSpec { services, interfaces: Vec::new() };
+        let spec = HostSpec { services, ..HostSpec::default() };
         let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
         let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());
         let mut resources = SlotResources::new(config.slots.get(SPEC.id).unwrap(), metrics);

@@ -5,7 +5,10 @@ use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
     services::{
-        captcha::http::{WidgetFiles, WidgetFilesError},
+        captcha::{
+            config::Captcha,
+            http::{WidgetFiles, WidgetFilesError},
+        },
         list,
     },
 };
@@ -97,9 +100,9 @@ impl Command {
 }
 
 /// The widget's files as `bulkhead serve` would read them.
-fn widget_files(config: &Config) -> Result<Option<WidgetFiles>, WidgetFilesError> {
+fn widget_files(config: &Config) -> anyhow::Result<Option<WidgetFiles>> {
     let is_served = config.services.get(list::name::CAPTCHA).enabled;
-    if is_served { WidgetFiles::configured(&config.captcha) } else { Ok(None) }
+    if is_served { Ok(WidgetFiles::configured(config.table::<Captcha>()?)?) } else { Ok(None) }
 }
 
 fn shown(answer: &Value) -> Result<(), output::OutputError> {

@@ -5,7 +5,8 @@ use clap::Subcommand;
 use super::{Configuration, make_data_folder, output};
 use crate::{
     appointments::{Clock, Demo, Place},
-    config::{Flag, status::AppointmentDatabase},
+    config::Flag,
+    services::status::config::{AppointmentDatabase, Status, embedded_appointments},
 };
 
 /// `bulkhead demo`.
@@ -44,17 +45,18 @@ impl Command {
         let is_named = database.is_some();
         let database = database.map(|url| flag("--database", "status.database", url));
         let config = configuration.load(folder.into_iter().chain(database).collect())?.config;
-        let place = match config.status.database {
-            _ if !is_named => Place::Sqlite(file.unwrap_or_else(|| config.embedded_appointments())),
-            AppointmentDatabase::Embedded => Place::Sqlite(config.embedded_appointments()),
-            AppointmentDatabase::Sqlite(path) => Place::Sqlite(path),
+        let status: &Status = config.table()?;
+        let place = match &status.database {
+            _ if !is_named => Place::Sqlite(file.unwrap_or_else(|| embedded_appointments(&config))),
+            AppointmentDatabase::Embedded => Place::Sqlite(embedded_appointments(&config)),
+            AppointmentDatabase::Sqlite(path) => Place::Sqlite(path.clone()),
             AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
             AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
         };
         if matches!(&place, Place::Sqlite(file) if file.starts_with(&config.data_dir)) {
             make_data_folder(&config.data_dir);
         }
-        let clock = Clock::new(&config.status.time_zone)
+        let clock = Clock::new(&status.time_zone)
             .ok_or_else(|| anyhow::anyhow!("status.time_zone names no time zone"))?;
         let demo = Demo { rows, seed, now: Clock::now(), clock };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -15,8 +15,13 @@ use clap::Subcommand;
 
 use super::{Configuration, make_data_folder};
 use crate::{
-    config::{Config, Flag, embedding::MODELS},
-    inference::{Inference, ServedModel, models_dir},
+    config::{Config, Flag},
+    inference::{
+        Inference, ServedModel,
+        config::{Embedding, MODELS},
+        models_dir,
+    },
+    services::tickets::config::knowledge_url,
     telemetry::Metrics,
 };
 
@@ -80,15 +85,15 @@ impl Command {
 }
 
 async fn open(config: &Config, mode: Mode) -> anyhow::Result<KnowledgeBase> {
-    Ok(KnowledgeBase::open(config.knowledge_url().expose(), mode).await?)
+    Ok(KnowledgeBase::open(knowledge_url(config)?.expose(), mode).await?)
 }
 
 /// One model, and threads to embed with; without a name the first that is configured.
 fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Inference>, Arc<ServedModel>)> {
     let [default, ..] = MODELS;
-    let first =
-        config.embedding.default_model.as_deref().or(config.embedding.models.first().map(String::as_str));
-    let mut settings = config.embedding.clone();
+    let embedding: &Embedding = config.table()?;
+    let first = embedding.default_model.as_deref().or(embedding.models.first().map(String::as_str));
+    let mut settings = embedding.clone();
     let asked = name.or(first).unwrap_or(default);
     settings.models = vec![asked.to_owned()];
     settings.default_model = None;
@@ -99,7 +104,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     // Weights are packed there, and the base may be.
     make_data_folder(&config.data_dir);
     let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
-    let inference = Arc::new(Inference::start(&settings, &models_dir(config), metrics)?);
+    let inference = Arc::new(Inference::start(&settings, &models_dir(config)?, metrics)?);
     match inference.shared(inference.default_id()) {
         Some(model) => Ok((inference, model)),
         None => {

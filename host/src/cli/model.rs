@@ -20,8 +20,11 @@ use clap::Subcommand;
 use self::bar::Bar;
 use super::{Configuration, make_data_folder, output};
 use crate::{
-    config::{Config, Flag, embedding::MODELS},
-    inference::{load_options, models_dir, packed_dir},
+    config::{Config, Flag},
+    inference::{
+        config::{Embedding, MODELS},
+        load_options, models_dir, packed_dir,
+    },
 };
 
 /// `bulkhead model`.
@@ -96,7 +99,7 @@ impl Place {
     }
 
     fn models(&self) -> anyhow::Result<PathBuf> {
-        Ok(models_dir(&self.config()?))
+        Ok(models_dir(&self.config()?)?)
     }
 }
 
@@ -107,8 +110,10 @@ impl Command {
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { place, models, from, index, .. } => {
                 let config = place.config()?;
+                let embedding: &Embedding = config.table()?;
                 make_data_folder(&config.data_dir);
-                pull(&models_dir(&config), models, from, index.or(config.embedding.index_url))?;
+                let index = index.or_else(|| embedding.index_url.clone());
+                pull(&models_dir(&config)?, models, from, index)?;
             }
             Self::Info { place, model } => info(&place.models()?, &model)?,
             Self::Convert { place, model, to } => convert(&place.config()?, &model, to)?,
@@ -195,15 +200,15 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
         return Ok(());
     }
     load(config, model)?;
-    output::line(format_args!("{model} is packed in {}", packed_dir(&models_dir(config)).display()))?;
+    output::line(format_args!("{model} is packed in {}", packed_dir(&models_dir(config)?).display()))?;
     Ok(())
 }
 
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
-    let models = models_dir(config);
+    let models = models_dir(config)?;
     let resolved = source::resolve(model, &models)?;
     // Weights are packed there.
     make_data_folder(&config.data_dir);
-    let options = load_options(&config.embedding, &models);
+    let options = load_options(config.table()?, &models);
     Ok(Model::load(&resolved.folder, &options)?)
 }

@@ -18,8 +18,11 @@ use clap::Subcommand;
 
 use super::{Configuration, make_data_folder};
 use crate::{
-    config::{Config, Flag, embedding::MODELS},
-    inference::{load_options, models_dir},
+    config::{Config, Flag},
+    inference::{
+        config::{Embedding, MODELS},
+        load_options, models_dir,
+    },
     services::triage::Rules,
 };
 
@@ -74,13 +77,14 @@ impl Place {
             value: folder.display().to_string(),
         });
         let config = self.configuration.load(flag.into_iter().collect())?.config;
-        let models = models_dir(&config);
+        let models = models_dir(&config)?;
+        let embedding: &Embedding = config.table()?;
         let [default, ..] = MODELS;
-        let wanted = self.model.as_deref().or(config.embedding.models.first().map(String::as_str));
+        let wanted = self.model.as_deref().or(embedding.models.first().map(String::as_str));
         let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
         // Weights are packed there, and heads written.
         make_data_folder(&config.data_dir);
-        let model = Model::load(&resolved.folder, &load_options(&config.embedding, &models))?;
+        let model = Model::load(&resolved.folder, &load_options(embedding, &models))?;
         Ok(Loaded { config, model_id: resolved.id, model })
     }
 }

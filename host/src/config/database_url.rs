@@ -51,7 +51,7 @@ const CACHE: &str = "statement-cache-capacity";
 
 /// A database as it is written: `sqlite:PATH` or a server's URL.
 #[derive(Clone, Debug)]
-pub(super) enum Written {
+pub(crate) enum Written {
     Sqlite(PathBuf),
     MySql(Secret),
     Postgres(Secret),
@@ -61,7 +61,7 @@ pub(super) enum Written {
 ///
 /// # Errors
 /// What is wrong, for operators.
-pub(super) fn parse(written: &str) -> Result<Written, String> {
+pub(crate) fn parse(written: &str) -> Result<Written, String> {
     if let Some(path) = written.strip_prefix("sqlite:") {
         let path = path.strip_prefix("//").unwrap_or(path);
         if matches!(path, "" | ":memory:") || path.contains('?') {
@@ -92,7 +92,7 @@ pub(super) fn parse(written: &str) -> Result<Written, String> {
 
 /// Returns the warning for a database on another machine whose URL does not demand TLS. With a mode that only prefers TLS,
 /// an attacker between the two can claim that the server has none.
-pub(super) fn warning(written: &str) -> Option<&'static str> {
+pub(crate) fn warning(written: &str) -> Option<&'static str> {
     let (is_here, demands_tls, text) = match parse(written).ok()? {
         Written::Sqlite(_) => return None,
         Written::MySql(url) => {
@@ -133,7 +133,7 @@ fn is_here(host: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong, for operators.
-pub(super) fn sqlite_or_postgres<T>(
+pub(crate) fn sqlite_or_postgres<T>(
     written: &str,
     sqlite: impl FnOnce(PathBuf) -> T,
     postgres: impl FnOnce(Secret) -> T,

@@ -2,7 +2,7 @@
 
 use super::{
     problems::{Origin, Problem},
-    tree::{self, Node, Table, Value},
+    tree::{self, ChosenNames, Node, Table, Value},
 };
 
 const PREFIX: &str = "BULKHEAD_";
@@ -12,13 +12,13 @@ const SLOTS: &str = "slots";
 
 /// Lays `BULKHEAD_*` over the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list, and `_` in the id of
 /// a slot stands for the dash.
-pub(super) fn apply(tree: &mut Table, environment: &[(String, String)]) {
+pub(super) fn apply(tree: &mut Table, names: &ChosenNames, environment: &[(String, String)]) {
     for (name, text) in environment {
         let Some(key) = strip_prefix(name, PREFIX) else {
             continue;
         };
         let path = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
-        let path = tree::adopt_spelling(tree, with_dashes(split_index(path)));
+        let path = names.adopt_spelling(tree, with_dashes(split_index(names, path)));
         let node = Node { origin: Origin::Environment(name.clone()), value: Value::Text(text.clone()) };
         tree::set(tree, &path, node);
     }
@@ -65,14 +65,14 @@ fn is_service_link(name: &str, text: &str) -> bool {
 }
 
 /// `NAME_0` becomes `NAME`, `0`; names that people chose keep their digits.
-fn split_index(path: Vec<String>) -> Vec<String> {
+fn split_index(names: &ChosenNames, path: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for segment in path {
         let index = segment.rsplit_once('_').filter(|(name, digits)| {
             !name.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
         });
         match index {
-            Some((name, digits)) if !tree::holds_free_names(&out) && out != [SLOTS] => {
+            Some((name, digits)) if !names.are_below(&out) && out != [SLOTS] => {
                 out.extend([name.to_owned(), digits.to_owned()]);
             }
             _ => out.push(segment),
@@ -104,8 +104,8 @@ mod tests {
     /// The dotted path of the key that a variable sets.
     fn key(variable: &str) -> Option<String> {
         let mut tree = Table::new();
-        apply(&mut tree, &[(variable.to_owned(), "value".to_owned())]);
-        tree::digests(&tree).into_keys().next()
+        apply(&mut tree, &ChosenNames::default(), &[(variable.to_owned(), "value".to_owned())]);
+        tree::digests(&tree, &[]).into_keys().next()
     }
 
     #[test]

@@ -6,13 +6,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     problems::{Origin, Problem},
-    tree::{Node, Table, Value, holds_free_names},
+    tree::{ChosenNames, Node, Table, Value},
 };
 
 /// Reads TOML text; keys come out in snake_case, names that people chose as they are.
-pub(super) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Table {
+pub(super) fn read(name: &str, text: &str, names: &ChosenNames, problems: &mut Vec<Problem>) -> Table {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut file = File { name: name.into(), text, problems };
+    let mut file = File { name: name.into(), text, names, problems };
     for error in errors {
         let origin = file.origin(&error.span().unwrap_or_default());
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -24,6 +24,7 @@ pub(super) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Table
 struct File<'a> {
     name: Arc<str>,
     text: &'a str,
+    names: &'a ChosenNames,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -35,7 +36,7 @@ impl File<'_> {
     }
 
     fn table(&mut self, table: &DeTable<'_>, path: &mut Vec<String>) -> Table {
-        let literal = holds_free_names(path);
+        let literal = self.names.are_below(path);
         let mut out = Table::new();
         for (key, value) in table {
             let written = key.get_ref();

@@ -25,7 +25,7 @@ pub(super) fn host_name(text: &str) -> Result<String, String> {
 }
 
 /// A CIDR, or one address, which is a network of its own.
-pub(super) fn network(text: &str) -> Result<IpNet, String> {
+pub(crate) fn network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let single = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse()
@@ -34,7 +34,7 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
 }
 
 /// Empty, or `/segment` once or more without a slash at the end.
-pub(super) fn path_prefix(text: &str) -> Result<String, String> {
+pub(crate) fn path_prefix(text: &str) -> Result<String, String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let segment = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(plain);
     let fits = match text.strip_prefix('/') {
@@ -51,7 +51,7 @@ pub(super) fn path_prefix(text: &str) -> Result<String, String> {
 }
 
 /// An `http` or `https` URL.
-pub(super) fn web_url(text: &str) -> Result<Url, String> {
+pub(crate) fn web_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         _ => Err(format!("must be a URL that begins with https:// or http://, not `{text}`")),
@@ -70,7 +70,7 @@ pub(crate) fn service_url(text: &str) -> Result<Url, String> {
 }
 
 /// Whether `url` is one of `prefixes` or below one: same scheme, host and port, and whole segments of the path.
-pub(super) fn is_below(prefixes: &[Url], url: &Url) -> bool {
+pub(crate) fn is_below(prefixes: &[Url], url: &Url) -> bool {
     let below = |prefix: &Url| {
         let rest = url.path().strip_prefix(prefix.path().trim_end_matches('/'));
         prefix.origin() == url.origin() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

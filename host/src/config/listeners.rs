@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 
 use super::{Config, reader::Reader};
 
-/// Refuses two listeners at one address and an unguarded admin listener.
-pub(super) fn check(reader: &mut Reader, config: &Config) {
+/// Refuses two listeners at one address and an unguarded admin listener; `opened` are those of services' tables, by the
+/// keys that set them.
+pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(&'static str, SocketAddr)>) {
     let mut listeners = vec![
         ("server.listen".to_owned(), config.server.listen),
         ("server.admin_listen".to_owned(), config.server.admin_listen),
@@ -14,8 +15,7 @@ pub(super) fn check(reader: &mut Reader, config: &Config) {
         let own = service.listen.filter(|_| service.enabled);
         listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
     }
-    let management = config.management.listen.filter(|_| config.services.get("captcha").enabled);
-    listeners.extend(management.map(|address| ("management.server.port".to_owned(), address)));
+    listeners.extend(opened.into_iter().map(|(key, address)| (key.to_owned(), address)));
 
     for (index, (key, address)) in listeners.iter().enumerate() {
         let earlier = listeners.iter().take(index).find(|(_, other)| clash(*other, *address));

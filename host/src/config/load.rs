@@ -8,21 +8,20 @@ use std::{
 };
 
 use super::{
-    Config, alias,
-    captcha::Captcha,
-    embedding::Embedding,
-    environment, file, listeners,
-    management::Management,
+    Config,
+    alias::{self, Layer},
+    environment, file,
+    host_spec::HostSpec,
+    listeners,
     problems::{Origin, Problem, Problems},
     reader::Reader,
     registries,
     sandbox::Sandbox,
     server::{Admin, Log, Server},
+    services::Services,
     sharing::Sharing,
-    slots::{Services, Slots},
-    spec::HostSpec,
-    status::Status,
-    tickets::Tickets,
+    slots::Slots,
+    tables::Context,
     tree::{self, Table},
 };
 use crate::files;
@@ -132,10 +131,19 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     let Sources { file, mut environment, flags, root } = sources;
     environment.sort();
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
-    let mut tree = file.map_or_else(Table::new, |file| file::read(&file.name, &file.text, &mut problems));
+    let names = spec.chosen_names();
+    let read_file = |file: ConfigFile| file::read(&file.name, &file.text, &names, &mut problems);
+    let mut tree = file.map_or_else(Table::new, read_file);
     environment::drop_service_links(&mut environment, &mut warnings);
-    alias::apply(&mut tree, &environment, &mut problems, &mut warnings);
-    environment::apply(&mut tree, &environment);
+    let layer = Layer {
+        tree: &mut tree,
+        names: &names,
+        environment: &environment,
+        problems: &mut problems,
+        warnings: &mut warnings,
+    };
+    alias::apply(layer, spec.aliases);
+    environment::apply(&mut tree, &names, &environment);
     for Flag { name, path, value } in &flags {
         match path.strip_prefix("server.listen.") {
             None => environment::apply_flag(&mut tree, name, path, value),
@@ -145,9 +153,9 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
             }
         }
     }
-    let set = tree::digests(&tree);
+    let set = tree::digests(&tree, &spec.settings_files());
     let mut reader = Reader::new(tree);
-    let config = read(&mut reader, &Place::new(root, &environment), spec);
+    let config = read(&mut reader, &Place::new(root, &environment), &environment, spec);
     let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
     reader.problems.retain(|problem| is_sure(problem, broken.as_ref()));
     problems.append(&mut reader.problems);
@@ -171,7 +179,6 @@ fn is_sure(problem: &Problem, broken: Option<&Origin>) -> bool {
 #[derive(Default)]
 pub(super) struct Place {
     data_dir: Option<PathBuf>,
-    spring_security: Option<String>,
 }
 
 impl Place {
@@ -182,15 +189,17 @@ impl Place {
         };
         let home = || Some(folder("HOME")?.join(".local/share"));
         let user = || folder("XDG_DATA_HOME").or_else(home).map(|path| path.join("bulkhead"));
-        Self {
-            data_dir: if root { Some(PathBuf::from(SYSTEM_DATA_DIR)) } else { user() },
-            spring_security: alias::spring_security(environment),
-        }
+        Self { data_dir: if root { Some(PathBuf::from(SYSTEM_DATA_DIR)) } else { user() } }
     }
 }
 
 /// Reads every key there is.
-pub(super) fn read(reader: &mut Reader, place: &Place, spec: &HostSpec) -> Config {
+pub(super) fn read(
+    reader: &mut Reader,
+    place: &Place,
+    environment: &[(String, String)],
+    spec: &HostSpec,
+) -> Config {
     let data_dir = read_data_dir(reader, place);
     let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
     let server = Server::read(reader);
@@ -200,31 +209,15 @@ pub(super) fn read(reader: &mut Reader, place: &Place, spec: &HostSpec) -> Confi
     let slots = Slots::read(reader, spec);
     let sharing = Sharing::read(reader);
     let registries = registries::read(reader, &slots);
-    let services = Services::read(reader, spec);
-    let embedding = Embedding::read(reader);
-    let tickets = Tickets::read(reader, &embedding.heads);
-    let captcha = Captcha::read(reader, place.spring_security.as_deref());
-    let status = Status::read(reader);
-    let public = services.get("captcha").listen.unwrap_or(server.listen);
-    let management = Management::read(reader, public);
-    let config = Config {
-        data_dir,
-        demo,
-        server,
-        admin,
-        log,
-        sandbox,
-        slots,
-        sharing,
-        registries,
-        services,
-        embedding,
-        tickets,
-        captcha,
-        status,
-        management,
-    };
-    listeners::check(reader, &config);
+    let services = Services::read(reader, spec.services);
+    let mut context = Context::new(&server, &services, environment);
+    for table in spec.tables {
+        table.read(reader, &mut context);
+    }
+    let (tables, opened) = context.finish();
+    let config =
+        Config { data_dir, demo, server, admin, log, sandbox, slots, sharing, registries, services, tables };
+    listeners::check(reader, &config, opened);
     reader.finish();
     config
 }

@@ -8,16 +8,28 @@ mod parse;
 
 use std::{collections::BTreeMap, mem};
 
-pub(super) use key::Key;
+pub use key::Key;
 
 use super::{
     problems::{Origin, Problem},
-    reference::KeyDoc,
     tree::{Node, Table, Value},
 };
 
-/// The tree being read, the table it stands in, and what was noticed so far.
-pub(super) struct Reader {
+/// One key as the reader asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyDoc {
+    /// Dotted TOML path; `KEY` and `NAME` stand for chosen names, `[]` for list entries.
+    pub path: String,
+    /// The default as it would be written; empty when there is none.
+    pub default: String,
+    /// The unit or the form of the value.
+    pub unit: String,
+    /// What it is for, in one line.
+    pub doc: &'static str,
+}
+
+/// The tree being read, the table that is being read, and what was noticed so far.
+pub struct Reader {
     frame: Frame,
     origins: BTreeMap<String, Origin>,
     docs: Vec<KeyDoc>,
@@ -68,12 +80,12 @@ impl Reader {
     }
 
     /// Asks for a key of the present table.
-    pub(super) fn key(&mut self, name: &'static str, doc: &'static str) -> Key<'_> {
+    pub fn key(&mut self, name: &'static str, doc: &'static str) -> Key<'_> {
         Key::new(self, name, doc)
     }
 
     /// Reads a table that has defaults throughout.
-    pub(super) fn table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         self.table_as(name, name, read)
     }
 
@@ -84,13 +96,13 @@ impl Reader {
     }
 
     /// Reads a table that may be left out.
-    pub(super) fn optional_table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    pub fn optional_table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let node = self.take(name);
         (node.is_some() || self.rehearsal).then(|| self.enter(name, name, node, read))
     }
 
     /// Reads a table whose keys are names that people chose; the reference calls them `label`.
-    pub(super) fn named_tables<T>(
+    pub fn named_tables<T>(
         &mut self,
         name: &str,
         label: &str,
@@ -110,7 +122,7 @@ impl Reader {
     }
 
     /// Reads a list of tables; `None` when it is left out or wrong.
-    pub(super) fn rows<T>(&mut self, name: &str, mut read: impl FnMut(&mut Self) -> T) -> Option<Vec<T>> {
+    pub fn rows<T>(&mut self, name: &str, mut read: impl FnMut(&mut Self) -> T) -> Option<Vec<T>> {
         let nodes = match self.take(name).map(|node| node.value) {
             None if self.rehearsal => Ok(vec![Node::default()]),
             None => return None,
@@ -125,7 +137,7 @@ impl Reader {
     }
 
     /// Reads a table of strings under chosen names.
-    pub(super) fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
+    pub fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
         self.document(KeyDoc {
             path: join(&self.frame.label, &format!("{name}.KEY")),
             default: String::new(),
@@ -146,18 +158,23 @@ impl Reader {
     }
 
     /// Whether a value was written for this path below the present table, which must have been read.
-    pub(super) fn is_set(&self, path: &str) -> bool {
+    pub fn is_set(&self, path: &str) -> bool {
         self.origins.contains_key(&join(&self.frame.path, path))
     }
 
     /// Notes a problem with a path below the present table.
-    pub(super) fn problem(&mut self, path: &str, text: impl Into<String>) {
+    pub fn problem(&mut self, path: &str, text: impl Into<String>) {
         let problem = self.note(path, text.into());
         self.problems.push(problem);
     }
 
+    /// Notes a problem of a whole key, which `origin` has brought about.
+    pub fn problem_of(&mut self, origin: Origin, key: &str, text: impl Into<String>) {
+        self.problems.push(Problem::new(origin, key, text));
+    }
+
     /// Notes a warning about a path below the present table.
-    pub(super) fn warn(&mut self, path: &str, text: impl Into<String>) {
+    pub fn warn(&mut self, path: &str, text: impl Into<String>) {
         let warning = self.note(path, text.into());
         self.warnings.push(warning);
     }

@@ -1,25 +1,16 @@
 //! The reference of all keys, from the reader itself.
 
-use super::{load, reader::Reader, spec::HostSpec};
-
-/// One key as the reader asks for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyDoc {
-    /// Dotted TOML path; `KEY` and `NAME` stand for chosen names, `[]` for list entries.
-    pub path: String,
-    /// The default as it would be written; empty when there is none.
-    pub default: String,
-    /// The unit or the form of the value.
-    pub unit: String,
-    /// What it is for, in one line.
-    pub doc: &'static str,
-}
+use super::{
+    host_spec::HostSpec,
+    load,
+    reader::{KeyDoc, Reader},
+};
 
 /// Every key that [`load`](super::load()) takes for a host with the services of `spec`, in reading order. A key of
 /// slots is there once, and its default names the slots that have another.
 pub fn reference(spec: &HostSpec) -> Vec<KeyDoc> {
     let mut reader = Reader::rehearse();
-    load::read(&mut reader, &load::Place::default(), spec);
+    load::read(&mut reader, &load::Place::default(), &[], spec);
     merge_slots(reader.into_docs())
 }
 

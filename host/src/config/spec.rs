@@ -1,4 +1,4 @@
-//! What the configuration is read for: the services of a binary with their slots, and the interfaces of the host.
+//! What a binary says of its services and of their slots, before any configuration.
 
 use std::fmt;
 
@@ -35,20 +35,4 @@ pub struct ServiceSpec {
     pub name: &'static str,
     /// Its slots.
     pub slots: &'static [SlotSpec],
-}
-
-/// What a configuration is read for. Lists of services and slots are in this order.
-#[derive(Clone, Debug, Default)]
-pub struct HostSpec {
-    /// The services of the binary.
-    pub services: &'static [ServiceSpec],
-    /// Names of the interfaces of the host, without their versions: `slots.NAME.grants` may name these.
-    pub interfaces: Vec<&'static str>,
-}
-
-impl HostSpec {
-    /// Returns the slots of all services.
-    pub fn slots(&self) -> impl Iterator<Item = &'static SlotSpec> + use<> {
-        self.services.iter().flat_map(|service| service.slots)
-    }
 }

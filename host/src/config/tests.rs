@@ -2,15 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod alias;
-mod captcha;
 mod checks;
-mod import;
 mod layers;
 mod problems;
-mod reference;
 mod registries;
-mod status;
+mod tables;
 
 use super::{
     ConfigFile, Flag, HostSpec, Loaded, Problems, ServiceSpec, Sources,
@@ -34,9 +30,10 @@ const SERVICES: &[ServiceSpec] = &[
     ServiceSpec { name: "captcha", slots: &[slot("captcha", "captcha", &SHORT)] },
 ];
 
-/// A host of four services.
+/// A host of four services, with made-up tables.
 fn spec() -> HostSpec {
-    HostSpec { services: SERVICES, interfaces: vec!["wasi:io/poll", "bulkhead:host/llm"] }
+    let interfaces = vec!["wasi:io/poll", "bulkhead:host/llm"];
+    HostSpec { services: SERVICES, interfaces, tables: tables::TABLES, aliases: tables::ALIASES }
 }
 
 fn load(sources: Sources) -> Result<Loaded, Problems> {
@@ -49,7 +46,7 @@ fn captcha_slot(toml: &str, environment: &[(&str, &str)]) -> Slot {
 }
 
 /// A TOML text and an environment, as root so that no HOME is needed.
-fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
+pub(crate) fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
     Sources {
         file: Some(ConfigFile { name: "config.toml".to_owned(), text: toml.to_owned() }),
         environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
@@ -58,27 +55,39 @@ fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
     }
 }
 
-fn with_flag(mut sources: Sources, name: &str, path: &str, value: &str) -> Sources {
+pub(crate) fn with_flag(mut sources: Sources, name: &str, path: &str, value: &str) -> Sources {
     let [name, path, value] = [name, path, value].map(str::to_owned);
     sources.flags.push(Flag { name, path, value });
     sources
 }
 
 fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
-    load(sources(toml, environment)).unwrap_or_else(|problems| panic!("{problems}"))
+    loaded_for(&spec(), toml, environment)
 }
 
 fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
-    match load(sources(toml, environment)) {
+    refused_for(&spec(), toml, environment)
+}
+
+fn each_refused(cases: &[(&str, &str)]) {
+    each_refused_for(&spec(), cases);
+}
+
+pub(crate) fn loaded_for(spec: &HostSpec, toml: &str, environment: &[(&str, &str)]) -> Loaded {
+    super::load(sources(toml, environment), spec).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+pub(crate) fn refused_for(spec: &HostSpec, toml: &str, environment: &[(&str, &str)]) -> Problems {
+    match super::load(sources(toml, environment), spec) {
         Ok(_) => panic!("accepted:\n{toml}\n{environment:?}"),
         Err(problems) => problems,
     }
 }
 
 /// Asserts that each text gives exactly one problem, which contains the words.
-fn each_refused(cases: &[(&str, &str)]) {
+pub(crate) fn each_refused_for(spec: &HostSpec, cases: &[(&str, &str)]) {
     for (toml, words) in cases {
-        let problems = refused(toml, &[]);
+        let problems = refused_for(spec, toml, &[]);
         assert_eq!(problems.iter().count(), 1, "{toml}\n{problems}");
         assert!(problems.to_string().contains(words), "{toml}\n{problems}\nlacks: {words}");
     }

@@ -9,27 +9,34 @@ use crate::files;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) origin: Origin,
-    pub(super) value: Value,
+pub struct Node {
+    /// Where the value was written.
+    pub origin: Origin,
+    /// The value.
+    pub value: Value,
 }
 
 /// What a layer said, before a key asks for its type.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub enum Value {
     /// From the environment or a flag: text of which the key makes its own type.
     Text(String),
+    /// Text in quotes.
     String(String),
+    /// A whole number.
     Integer(i64),
+    /// `true` or `false`.
     Boolean(bool),
     /// A type that no key takes, by its name.
     Other(&'static str),
+    /// Values in their order.
     List(Vec<Node>),
+    /// Values by their keys.
     Table(Table),
 }
 
 /// Children by their TOML key.
-pub(super) type Table = BTreeMap<String, Node>;
+pub type Table = BTreeMap<String, Node>;
 
 impl Default for Node {
     fn default() -> Self {
@@ -51,20 +58,49 @@ impl Value {
     }
 }
 
-/// Whether the children of this path are names that people chose, not keys.
-pub(super) fn holds_free_names(path: &[String]) -> bool {
-    let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(
-        path.as_slice(),
-        ["captcha", "sites"]
-            | ["registries"]
-            | ["slots", _, "config"]
-            | ["embedding", "default_prompts" | "heads" | "graphs"]
-    )
+/// Where the members of a table are names that people chose, and not keys.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenNames(Vec<&'static str>);
+
+impl ChosenNames {
+    /// Adds paths in dotted form to those that every host has.
+    pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(paths.into_iter().collect())
+    }
+
+    /// Returns whether the children of this path are names that people chose.
+    pub fn are_below(&self, path: &[String]) -> bool {
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
+            || self.0.iter().any(|known| known.split('.').eq(parts.iter().copied()))
+    }
+
+    /// Finds the spelling that a chosen name of `path` already has in `tree`, for layers that cannot write it exactly.
+    ///
+    /// Environment variables have no case, dash or dot, so `MY_SITE` means `my-site` where that exists.
+    pub fn adopt_spelling(&self, tree: &Table, mut path: Vec<String>) -> Vec<String> {
+        for depth in 1..path.len() {
+            let (above, below) = path.split_at_mut(depth);
+            let Some(name) = below.first_mut() else { break };
+            if !self.are_below(above) {
+                continue;
+            }
+            let above: Vec<&str> = above.iter().map(String::as_str).collect();
+            if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
+                let same = |known: &&String| known.eq_ignore_ascii_case(name);
+                let alike = |known: &&String| fold(known) == fold(name);
+                let known = names.keys().find(same).or_else(|| names.keys().find(alike));
+                if let Some(known) = known {
+                    name.clone_from(known);
+                }
+            }
+        }
+        path
+    }
 }
 
 /// Puts a value at a path; what stood on its way gives way.
-pub(super) fn set(table: &mut Table, path: &[String], node: Node) {
+pub fn set(table: &mut Table, path: &[String], node: Node) {
     let Some((first, rest)) = path.split_first() else {
         return;
     };
@@ -83,7 +119,7 @@ pub(super) fn set(table: &mut Table, path: &[String], node: Node) {
 }
 
 /// The value at a path.
-pub(super) fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
+pub fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
     let (first, rest) = path.split_first()?;
     let node = table.get(*first)?;
     match (&node.value, rest) {
@@ -93,39 +129,19 @@ pub(super) fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
     }
 }
 
-/// Finds the spelling that a chosen name already has, for layers that cannot write it exactly.
-///
-/// Environment variables have no case, dash or dot, so `MY_SITE` means `my-site` where that exists.
-pub(super) fn adopt_spelling(tree: &Table, mut path: Vec<String>) -> Vec<String> {
-    for depth in 1..path.len() {
-        let (above, below) = path.split_at_mut(depth);
-        let Some(name) = below.first_mut() else { break };
-        if !holds_free_names(above) {
-            continue;
-        }
-        let above: Vec<&str> = above.iter().map(String::as_str).collect();
-        if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
-            let same = |known: &&String| known.eq_ignore_ascii_case(name);
-            let alike = |known: &&String| fold(known) == fold(name);
-            let known = names.keys().find(same).or_else(|| names.keys().find(alike));
-            if let Some(known) = known {
-                name.clone_from(known);
-            }
-        }
-    }
-    path
+/// Puts text of a variable or a flag at a path in dotted form.
+pub fn set_text(table: &mut Table, path: &str, origin: Origin, text: impl Into<String>) {
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+    set(table, &path, Node { origin, value: Value::Text(text.into()) });
 }
 
 fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
-/// Keys that name a file of settings, which counts with what it holds.
-const FILES: [&str; 2] = ["tickets.triage", "captcha.jwt.key_set_file"];
-
 /// Every key that is set, by its dotted path, with a digest of its value, or of what the file holds that the value names
-/// as `file:PATH` or that the key is for.
-pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
+/// as `file:PATH`. The keys of `files` name a file that counts so, too.
+pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
         for (key, node) in table {
@@ -134,7 +150,7 @@ pub(super) fn digests(table: &Table) -> BTreeMap<String, [u8; 32]> {
                 Value::Table(inner) => open.push((path, inner)),
                 value => {
                     let text = plain(value);
-                    let named = Some(&text).filter(|_| FILES.contains(&path.as_str()));
+                    let named = Some(&text).filter(|_| files.contains(&path.as_str()));
                     let held = named.and_then(|file| files::read_settings(Path::new(file)).ok());
                     let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
                     found.insert(path, digest.finalize().into());
@@ -187,15 +203,15 @@ mod tests {
         set(&mut one, &path("log.level"), node(Value::String("info".into())));
         let mut other = one.clone();
         set(&mut other, &path("slots.captcha.cpu_ms"), node(Value::Text("7".into())));
-        assert_eq!(digests(&one), digests(&other));
-        assert_eq!(digests(&one).into_keys().collect::<Vec<_>>(), ["log.level", "slots.captcha.cpu_ms"]);
+        assert_eq!(digests(&one, &[]), digests(&other, &[]));
+        assert_eq!(digests(&one, &[]).into_keys().collect::<Vec<_>>(), ["log.level", "slots.captcha.cpu_ms"]);
         set(
             &mut other,
             &path("slots.captcha.grants"),
             node(Value::List(vec![node(Value::String("a".into()))])),
         );
         set(&mut other, &path("log.level"), node(Value::String("warn".into())));
-        let (one, other) = (digests(&one), digests(&other));
+        let (one, other) = (digests(&one, &[]), digests(&other, &[]));
         assert_ne!(one.get("log.level"), other.get("log.level"));
         assert_eq!(other.len(), 3);
     }
@@ -208,9 +224,9 @@ mod tests {
             let mut tree = Table::new();
             let path: Vec<String> = key.split('.').map(str::to_owned).collect();
             set(&mut tree, &path, node(Value::String(file.display().to_string())));
-            digests(&tree)
+            digests(&tree, &["shop.prices", "shop.keys.file"])
         };
-        for (key, counts) in [(FILES[0], true), (FILES[1], true), ("data_dir", false)] {
+        for (key, counts) in [("shop.prices", true), ("shop.keys.file", true), ("data_dir", false)] {
             fs::write(&file, "one").unwrap();
             let one = digest(key);
             assert_eq!(one, digest(key), "{key}");
@@ -227,7 +243,7 @@ mod tests {
             let mut tree = Table::new();
             let named = Value::String(format!("file:{}", file.display()));
             set(&mut tree, &["captcha".to_owned(), "hmac_key".to_owned()], node(named));
-            digests(&tree)
+            digests(&tree, &[])
         };
         let without = digest();
         fs::write(&file, "one").unwrap();

@@ -1,6 +1,6 @@
 //! Builds the captcha service from its configuration.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::{Router, http::HeaderMap};
@@ -8,17 +8,14 @@ use axum::{Router, http::HeaderMap};
 use super::{Parts, SECRETS, component};
 use crate::{
     compile::ComponentDigest,
-    config::{
-        Config,
-        captcha::{Captcha, Database, OnLedgerFailure, Site},
-        secret::Secret,
-    },
+    config::{Config, secret::Secret, tables::MissingTable},
     deploy::{Followed, Reloader},
     keys::MasterKey,
     services::{
         captcha::{
             CaptchaService,
             actuator::{self, ActuatorState, Application},
+            config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
             http::{self, CaptchaState, demo},
             metrics::{CaptchaMetrics, Table},
         },
@@ -41,20 +38,23 @@ pub(super) struct CaptchaParts {
     pub probes: Router,
     /// The operational endpoints.
     pub actuator: Router,
+    /// Where they are served; `None`: beside the service.
+    pub management: Option<SocketAddr>,
     pub ledger: Ledger,
 }
 
 /// Adds a site that anyone may use.
-pub(super) fn with_demo_site(mut config: Config) -> Config {
+pub(super) fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
     let site =
         Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
-    config.captcha.sites.entry(DEMO.into()).or_insert(site);
-    config
+    config.edit_table::<Captcha>(|captcha| {
+        captcha.sites.entry(DEMO.into()).or_insert(site);
+    })
 }
 
 pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<CaptchaParts> {
     let config = parts.config;
-    let settings = &config.captcha;
+    let settings: &Captcha = config.table()?;
     let slot = parts.slot(CAPTCHA)?;
     let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
     let masters = masters(settings, config)?;
@@ -77,13 +77,21 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         );
     }
     let served = Arc::clone(&service);
-    let follow = move |config: &Config| served.replace_sites(&config.captcha.sites);
+    let follow = move |config: &Config| {
+        if let Ok(captcha) = config.table::<Captcha>() {
+            served.replace_sites(&captcha.sites);
+        }
+    };
     reloader.follow(Followed::always(&["captcha.sites"]), Box::new(follow)).await;
     let prefix = &config.services.get(name::CAPTCHA).path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
     let guarded = Arc::clone(&guard);
-    let follow = move |config: &Config| guarded.replace_keys(&config.captcha.auth);
+    let follow = move |config: &Config| {
+        if let Ok(captcha) = config.table::<Captcha>() {
+            guarded.replace_keys(&captcha.auth);
+        }
+    };
     // Whether keys let calls in at all is up to a restart.
     let followed = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
     reloader.follow(followed, Box::new(follow)).await;
@@ -96,9 +104,10 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         let authenticated = async move { guard.authenticates(&headers).await };
         Box::pin(authenticated) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
     };
+    let management: &Management = config.table()?;
     let actuator = ActuatorState {
         metrics: Arc::clone(&parts.metrics),
-        management: config.management.clone(),
+        management: management.clone(),
         health: parts.health.clone(),
         authorized: Arc::new(authorized),
         application: Application {
@@ -108,7 +117,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         },
     };
     let probes = actuator::probes(actuator.clone());
-    Ok(CaptchaParts { router, probes, actuator: actuator::router(actuator), ledger })
+    let actuator = actuator::router(actuator);
+    Ok(CaptchaParts { router, probes, actuator, management: management.listen, ledger })
 }
 
 async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {
@@ -146,12 +156,12 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 
 /// Checks a component without serving or writing anything.
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    let config = parts.config;
+    let settings: &Captcha = parts.config.table()?;
     let slot = parts.slot(CAPTCHA)?;
-    let options = Options::new(config.captcha.source_address_window, 1);
+    let options = Options::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await?;
     let service = CaptchaService::new(
-        &config.captcha,
+        settings,
         slot,
         parts.yard.clone(),
         parts.resources(slot),

@@ -8,7 +8,7 @@ use super::Parts;
 use crate::{
     config::Config,
     deploy::{Followed, Reloader},
-    inference::Inference,
+    inference::{Inference, config::Embedding},
     keys::token_hash,
     services::{
         embedding::{
@@ -25,7 +25,7 @@ pub(super) async fn build(
     inference: &Arc<Inference>,
     reloader: &Reloader,
 ) -> anyhow::Result<Router> {
-    let settings = &parts.config.embedding;
+    let settings: &Embedding = parts.config.table()?;
     let service = EmbeddingService::new(Arc::clone(inference), settings.request_timeout);
     let state = EmbeddingState::new(
         service,
@@ -39,7 +39,9 @@ pub(super) async fn build(
     tracing::info!(service = http::error::SERVICE, access, "service on");
     let keys = state.keys.clone();
     let follow = move |config: &Config| {
-        keys.replace(config.embedding.api_keys.iter().map(|key| token_hash(key.expose())));
+        if let Ok(embedding) = config.table::<Embedding>() {
+            keys.replace(embedding.api_keys.iter().map(|key| token_hash(key.expose())));
+        }
     };
     let followed = Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
     reloader.follow(followed, Box::new(follow)).await;

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     config::Config,
     inference::{Inference, ServedModel},
-    services::triage::Rules,
+    services::{tickets::config::Tickets, triage::Rules},
 };
 
 /// Folder of trained heads, in the data folder.
@@ -28,7 +28,7 @@ const LEAST_CATEGORIES: usize = 2;
 /// # Errors
 /// When training fails, or what was trained cannot be kept.
 pub(super) fn teach(config: &Config, rules: &Rules, inference: &mut Inference) -> anyhow::Result<()> {
-    let name = &config.tickets.head;
+    let name = &config.table::<Tickets>()?.head;
     let categories = &rules.configuration().categories;
     let exemplified = |category: &&Category| !category.examples.is_empty();
     let enough = categories.iter().filter(exemplified).count() >= LEAST_CATEGORIES;

@@ -7,9 +7,12 @@ use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mod
 
 use super::Parts;
 use crate::{
-    config::{secret::Secret, tickets::knowledge::KnowledgeDatabase},
-    knowledge::{Knowledge, Prompted},
-    services::list::ANSWER,
+    config::secret::Secret,
+    knowledge::{Knowledge, Prompted, config::KnowledgeDatabase},
+    services::{
+        list::ANSWER,
+        tickets::config::{Tickets, knowledge_url},
+    },
 };
 
 /// What `--demo` answers from: a town hall's pages, one JSON object a line.
@@ -21,10 +24,11 @@ const DEMO: &str = include_str!("demo/knowledge.jsonl");
 /// When the base was embedded with another model than the one that is loaded, or is none.
 pub(super) async fn open(parts: &Parts<'_>) -> anyhow::Result<Arc<Knowledge>> {
     let config = parts.config;
-    let demo = config.demo && matches!(config.tickets.knowledge.url, KnowledgeDatabase::Embedded);
+    let tickets: &Tickets = config.table()?;
+    let demo = config.demo && matches!(tickets.knowledge.url, KnowledgeDatabase::Embedded);
     let url = match demo {
         true => demonstration(parts).await.context("cannot make the demonstration's knowledge base")?,
-        false => config.knowledge_url(),
+        false => knowledge_url(config)?,
     };
     let knowledge = Knowledge::new(url, parts.inference.clone());
     let gate = parts.gate(parts.slot(ANSWER)?);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::Router;
 
-use crate::config::slots::Service;
+use crate::config::services::Service;
 
 /// Routers by the address they are served at, with the setting that names it; none is the shared listener.
 #[derive(Default)]

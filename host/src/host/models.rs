@@ -22,7 +22,7 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
     let (config, rules) = (config.clone(), parts.rules.clone());
     let metrics = Arc::clone(&parts.inference_metrics);
     let start = move || {
-        let mut inference = Inference::start(&config.embedding, &models_dir(&config), metrics)?;
+        let mut inference = Inference::start(config.table()?, &models_dir(&config)?, metrics)?;
         if let Some(rules) = rules.filter(|_| config.services.get(name::TICKETS).enabled) {
             heads::teach(&config, &rules, &mut inference)?;
         }

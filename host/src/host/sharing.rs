@@ -6,15 +6,17 @@ use anyhow::Context as _;
 
 use super::Parts;
 use crate::{
-    config::{Config, captcha::Database},
+    config::Config,
     deploy::Shared,
+    services::captcha::config::{Captcha, Database},
     telemetry::Metrics,
 };
 
 /// The state in the captcha service's database, where that is PostgreSQL.
 pub(super) fn shared(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<Shared>>> {
     let sharing = &config.sharing;
-    let (Database::Postgres(url), true) = (&config.captcha.database, sharing.enabled) else {
+    let captcha: &Captcha = config.table()?;
+    let (Database::Postgres(url), true) = (&captcha.database, sharing.enabled) else {
         return Ok(None);
     };
     let shared = Shared::new(url.expose(), sharing.poll, Arc::clone(metrics));

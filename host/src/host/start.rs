@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::Parts;
 use crate::{
-    config::{Config, slots::Service},
+    config::{Config, services::Service},
     deploy::{Deploy, Roster},
+    services::status::config::Status,
 };
 
 /// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
@@ -53,7 +54,10 @@ fn described(config: &Config, name: &str, service: &Service) -> Value {
     // A port that the system chooses is known once the listener is bound, and the log names it.
     let listen = service.listen.filter(|listen| listen.port() != 0);
     let base = match name {
-        "status" => format!("{}{}", service.path_prefix, config.status.base_path),
+        "status" => {
+            let base_path = config.table::<Status>().map_or("", |status| status.base_path.as_str());
+            format!("{}{base_path}", service.path_prefix)
+        }
         _ => service.path_prefix.clone(),
     };
     let docs = match name {

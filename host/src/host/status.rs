@@ -9,16 +9,14 @@ use super::{Parts, component};
 use crate::{
     appointments::{Clock, Collector, Demo, Options, Place, Section},
     compile::ComponentDigest,
-    config::{
-        Config,
-        status::{AppointmentDatabase, Status, TokenHash},
-    },
+    config::{Config, tables::MissingTable},
     deploy::{Followed, Reloader},
     keys::token_hash,
     services::{
         list::{STATUS, name},
         status::{
             StatusService,
+            config::{AppointmentDatabase, Status, TokenHash, embedded_appointments},
             http::{self, StatusState},
         },
     },
@@ -31,14 +29,13 @@ const DEMO_ROWS: u32 = 5000;
 const DEMO_SEED: u64 = 1;
 
 /// Adds a token that everybody knows.
-pub(super) fn with_demo_token(mut config: Config) -> Config {
-    config.status.tokens.push(TokenHash(token_hash(DEMO)));
-    config
+pub(super) fn add_demo_token(config: &mut Config) -> Result<(), MissingTable> {
+    config.edit_table::<Status>(|status| status.tokens.push(TokenHash(token_hash(DEMO))))
 }
 
 pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<(Router, Collector)> {
     let config = parts.config;
-    let settings = &config.status;
+    let settings: &Status = config.table()?;
     let clock = clock(settings)?;
     let place = match &settings.database {
         AppointmentDatabase::Embedded if config.demo => demonstration(config, &clock).await?,
@@ -60,14 +57,18 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     let state = StatusState::new(service, settings, prefix, Arc::clone(&parts.pow))
         .context("cannot draw a random key for rate limits")?;
     let tokens = state.tokens();
-    let follow = move |config: &Config| tokens.replace(config.status.tokens.iter().map(|token| token.0));
+    let follow = move |config: &Config| {
+        if let Ok(status) = config.table::<Status>() {
+            tokens.replace(status.tokens.iter().map(|token| token.0));
+        }
+    };
     reloader.follow(Followed::always(&["status.tokens"]), Box::new(follow)).await;
     Ok((http::router(state), collector))
 }
 
 /// Checks a component without serving or writing anything.
 pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    let settings = &parts.config.status;
+    let settings: &Status = parts.config.table()?;
     let collector = collector(settings, place(&settings.database, parts.config), clock(settings)?)?;
     let slot = parts.slot(STATUS)?;
     let resources = parts.resources(slot);
@@ -97,7 +98,7 @@ fn collector(settings: &Status, place: Place, clock: Clock) -> anyhow::Result<Co
 
 fn place(database: &AppointmentDatabase, config: &Config) -> Place {
     match database {
-        AppointmentDatabase::Embedded => Place::Sqlite(config.embedded_appointments()),
+        AppointmentDatabase::Embedded => Place::Sqlite(embedded_appointments(config)),
         AppointmentDatabase::Sqlite(path) => Place::Sqlite(path.clone()),
         AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
         AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),

@@ -11,7 +11,7 @@ use crate::{
     config::{
         Config,
         slots::{Slot as SlotSettings, SlotId},
-        tickets::Tickets,
+        tables::MissingTable,
     },
     deploy::{Followed, Reloader},
     guard::{Guard, metrics::GuardMetrics},
@@ -21,7 +21,10 @@ use crate::{
     services::{
         answer::AnswerService,
         list::{ANSWER, TRIAGE, name},
-        tickets::http::{self, TicketState},
+        tickets::{
+            config::Tickets,
+            http::{self, TicketState},
+        },
         triage::{Rules, TriageService},
     },
     telemetry::Metrics,
@@ -69,14 +72,15 @@ impl Advisers {
 const DEMO_CONTACTS: [&str; 3] = ["@beispielstadt.example", "01999 115", "01999 700"];
 
 /// Lets answers name the demonstration's office.
-pub(super) fn with_demo_contacts(mut config: Config) -> Config {
-    config.tickets.answer.office_contacts.extend(DEMO_CONTACTS.map(str::to_owned));
-    config
+pub(super) fn add_demo_contacts(config: &mut Config) -> Result<(), MissingTable> {
+    config.edit_table::<Tickets>(|tickets| {
+        tickets.answer.office_contacts.extend(DEMO_CONTACTS.map(str::to_owned));
+    })
 }
 
 /// What tickets are decided by: the configured file, or the demonstration's.
 pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
-    Ok(match &config.tickets.triage {
+    Ok(match &config.table::<Tickets>()?.triage {
         _ if !config.services.get(name::TICKETS).enabled => None,
         Some(file) => Some(Rules::read(file)?),
         None if config.demo => Some(Rules::parse(DEMO)?),
@@ -86,7 +90,7 @@ pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
 
 /// The service's routes, with the components in their slots.
 pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<Router> {
-    let settings = &parts.config.tickets;
+    let settings: &Tickets = parts.config.table()?;
     let rules = parts.rules.as_ref();
     let triage = triage(parts, rules)?;
     let answer = answer(parts, rules, Some(knowledge::open(parts).await?))?;
@@ -117,7 +121,11 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     tracing::info!(service = http::SERVICE, access, "service on");
     state.metrics.ready();
     let keys = state.keys.clone();
-    let follow = move |config: &Config| replace_key(&keys, &config.tickets);
+    let follow = move |config: &Config| {
+        if let Ok(tickets) = config.table() {
+            replace_key(&keys, tickets);
+        }
+    };
     reloader.follow(Followed::always(&["tickets.api_key"]), Box::new(follow)).await;
     Ok(http::router(Arc::new(state)))
 }
@@ -147,7 +155,7 @@ fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, 
 
 fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
     let (slot, resources) = slot(parts, TRIAGE)?;
-    let (inference, tickets) = (parts.inference.as_deref(), &parts.config.tickets);
+    let (inference, tickets) = (parts.inference.as_deref(), parts.config.table()?);
     Ok(TriageService::new(slot, parts.yard.clone(), resources, rules, inference, tickets))
 }
 
@@ -160,7 +168,7 @@ fn answer(
     if let Some(knowledge) = knowledge {
         resources.insert(knowledge);
     }
-    Ok(AnswerService::new(slot, parts.yard.clone(), resources, rules, &parts.config.tickets)?)
+    Ok(AnswerService::new(slot, parts.yard.clone(), resources, rules, parts.config.table()?)?)
 }
 
 /// Checks a component without serving or writing anything.

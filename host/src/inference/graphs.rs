@@ -8,8 +8,7 @@ use bulkhead_inference::{
     onnx::OnnxGraph,
 };
 
-use super::ServedModel;
-use crate::config::embedding::Embedding;
+use super::{ServedModel, config::Embedding};
 
 /// The setting that names heads.
 const HEADS: &str = "embedding.heads";

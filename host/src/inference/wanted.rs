@@ -9,7 +9,8 @@ use bulkhead_inference::{
     source::{self, hub::HubModel},
 };
 
-use crate::config::{Config, embedding::Embedding};
+use super::config::Embedding;
+use crate::config::{Config, tables::MissingTable};
 
 /// Folder of pulled models, in the data folder.
 const MODELS_DIR: &str = "models";
@@ -55,8 +56,12 @@ impl Wanted {
 }
 
 /// Folder of pulled models.
-pub fn models_dir(config: &Config) -> PathBuf {
-    config.embedding.models_dir.clone().unwrap_or_else(|| config.data_dir.join(MODELS_DIR))
+///
+/// # Errors
+/// When the configuration was read without the table of embedding.
+pub fn models_dir(config: &Config) -> Result<PathBuf, MissingTable> {
+    let configured = config.table::<Embedding>()?.models_dir.clone();
+    Ok(configured.unwrap_or_else(|| config.data_dir.join(MODELS_DIR)))
 }
 
 /// Folder of packed weights and tokenisers, below that of the models.

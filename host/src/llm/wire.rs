@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::tickets::{self, llm::BYTES_OF_A_TOKEN};
+use super::config::{BYTES_OF_A_TOKEN, Llm};
 
 /// Tokens that a message takes besides its text.
 const TOKENS_OF_A_MESSAGE: u64 = 8;
@@ -98,11 +98,7 @@ impl Request {
 }
 
 /// The body of a request; the text says why it may not be sent.
-pub(super) fn body(
-    settings: &tickets::llm::Llm,
-    request: &Request,
-    max_tokens: u32,
-) -> Result<Bytes, String> {
+pub(super) fn body(settings: &Llm, request: &Request, max_tokens: u32) -> Result<Bytes, String> {
     if request.messages.is_empty() || request.messages.len() > MOST_MESSAGES {
         return Err(format!("a request has 1 to {MOST_MESSAGES} messages"));
     }

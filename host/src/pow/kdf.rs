@@ -3,7 +3,7 @@ mod tests;
 
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-use crate::config::captcha::Algorithm;
+use super::algorithm::Algorithm;
 
 /// Longest password and salt, bytes; ALTCHA's are 20 and 16.
 const INPUT_BYTES: usize = 1024;

@@ -121,7 +121,7 @@ impl MintedPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::captcha::Algorithm;
+    use crate::pow::Algorithm;
 
     fn recipe(cost: u32) -> Recipe {
         let parameters = Parameters {

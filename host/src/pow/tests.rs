@@ -16,7 +16,6 @@ use tokio::{
 };
 
 use super::*;
-use crate::config::captcha::Algorithm;
 
 /// Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);

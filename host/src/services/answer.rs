@@ -10,13 +10,11 @@ pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
 use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
     capabilities::SlotResources,
-    config::{
-        slots::Slot as SlotSettings,
-        tickets::{self, Tickets},
-    },
+    config::slots::Slot as SlotSettings,
     invoke::{self, Unusable},
     services::{
         shared_answer::{self, SharedAnswer, Versions},
+        tickets::config::{self, Tickets},
         triage::{PromptVersion, Rules},
     },
     slots::{Slot, Yard},
@@ -81,8 +79,8 @@ impl AnswerService {
         let settings = configuration.map(|configuration| Settings {
             configuration,
             strategy: match tickets.answer.strategy {
-                tickets::answer::Strategy::Extractive => Strategy::Extractive,
-                tickets::answer::Strategy::Llm => Strategy::Llm,
+                config::answer::Strategy::Extractive => Strategy::Extractive,
+                config::answer::Strategy::Llm => Strategy::Llm,
             },
             guarding: match &tickets.guard {
                 None => Guarding::Off,

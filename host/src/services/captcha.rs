@@ -1,13 +1,17 @@
 //! The captcha service: whom it serves, what its component is asked, what is counted.
 
 pub mod actuator;
+pub mod alias;
 mod answer;
 mod client;
 mod compared;
+pub mod config;
 pub mod http;
+pub mod import;
 pub mod metrics;
 mod site;
 mod solve_time;
+mod spring;
 mod token;
 mod world;
 
@@ -27,16 +31,14 @@ pub use self::{
 };
 use self::{
     client::Peppers,
+    config::{Captcha as Settings, Site},
     metrics::{CaptchaMetrics, Client as Labels, Event},
     token::WidgetResult,
     world::Client,
 };
 use crate::{
     capabilities::SlotResources,
-    config::{
-        captcha::{Captcha as Settings, Site},
-        slots::Slot as SlotSettings,
-    },
+    config::slots::Slot as SlotSettings,
     invoke::{self, as_it_is},
     keys::{Key, MasterKey, NamedKeys},
     slots::{Slot, Yard},

@@ -1,5 +1,6 @@
 //! The embedding service: the loaded models under one time limit a request.
 
+pub mod alias;
 pub mod http;
 pub mod metrics;
 

@@ -1,18 +1,30 @@
 //! The services of this binary: their slots, and what the platform needs to know of each.
 
+#[cfg(test)]
+pub(in crate::services) mod tests;
+
 use std::time::Duration;
 
 use super::{
-    capabilities, captcha::metrics::CaptchaMetrics, embedding::metrics::EmbeddingMetrics,
-    tickets::metrics::TicketMetrics,
+    capabilities,
+    captcha::{
+        self,
+        config::{Captcha, management::Management},
+        metrics::CaptchaMetrics,
+    },
+    embedding::{self, metrics::EmbeddingMetrics},
+    status::{self, config::Status},
+    tickets::{config::Tickets, metrics::TicketMetrics},
 };
 use crate::{
     config::{
         self, HostSpec, Loaded, Problems, ServiceSpec, Sources,
+        alias::Aliases,
         slots::{Limits, SlotId, SlotSpec},
+        tables::TableSpec,
     },
     guard::metrics::GuardMetrics,
-    inference::metrics::InferenceMetrics,
+    inference::{config::Embedding, metrics::InferenceMetrics},
     llm::metrics::LlmMetrics,
     telemetry::{MetricSet, Metrics, catalog, family::Family},
 };
@@ -35,7 +47,7 @@ pub mod name {
     /// Appointment status.
     pub const STATUS: &str = "status";
     /// Captcha.
-    pub const CAPTCHA: &str = "captcha";
+    pub const CAPTCHA: &str = crate::services::captcha::config::SERVICE;
 }
 
 /// Limits of the captcha slot, whose calls are short and many.
@@ -139,10 +151,22 @@ static METRIC_SETS: [Registrar; 6] = [
     Registrar::of::<TicketMetrics>(),
 ];
 
+/// Tables of the services, in reading order.
+const TABLES: &[TableSpec] = &[
+    TableSpec::of::<Embedding>(),
+    TableSpec::of::<Tickets>(),
+    TableSpec::of::<Captcha>(),
+    TableSpec::of::<Status>(),
+    TableSpec::of::<Management>(),
+];
+
+/// Names of the services that this binary replaces.
+const ALIASES: &[Aliases] = &[captcha::alias::ALIASES, embedding::alias::ALIASES, status::alias::ALIASES];
+
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {
     let interfaces = capabilities::all().names().collect();
-    HostSpec { services: SERVICES, interfaces }
+    HostSpec { services: SERVICES, interfaces, tables: TABLES, aliases: ALIASES }
 }
 
 /// Returns the component of a slot that is part of this binary, if there is one.

@@ -1,6 +1,8 @@
 //! The status service: has figures collected, and asks its component what they say.
 
+pub mod alias;
 mod compared;
+pub mod config;
 mod families;
 pub mod http;
 mod world;
@@ -10,15 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use prometheus::proto::MetricFamily;
 use serde_json::value::RawValue;
 
-use self::world::{Error, Options, Report, Wire};
 pub use self::world::{Judgement, Level, NamedFinding, Status};
+use self::{
+    config::{Status as Settings, Wire as Spelling},
+    world::{Error, Options, Report, Wire},
+};
 use crate::{
     appointments::{Collector, Section},
     capabilities::SlotResources,
-    config::{
-        slots::Slot as SlotSettings,
-        status::{Status as Settings, Wire as Spelling},
-    },
+    config::slots::Slot as SlotSettings,
     invoke::{self, Outcome, Unusable},
     services::{
         json_object::json_object,

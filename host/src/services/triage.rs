@@ -15,13 +15,13 @@ pub use self::{
 };
 use crate::{
     capabilities::SlotResources,
-    config::{
-        slots::Slot as SlotSettings,
-        tickets::{self, Tickets},
-    },
+    config::slots::Slot as SlotSettings,
     inference::{Inference, NamedHead},
     invoke::{self, Unusable},
-    services::shared_answer::{self, SharedAnswer, Versions},
+    services::{
+        shared_answer::{self, SharedAnswer, Versions},
+        tickets::config::{self, Tickets},
+    },
     slots::{Slot, Yard},
     telemetry::{escape_guest, guest_lines},
 };
@@ -98,8 +98,8 @@ impl TriageService {
             configuration: rules.json().to_owned(),
             classifier: classifier(inference, &tickets.head),
             strategy: match tickets.triage_strategy {
-                tickets::Strategy::Classifier => Strategy::Classifier,
-                tickets::Strategy::Llm => Strategy::Llm,
+                config::Strategy::Classifier => Strategy::Classifier,
+                config::Strategy::Llm => Strategy::Llm,
             },
             guarding: match &tickets.guard {
                 None => Guarding::Off,

@@ -5,7 +5,7 @@ use std::{fs, process::Command, time::Duration};
 use bulkhead::{
     keys::MasterKey,
     services::{
-        captcha::CaptchaService,
+        captcha::{CaptchaService, config::Captcha},
         list::{self, CAPTCHA},
     },
     storage::{self, Backend, Ledger},
@@ -100,7 +100,7 @@ pub fn measure(options: &Options, report: &mut Report) {
 
 /// The captcha service with its own component, its ledger in memory or durable.
 pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
-    let settings = &parts.config.captcha;
+    let settings: &Captcha = parts.config.table().unwrap();
     let backend =
         if durable { Backend::Sqlite(parts.folder.path().join("captcha.sqlite")) } else { Backend::Memory };
     let options = storage::Options::new(settings.source_address_window, settings.database_connections);

@@ -43,7 +43,8 @@ async fn component(reuse: bool) {
 async fn captcha_service(slot: &str, durable: bool) {
     let parts = parts(&format!("{}{slot}", captcha::SITES));
     let service = captcha::service(&parts, durable).await;
-    let state = CaptchaState::new(service.into(), &parts.config.captcha, &parts.config.server, "").unwrap();
+    let settings = parts.config.table().unwrap();
+    let state = CaptchaState::new(service.into(), settings, &parts.config.server, "").unwrap();
     parts.serve(router(state)).await;
 }
 

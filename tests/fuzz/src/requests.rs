@@ -10,7 +10,6 @@ use bulkhead::config::registries::{Reference, is_digest};
 use bulkhead::config::signatures::{Policy, Signatures};
 use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
-use bulkhead::config::{Format, import_application, import_triage_yml, located};
 use bulkhead::deploy::{Proof, signature};
 use bulkhead::http::body;
 use bulkhead::registry::manifest::{self, Manifest};
@@ -19,10 +18,11 @@ use bulkhead::services::capabilities;
 use bulkhead::services::captcha::{
     Captcha,
     http::{envelope::Envelope, payload::Payload},
+    import::{Format, import_application},
 };
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
 use bulkhead::services::status::{Status, http::query::Wishes};
-use bulkhead::services::tickets::http::request::Members;
+use bulkhead::services::tickets::{http::request::Members, import::import_triage_yml, located};
 use bulkhead::services::triage::{Rules, TriageWorld};
 use bulkhead::slots::{Contract, World, outline};
 use bulkhead_captcha::algorithm::Hash;

@@ -6,7 +6,11 @@ use anyhow::Context as _;
 
 use crate::{
     cli::{check, exit::Unsound, output},
-    config::{ConfigFile, Format, ImportError, Imported, import_application},
+    config::{
+        ConfigFile,
+        import::{ImportError, Imported},
+    },
+    services::captcha::import::{Format, import_application},
     telemetry::logs,
 };
 

@@ -17,7 +17,7 @@ use crate::{
         output, sources,
     },
     config::{Rotation, SitesFile, forms},
-    services::list::load,
+    services::{captcha::config::Captcha, list::load},
 };
 
 /// Random bytes of a secret: beyond guessing.
@@ -142,7 +142,8 @@ fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Res
 fn list(configuration: &Configuration, json: bool) -> anyhow::Result<()> {
     let sources = sources(configuration.config.as_deref(), Vec::new())?;
     let what = "no host would start from this configuration";
-    let sites = load(sources).map_err(|problems| Unsound { what, problems })?.config.captcha.sites;
+    let config = load(sources).map_err(|problems| Unsound { what, problems })?.config;
+    let sites = &config.table::<Captcha>()?.sites;
     let rows = sites.iter().map(|(key, site)| {
         json!({
             "site": key,

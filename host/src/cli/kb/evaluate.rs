@@ -6,7 +6,10 @@ use anyhow::Context as _;
 use bulkhead_knowledge::evaluation::{Run, questions};
 
 use super::{Place, question::Asker};
-use crate::cli::{output, share::share};
+use crate::{
+    cli::{output, share::share},
+    services::tickets::config::Tickets,
+};
 
 /// Documents that are named where some are missing; more help nobody.
 const MOST_SHOWN: usize = 5;
@@ -52,7 +55,8 @@ impl Evaluate {
             ));
         }
         let run = Run::ask(&base, asked, Some(&embedder)).await?;
-        let floor = self.floor.unwrap_or(config.tickets.knowledge.floor_percent);
+        let tickets: &Tickets = config.table()?;
+        let floor = self.floor.unwrap_or(tickets.knowledge.floor_percent);
         let figures = run.evaluate(f32::from(floor) / 100.0);
         match self.place.json {
             true => output::json(&serde_json::to_value(&figures)?)?,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::read;
-use crate::{cli::output, config::import_triage_yml, telemetry::logs};
+use crate::{cli::output, services::tickets::import::import_triage_yml, telemetry::logs};
 
 /// Prints the converted configuration; notes go to standard error.
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use bulkhead_classifier::{course::Course, tickets::Ticket};
 use bulkhead_triage::{configuration::Configuration, features::FeatureSettings};
 
 use super::{Loaded, Place, labels, read_tickets};
-use crate::{cli::output, config::tickets::HEAD};
+use crate::{cli::output, services::tickets::config::HEAD};
 
 /// Folder of heads in the data folder.
 const HEADS_DIR: &str = "heads";

@@ -16,12 +16,13 @@ const MOST_COPIED: usize = 100_000;
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub struct Node {
     /// Its line, from 1; of what an alias stands for, that of the anchor.
-    pub(super) line: usize,
-    pub(super) value: Value,
+    pub line: usize,
+    /// What was written.
+    pub value: Value,
     /// Whether its name, where it has one, is in quotes.
-    pub(super) is_name_quoted: bool,
+    pub is_name_quoted: bool,
     /// Values in it, with itself.
     size: usize,
     /// Levels in it, with itself.
@@ -30,9 +31,14 @@ pub(super) struct Node {
 
 /// What was written, before anybody asks for a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub enum Value {
     /// Anything that is neither list nor table; `plain` without quotes, so that it may be a number or nothing.
-    Scalar { text: String, plain: bool },
+    Scalar {
+        /// The text, without quotes.
+        text: String,
+        /// Whether it had no quotes.
+        plain: bool,
+    },
     /// Values in their order.
     List(Vec<Node>),
     /// Members in their order, no name twice: the last counts.
@@ -70,7 +76,7 @@ impl Node {
     }
 
     /// Whether nothing was written, or a word for it.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         matches!(&self.value, Value::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 }
@@ -79,8 +85,11 @@ fn measure<'n>(nodes: impl Iterator<Item = &'n Node>) -> (usize, usize) {
     nodes.fold((1, 1), |(size, depth), node| (size + node.size, depth.max(1 + node.depth)))
 }
 
-/// The documents of a text.
-pub(super) fn documents(text: &str) -> Result<Vec<Node>, ImportError> {
+/// Returns the documents of a text.
+///
+/// # Errors
+/// When the text is not YAML.
+pub fn documents(text: &str) -> Result<Vec<Node>, ImportError> {
     let mut reader = Reader { parser: Parser::new_from_str(text), anchors: HashMap::new(), copied: 0 };
     let mut documents = Vec::new();
     loop {

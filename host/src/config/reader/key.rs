@@ -2,15 +2,14 @@
 
 use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 
-use super::{Reader, parse};
+use super::{KeyDoc, Reader, parse};
 use crate::config::{
-    reference::KeyDoc,
     secret::Secret,
     tree::{Node, Value},
 };
 
 /// A key about to be read. Ends with a method that names the type.
-pub(in crate::config) struct Key<'r> {
+pub struct Key<'r> {
     reader: &'r mut Reader,
     name: &'static str,
     doc: &'static str,
@@ -26,37 +25,37 @@ impl<'r> Key<'r> {
     }
 
     /// Other names for the same key.
-    pub(in crate::config) fn aliases(self, aliases: &'static [&'static str]) -> Self {
+    pub fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
     /// The unit in the reference.
-    pub(in crate::config) fn unit(self, unit: &'static str) -> Self {
+    pub fn unit(self, unit: &'static str) -> Self {
         Self { unit: Some(unit), ..self }
     }
 
     /// What the reference says of a default that depends on other keys.
-    pub(in crate::config) fn default_text(self, default: &'static str) -> Self {
+    pub fn default_text(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
     }
 
     /// Makes its absence a problem.
-    pub(in crate::config) fn required(self) -> Self {
+    pub fn required(self) -> Self {
         Self { required: true, ..self }
     }
 
     /// `true` or `false`.
-    pub(in crate::config) fn flag(self, default: bool) -> bool {
+    pub fn flag(self, default: bool) -> bool {
         self.read("true or false", default.to_string(), parse::boolean).unwrap_or(default)
     }
 
     /// `true`, `false` or nothing.
-    pub(in crate::config) fn optional_flag(self) -> Option<bool> {
+    pub fn optional_flag(self) -> Option<bool> {
         self.read("true or false", String::new(), parse::boolean)
     }
 
     /// A whole number within a range.
-    pub(in crate::config) fn integer<T>(self, range: RangeInclusive<i64>, default: T) -> T
+    pub fn integer<T>(self, range: RangeInclusive<i64>, default: T) -> T
     where
         T: TryFrom<i64> + Display,
     {
@@ -65,7 +64,7 @@ impl<'r> Key<'r> {
     }
 
     /// A whole number within a range, or nothing.
-    pub(in crate::config) fn optional_integer<T>(self, range: RangeInclusive<i64>) -> Option<T>
+    pub fn optional_integer<T>(self, range: RangeInclusive<i64>) -> Option<T>
     where
         T: TryFrom<i64>,
     {
@@ -73,24 +72,24 @@ impl<'r> Key<'r> {
     }
 
     /// A duration in whole seconds.
-    pub(in crate::config) fn seconds(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
+    pub fn seconds(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_secs().to_string();
         self.unit("seconds").number(range, shown).map_or(default, Duration::from_secs)
     }
 
     /// A duration in whole milliseconds.
-    pub(in crate::config) fn millis(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
+    pub fn millis(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_millis().to_string();
         self.unit("milliseconds").number(range, shown).map_or(default, Duration::from_millis)
     }
 
     /// Free text, or nothing.
-    pub(in crate::config) fn text(self) -> Option<String> {
+    pub fn text(self) -> Option<String> {
         self.optional("text", |text| Ok(text.to_owned()))
     }
 
     /// A path, or nothing.
-    pub(in crate::config) fn path(self) -> Option<PathBuf> {
+    pub fn path(self) -> Option<PathBuf> {
         self.optional("path", |text| match text {
             "" => Err("must not be empty".to_owned()),
             path => Ok(PathBuf::from(path)),
@@ -98,7 +97,7 @@ impl<'r> Key<'r> {
     }
 
     /// Text of some form.
-    pub(in crate::config) fn parsed<T: Display>(
+    pub fn parsed<T: Display>(
         self,
         form: &str,
         default: T,
@@ -109,16 +108,12 @@ impl<'r> Key<'r> {
     }
 
     /// Text of some form, or nothing.
-    pub(in crate::config) fn optional<T>(
-        self,
-        form: &str,
-        parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Option<T> {
+    pub fn optional<T>(self, form: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         self.read(form, String::new(), |value| parse(&parse::text(value)?))
     }
 
     /// One of a few words.
-    pub(in crate::config) fn choice<T: Copy + PartialEq>(self, words: &[(&'static str, T)], default: T) -> T {
+    pub fn choice<T: Copy + PartialEq>(self, words: &[(&'static str, T)], default: T) -> T {
         let shown = words.iter().find(|(_, value)| *value == default).map_or("", |(word, _)| word);
         let known = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
         let pick = |value: Value| {
@@ -131,21 +126,17 @@ impl<'r> Key<'r> {
     }
 
     /// A list of texts of some form, each judged on its own; `None` when left out or wrong.
-    pub(in crate::config) fn list<T>(
-        self,
-        form: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<Vec<T>> {
+    pub fn list<T>(self, form: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<Vec<T>> {
         self.entries(&format!("list of {form}"), true, |value| parse(&parse::text(value)?))
     }
 
     /// A secret or `file:PATH`.
-    pub(in crate::config) fn secret(self) -> Option<Secret> {
+    pub fn secret(self) -> Option<Secret> {
         self.read("text or file:PATH", String::new(), parse::secret).map(Secret::new)
     }
 
     /// Secrets of at least some characters, each as text or `file:PATH`.
-    pub(in crate::config) fn secrets(self, least: usize) -> Vec<Secret> {
+    pub fn secrets(self, least: usize) -> Vec<Secret> {
         let parse = |value| {
             let secret = parse::secret(value)?;
             if secret.chars().count() < least {
@@ -157,7 +148,7 @@ impl<'r> Key<'r> {
     }
 
     /// One secret or a list of them, where text is always one.
-    pub(in crate::config) fn secret_or_list(self) -> Option<Vec<String>> {
+    pub fn secret_or_list(self) -> Option<Vec<String>> {
         self.entries("text or file:PATH, or a list", false, parse::secret)
     }
 

@@ -1,8 +1,8 @@
 use std::{path::Path, time::Duration};
 
-use super::{SHORT, captcha_slot, load, loaded, refused, slot, sources, with_flag};
+use super::{SHORT, captcha_slot, load, loaded, refused, slot, sources, tables::Shop, with_flag};
 use crate::config::{
-    self, HostSpec, ServiceSpec, Sources, captcha, server,
+    self, HostSpec, ServiceSpec, Sources, server,
     slot_id::MAX_SLOTS,
     slots::{ComponentSource, Limits, SlotId, SlotSpec},
 };
@@ -20,9 +20,6 @@ fn nothing_written_gives_the_defaults() {
     assert_eq!(slot("triage").component, ComponentSource::Embedded);
     assert!(config.services.get("captcha").enabled && config.services.get("tickets").enabled);
     assert!(!config.services.get("absent").enabled);
-    assert_eq!(config.captcha.captcha_timeout, captcha::CAPTCHA_TIMEOUT);
-    assert_eq!(config.management.base_path, "/actuator");
-    assert_eq!(config.management.exposed.len(), 5);
 }
 
 #[test]
@@ -63,12 +60,11 @@ fn dashes_and_underscores_are_one_in_toml() {
 
 #[test]
 fn chosen_names_stay_as_they_are() {
-    let toml = "[slots.captcha.config]\n'Some-Key' = 'v'\n[captcha.sites.My-Site]\nsecret = 's'";
-    let environment = [
-        ("BULKHEAD_CAPTCHA__SITES__MY_SITE__COUNTER_MAX", "7"),
-        ("BULKHEAD_SLOTS__CAPTCHA__CONFIG__SOME_KEY", "w"),
-    ];
-    assert_eq!(loaded(toml, &environment).config.captcha.sites["My-Site"].counter_max, 7);
+    let toml = "[slots.captcha.config]\n'Some-Key' = 'v'\n[shop.prices]\nOld-Bread = '2'";
+    let environment =
+        [("BULKHEAD_SHOP__PRICES__OLD_BREAD", "7"), ("BULKHEAD_SLOTS__CAPTCHA__CONFIG__SOME_KEY", "w")];
+    let config = loaded(toml, &environment).config;
+    assert_eq!(config.table::<Shop>().unwrap().prices["Old-Bread"], "7");
     assert_eq!(captcha_slot(toml, &environment).config["Some-Key"], "w");
 }
 
@@ -163,7 +159,8 @@ fn slots_and_services_keep_the_order_of_the_list() {
 #[test]
 fn slot_with_a_dash_is_set_by_a_variable() {
     const SLOTS: &[SlotSpec] = &[slot("my-app-2", "apps", &Limits::DEFAULT)];
-    let spec = HostSpec { services: &[ServiceSpec { name: "apps", slots: SLOTS }], interfaces: Vec::new() };
+    let services = &[ServiceSpec { name: "apps", slots: SLOTS }];
+    let spec = HostSpec { services, ..HostSpec::default() };
     let environment = [("BULKHEAD_SLOTS__MY_APP_2__CPU_MS", "7")];
     let config = config::load(sources("", &environment), &spec).unwrap().config;
     assert_eq!(config.slots.get(SlotId::new("my-app-2")).unwrap().limits.cpu_ms, 7);
@@ -178,7 +175,7 @@ fn more_slots_than_a_host_takes_are_refused() {
         })
         .collect();
     let services = [ServiceSpec { name: "apps", slots: slots.leak() }];
-    let spec = HostSpec { services: Vec::from(services).leak(), interfaces: Vec::new() };
+    let spec = HostSpec { services: Vec::from(services).leak(), ..HostSpec::default() };
     let refused = config::load(sources("", &[]), &spec).err().unwrap();
     assert!(refused.to_string().contains("has 65 slots, a host takes at most 64"), "{refused}");
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn settings() -> tickets::llm::Llm {
-    tickets::llm::Llm::for_tests("http://127.0.0.1:1/v1")
+fn settings() -> Llm {
+    Llm::for_tests("http://127.0.0.1:1/v1")
 }
 
 fn request() -> Request {

@@ -5,8 +5,8 @@ use bulkhead_answer::configuration::{Action, ActionType, Category, Configuration
 use bulkhead_triage::configuration as triage;
 
 use crate::{
-    config::tickets::{answer::Answer, knowledge::Knowledge},
-    services::triage::Rules,
+    knowledge::config::Knowledge,
+    services::{tickets::config::answer::Answer, triage::Rules},
 };
 
 /// The component's configuration.

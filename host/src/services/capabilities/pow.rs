@@ -5,8 +5,7 @@ use wasmtime::component::HasSelf;
 use self::bindings::bulkhead::captcha::pow::{self, Error};
 use crate::{
     capabilities::{Access::Read, Capabilities, Capability, Interface, SlotResources},
-    config::captcha::Algorithm,
-    pow::{Parameters, Pow, PowError, Recipe},
+    pow::{Algorithm, Parameters, Pow, PowError, Recipe},
 };
 
 /// Bindings of the interface.

@@ -23,11 +23,11 @@ use axum::{
 };
 
 use crate::{
-    config::management::{Endpoint, Management},
     http::{
         access_log::Served,
         forwarded::{self, Contradicting},
     },
+    services::captcha::config::management::{Endpoint, Management},
     telemetry::Metrics,
 };
 

@@ -7,11 +7,8 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::world::Client;
-use crate::{
-    config::captcha::Site,
-    keys::{Hash, Key, MasterKey},
-};
+use super::{config::Site, world::Client};
+use crate::keys::{Hash, Key, MasterKey};
 
 /// Shortest life of a pepper: the window of visits may be shorter.
 const EPOCH_AT_LEAST: Duration = Duration::from_secs(3600);
@@ -97,7 +94,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::{java_hash, network, text};
-    use crate::config::captcha::Site;
+    use crate::services::captcha::config::Site;
 
     fn masked(address: &str, v4: u8, v6: u8) -> String {
         let site =

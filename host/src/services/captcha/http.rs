@@ -35,14 +35,14 @@ pub use self::auth::{AuthError, Guard};
 pub use self::widget_files::{WidgetFiles, WidgetFilesError};
 use self::{error::ApiError, secret_guesses::SecretGuesses};
 use crate::{
-    config::{captcha::Captcha, server::Server},
+    config::server::Server,
     http::{
         access_log::Served,
         body::BodyLimits,
         forwarded::{self, Contradicting},
         rate_limit::RateLimiter,
     },
-    services::captcha::{CaptchaService, RejectedRequest},
+    services::captcha::{CaptchaService, RejectedRequest, config::Captcha},
 };
 
 /// Where the service's paths begin.

@@ -5,12 +5,12 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 
-use super::world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol};
+use super::{
+    config::{self, Site},
+    world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol},
+};
 use crate::{
-    config::{
-        captcha::{self, Site},
-        secret::Secret,
-    },
+    config::secret::Secret,
     keys::{Key, KeyRing, MasterKey, NamedKeys},
 };
 
@@ -118,8 +118,8 @@ fn policy(key: &str, site: &Site, timeout: Duration) -> Policy {
         key: key.to_owned(),
         compat: site.compat,
         protocol: match site.protocol {
-            captcha::Protocol::V1 => Protocol::V1,
-            captcha::Protocol::V2 => Protocol::V2,
+            config::Protocol::V1 => Protocol::V1,
+            config::Protocol::V2 => Protocol::V2,
         },
         accept_v1: site.accept_v1,
         algorithm: site.algorithm.as_str().to_owned(),
@@ -129,9 +129,9 @@ fn policy(key: &str, site: &Site, timeout: Duration) -> Policy {
         counter_max: site.counter_max,
         difficulty,
         binding: match site.binding {
-            captcha::Binding::None => Binding::None,
-            captcha::Binding::Network => Binding::Network,
-            captcha::Binding::Exact => Binding::Exact,
+            config::Binding::None => Binding::None,
+            config::Binding::Network => Binding::Network,
+            config::Binding::Exact => Binding::Exact,
         },
         timeout_seconds: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
         max_verifies: site.max_verifies_per_payload,

@@ -25,8 +25,8 @@ pub(super) fn solve_time(verdict: &Verdict, site: &ServedSite, now: Duration) ->
 mod tests {
     use super::*;
     use crate::{
-        config::captcha::Site,
         keys::{KeyRing, MasterKey},
+        services::captcha::config::Site,
     };
 
     const TIMEOUT: u64 = 300;

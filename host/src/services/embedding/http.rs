@@ -24,9 +24,9 @@ use axum::{
 use tokio::sync::Semaphore;
 
 use crate::{
-    config::{embedding::Embedding, server::Server},
+    config::server::Server,
     http::{body::BodyLimits, docs, error::HostError, forwarded, path},
-    inference::ServedModel,
+    inference::{ServedModel, config::Embedding},
     keys::ApiKeys,
     services::embedding::{EmbeddingService, metrics::EmbeddingMetrics},
     telemetry::Metrics,

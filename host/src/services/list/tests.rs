@@ -1,62 +1,29 @@
-//! The metric families of the whole binary.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#![allow(clippy::unwrap_used)]
+mod metrics;
+mod problems;
+mod reference;
+mod tables;
 
-use std::collections::BTreeSet;
+use super::{load, spec};
+use crate::config::{Loaded, Problems, tables::ServiceTable, tests};
 
-use super::*;
-use crate::{
-    llm::metrics::LLM_TIME,
-    services::tickets::metrics::{ANSWER_TIME, TICKET_REQUEST_TIME, TRIAGE_TIME},
-    telemetry::{family::Kind, metrics::tests::assert_registered},
-};
-
-fn metrics() -> Metrics {
-    let metrics = Metrics::new("/".into(), [CAPTCHA]).unwrap();
-    register_metrics(&metrics).unwrap();
-    metrics
+/// The configuration of this binary that a text and an environment make.
+pub(in crate::services) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
+    tests::loaded_for(&spec(), toml, environment)
 }
 
-#[test]
-fn every_listed_family_is_registered_and_no_other() {
-    assert_registered(&metrics(), &metric_families());
+/// One table of it.
+pub(in crate::services) fn table<T: ServiceTable>(toml: &str, environment: &[(&str, &str)]) -> T {
+    loaded(toml, environment).config.table::<T>().unwrap().clone()
 }
 
-#[test]
-fn a_host_knows_the_families_that_are_listed() {
-    let names = |families: Vec<&'static Family>| -> Vec<_> {
-        families.into_iter().map(|family| family.name).collect()
-    };
-    assert_eq!(names(metrics().families()), names(metric_families()));
+/// What is wrong with one.
+pub(in crate::services) fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
+    tests::refused_for(&spec(), toml, environment)
 }
 
-#[test]
-fn names_are_unique_under_both_schemes() {
-    let families = metric_families();
-    let exposed: Vec<String> = families.iter().flat_map(|family| family.exposed()).collect();
-    assert_eq!(exposed.iter().collect::<BTreeSet<_>>().len(), exposed.len());
-    let meters: BTreeSet<String> = families.iter().map(|family| family.meter_name()).collect();
-    assert_eq!(meters.len(), families.len());
-}
-
-#[test]
-fn names_follow_their_type_and_unit() {
-    for family in metric_families() {
-        let counter = family.kind == Kind::Counter;
-        assert_eq!(family.name.ends_with("_total"), counter, "{}", family.name);
-        let base = family.name.trim_end_matches("_total");
-        assert!(base.ends_with(family.unit), "{} lacks its unit", family.name);
-    }
-}
-
-/// `slots.NAME.deadline_ms`, `tickets.llm.timeout_ms`: ten minutes at most.
-#[test]
-fn what_may_take_long_has_a_bucket_for_it() {
-    fn reaches(bounds: &[f64]) -> bool {
-        bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
-    }
-    for family in [&TICKET_REQUEST_TIME, &TRIAGE_TIME, &ANSWER_TIME, &LLM_TIME] {
-        let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
-        assert!(is_long, "{}: {:?}", family.name, family.kind);
-    }
+/// Asserts that each text gives exactly one problem, which contains the words.
+pub(in crate::services) fn each_refused(cases: &[(&str, &str)]) {
+    tests::each_refused_for(&spec(), cases);
 }

@@ -26,14 +26,13 @@ use axum::{
 
 use self::{auth::Guard, envelope::Server, error::ApiError};
 use crate::{
-    config::status::Status,
     http::{
         access_log::Served,
         forwarded::{self, Client},
     },
     keys::ApiKeys,
     pow::Pow,
-    services::status::StatusService,
+    services::status::{StatusService, config::Status},
 };
 
 /// The service's name in logs and metrics.

@@ -22,10 +22,14 @@ use axum::{
 use serde_json::{Value, json};
 
 use crate::{
-    config::{server::Server, tickets::Tickets},
+    config::server::Server,
     http::{body::BodyLimits, docs, forwarded},
     keys::ApiKeys,
-    services::{answer::AnswerService, tickets::metrics::TicketMetrics, triage::TriageService},
+    services::{
+        answer::AnswerService,
+        tickets::{config::Tickets, metrics::TicketMetrics},
+        triage::TriageService,
+    },
 };
 
 use self::error::ApiError;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bulkhead_triage::configuration::{Configuration, Invalid, Reading, Settings};
 use serde_json::Value;
 
-use crate::{config::located, files};
+use crate::{files, services::tickets::located};
 
 /// A configuration that has been checked, and the same as JSON for the component.
 #[derive(Clone, Debug)]

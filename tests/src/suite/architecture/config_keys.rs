@@ -6,6 +6,17 @@ use super::source::{Source, sources};
 
 /// Types that the configuration holds in private fields, by name or id.
 const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
+/// Modules of the configuration's types: its own, and those of the services' tables.
+const MODULES: [&str; 8] = [
+    "config",
+    "guard/config",
+    "inference/config",
+    "knowledge/config",
+    "llm/config",
+    "services/captcha/config",
+    "services/status/config",
+    "services/tickets/config",
+];
 
 /// The fields of a configuration type, each with the names in its type. An enum is one field without a name.
 type Fields = Vec<(String, BTreeSet<String>)>;
@@ -16,7 +27,20 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 fn is_config(source: &Source) -> bool {
-    source.path.starts_with("config") || source.path.as_os_str() == "config.rs"
+    MODULES.iter().any(|module| {
+        source.path.starts_with(module) || source.path.as_os_str() == format!("{module}.rs").as_str()
+    })
+}
+
+/// Types of the services' tables, which the configuration holds by type.
+fn tables(sources: &[Source]) -> Vec<String> {
+    let codes =
+        sources.iter().filter(|source| is_config(source) && !source.is_test()).map(Source::served_code);
+    let names = |code: String| -> Vec<String> {
+        let rest = code.split("impl ServiceTable for ").skip(1);
+        rest.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
+    };
+    codes.flat_map(names).collect()
 }
 
 /// Whether the file has types that describe what a configuration is read for, and no keys.
@@ -56,11 +80,13 @@ fn configuration(sources: &[Source]) -> BTreeMap<String, (Fields, BTreeSet<Strin
     let mut found: BTreeMap<String, (Fields, BTreeSet<String>)> = BTreeMap::new();
     let held = HELD_BY_NAME.into_iter().filter(|name| all.contains_key(*name));
     let mut pending: Vec<String> = ["Config"].into_iter().chain(held).map(str::to_owned).collect();
+    pending.extend(tables(sources));
     while let Some(name) = pending.pop() {
         if found.contains_key(&name) {
             continue;
         }
-        let fields = all.get(&name).unwrap_or_else(|| panic!("no type {name} in host/src/config"));
+        let fields =
+            all.get(&name).unwrap_or_else(|| panic!("no type {name} in the modules of the configuration"));
         pending.extend(
             fields.iter().flat_map(|(_, kinds)| kinds).filter(|kind| all.contains_key(*kind)).cloned(),
         );
@@ -139,7 +165,7 @@ fn every_key_has_a_consumer() {
     let unread = unread(&sources("host/src"));
     assert!(
         unread.is_empty(),
-        "nothing outside host/src/config reads {}; use the setting or remove its key",
+        "nothing outside the configuration reads {}; use the setting or remove its key",
         unread.join(", ")
     );
 }
@@ -147,17 +173,21 @@ fn every_key_has_a_consumer() {
 /// The fields are those of the keys: the reference has as many sections as there are types.
 #[test]
 fn the_types_of_the_configuration_are_found() {
-    let found = configuration(&sources("host/src"));
+    let sources = sources("host/src");
+    let found = configuration(&sources);
+    assert_eq!(tables(&sources).len(), bulkhead::services::list::spec().tables.len());
     for name in
         ["Server", "Admin", "Log", "Sandbox", "Limits", "Service", "Captcha", "Site", "Jwt", "Management"]
     {
         let (fields, _) = found.get(name).unwrap_or_else(|| panic!("{name} is not found"));
         assert!(!fields.is_empty(), "{name} has no fields");
     }
-    for key in bulkhead::config::reference(&bulkhead::services::list::spec()) {
+    let spec = bulkhead::services::list::spec();
+    for key in bulkhead::config::reference(&spec) {
         let section = key.path.split(['.', '[']).next().unwrap();
         let (fields, _) = &found["Config"];
-        let known = fields.iter().any(|(field, _)| field == section);
+        let is_table = spec.tables.iter().any(|table| table.name == section);
+        let known = is_table || fields.iter().any(|(field, _)| field == section);
         assert!(known, "{} stands in no section of the configuration's", key.path);
     }
 }

@@ -45,7 +45,7 @@ impl Probe {
 
     async fn configured(config: &str) -> Self {
         let parts = Parts::new(config);
-        let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
+        let (settings, folder) = (parts.config.table().unwrap(), models_dir(&parts.config).unwrap());
         let figures = parts.metrics.set::<InferenceMetrics>().unwrap();
         let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&figures)).unwrap());
         let settings = parts.slot(TRIAGE).clone();

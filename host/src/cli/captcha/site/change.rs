@@ -14,6 +14,7 @@ use crate::{
     cli::{check, client::Remote, exit::Unsound, output},
     config::{Config, ConfigFile, EditError, Loaded, SitesFile},
     files,
+    services::captcha::config::{Captcha, Site},
 };
 
 /// Prefixes of environment variables that set sites.
@@ -102,7 +103,7 @@ impl Change {
     fn explained(&self, error: EditError, site: &str) -> anyhow::Error {
         let is_elsewhere = match &error {
             EditError::Exists(_) => return error.into(),
-            EditError::Unknown(_) => self.before.config.captcha.sites.contains_key(site),
+            EditError::Unknown(_) => configured(&self.before, site).is_some(),
             EditError::NoSecret(_) => true,
             _ => false,
         };
@@ -121,8 +122,7 @@ impl Change {
         let file = ConfigFile { name: self.file.name.clone(), text: edited.text() };
         let what = "no host would start from the changed file, which is as it was";
         let after = check(file).map_err(|problems| Unsound { what, problems })?;
-        let secrets =
-            |loaded: &Loaded| loaded.config.captcha.sites.get(site).map(|site| site.secrets.clone());
+        let secrets = |loaded: &Loaded| configured(loaded, site).map(|site| site.secrets.clone());
         let (before, after) = (secrets(&self.before), secrets(&after));
         if before != after {
             return Ok(());
@@ -168,6 +168,11 @@ impl Change {
         }
         Ok(())
     }
+}
+
+/// A site of a configuration.
+fn configured<'l>(loaded: &'l Loaded, site: &str) -> Option<&'l Site> {
+    loaded.config.table::<Captcha>().ok()?.sites.get(site)
 }
 
 /// The first environment variable that sets something of a site.

@@ -10,7 +10,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use super::{ActuatorState, media, problem::Problem};
-use crate::config::management::ShowDetails;
+use crate::services::captcha::config::management::ShowDetails;
 
 /// Free space below which the data folder counts as full, bytes; Spring's default.
 const DISK_THRESHOLD: u64 = 10 * 1024 * 1024;

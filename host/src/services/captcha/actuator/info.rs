@@ -11,7 +11,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use super::{ActuatorState, media, problem::Problem};
-use crate::{config::management::Endpoint, http::forwarded::Client};
+use crate::{http::forwarded::Client, services::captcha::config::management::Endpoint};
 
 /// The host itself, as `/actuator/info` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::{config::management::ShowDetails, http::forwarded::Client};
+use crate::{http::forwarded::Client, services::captcha::config::management::ShowDetails};
 
 struct Ill {
     readiness: Status,

@@ -13,9 +13,10 @@ use self::jwt::JwtCheck;
 use super::error::ApiError;
 use crate::{
     clock::HostClock,
-    config::{captcha::Auth, secret::Secret},
+    config::secret::Secret,
     http::bearer,
     keys::{ApiKeys, token_hash},
+    services::captcha::config::Auth,
 };
 
 /// Why the guard cannot be set up.

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{config::captcha::SECRET_CHARS, http::rate_limit::RateLimiter};
+use crate::{http::rate_limit::RateLimiter, services::captcha::config::SECRET_CHARS};
 
 /// Different wrong secrets a minute from one address, and how often the same one.
 const BY_CLIENT: u32 = 10;

@@ -25,8 +25,7 @@ use super::{
     without_head,
 };
 use crate::{
-    config::captcha::Binding,
-    services::captcha::{CallError, Judged, Reason, RejectedRequest, ServedSite},
+    services::captcha::{CallError, Judged, Reason, RejectedRequest, ServedSite, config::Binding},
     telemetry::timestamp::rfc3339_seconds,
 };
 

@@ -14,10 +14,10 @@ use self::password::Level;
 use super::error::ApiError;
 use crate::{
     appointments::Accounts,
-    config::status::Status,
     http::{bearer, rate_limit::RateLimiter},
     keys::ApiKeys,
     pow::Pow,
+    services::status::config::Status,
 };
 
 const TOKEN: &str = "x-token";

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{error::ApiError, typed};
-use crate::{appointments::Clock, config::status::Status, http::forwarded::Client};
+use crate::{appointments::Clock, http::forwarded::Client, services::status::config::Status};
 
 const META_SCHEMA: &str = "https://schema.berlin.de/queuemanagement/metaresult.json";
 

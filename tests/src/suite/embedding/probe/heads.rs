@@ -137,7 +137,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
         (Record { dtype: "int8".to_owned(), ..made.record.clone() }, "trained with dtype `int8`"),
     ] {
         let parts = Parts::new(&made.config(record, ""));
-        let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
+        let (settings, folder) = (parts.config.table().unwrap(), models_dir(&parts.config).unwrap());
         let error = Inference::start(settings, &folder, parts.metrics.set().unwrap()).err().unwrap();
         assert!(matches!(error, StartError::Graph(GraphError::Mismatch { .. })));
         assert!(
@@ -148,7 +148,7 @@ async fn a_head_of_another_model_is_a_start_up_error() {
     let config = made.config(made.record.clone(), "");
     std::fs::write(made.folder.path().join("head.safetensors"), b"nothing").unwrap();
     let parts = Parts::new(&config);
-    let (settings, folder) = (&parts.config.embedding, models_dir(&parts.config));
+    let (settings, folder) = (parts.config.table().unwrap(), models_dir(&parts.config).unwrap());
     let error = Inference::start(settings, &folder, parts.metrics.set().unwrap()).err().unwrap().to_string();
     assert!(
         error.contains("the graph `tickets` cannot be loaded") && error.contains("head.safetensors"),

@@ -63,7 +63,7 @@ async fn a_bad_onnx_file_is_a_start_up_error() {
     std::fs::write(&file, b"nothing").unwrap();
     let (_models, config) = configured(&file);
     let parts = Parts::new(&config);
-    let (settings, models) = (&parts.config.embedding, models_dir(&parts.config));
+    let (settings, models) = (parts.config.table().unwrap(), models_dir(&parts.config).unwrap());
     let error = Inference::start(settings, &models, parts.metrics.set().unwrap()).err().unwrap();
     assert!(matches!(&error, bulkhead::inference::StartError::Graph(GraphError::Load { .. })), "{error}");
     assert!(

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bulkhead::{
     keys::MasterKey,
     services::{
-        captcha::CaptchaService,
+        captcha::{CaptchaService, config::Captcha as Settings},
         list::{self, CAPTCHA},
     },
     storage::{Backend, Ledger, Options},
@@ -166,7 +166,7 @@ async fn a_demonstration_keeps_its_site() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_ends_with_the_site_it_began_with() {
     let parts = Parts::new(&site("shop", "\"secret\"", ""));
-    let settings = &parts.config.captcha;
+    let settings: &Settings = parts.config.table().unwrap();
     let options = Options::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
     let (slot, masters) = (parts.slot(CAPTCHA), [MasterKey::new(HMAC_KEY)]);

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::AuthError;
-use crate::{clock::HostClock, config::captcha::KeySet as Location, files};
+use crate::{clock::HostClock, files, services::captcha::config::KeySet as Location};
 
 /// A fetched set is renewed when it is older.
 const FRESH: Duration = Duration::from_secs(5 * 60);

@@ -7,7 +7,7 @@ use super::{
     AuthError, Denied,
     jwks::{KeySource, PublicKey},
 };
-use crate::{clock::HostClock, config::captcha::Jwt};
+use crate::{clock::HostClock, services::captcha::config::Jwt};
 
 /// Clocks of issuer and host may differ by this many seconds.
 const LEEWAY_SECONDS: f64 = 60.0;

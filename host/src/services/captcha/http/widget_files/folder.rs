@@ -12,7 +12,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256, Sha384};
 use thiserror::Error;
 
-use crate::{config::captcha::Captcha, files};
+use crate::{files, services::captcha::config::Captcha};
 
 /// Most bytes of all files together; the package has 5 MB.
 const MOST_BYTES: usize = 32 << 20;

@@ -1,0 +1,34 @@
+//! The proof-of-work functions by their names.
+
+/// Proof-of-work functions, as ALTCHA spells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Sha256,
+    Sha384,
+    Sha512,
+    Pbkdf2Sha256,
+    Pbkdf2Sha384,
+    Pbkdf2Sha512,
+    Scrypt,
+    Argon2id,
+}
+
+impl Algorithm {
+    /// Every algorithm with its name on the wire.
+    pub const NAMES: [(&'static str, Self); 8] = [
+        ("SHA-256", Self::Sha256),
+        ("SHA-384", Self::Sha384),
+        ("SHA-512", Self::Sha512),
+        ("PBKDF2/SHA-256", Self::Pbkdf2Sha256),
+        ("PBKDF2/SHA-384", Self::Pbkdf2Sha384),
+        ("PBKDF2/SHA-512", Self::Pbkdf2Sha512),
+        ("SCRYPT", Self::Scrypt),
+        ("ARGON2ID", Self::Argon2id),
+    ];
+
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
+    }
+}
