@@ -4,6 +4,7 @@
 
 pub mod alias;
 pub(crate) mod database_url;
+pub mod edit;
 pub(crate) mod forms;
 pub mod grants;
 pub mod import;
@@ -25,7 +26,6 @@ pub mod tokens;
 pub mod tree;
 pub mod watch;
 
-mod edit;
 mod environment;
 mod file;
 mod host_spec;
@@ -39,7 +39,6 @@ pub(crate) mod tests;
 
 use std::path::PathBuf;
 
-pub use edit::{EditError, Rotation, SitesFile};
 pub use host_spec::HostSpec;
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
 pub use problems::{Origin, Problem, Problems};

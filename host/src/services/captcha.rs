@@ -6,6 +6,7 @@ mod answer;
 mod client;
 mod compared;
 pub mod config;
+pub mod edit;
 pub mod http;
 pub mod import;
 pub mod metrics;

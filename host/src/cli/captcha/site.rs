@@ -16,8 +16,14 @@ use crate::{
         exit::{Misuse, Unsound},
         output, sources,
     },
-    config::{Rotation, SitesFile, forms},
-    services::{captcha::config::Captcha, list::load},
+    config::forms,
+    services::{
+        captcha::{
+            config::Captcha,
+            edit::{Rotation, SitesFile},
+        },
+        list::load,
+    },
 };
 
 /// Random bytes of a secret: beyond guessing.

@@ -11,9 +11,6 @@ pub const SITE_KEY_BYTES: usize = 255;
 /// A spent challenge is remembered this long beyond its signed expiry: hosts' clocks may differ by it.
 pub const SKEW: Duration = Duration::from_secs(60);
 
-/// Longest site key, bytes in Unicode NFC: every database can index it.
-pub const SITE_KEY_BYTES: usize = 255;
-
 /// Most spends that one challenge may have: each is a row, and a claim of all writes them at once.
 pub const MAX_LIMIT: u32 = 10_000;
 

@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use super::{Target, file};
 use crate::{
     cli::{check, client::Remote, exit::Unsound, output},
-    config::{Config, ConfigFile, EditError, Loaded, SitesFile},
+    config::{Config, ConfigFile, Loaded},
     files,
-    services::captcha::config::{Captcha, Site},
+    services::captcha::{
+        config::{Captcha, Site},
+        edit::{EditError, SitesFile},
+    },
 };
 
 /// Prefixes of environment variables that set sites.
