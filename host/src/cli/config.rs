@@ -5,10 +5,7 @@ use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
     services::{
-        captcha::{
-            config::Captcha,
-            http::{WidgetFiles, WidgetFilesError},
-        },
+        captcha::{config::Captcha, http::WidgetFiles},
         list,
     },
 };

@@ -196,6 +196,3 @@ pub fn metric_families() -> Vec<&'static Family> {
     families.extend(METRIC_SETS.iter().flat_map(|set| set.families));
     families
 }
-
-#[cfg(test)]
-mod tests;

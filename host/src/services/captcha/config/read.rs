@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bulkhead_ledger::SITE_KEY_BYTES;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
