@@ -127,8 +127,8 @@ impl Admin {
         let (report, reported) = mpsc::channel();
         let thread = thread::Builder::new().name("admin".to_owned());
         let connections = Arc::clone(&sources.connections);
-        let refusals = sources.operators.as_ref().map(|operators| Arc::clone(&operators.roster));
-        let refusals = refusals.map(|roster| Arc::new(Refusals::new(roster)));
+        let refusals = sources.operators.as_ref().map(|operators| Arc::clone(&operators.deployments));
+        let refusals = refusals.map(|deployments| Arc::new(Refusals::new(deployments)));
         let hosts = Hosts::new(address.ip(), settings, refusals.clone());
         let router = router(sources, Arc::new(hosts), refusals);
         let serve = move || serve(address, tls, router, connections, until, &report);

@@ -1,61 +1,64 @@
-//! How versions come to answer: pushed, swapped in, tried on a share of the calls, promoted, rolled back.
+//! Deployment of component versions to slots: push, swap, canary, shadow, promote and roll back.
 //!
-//! A version is a component under the settings of its slot. What answers, what answered before and why is a slot's
-//! [`Book`]; it is kept in the data folder and replaced whole, before the calls are switched, so that a host that is
-//! killed comes back with the old versions or the new ones. Every move stands in an append-only audit log first. A
-//! rollback alone counts before it is on disk: its calls fail, and the code that it goes back to is loaded.
+//! A version is a component together with the settings of its slot. [`SlotState`] records which versions answer,
+//! which answered before, and why. The host replaces the state in the data folder as a whole before it switches the
+//! calls, so that a host that is killed starts with either the old or the new versions. Every move is appended to
+//! the audit log first. Only a rollback takes effect before it is on disk, because calls fail meanwhile and the
+//! code that it returns to is already loaded.
 
 mod audit;
-mod book;
 mod built_in;
 mod changes;
 mod commit;
 mod configured;
 mod deployment;
+mod deployment_registry;
 mod diff;
+mod dry_run;
 mod error;
-mod folder;
+mod folder_watch;
+mod local_store;
+mod pending_write;
 mod precompile;
 mod predecessor;
 mod push;
 mod record;
-mod rehearsal;
 mod reload;
 mod restore;
-mod roster;
+mod rollback_criteria;
+mod rollback_monitor;
 mod shared;
 pub mod signature;
+mod signature_check;
+mod slot_state;
 mod uncompiled;
-mod unwritten;
-mod vault;
-mod verdict;
 mod view;
-mod vouch;
-mod watch;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    audit::{ACCESS, CONFIGURATION, Entry},
-    book::{Book, Candidate},
+    audit::{ACCESS, AuditEntry, CONFIGURATION},
     built_in::{EMBEDDED, Exported},
     changes::{Change, Expected},
     configured::read_configured,
     deployment::Deployment,
+    deployment_registry::{Deploy, DeploymentRegistry, StageReporter},
     diff::VersionDiff,
+    dry_run::PreparedChange,
     error::DeployError,
-    record::{Move, Record, Stage},
-    rehearsal::Rehearsed,
-    reload::{ConfigurationView, Followed, ReloadError, Reloaded, Reloader, Reversioned, Source, Tokens},
-    roster::{Deploy, Report, Roster},
-    shared::{DepotError, Shared, SharedView},
+    local_store::{LocalStore, LocalStoreError},
+    record::{Move, Stage, VersionRecord},
+    reload::{
+        ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,
+    },
+    shared::{SharedState, SharedStoreError, SharedView},
     signature::Proof,
-    vault::{Vault, VaultError},
+    slot_state::{Candidate, SlotState},
     view::{Pushed, ShadowView, SlotView, VersionView},
 };
 
 pub use crate::slots::VersionId;
 
-/// Who makes automatic moves.
+/// Actor of automatic moves.
 const HOST: &str = "host";

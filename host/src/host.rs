@@ -35,7 +35,7 @@ use crate::{
         Config, Loaded,
         slots::{Slot as SlotSettings, SlotId},
     },
-    deploy::{ReloadError, Reloaded, Reloader, Roster, Shared, Source, Vault},
+    deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, SharedState},
     files,
     http::{
         accept,
@@ -101,7 +101,7 @@ struct Parts<'a> {
     advisers: tickets::Advisers,
     metrics: Arc<Metrics>,
     health: Arc<HostHealth>,
-    roster: Arc<Roster>,
+    deployments: Arc<DeploymentRegistry>,
     /// Where components may be pulled from.
     registries: Arc<Registries>,
 }
@@ -111,13 +111,13 @@ impl<'a> Parts<'a> {
         let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
         list::register_metrics(&metrics)?;
         observe::connections(&metrics);
-        let carried = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
-        let vault = Vault::new(config.data_dir.join(SLOTS))
-            .keyed(config.data_dir.join(SECRETS).join(HOST_KEY))
-            .carrying(carried);
-        let roster = Roster::new(Arc::new(vault), sharing::shared(config, &metrics)?);
-        let roster = Arc::new(roster.expecting(config.slots.ids()));
-        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&roster)));
+        let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
+        let store = LocalStore::new(config.data_dir.join(SLOTS))
+            .with_key(config.data_dir.join(SECRETS).join(HOST_KEY))
+            .with_built_in(built_in);
+        let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(config, &metrics)?);
+        let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
+        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
         let rules = tickets::rules(config)?;
         let yard = yard::build(config, &metrics)?;
         observe::engine(&metrics, &yard.engine);
@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
             advisers,
             metrics,
             health,
-            roster,
+            deployments,
             registries,
         })
     }
@@ -167,7 +167,7 @@ impl<'a> Parts<'a> {
 struct Opened {
     ledger: Option<Ledger>,
     appointments: Option<Collector>,
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<SharedState>>,
 }
 
 impl Host {
@@ -183,18 +183,18 @@ impl Host {
     ///
     /// # Errors
     /// See [`Host::start`].
-    pub async fn start_reloading(loaded: Loaded, source: Option<Source>) -> anyhow::Result<Self> {
+    pub async fn start_reloading(loaded: Loaded, source: Option<ConfigSource>) -> anyhow::Result<Self> {
         let demo = loaded.config.demo;
         let loaded = demonstrating(loaded, demo);
-        let source = source
-            .map(|source| -> Source { Arc::new(move || source().map(|loaded| demonstrating(loaded, demo))) });
+        let add_demo = move |loaded| demonstrating(loaded, demo);
+        let source = source.map(|read| -> ConfigSource { Arc::new(move || read().map(add_demo)) });
         let config = loaded.config.clone();
         data_folder(&config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let mut parts = Parts::new(&config, lifecycle.clone())?;
         let health = Arc::clone(&parts.health);
 
-        let reloader = Arc::new(Reloader::new(&loaded, source, Arc::clone(&parts.roster)));
+        let reloader = Arc::new(Reloader::new(&loaded, source, Arc::clone(&parts.deployments)));
         let sources = admin_sources(&parts, &reloader);
         let admin = Admin::start(config.server.admin_listen, &config.admin, sources)?;
         let mut listeners = Listeners::default();
@@ -202,7 +202,7 @@ impl Host {
         parts.inference = models::load(&parts).await?;
         sharing::start(&parts).await;
         let opened = services(&parts, &reloader, &mut listeners).await?;
-        parts.roster.complete();
+        parts.deployments.mark_complete();
         parts.metrics.started();
 
         let layers = Layers::new(&config.server, parts.metrics.clone());
@@ -317,14 +317,14 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
 fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
-    let (compiler, roster) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.roster));
-    let vault = Arc::clone(roster.vault());
+    let (compiler, deployments) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.deployments));
+    let store = Arc::clone(deployments.store());
     async move {
         let compiled = async {
             // A rollback on a full disk is written thanks to it.
-            let _ = background::run(move || vault.make_reserve()).await;
+            let _ = background::run(move || store.ensure_reserve()).await;
             compiler.start_eviction().await;
-            for slot in roster.each() {
+            for slot in deployments.all() {
                 Arc::clone(&slot).precompile().await;
                 slot.hold_predecessor();
             }
@@ -347,7 +347,7 @@ fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources 
         metrics: Arc::new(text),
         connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
         operators: Some(Operators {
-            roster: Arc::clone(&parts.roster),
+            deployments: Arc::clone(&parts.deployments),
             reloader: Arc::clone(reloader),
             runtime: Handle::current(),
             registries: Arc::clone(&parts.registries),
@@ -363,7 +363,7 @@ async fn services(
     reloader: &Reloader,
     listeners: &mut Listeners,
 ) -> anyhow::Result<Opened> {
-    let mut opened = Opened { shared: parts.roster.shared().cloned(), ..Opened::default() };
+    let mut opened = Opened { shared: parts.deployments.shared().cloned(), ..Opened::default() };
     let service = |name| parts.config.services.get(name);
     let own = service(name::EMBEDDING);
     if let Some(inference) = parts.inference.as_ref().filter(|_| own.enabled) {

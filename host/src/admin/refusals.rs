@@ -13,7 +13,7 @@ use axum::http::Method;
 
 use crate::{
     background,
-    deploy::{Entry, Roster},
+    deploy::{AuditEntry, DeploymentRegistry},
     http::rate_limit::RateLimiter,
     telemetry::metrics::method_label,
 };
@@ -71,7 +71,7 @@ pub(super) struct Refusal<'a> {
 
 /// Writes refusals into the audit log.
 pub(super) struct Refusals {
-    roster: Arc<Roster>,
+    deployments: Arc<DeploymentRegistry>,
     /// Missing without random bytes; then no line is written.
     limiter: Option<RateLimiter>,
     /// Refusals since the last line that got none.
@@ -79,23 +79,23 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    pub(super) fn new(roster: Arc<Roster>) -> Self {
-        Self { roster, limiter: RateLimiter::over(WINDOW).ok(), left_out: AtomicU64::new(0) }
+    pub(super) fn new(deployments: Arc<DeploymentRegistry>) -> Self {
+        Self { deployments, limiter: RateLimiter::over(WINDOW).ok(), left_out: AtomicU64::new(0) }
     }
 
     /// Adds a line in the background, unless there have been too many.
     pub(super) fn note(&self, refusal: &Refusal<'_>) {
         let Some(entry) = self.entry(refusal, Instant::now()) else { return };
-        let roster = Arc::clone(&self.roster);
+        let deployments = Arc::clone(&self.deployments);
         tokio::spawn(async move {
-            match background::run(move || roster.note_refusal(entry)).await {
+            match background::run(move || deployments.record_refusal(entry)).await {
                 Ok(Ok(())) | Err(_) => {}
                 Ok(Err(error)) => tracing::error!(%error, "cannot write a refusal into the audit log"),
             }
         });
     }
 
-    fn entry(&self, refusal: &Refusal<'_>, now: Instant) -> Option<Entry> {
+    fn entry(&self, refusal: &Refusal<'_>, now: Instant) -> Option<AuditEntry> {
         if !self.has_room(refusal, now) {
             self.left_out.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -107,7 +107,7 @@ impl Refusals {
         if left_out > 0 {
             reason.push_str(&format!("; {left_out} more were refused before and are not listed"));
         }
-        Some(Entry::of_refusal(actor.unwrap_or("unknown"), &reason))
+        Some(AuditEntry::of_refusal(actor.unwrap_or("unknown"), &reason))
     }
 
     fn has_room(&self, refusal: &Refusal<'_>, now: Instant) -> bool {
@@ -128,10 +128,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::deploy::Vault;
+    use crate::deploy::LocalStore;
 
     fn refusals() -> Refusals {
-        Refusals::new(Arc::new(Roster::new(Arc::new(Vault::new("unused".into())), None)))
+        Refusals::new(Arc::new(DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None)))
     }
 
     fn refusal<'a>(client: u32, actor: Option<&'a str>) -> Refusal<'a> {

@@ -30,7 +30,7 @@ use super::refusals::Refusals;
 use self::{access::Access, error::ApiError, jobs::Jobs, statistics::Recorder};
 use crate::{
     config::tokens::Scope,
-    deploy::{Deploy, Reloader, Roster},
+    deploy::{Deploy, DeploymentRegistry, Reloader},
     http::body::BodyLimits,
     registry::Registries,
     telemetry::Metrics,
@@ -51,7 +51,7 @@ const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_se
 #[derive(Clone, Debug)]
 pub struct Operators {
     /// The slots.
-    pub roster: Arc<Roster>,
+    pub deployments: Arc<DeploymentRegistry>,
     /// The configuration, for reading it anew.
     pub reloader: Arc<Reloader>,
     /// Where slots live: work on them must not hold up the operators' own thread.
@@ -77,9 +77,13 @@ struct Api {
 
 impl Api {
     fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, ApiError> {
-        let roster = &self.operators.roster;
-        roster.get(name).ok_or_else(|| {
-            if roster.may_come(name) { ApiError::starting() } else { ApiError::unknown_slot(roster) }
+        let deployments = &self.operators.deployments;
+        deployments.get(name).ok_or_else(|| {
+            if deployments.is_pending(name) {
+                ApiError::starting()
+            } else {
+                ApiError::unknown_slot(deployments)
+            }
         })
     }
 

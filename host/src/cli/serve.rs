@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{Configuration, exit::CutOff};
 use crate::{
     config::{Flag, Loaded, Problems},
-    deploy::Source,
+    deploy::ConfigSource,
     host::Host,
     http::lifecycle::{Drain, HangUps, Signals},
     telemetry::{self, one_line},
@@ -76,7 +76,7 @@ impl Serve {
     }
 
     /// Reads the configuration as at the start: the file anew, the same environment and flags.
-    fn source(&self, flags: Vec<Flag>) -> Source {
+    fn source(&self, flags: Vec<Flag>) -> ConfigSource {
         let configuration = self.configuration.clone();
         Arc::new(move || -> Result<Loaded, Problems> { configuration.read(flags.clone()) })
     }

@@ -1,3 +1,5 @@
+//! The audit log: an append-only file of JSON lines, one for each move.
+
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
@@ -7,41 +9,41 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Move, Record, Stage, VersionId};
+use super::{Move, Stage, VersionId, VersionRecord};
 use crate::config::slots::SlotId;
 
-/// Bytes from the end that are read for the last lines: thousands of moves.
+/// Number of bytes at the end that are read for the last lines, which are thousands of moves.
 const TAIL_BYTES: u64 = 4 << 20;
 
-/// What stands for the slot in lines about the host's configuration.
+/// Slot name of lines about the host's configuration.
 pub const CONFIGURATION: &str = "config";
 
-/// What stands for the slot in lines about attempts that were refused.
+/// Slot name of lines about rejected requests.
 pub const ACCESS: &str = "access";
 
-/// One line of the audit log: a move of a version, or an attempt that was refused.
+/// A line of the audit log: a move of a version, or a rejected request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// When, RFC 3339.
+pub struct AuditEntry {
+    /// Time, RFC 3339.
     pub at: String,
-    /// Which slot.
+    /// The slot.
     pub slot: String,
-    /// The slot's generation with this move.
+    /// The slot's generation after the move.
     pub generation: u64,
-    /// Which version.
+    /// The version.
     pub version: VersionId,
     /// Its component's digest.
     pub component: String,
-    /// Where it went.
+    /// The new stage.
     pub stage: Stage,
-    /// Who moved it.
+    /// Who made the move.
     pub actor: String,
     /// Why.
     pub reason: String,
 }
 
-impl Entry {
-    pub(super) fn new(slot: SlotId, generation: u64, record: &Record, step: &Move) -> Self {
+impl AuditEntry {
+    pub(super) fn new(slot: SlotId, generation: u64, record: &VersionRecord, step: &Move) -> Self {
         Self {
             at: step.at.clone(),
             slot: slot.as_str().to_owned(),
@@ -54,13 +56,13 @@ impl Entry {
         }
     }
 
-    /// Whether this is the same move as `other`: a later try to write it down may come with a later generation.
-    pub(super) fn is_again(&self, other: &Self) -> bool {
+    /// Returns whether `other` is the same move; a later attempt to log it may have a later generation.
+    pub(super) fn is_same_move(&self, other: &Self) -> bool {
         let earlier = Self { generation: self.generation, ..other.clone() };
         *self == earlier
     }
 
-    /// A line about the host's configuration, whose revision is its version.
+    /// Returns a line about the host's configuration, whose revision is the version.
     pub(super) fn of_configuration(revision: VersionId, generation: u64, step: Move) -> Self {
         let Move { stage, at, actor, reason } = step;
         let (slot, component) = (CONFIGURATION.to_owned(), String::new());
@@ -68,8 +70,8 @@ impl Entry {
     }
 }
 
-impl Entry {
-    /// A line about an attempt that was refused: by whom, and what and why.
+impl AuditEntry {
+    /// Returns a line about a rejected request.
     pub fn of_refusal(actor: &str, reason: &str) -> Self {
         let Move { stage, at, actor, reason } = Move::now(Stage::Refused, actor, reason);
         let (slot, component) = (ACCESS.to_owned(), String::new());
@@ -77,8 +79,8 @@ impl Entry {
     }
 }
 
-/// Adds lines that stay whatever happens next: all of them, or none. Gives the log's length before, where there are any.
-pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<Option<u64>> {
+/// Appends lines durably, all of them or none; returns the log's length before, if there are any lines.
+pub(super) fn append(path: &Path, entries: &[AuditEntry]) -> io::Result<Option<u64>> {
     append_with(path, entries, |file, lines| {
         file.write_all(lines)?;
         file.sync_all()
@@ -87,7 +89,7 @@ pub(super) fn append(path: &Path, entries: &[Entry]) -> io::Result<Option<u64>> 
 
 fn append_with(
     path: &Path,
-    entries: &[Entry],
+    entries: &[AuditEntry],
     write: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
 ) -> io::Result<Option<u64>> {
     if entries.is_empty() {
@@ -96,7 +98,7 @@ fn append_with(
     let mut file = File::options().create(true).append(true).read(true).mode(0o600).open(path)?;
     let before = file.seek(SeekFrom::End(0))?;
     let mut lines = String::new();
-    if ends_torn(&mut file)? {
+    if ends_mid_line(&mut file)? {
         lines.push('\n');
     }
     for entry in entries {
@@ -104,15 +106,15 @@ fn append_with(
         lines.push('\n');
     }
     if let Err(error) = write(&mut file, lines.as_bytes()) {
-        // A full disk takes a part of them. What cannot be cut off is ended by the next line.
+        // A full disk may accept a part of them. If it cannot be cut off, the next write ends its line.
         let _ = shorten(&file, before);
         return Err(error);
     }
     Ok(Some(before))
 }
 
-/// Takes the last lines back: those beyond a `length` that [`append`] has given.
-pub(super) fn cut(path: &Path, length: u64) -> io::Result<()> {
+/// Removes the lines after a `length` that [`append`] has returned.
+pub(super) fn truncate(path: &Path, length: u64) -> io::Result<()> {
     shorten(&File::options().write(true).open(path)?, length)
 }
 
@@ -121,8 +123,8 @@ fn shorten(file: &File, length: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether a host was killed in the middle of a line.
-fn ends_torn(file: &mut File) -> io::Result<bool> {
+/// Returns whether the last line is incomplete because a host was killed.
+fn ends_mid_line(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);
     }
@@ -132,8 +134,12 @@ fn ends_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// The last `limit` moves that `wanted` picks, the oldest first. Lines that a crash has torn are passed over.
-pub(super) fn read(path: &Path, limit: usize, wanted: impl Fn(&Entry) -> bool) -> io::Result<Vec<Entry>> {
+/// Returns the last `limit` entries that `wanted` accepts, the oldest first. Skips incomplete lines.
+pub(super) fn read(
+    path: &Path,
+    limit: usize,
+    wanted: impl Fn(&AuditEntry) -> bool,
+) -> io::Result<Vec<AuditEntry>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -144,7 +150,7 @@ pub(super) fn read(path: &Path, limit: usize, wanted: impl Fn(&Entry) -> bool) -
     let mut tail = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut tail)?;
     let lines = tail.split(|byte| *byte == b'\n');
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<AuditEntry> =
         lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(wanted).collect();
     let surplus = entries.len().saturating_sub(limit);
     entries.drain(..surplus);
@@ -160,9 +166,9 @@ mod tests {
     use super::*;
     use crate::{compile::ComponentDigest, deploy::tests::settings};
 
-    fn entry(generation: u64) -> Entry {
-        let record = Record::new(ComponentDigest::of(b"a"), 1, "a\nb", &settings());
-        Entry::new(
+    fn entry(generation: u64) -> AuditEntry {
+        let record = VersionRecord::new(ComponentDigest::of(b"a"), 1, "a\nb", &settings());
+        AuditEntry::new(
             SlotId::new("captcha"),
             generation,
             &record,
@@ -175,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_added_and_the_last_ones_read() {
+    fn last_appended_lines_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         assert!(generations(&path, 9).is_empty());
@@ -189,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_costs_no_other() {
+    fn incomplete_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         append(&path, &[entry(1), entry(2)]).unwrap();
@@ -200,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_written_whole_or_not_at_all() {
+    fn failed_append_leaves_no_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         append(&path, &[entry(1)]).unwrap();
@@ -217,20 +223,20 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_taken_back() {
+    fn truncated_lines_are_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         assert_eq!(append(&path, &[]).unwrap(), None);
         assert_eq!(append(&path, &[entry(1)]).unwrap(), Some(0));
         let before = append(&path, &[entry(2), entry(3)]).unwrap().unwrap();
-        cut(&path, before).unwrap();
+        truncate(&path, before).unwrap();
         assert_eq!(generations(&path, 9), [1]);
     }
 
     #[test]
-    fn same_move_is_known_again_in_another_generation() {
+    fn same_move_is_recognised_in_another_generation() {
         let one = entry(1);
-        assert!(one.is_again(&Entry { generation: 2, ..one.clone() }));
-        assert!(!one.is_again(&Entry { reason: "another".to_owned(), ..one.clone() }));
+        assert!(one.is_same_move(&AuditEntry { generation: 2, ..one.clone() }));
+        assert!(!one.is_same_move(&AuditEntry { reason: "another".to_owned(), ..one.clone() }));
     }
 }

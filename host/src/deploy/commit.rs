@@ -1,120 +1,124 @@
+//! Commits of a slot's state: to the hosts' database, to disk and to memory.
+
 use std::sync::{Arc, PoisonError};
 
 use tokio::sync::MutexGuard;
 
 use super::{
-    Book, DeployError, Deployment,
-    changes::{ATTEMPTS, Reach},
-    vault::Blob,
+    DeployError, Deployment, SlotState,
+    changes::{ATTEMPTS, ChangeScope},
+    local_store::Blob,
 };
 use crate::{background, slots::World};
 
 impl<W: World> Deployment<W> {
-    /// Changes the book, on disk first, and before that where all hosts see it if that is how far it reaches.
+    /// Changes the state on disk and then in memory; in cluster scope it is published first.
     pub(super) async fn commit(
         &self,
-        turn: &MutexGuard<'_, ()>,
+        guard: &MutexGuard<'_, ()>,
         component: Option<Blob>,
-        reach: Reach,
-        change: impl FnOnce(&mut Book),
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
     ) -> Result<(), DeployError> {
         let mut after = self.changed(change);
-        let components: Vec<Blob> = component.into_iter().chain(self.at_hand(&after)).collect();
-        self.reach_out(&mut after, &components, reach).await?;
-        let (vault, slot, kept, edition) =
-            (Arc::clone(&self.vault), self.slot.name(), after.clone(), self.edition_on_disk());
-        let write = move || vault.keep(slot, edition, &kept, &components);
+        let components: Vec<Blob> = component.into_iter().chain(self.pending_blobs(&after)).collect();
+        self.publish_in_scope(&mut after, &components, scope).await?;
+        let (store, slot, kept, revision) =
+            (Arc::clone(&self.store), self.slot.name(), after.clone(), self.revision_on_disk());
+        let write = move || store.save(slot, revision, &kept, &components);
         background::run(write).await.map_err(|_| DeployError::Stopping)??;
-        self.set_book(after);
-        self.is_written(turn);
+        self.set_state(after);
+        self.mark_written(guard);
         Ok(())
     }
 
-    /// Changes the book in memory, has `then` follow, and writes it afterwards: at once if the disk takes it, else as soon
-    /// as it does. Before all that it is put where all hosts see it, if that is how far it reaches.
+    /// Changes the state in memory, calls `then`, and writes the state: at once if the disk accepts it, else as
+    /// soon as it does. In cluster scope the state is published first.
     pub(super) async fn commit_in_memory(
         &self,
-        turn: &MutexGuard<'_, ()>,
-        reach: Reach,
-        change: impl FnOnce(&mut Book),
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
         then: impl FnOnce(),
     ) -> Result<(), DeployError> {
-        self.count_in_memory(turn, reach, false, change, then).await
+        self.apply_in_memory(guard, scope, false, change, then).await
     }
 
-    /// The same for a rollback, for which a full disk gives up its reserve.
+    /// Changes the state in memory first like [`Self::commit_in_memory`], for a rollback: a full disk releases its
+    /// reserve.
     pub(super) async fn commit_rollback(
         &self,
-        turn: &MutexGuard<'_, ()>,
-        reach: Reach,
-        change: impl FnOnce(&mut Book),
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
         then: impl FnOnce(),
     ) -> Result<(), DeployError> {
-        self.count_in_memory(turn, reach, true, change, then).await
+        self.apply_in_memory(guard, scope, true, change, then).await
     }
 
-    async fn count_in_memory(
+    async fn apply_in_memory(
         &self,
-        turn: &MutexGuard<'_, ()>,
-        reach: Reach,
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
         is_rollback: bool,
-        change: impl FnOnce(&mut Book),
+        change: impl FnOnce(&mut SlotState),
         then: impl FnOnce(),
     ) -> Result<(), DeployError> {
         let mut after = self.changed(change);
-        let components = self.at_hand(&after);
-        self.reach_out(&mut after, &components, reach).await?;
-        self.is_unwritten(turn, is_rollback);
-        self.set_book(after);
+        let components = self.pending_blobs(&after);
+        self.publish_in_scope(&mut after, &components, scope).await?;
+        self.mark_pending(guard, is_rollback);
+        self.set_state(after);
         then();
-        if !self.write_out(turn).await {
-            self.write_later();
+        if !self.flush(guard).await {
+            self.spawn_flush();
         }
         Ok(())
     }
 
-    fn changed(&self, change: impl FnOnce(&mut Book)) -> Book {
-        let mut after = Book::clone(&self.book());
+    fn changed(&self, change: impl FnOnce(&mut SlotState)) -> SlotState {
+        let mut after = SlotState::clone(&self.state());
         change(&mut after);
-        after.edition += 1;
+        after.revision += 1;
         after.trim(self.slot.settings().rollout.history);
         after
     }
 
-    async fn reach_out(
+    async fn publish_in_scope(
         &self,
-        after: &mut Book,
+        after: &mut SlotState,
         components: &[Blob],
-        reach: Reach,
+        scope: ChangeScope,
     ) -> Result<(), DeployError> {
-        if let (Some(shared), Reach::Everywhere) = (&self.shared, reach) {
+        if let (Some(shared), ChangeScope::Cluster) = (&self.shared, scope) {
             after.stamp = Some(self.publish(shared, after, components).await?);
         }
         Ok(())
     }
 
-    /// Components that the vault does not have yet; of those from other hosts the ones that `book` names.
-    pub(super) fn at_hand(&self, book: &Book) -> Vec<Blob> {
-        let named = |blob: &&Blob| book.versions.iter().any(|record| record.component == blob.component);
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        unkept.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
+    /// Returns components that are not in the local store yet; of those from other hosts only the ones that `state`
+    /// names.
+    pub(super) fn pending_blobs(&self, state: &SlotState) -> Vec<Blob> {
+        let named = |blob: &&Blob| state.versions.iter().any(|record| record.component == blob.component);
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        configured_blob.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
     }
 
-    /// Changes the book for all hosts, in whatever state they have it; what answers stays.
+    /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
     pub(super) async fn record(
         &self,
         blob: Option<Blob>,
-        change: impl Fn(&mut Book),
+        change: impl Fn(&mut SlotState),
     ) -> Result<(), DeployError> {
         for _ in 0..ATTEMPTS {
-            let turn = self.turn().await;
-            match self.commit(&turn, blob.clone(), Reach::Everywhere, &change).await {
-                Err(DeployError::Overtaken) => drop(turn),
+            let guard = self.lock().await;
+            match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {
+                Err(DeployError::ConcurrentChange) => drop(guard),
                 recorded => return recorded,
             }
             self.refresh().await?;
         }
-        Err(DeployError::Overtaken)
+        Err(DeployError::ConcurrentChange)
     }
 }

@@ -1,4 +1,4 @@
-//! The component's file that the configuration names.
+//! The component file that the configuration names.
 
 use std::{
     io,
@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    DeployError, Deployment, HOST, Move, Proof, Record, Stage, deployment::Identified,
-    uncompiled::Unprepared, vault::Blob,
+    DeployError, Deployment, HOST, Move, Proof, Stage, VersionRecord, deployment::IdentifiedComponent,
+    local_store::Blob, uncompiled::PrepareError,
 };
 use crate::{
     background,
@@ -17,78 +17,79 @@ use crate::{
     slots::{Version, World, read_component},
 };
 
-/// A component's file of at most `cap` bytes, and the signature that lies beside it.
+/// Reads a component file of at most `cap` bytes, and the signature file beside it.
 ///
 /// # Errors
 /// Why one of them cannot be read.
 pub fn read_configured(path: &Path, cap: usize) -> Result<(Arc<[u8]>, Proof), String> {
     let wasm = read_component(path, cap).map_err(|error| error.to_string())?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".minisig");
-    let beside = PathBuf::from(beside);
-    match files::read_text(&beside) {
+    let mut signature_path = path.as_os_str().to_owned();
+    signature_path.push(".minisig");
+    let signature_path = PathBuf::from(signature_path);
+    match files::read_text(&signature_path) {
         Ok(text) => Ok((wasm, Proof::Signature(text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((wasm, Proof::None)),
-        Err(error) => Err(format!("cannot read {}: {error}", beside.display())),
+        Err(error) => Err(format!("cannot read {}: {error}", signature_path.display())),
     }
 }
 
-/// What the configured file holds beside what answers.
-pub(super) enum InFile<W: World> {
-    /// Nothing else, or the slot has no file, or answers with what was pushed.
+/// The content of the configured file compared with the active version.
+pub(super) enum ConfiguredFile<W: World> {
+    /// The same component, or the slot has no file or runs a pushed version.
     Same,
     /// Another component, which has passed its trial.
-    Other(Box<Changed<W>>),
-    /// Nothing that can be read, and why.
+    Other(Box<ChangedFile<W>>),
+    /// The file cannot be read, and why.
     Unreadable(String),
 }
 
-/// A version of a changed file, which has passed its trial, and what the vault needs of it.
-pub(super) struct Changed<W: World> {
-    pub(super) record: Record,
+/// A version of a changed file that has passed its trial, and the bytes to store.
+pub(super) struct ChangedFile<W: World> {
+    pub(super) record: VersionRecord,
     pub(super) version: Arc<Version<W>>,
     pub(super) blob: Blob,
 }
 
-/// Why a version of the file comes after another one.
+/// Reason of a version of the file that replaces another one.
 const CHANGED: &str = "the configured file has changed";
-/// Why it comes where nothing answers.
+/// Reason of a version of the file in an empty slot.
 const NAMED: &str = "the configuration names it";
 
 impl<W: World> Deployment<W> {
-    /// Notes why the configured file is of no use, or that it is.
+    /// Records why the configured file is unusable; `None` if it is usable.
     pub(super) fn set_file_fault(&self, reason: Option<String>) {
         *self.file_fault.lock().unwrap_or_else(PoisonError::into_inner) = reason;
     }
 
-    /// Why the configured file is of no use, while a kept copy of it answers.
+    /// Returns why the configured file is unusable while a stored copy of it answers.
     pub(super) fn file_fault(&self) -> Option<String> {
-        let is_configured = self.book().active().is_some_and(|active| active.configured);
+        let is_configured = self.state().active().is_some_and(|active| active.configured);
         let fault = self.file_fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
         fault.filter(|_| is_configured)
     }
 
-    /// The configured file as a version under `settings`, where it holds another component than what answers because the
-    /// configuration names it, or where nothing answers.
-    pub(super) async fn in_file(
+    /// Reads the configured file and prepares it under `settings`, if the active version comes from the
+    /// configuration and has another component, or if the slot is empty.
+    pub(super) async fn read_configured_file(
         &self,
-        active: Option<&Record>,
+        active: Option<&VersionRecord>,
         settings: &Arc<Settings>,
-    ) -> Result<InFile<W>, DeployError> {
-        let ComponentSource::File(path) = &settings.component else { return Ok(InFile::Same) };
+    ) -> Result<ConfiguredFile<W>, DeployError> {
+        let ComponentSource::File(path) = &settings.component else { return Ok(ConfiguredFile::Same) };
         if active.is_some_and(|active| !active.configured) {
-            return Ok(InFile::Same);
+            return Ok(ConfiguredFile::Same);
         }
         let (file, cap) = (path.clone(), self.slot.yard.sandbox.component_bytes);
         let read = background::run(move || read_configured(&file, cap)).await;
         let (wasm, proof) = match read.map_err(|_| DeployError::Stopping)? {
             Ok(read) => read,
-            Err(reason) => return Ok(InFile::Unreadable(reason)),
+            Err(reason) => return Ok(ConfiguredFile::Unreadable(reason)),
         };
         let source = path.display().to_string();
-        let Identified { mut record, signer, blob } = self.identify(wasm, &source, proof, settings).await?;
+        let IdentifiedComponent { mut record, signer, blob } =
+            self.identify(wasm, &source, proof, settings).await?;
         if active.is_some_and(|active| record.component == active.component) {
-            return Ok(InFile::Same);
+            return Ok(ConfiguredFile::Same);
         }
         let refused = |reason: String| {
             let reason = format!("{source}: {reason}");
@@ -97,11 +98,11 @@ impl<W: World> Deployment<W> {
         signer.map_err(refused)?;
         let prepared = self.prepare(Arc::clone(&blob.wasm), &source, Arc::clone(settings), |_| {}).await;
         let version = prepared.map_err(|error| match error {
-            Unprepared::Refused(reason) => refused(reason),
-            uncompiled @ Unprepared::Uncompiled(_) => uncompiled.of(&record.id),
+            PrepareError::Refused(reason) => refused(reason),
+            uncompiled @ PrepareError::Uncompiled(_) => uncompiled.into_deploy_error(&record.id),
         })?;
         record.configured = true;
         record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
-        Ok(InFile::Other(Box::new(Changed { record, version, blob })))
+        Ok(ConfiguredFile::Other(Box::new(ChangedFile { record, version, blob })))
     }
 }

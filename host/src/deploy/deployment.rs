@@ -1,3 +1,5 @@
+//! The deployment of one slot: its state, its versions, and the operations on them.
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
@@ -6,22 +8,23 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{Mutex as Turns, MutexGuard, Notify},
+    sync::{Mutex as AsyncMutex, MutexGuard, Notify},
     task::{AbortHandle, JoinSet},
 };
 
 use super::{
-    Book, Change, Deploy, DeployError, Expected, Exported, HOST, Move, Proof, Pushed, Record, Rehearsed,
-    Report, ShadowView, Shared, SharedView, SlotView, Stage, Vault, VersionDiff, VersionId,
-    changes::Reach,
-    predecessor::Held,
-    restore::Named,
-    shared::Standing,
+    Change, Deploy, DeployError, Expected, Exported, HOST, LocalStore, Move, PreparedChange, Proof, Pushed,
+    ShadowView, SharedState, SharedView, SlotState, SlotView, Stage, StageReporter, VersionDiff, VersionId,
+    VersionRecord,
+    changes::ChangeScope,
+    local_store::Blob,
+    pending_write::PendingWrite,
+    predecessor::HeldPredecessor,
+    restore::ConfiguredComponent,
+    rollback_monitor::MonitoredVersion,
+    shared::ReplicationStatus,
     signature,
-    uncompiled::{self, Uncompiled, Unprepared},
-    unwritten::Unwritten,
-    vault::Blob,
-    watch::Watched,
+    uncompiled::{self, CompileFallback, PrepareError},
 };
 use crate::{
     background,
@@ -32,54 +35,57 @@ use crate::{
     slots::{LoadError, Slot, Version, World, revision},
 };
 
-/// A component that has been looked at.
-pub(super) struct Identified {
-    pub(super) record: Record,
-    /// Why its signature does not let it answer.
+/// The record of a version and its loaded code.
+pub(super) type LoadedVersion<W> = (VersionRecord, Arc<Version<W>>);
+
+/// A component whose digest and signature have been checked.
+pub(super) struct IdentifiedComponent {
+    pub(super) record: VersionRecord,
+    /// Why its signature does not allow it to answer.
     pub(super) signer: Result<(), String>,
-    /// What the vault needs of it.
+    /// The bytes and signature to store.
     pub(super) blob: Blob,
 }
 
-/// One slot and what its operators may do with it.
+/// A slot and the operations that change its versions.
 pub struct Deployment<W: World> {
     pub(super) slot: Arc<Slot<W>>,
-    pub(super) vault: Arc<Vault>,
-    /// Whoever changes the book holds it.
-    turns: Turns<()>,
-    book: Mutex<Arc<Book>>,
-    pub(super) why_empty: Mutex<Option<String>>,
-    /// Why the configured file was of no use when it was looked at last.
+    pub(super) store: Arc<LocalStore>,
+    /// Held while the state changes.
+    change_lock: AsyncMutex<()>,
+    state: Mutex<Arc<SlotState>>,
+    pub(super) empty_reason: Mutex<Option<String>>,
+    /// Why the configured file was unusable when it was last read.
     pub(super) file_fault: Mutex<Option<String>>,
-    /// Another version answers than should, or the configured one does not.
-    pub(super) uncompiled: Mutex<Option<Uncompiled>>,
+    /// Set while a substitute answers for the active version, or for the configured component.
+    pub(super) uncompiled: Mutex<Option<CompileFallback>>,
     /// The candidate that was not compiled at the start, and why.
     pub(super) uncompiled_candidate: Mutex<Option<(VersionId, String)>>,
-    /// What the configuration names, where it was not compiled when it was loaded last.
-    pub(super) uncompiled_configured: Mutex<Option<Named>>,
-    /// Pause before any of these is compiled again; it doubles with every try.
+    /// The configured component, if it was not compiled when it was last loaded.
+    pub(super) uncompiled_configured: Mutex<Option<ConfiguredComponent>>,
+    /// Pause before any of these is compiled again; it doubles with every attempt.
     pub(super) compile_pause: Duration,
-    pub(super) watched: Mutex<Option<Watched<W>>>,
-    /// The loaded code of the version that a rollback goes back to.
-    pub(super) held: Mutex<Option<Held<W>>>,
-    /// What the book has and the one on disk has not.
-    pub(super) unwritten: Mutex<Option<Unwritten>>,
-    /// A task tries to write it.
+    pub(super) monitored: Mutex<Option<MonitoredVersion<W>>>,
+    /// The loaded code of the version that a rollback returns to.
+    pub(super) held: Mutex<Option<HeldPredecessor<W>>>,
+    /// Set while the state in memory is newer than the one on disk.
+    pub(super) pending_write: Mutex<Option<PendingWrite>>,
+    /// A task is retrying that write.
     pub(super) is_retrying: AtomicBool,
-    /// Has that task try soon.
+    /// Wakes that task.
     pub(super) retry: Arc<Notify>,
-    /// Settings of this host's versions by their revision: what goes back goes back to its own.
+    /// Settings of this host's versions by their revision, so that a rollback restores the settings of its version.
     pub(super) revisions: Mutex<BTreeMap<String, Arc<Settings>>>,
-    /// The configured component, which the vault gets with the first change.
-    pub(super) unkept: Mutex<Option<Blob>>,
-    /// What hosts on one database share, where they do.
-    pub(super) shared: Option<Arc<Shared>>,
-    /// Where this host stands beside it.
-    pub(super) standing: Mutex<Standing>,
-    /// Whoever follows it holds this.
-    pub(super) following: Turns<()>,
-    /// Components from there, until the vault has them.
-    pub(super) fetched: Mutex<Vec<Blob>>,
+    /// The configured component, stored with the first change.
+    pub(super) configured_blob: Mutex<Option<Blob>>,
+    /// The state that hosts share, if they do.
+    pub(super) shared: Option<Arc<SharedState>>,
+    /// How far this host has applied the shared state.
+    pub(super) replication: Mutex<ReplicationStatus>,
+    /// Held while the shared state is applied.
+    pub(super) sync_lock: AsyncMutex<()>,
+    /// Components from the hosts' database that are not in the local store yet.
+    pub(super) fetched_blobs: Mutex<Vec<Blob>>,
     tasks: Mutex<JoinSet<()>>,
     own: Weak<Self>,
 }
@@ -91,16 +97,16 @@ impl<W: World> std::fmt::Debug for Deployment<W> {
 }
 
 impl<W: World> Deployment<W> {
-    /// A slot that nothing answers for yet. With `shared` it follows what other hosts do.
-    pub fn new(slot: Arc<Slot<W>>, vault: Arc<Vault>, shared: Option<Arc<Shared>>) -> Arc<Self> {
-        Self::retrying(slot, vault, shared, uncompiled::FIRST)
+    /// Returns a deployment without versions. With `shared` it applies the changes of other hosts.
+    pub fn new(slot: Arc<Slot<W>>, store: Arc<LocalStore>, shared: Option<Arc<SharedState>>) -> Arc<Self> {
+        Self::with_compile_pause(slot, store, shared, uncompiled::FIRST_RETRY)
     }
 
-    /// The same with another pause before a component is compiled again.
-    pub(super) fn retrying(
+    /// Returns a deployment with another pause before a component is compiled again.
+    pub(super) fn with_compile_pause(
         slot: Arc<Slot<W>>,
-        vault: Arc<Vault>,
-        shared: Option<Arc<Shared>>,
+        store: Arc<LocalStore>,
+        shared: Option<Arc<SharedState>>,
         compile_pause: Duration,
     ) -> Arc<Self> {
         let settings = slot.settings();
@@ -108,44 +114,44 @@ impl<W: World> Deployment<W> {
         Arc::new_cyclic(|own| Self {
             revisions: Mutex::new(revisions),
             slot,
-            vault,
-            turns: Turns::default(),
-            book: Mutex::default(),
-            why_empty: Mutex::default(),
+            store,
+            change_lock: AsyncMutex::default(),
+            state: Mutex::default(),
+            empty_reason: Mutex::default(),
             file_fault: Mutex::default(),
             uncompiled: Mutex::default(),
             uncompiled_candidate: Mutex::default(),
             uncompiled_configured: Mutex::default(),
             compile_pause,
-            watched: Mutex::default(),
+            monitored: Mutex::default(),
             held: Mutex::default(),
-            unwritten: Mutex::default(),
+            pending_write: Mutex::default(),
             is_retrying: AtomicBool::new(false),
             retry: Arc::default(),
-            unkept: Mutex::default(),
+            configured_blob: Mutex::default(),
             shared,
-            standing: Mutex::default(),
-            following: Turns::default(),
-            fetched: Mutex::default(),
+            replication: Mutex::default(),
+            sync_lock: AsyncMutex::default(),
+            fetched_blobs: Mutex::default(),
             tasks: Mutex::default(),
             own: Weak::clone(own),
         })
     }
 
-    pub(super) fn book(&self) -> Arc<Book> {
-        Arc::clone(&self.book.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn state(&self) -> Arc<SlotState> {
+        Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn set_book(&self, book: Book) {
-        self.keep_compiled(&book);
-        *self.book.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(book);
+    pub(super) fn set_state(&self, state: SlotState) {
+        self.keep_compiled(&state);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turns.lock().await
+    pub(super) async fn lock(&self) -> MutexGuard<'_, ()> {
+        self.change_lock.lock().await
     }
 
-    /// Runs `task` until it ends or the deployment is gone.
+    /// Runs `task` until it ends or the deployment is dropped.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
@@ -156,18 +162,18 @@ impl<W: World> Deployment<W> {
         Weak::clone(&self.own)
     }
 
-    /// Checks, compiles, links and tries a component under `settings`, and says of each step that it has passed it.
+    /// Checks, compiles, links and tries a component under `settings`, and reports each stage that it passes.
     pub(super) async fn prepare(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
         settings: Arc<Settings>,
         mut passed: impl FnMut(Stage),
-    ) -> Result<Arc<Version<W>>, Unprepared> {
+    ) -> Result<Arc<Version<W>>, PrepareError> {
         let failed = |error: LoadError| {
             let is_passing = matches!(&error, LoadError::Compile(error) if !error.is_refusal());
             let reason = format!("{:#}", anyhow::Error::from(error));
-            if is_passing { Unprepared::Uncompiled(reason) } else { Unprepared::Refused(reason) }
+            if is_passing { PrepareError::Uncompiled(reason) } else { PrepareError::Refused(reason) }
         };
         let digest = self.slot.check(Arc::clone(&wasm), &settings).await.map_err(failed)?;
         passed(Stage::Checked);
@@ -179,44 +185,44 @@ impl<W: World> Deployment<W> {
         Ok(version)
     }
 
-    /// The settings of a revision that this host has had, or else those of now.
+    /// Returns the settings of a revision that this host has had, or else the current ones.
     fn settings_of(&self, revision: &str) -> Arc<Settings> {
         let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
         revisions.get(revision).cloned().unwrap_or_else(|| self.slot.settings())
     }
 
-    /// A version that is remembered, made ready to answer again under the settings that it had, where these are known.
-    pub(super) async fn revive(&self, record: &Record) -> Result<Arc<Version<W>>, DeployError> {
-        self.vouched(record).await?;
+    /// Prepares a remembered version to answer again, under its own settings if they are known.
+    pub(super) async fn revive(&self, record: &VersionRecord) -> Result<Arc<Version<W>>, DeployError> {
+        self.check_signature(record).await?;
         let wasm = self.component(record).await?;
         self.prepare(wasm, &record.source, self.settings_of(&record.revision), |_| {})
             .await
-            .map_err(|error| error.of(&record.id))
+            .map_err(|error| error.into_deploy_error(&record.id))
     }
 
-    /// The bytes of a version's component.
-    pub(super) async fn component(&self, record: &Record) -> Result<Arc<[u8]>, DeployError> {
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(blob) = unkept.filter(|blob| blob.component == record.component) {
+    /// Returns the bytes of a version's component.
+    pub(super) async fn component(&self, record: &VersionRecord) -> Result<Arc<[u8]>, DeployError> {
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(blob) = configured_blob.filter(|blob| blob.component == record.component) {
             return Ok(blob.wasm);
         }
-        let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), record.component.clone());
+        let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), record.component.clone());
         let cap = self.slot.yard.sandbox.component_bytes;
-        let read = move || vault.component(slot, &component, cap);
+        let read = move || store.component(slot, &component, cap);
         let kept = background::run(read).await.map_err(|_| DeployError::Stopping)?;
         match (kept, &self.shared) {
             (Err(_), Some(shared)) => {
                 let blob = self.fetch(shared, record).await?;
                 let wasm = Arc::clone(&blob.wasm);
-                self.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
+                self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
                 Ok(wasm)
             }
             (kept, _) => Ok(kept?),
         }
     }
 
-    /// Waits in the background for the last call of a version that answers no more, and notes it as retired. A twin of it
-    /// that is held for a rollback has answered none.
+    /// Waits in the background for the last call of a version that no longer answers, and then retires it. Its twin
+    /// that is held for a rollback has answered no call.
     pub(super) fn drain(&self, version: Arc<Version<W>>, id: VersionId) {
         let freed = version.freed();
         drop(version);
@@ -230,48 +236,48 @@ impl<W: World> Deployment<W> {
     }
 
     async fn retire(&self, id: &VersionId) {
-        let turn = self.turn().await;
-        if self.book().get(id).is_none_or(|record| record.stage() != Stage::Draining) {
+        let guard = self.lock().await;
+        if self.state().get(id).is_none_or(|record| record.stage() != Stage::Draining) {
             return;
         }
         let reason = match self.held(id) {
-            Some(_) => "its last call has ended; its code stays loaded while its successor is watched",
-            None => "its last call has ended, its code is freed",
+            Some(_) => "its last call has ended; its code stays loaded while its successor is monitored",
+            None => "its last call has ended and its code is freed",
         };
-        // One move, whichever write takes it.
+        // The same move for both attempts to write it.
         let retired = Move::now(Stage::Retired, HOST, reason);
-        let retire = |book: &mut Book| book.add(id, retired.clone());
+        let retire = |state: &mut SlotState| state.add_move(id, retired.clone());
         let (slot, version) = (self.slot.name().as_str(), id.as_str());
-        if let Err(error) = self.commit(&turn, None, Reach::Here, retire).await {
-            tracing::warn!(slot, version, %error, "not noted as retired on disk; it is tried again");
-            // It is so, whatever the disk takes.
-            let _ = self.commit_in_memory(&turn, Reach::Here, retire, || {}).await;
+        if let Err(error) = self.commit(&guard, None, ChangeScope::LocalThenPublish, retire).await {
+            tracing::warn!(slot, version, %error, "the retirement is not written to disk; it is retried");
+            // The version has retired even if that cannot be written.
+            let _ = self.commit_in_memory(&guard, ChangeScope::LocalThenPublish, retire, || {}).await;
         }
     }
 
-    /// Looks at a component: what it is under `settings`, and whether its signature lets it answer.
+    /// Identifies a component: its version under `settings`, and whether its signature allows it to answer.
     pub(super) async fn identify(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
         proof: Proof,
         settings: &Settings,
-    ) -> Result<Identified, DeployError> {
+    ) -> Result<IdentifiedComponent, DeployError> {
         let (signatures, hashed, slot) = (settings.signatures.clone(), Arc::clone(&wasm), self.slot.name());
-        let vault = Arc::clone(&self.vault);
+        let store = Arc::clone(&self.store);
         let look = move || {
             let digest = ComponentDigest::of(&hashed);
-            let proof = proof.or_built_in(&vault, slot, digest);
-            (digest, signature::signer(&signatures, &hashed, &proof), proof.signature())
+            let proof = proof.or_built_in(&store, slot, digest);
+            (digest, signature::verify(&signatures, &hashed, &proof), proof.signature())
         };
         let looked = background::run(look).await;
         let (digest, signer, signature) = looked.map_err(|_| DeployError::Stopping)?;
-        let mut record = Record::new(digest, wasm.len(), source, settings);
+        let mut record = VersionRecord::new(digest, wasm.len(), source, settings);
         if let Ok(Some(signed)) = &signer {
             (record.signed_by, record.signed_at) = (Some(signed.by.clone()), signed.at);
         }
         let blob = Blob { component: record.component.clone(), wasm, signature };
-        Ok(Identified { record, signer: signer.map(drop), blob })
+        Ok(IdentifiedComponent { record, signer: signer.map(drop), blob })
     }
 }
 
@@ -281,21 +287,21 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn view(&self) -> SlotView {
-        let mut book = Book::clone(&self.book());
-        book.active = self.answering_id(&book);
-        SlotView::new(&self.slot, &book, self.why_empty(), self.unwritten(), self.shared_view())
+        let mut state = SlotState::clone(&self.state());
+        state.active = self.answering_id(&state);
+        SlotView::new(&self.slot, &state, self.empty_reason(), self.unsaved_reason(), self.shared_view())
     }
 
-    fn unwritten(&self) -> Option<String> {
-        self.unwritten()
+    fn unsaved_reason(&self) -> Option<String> {
+        self.unsaved_reason()
     }
 
     fn file_fault(&self) -> Option<String> {
         self.file_fault()
     }
 
-    fn why_uncompiled(&self) -> Option<String> {
-        self.why_uncompiled()
+    fn uncompiled_reason(&self) -> Option<String> {
+        self.uncompiled_reason()
     }
 
     fn hold_predecessor(&self) {
@@ -307,11 +313,11 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn shadow(&self) -> Option<ShadowView> {
-        ShadowView::new(&self.slot, &self.book())
+        ShadowView::new(&self.slot, &self.state())
     }
 
-    fn history(&self) -> Vec<Record> {
-        self.book().versions.clone()
+    fn history(&self) -> Vec<VersionRecord> {
+        self.state().versions.clone()
     }
 
     fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
@@ -322,19 +328,21 @@ impl<W: World> Deploy for Deployment<W> {
         Box::pin(async move { self.precompile_predecessor().await })
     }
 
-    fn rehearse(
+    fn dry_run(
         self: Arc<Self>,
         settings: Settings,
-    ) -> BoxFuture<'static, Result<Box<dyn Rehearsed>, DeployError>> {
-        Box::pin(async move { Ok(Box::new(self.rehearsal(settings).await?) as Box<dyn Rehearsed>) })
+    ) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>> {
+        Box::pin(
+            async move { Ok(Box::new(self.prepare_settings(settings).await?) as Box<dyn PreparedChange>) },
+        )
     }
 
     fn settings(&self) -> Arc<Settings> {
         self.slot.settings()
     }
 
-    fn why_empty(&self) -> Option<String> {
-        self.why_empty.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn empty_reason(&self) -> Option<String> {
+        self.empty_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn logs(&self, limit: usize) -> Vec<LogLine> {
@@ -347,13 +355,13 @@ impl<W: World> Deploy for Deployment<W> {
         source: String,
         proof: Proof,
         actor: String,
-        report: Report,
+        report: StageReporter,
     ) -> BoxFuture<'static, Result<Pushed, DeployError>> {
-        Box::pin(async move { self.take_up(wasm, &source, proof, &actor, &*report).await })
+        Box::pin(async move { self.ingest(wasm, &source, proof, &actor, &*report).await })
     }
 
     fn export(self: Arc<Self>, name: String) -> BoxFuture<'static, Result<Exported, DeployError>> {
-        Box::pin(async move { self.bytes_of(&name).await })
+        Box::pin(async move { self.export_version(&name).await })
     }
 
     fn change(

@@ -1,10 +1,10 @@
-//! In what two versions of a slot differ.
+//! Comparison of two versions of a slot.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::{DeployError, Deployment, Record, VersionId};
+use super::{DeployError, Deployment, VersionId, VersionRecord};
 use crate::{
     background,
     slots::{Outline, World, outline},
@@ -12,31 +12,31 @@ use crate::{
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Serialize)]
-pub struct Side {
+pub struct VersionSide {
     /// The version.
     pub id: VersionId,
     /// Its component.
     pub component: String,
-    /// Where that came from.
+    /// Source of the component.
     pub source: String,
     /// Its size, bytes.
     pub bytes: usize,
-    /// What it exports of, with versions: the world that it was built for.
+    /// The packages that it exports, with versions, which show the world that it was built for.
     pub packages: Vec<String>,
 }
 
 /// Names that only one side has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Names {
-    /// Only the first.
+pub struct NameDiff {
+    /// Names of the first only.
     pub only_a: Vec<String>,
-    /// Only the second.
+    /// Names of the second only.
     pub only_b: Vec<String>,
 }
 
-/// A setting that differs; none where a side has not got it.
+/// A setting that differs; `None` if a side lacks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Setting {
+pub struct SettingDiff {
     /// Its key below the slot.
     pub key: String,
     /// Its value for the first.
@@ -45,26 +45,26 @@ pub struct Setting {
     pub b: Option<String>,
 }
 
-/// In what two versions of a slot differ.
+/// The differences of two versions of a slot.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionDiff {
     /// The slot.
     pub slot: &'static str,
     /// The first.
-    pub a: Side,
+    pub a: VersionSide,
     /// The second.
-    pub b: Side,
-    /// Both have one component.
+    pub b: VersionSide,
+    /// Both have the same component.
     pub same_component: bool,
     /// What they import.
-    pub imports: Names,
+    pub imports: NameDiff,
     /// What they export.
-    pub exports: Names,
+    pub exports: NameDiff,
     /// Grants, limits and configuration.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingDiff>,
 }
 
-impl Names {
+impl NameDiff {
     /// Compares names; those of which `named` makes the same are one name.
     fn of(a: &[String], b: &[String], named: impl Fn(&str) -> String) -> Self {
         let only = |these: &[String], those: &[String]| {
@@ -78,16 +78,17 @@ impl Names {
     }
 }
 
-fn settings(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Setting> {
+fn settings(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<SettingDiff> {
     let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
     keys.sort();
     keys.dedup();
-    let setting = |key: &String| Setting { key: key.clone(), a: a.get(key).cloned(), b: b.get(key).cloned() };
+    let setting =
+        |key: &String| SettingDiff { key: key.clone(), a: a.get(key).cloned(), b: b.get(key).cloned() };
     keys.into_iter().map(setting).filter(|setting| setting.a != setting.b).collect()
 }
 
-impl Side {
-    fn new(record: &Record, outline: &Outline) -> Self {
+impl VersionSide {
+    fn new(record: &VersionRecord, outline: &Outline) -> Self {
         let package = |name: &String| {
             let (interface, version) = name.split_once('@')?;
             let (package, _) = interface.split_once('/')?;
@@ -108,22 +109,22 @@ impl Side {
 
 impl<W: World> Deployment<W> {
     pub(super) async fn compare_versions(&self, a: &str, b: &str) -> Result<VersionDiff, DeployError> {
-        let (a, b) = (self.known(a)?, self.known(b)?);
+        let (a, b) = (self.find_version(a)?, self.find_version(b)?);
         let (of_a, of_b) = (self.outline(&a).await?, self.outline(&b).await?);
         let capabilities = &self.slot.yard.capabilities;
         Ok(VersionDiff {
             slot: self.slot.name().as_str(),
             same_component: a.component == b.component,
             // A deprecated name is the same interface.
-            imports: Names::of(&of_a.imports, &of_b.imports, |import| capabilities.named_now(import)),
-            exports: Names::of(&of_a.exports, &of_b.exports, str::to_owned),
+            imports: NameDiff::of(&of_a.imports, &of_b.imports, |import| capabilities.named_now(import)),
+            exports: NameDiff::of(&of_a.exports, &of_b.exports, str::to_owned),
             settings: settings(&a.settings, &b.settings),
-            a: Side::new(&a, &of_a),
-            b: Side::new(&b, &of_b),
+            a: VersionSide::new(&a, &of_a),
+            b: VersionSide::new(&b, &of_b),
         })
     }
 
-    async fn outline(&self, record: &Record) -> Result<Outline, DeployError> {
+    async fn outline(&self, record: &VersionRecord) -> Result<Outline, DeployError> {
         let wasm: Arc<[u8]> = self.component(record).await?;
         let read = background::run(move || outline(&wasm));
         let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
@@ -138,13 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_settings_are_compared_both_ways() {
+    fn diff_lists_names_of_both_sides() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let found = Names::of(&names(&["b", "a", "same"]), &names(&["same", "c"]), str::to_owned);
-        assert_eq!(found, Names { only_a: names(&["a", "b"]), only_b: names(&["c"]) });
+        let found = NameDiff::of(&names(&["b", "a", "same"]), &names(&["same", "c"]), str::to_owned);
+        assert_eq!(found, NameDiff { only_a: names(&["a", "b"]), only_b: names(&["c"]) });
         let now = |name: &str| if name == "before" { "now".to_owned() } else { name.to_owned() };
-        let found = Names::of(&names(&["before", "a"]), &names(&["now"]), now);
-        assert_eq!(found, Names { only_a: names(&["a"]), only_b: Vec::new() });
+        let found = NameDiff::of(&names(&["before", "a"]), &names(&["now"]), now);
+        assert_eq!(found, NameDiff { only_a: names(&["a"]), only_b: Vec::new() });
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };

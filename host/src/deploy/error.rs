@@ -1,36 +1,38 @@
-use super::{SlotView, VaultError, VersionId};
+//! Errors of changes to a slot.
 
-/// Why a change was not made. What answers is then what answered before.
+use super::{LocalStoreError, SlotView, VersionId};
+
+/// Why a change was not made. The versions that answer stay the same.
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
-    /// Somebody else has changed the slot since the caller looked.
-    #[error("the slot has generation {} and not {expected}; look again and decide anew", slot.latest())]
+    /// The slot has changed since the caller read it.
+    #[error("the slot has generation {} and not {expected}; read the slot again before you change it", slot.latest())]
     Conflict {
-        /// What the caller had seen.
+        /// The generation that the caller has seen.
         expected: u64,
-        /// What there is.
+        /// The slot as it is now.
         slot: Box<SlotView>,
     },
-    /// No version goes by this name.
-    #[error("slot {slot} knows no version {name}; push it, or see the slot's history for what there is")]
+    /// No version matches the name.
+    #[error("slot {slot} knows no version {name}; push it, or choose one of the slot's history")]
     UnknownVersion {
         /// The slot.
         slot: &'static str,
-        /// As it was asked for.
+        /// The requested name.
         name: String,
     },
     /// The component may not answer.
     #[error("{reason}")]
     Refused {
-        /// Which version.
+        /// The version.
         version: VersionId,
-        /// Everything that is wrong, and what mends it.
+        /// Everything that is wrong, and how to fix it.
         reason: String,
     },
-    /// The component was not compiled, for a reason that may pass.
+    /// The component was not compiled, for a temporary reason.
     #[error("{reason}")]
     Uncompiled {
-        /// Which version.
+        /// The version.
         version: VersionId,
         /// Why.
         reason: String,
@@ -38,49 +40,51 @@ pub enum DeployError {
     /// The version has not passed its trial.
     #[error("version {0} has not passed its trial; push it again and see what is wrong with it")]
     Untried(VersionId),
-    /// There is nothing to do.
+    /// The version answers already, so that nothing would change.
     #[error("version {0} answers already")]
     Answering(VersionId),
-    /// A candidate is wanted.
+    /// The change needs a candidate.
     #[error("slot {0} has no candidate; begin a canary or a shadow first")]
     NoCandidate(&'static str),
-    /// A candidate in shadow is wanted.
+    /// The request needs a candidate in shadow.
     #[error("slot {0} has no candidate in shadow; put one there first")]
     NoShadow(&'static str),
-    /// Another version is being tried.
+    /// Another version is under trial.
     #[error("version {0} is under trial; promote it or roll it back first")]
     OtherCandidate(VersionId),
-    /// Nothing answers beside which a candidate could be tried.
+    /// A trial needs an active version.
     #[error("slot {0} has no active version; swap one in first")]
     NoActive(&'static str),
-    /// There is nothing to go back to.
-    #[error("slot {0} has neither a candidate nor a version that answered before")]
+    /// There is no version to return to.
+    #[error("slot {0} has neither a candidate nor a previous version")]
     NoPredecessor(&'static str),
-    /// Nothing could be kept on disk.
+    /// The local store failed.
     #[error(transparent)]
-    Vault(#[from] VaultError),
-    /// Other hosts have changed the slot again and again meanwhile.
-    #[error("other hosts change the slot at the same time; look again and decide anew")]
-    Overtaken,
-    /// The database that hosts share does not take the change.
+    Storage(#[from] LocalStoreError),
+    /// Other hosts changed the slot during every attempt.
+    #[error("other hosts are changing the slot at the same time; read the slot again before you change it")]
+    ConcurrentChange,
+    /// The hosts' database cannot be reached.
     #[error(
         "the hosts' shared state cannot be reached, so nothing has been changed: {0}; ask again once the database of \
          captcha.database answers"
     )]
     StateUnreachable(String),
-    /// The database that hosts share holds what is no state of the slot.
+    /// The hosts' database holds an invalid state of the slot.
     #[error("nothing has been changed: {0}")]
     StateUnreadable(String),
-    /// The host stops.
+    /// The host is stopping.
     #[error("the host is stopping")]
     Stopping,
 }
 
 impl DeployError {
-    /// A word for programs.
+    /// Returns the error's code, for programs.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Conflict { .. } | Self::Overtaken | Self::Vault(VaultError::Overtaken(_)) => "conflict",
+            Self::Conflict { .. } | Self::ConcurrentChange | Self::Storage(LocalStoreError::Conflict(_)) => {
+                "conflict"
+            }
             Self::StateUnreachable(_) => "state-unreachable",
             Self::StateUnreadable(_) => "state-unreadable",
             Self::UnknownVersion { .. } => "unknown-version",
@@ -92,7 +96,7 @@ impl DeployError {
             Self::OtherCandidate(_) => "other-candidate",
             Self::NoActive(_) => "no-active",
             Self::NoPredecessor(_) => "no-predecessor",
-            Self::Vault(_) => "storage",
+            Self::Storage(_) => "storage",
             Self::Stopping => "stopping",
         }
     }

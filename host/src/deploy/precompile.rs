@@ -1,18 +1,18 @@
-//! Compiled code that a slot needs at once: of what answers, and of what a rollback goes back to.
+//! Precompilation: the compiled code of the versions that answer and of the predecessor is kept in the cache.
 
-use super::{Book, Deployment};
+use super::{Deployment, SlotState};
 use crate::{compile::ComponentDigest, slots::World, telemetry::one_line};
 
 impl<W: World> Deployment<W> {
-    /// Keeps in the cache the compiled code of the active version, the candidate and the predecessor of `book`. Once the
-    /// host has started, the predecessor is compiled in the background where the cache does not have it.
-    pub(super) fn keep_compiled(&self, book: &Book) {
+    /// Keeps the compiled code of the active version, the candidate and the predecessor of `state` in the cache.
+    /// After the start the predecessor is compiled in the background if the cache lacks it.
+    pub(super) fn keep_compiled(&self, state: &SlotState) {
         let compiler = &self.slot.yard.compiler;
-        let candidate = book.candidate.as_ref().and_then(|candidate| book.get(&candidate.version));
-        let needed = [book.active(), candidate, book.predecessor()].into_iter().flatten();
+        let candidate = state.candidate.as_ref().and_then(|candidate| state.get(&candidate.version));
+        let needed = [state.active(), candidate, state.predecessor()].into_iter().flatten();
         let digests = needed.filter_map(|record| ComponentDigest::parse(&record.component));
         compiler.retain(self.slot.name(), digests.collect());
-        if compiler.evicts() && book.predecessor().is_some() {
+        if compiler.evicts() && state.predecessor().is_some() {
             let deployment = self.weak();
             self.spawn(async move {
                 if let Some(deployment) = deployment.upgrade() {
@@ -22,10 +22,10 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Compiles the predecessor of the active version, where the cache does not have it.
+    /// Compiles the predecessor of the active version if the cache lacks it.
     pub(super) async fn precompile_predecessor(&self) {
-        let book = self.book();
-        let Some(record) = book.predecessor() else { return };
+        let state = self.state();
+        let Some(record) = state.predecessor() else { return };
         let compiler = &self.slot.yard.compiler;
         let Some(digest) = ComponentDigest::parse(&record.component) else { return };
         if !compiler.lacks(digest).await {
@@ -37,13 +37,13 @@ impl<W: World> Deployment<W> {
             Err(error) => Err(error.to_string()),
         };
         match compiled {
-            Ok(()) => tracing::info!(slot, version, "the version that a rollback goes back to is compiled"),
+            Ok(()) => tracing::info!(slot, version, "the version that a rollback returns to is compiled"),
             Err(reason) => {
                 tracing::warn!(
                     slot,
                     version,
                     reason = one_line(&reason),
-                    "the version that a rollback goes back to is not compiled"
+                    "the version that a rollback returns to is not compiled"
                 );
             }
         }

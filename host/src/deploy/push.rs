@@ -1,10 +1,10 @@
-//! Taking a component up to its trial.
+//! Pushes: a component is received, checked and tried.
 
 use std::sync::Arc;
 
 use super::{
-    Book, DeployError, Deployment, Entry, Move, Proof, Pushed, Record, Stage, deployment::Identified,
-    signature, vault::Blob,
+    AuditEntry, DeployError, Deployment, Move, Proof, Pushed, SlotState, Stage, VersionRecord,
+    deployment::IdentifiedComponent, local_store::Blob, signature,
 };
 use crate::{
     background,
@@ -13,9 +13,9 @@ use crate::{
 };
 
 impl<W: World> Deployment<W> {
-    /// Takes a component up to its trial and reports each stage. One that is active or the candidate is not taken again;
-    /// one whose signature is older than one that the slot has taken is refused.
-    pub(super) async fn take_up(
+    /// Ingests a component up to its trial and reports each stage. The active version and the candidate are not
+    /// tried again; a signature older than one that the slot has accepted is rejected.
+    pub(super) async fn ingest(
         &self,
         wasm: Arc<[u8]>,
         source: &str,
@@ -25,26 +25,27 @@ impl<W: World> Deployment<W> {
     ) -> Result<Pushed, DeployError> {
         self.refresh().await?;
         let is_built_in = proof == Proof::BuiltIn;
-        let Identified { mut record, signer, blob } =
+        let IdentifiedComponent { mut record, signer, blob } =
             self.identify(Arc::clone(&wasm), source, proof, &self.slot.settings()).await?;
         record.configured = is_built_in && self.slot.settings().component == ComponentSource::Embedded;
         let (id, signed_at) = (record.id.clone(), record.signed_at);
-        let signer = signer.and_then(|()| signature::fresh(signed_at, self.book().newest_signature));
-        if self.book().answers(&id) {
+        let signer =
+            signer.and_then(|()| signature::check_not_older(signed_at, self.state().newest_signature));
+        if self.state().answers(&id) {
             if let (Some(_), Err(reason)) = (&blob.signature, signer) {
                 return Err(self.refuse_known(&record, actor, reason).await);
             }
-            return self.known_already(record, blob).await;
+            return self.keep_known(record, blob).await;
         }
         if let Err(reason) = &signer
-            && self.book().get(&id).is_some_and(Record::is_tried)
+            && self.state().get(&id).is_some_and(VersionRecord::is_tried)
         {
-            // Else a push of an old version with a bad signature takes it from those that can be gone back to.
+            // Otherwise a push with a bad signature would remove an old version from the history.
             return Err(self.refuse_known(&record, actor, reason.clone()).await);
         }
         let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
         record.step(Move::now(Stage::Received, actor, &reason));
-        self.record(Some(blob), |book| book.receive(record.clone())).await?;
+        self.record(Some(blob), |state| state.receive(record.clone())).await?;
         report(Stage::Received);
 
         let mut steps = Vec::new();
@@ -62,26 +63,26 @@ impl<W: World> Deployment<W> {
             report(Stage::Refused);
             steps.push(Move::now(Stage::Refused, actor, &error.to_string()));
         }
-        let step = |book: &mut Book| {
+        let step = |state: &mut SlotState| {
             if tried.is_ok() {
-                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
+                state.newest_signature = state.newest_signature.max(signed_at.unwrap_or(0));
             }
-            if let Some(at) = book.versions.iter().position(|record| record.id == id) {
-                let mut record = book.versions.remove(at);
+            if let Some(at) = state.versions.iter().position(|record| record.id == id) {
+                let mut record = state.versions.remove(at);
                 steps.iter().cloned().for_each(|step| record.step(step));
-                // It has come last, whatever came while it was tried: the newest is not forgotten.
-                book.versions.push(record);
+                // The version becomes the newest, which is never dropped.
+                state.versions.push(record);
             }
         };
         self.record(None, step).await?;
         match tried {
-            Ok(_) => Ok(Pushed { record: self.known(id.as_str())?, answering: false }),
-            Err(error) => Err(error.of(&id)),
+            Ok(_) => Ok(Pushed { record: self.find_version(id.as_str())?, answering: false }),
+            Err(error) => Err(error.into_deploy_error(&id)),
         }
     }
 
-    /// Refuses a push of a version that is known, which stays as it is; the audit log has a line of it.
-    async fn refuse_known(&self, record: &Record, actor: &str, reason: String) -> DeployError {
+    /// Rejects a push of a known version, which stays unchanged; the audit log gets a line.
+    async fn refuse_known(&self, record: &VersionRecord, actor: &str, reason: String) -> DeployError {
         let (slot, version) = (self.slot.name(), record.id.clone());
         tracing::warn!(
             slot = slot.as_str(),
@@ -91,28 +92,28 @@ impl<W: World> Deployment<W> {
             "a push of a known version was refused"
         );
         let step = Move::now(Stage::Refused, actor, &reason);
-        let entry = Entry::new(slot, self.book().generation, record, &step);
-        let vault = Arc::clone(&self.vault);
-        if let Ok(Err(error)) = background::run(move || vault.note(slot, entry)).await {
+        let entry = AuditEntry::new(slot, self.state().generation, record, &step);
+        let store = Arc::clone(&self.store);
+        if let Ok(Err(error)) = background::run(move || store.append_entry(slot, entry)).await {
             tracing::warn!(slot = slot.as_str(), %error, "the audit log has no line of a refused push");
         }
         DeployError::Refused { version, reason }
     }
 
-    /// What comes of a push of a version that is active or the candidate: a good signature is kept, nothing else changes.
-    async fn known_already(&self, record: Record, blob: Blob) -> Result<Pushed, DeployError> {
-        let Record { id, signed_by, signed_at, .. } = record;
+    /// Accepts a push of the active version or the candidate: a valid signature is stored, nothing else changes.
+    async fn keep_known(&self, record: VersionRecord, blob: Blob) -> Result<Pushed, DeployError> {
+        let VersionRecord { id, signed_by, signed_at, .. } = record;
         if blob.signature.is_some() && signed_by.is_some() {
-            let sign = |book: &mut Book| {
-                book.newest_signature = book.newest_signature.max(signed_at.unwrap_or(0));
-                if let Some(known) = book.versions.iter_mut().find(|known| known.id == id) {
+            let sign = |state: &mut SlotState| {
+                state.newest_signature = state.newest_signature.max(signed_at.unwrap_or(0));
+                if let Some(known) = state.versions.iter_mut().find(|known| known.id == id) {
                     known.signed_by.clone_from(&signed_by);
                     known.signed_at = signed_at;
                 }
             };
             self.record(Some(blob), sign).await?;
         }
-        let answering = self.book().is_serving(&id);
-        Ok(Pushed { record: self.known(id.as_str())?, answering })
+        let answering = self.state().is_serving(&id);
+        Ok(Pushed { record: self.find_version(id.as_str())?, answering })
     }
 }

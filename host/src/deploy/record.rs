@@ -1,3 +1,5 @@
+//! Versions of a slot as they are recorded, and their moves from stage to stage.
+
 use std::{collections::BTreeMap, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -9,34 +11,34 @@ use crate::{
     telemetry::timestamp::rfc3339_millis,
 };
 
-/// Moves remembered of one version; the audit log has them all.
+/// Number of a version's latest moves that are remembered; the audit log has all of them.
 const MOVES: usize = 50;
-/// Where a version stands.
+/// The stage of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Its component is here.
+    /// Its component has been received.
     Received,
-    /// Its form, exports and imports fit.
+    /// Its format, exports and imports are valid.
     Checked,
-    /// It has machine code.
+    /// It is compiled to machine code.
     Compiled,
     /// It has passed its self-test.
     Trialled,
     /// It answers a share of the calls.
     Candidate,
-    /// It answers.
+    /// It answers calls.
     Active,
-    /// It answers no new calls and ends those it has.
+    /// It answers no new calls and completes those that run.
     Draining,
-    /// It answered once; its last call has ended.
+    /// It answered before; its last call has ended.
     Retired,
     /// It may not answer.
     Refused,
 }
 
 impl Stage {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Received => "received",
@@ -52,48 +54,48 @@ impl Stage {
     }
 }
 
-/// A step of a version.
+/// A move of a version to a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
-    /// Where it went.
+    /// The new stage.
     pub stage: Stage,
-    /// When, RFC 3339.
+    /// Time, RFC 3339.
     pub at: String,
-    /// Who did it: the name of a token, or the host itself.
+    /// Who made it: the name of a token, or the host itself.
     pub actor: String,
     /// Why.
     pub reason: String,
 }
 
 impl Move {
-    /// A step that is made now.
+    /// Returns a move that is made now.
     pub fn now(stage: Stage, actor: &str, reason: &str) -> Self {
         let at = rfc3339_millis(SystemTime::now());
         Self { stage, at, actor: actor.to_owned(), reason: reason.to_owned() }
     }
 }
 
-/// A version and what became of it.
+/// A version and its history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Its name.
+pub struct VersionRecord {
+    /// Its id.
     pub id: VersionId,
-    /// `sha256:` and the hex digits of its component.
+    /// Digest of its component: `sha256:` and hex digits.
     pub component: String,
-    /// The revision of the slot's settings that it is for.
+    /// The revision of the slot's settings that it was made for.
     pub revision: String,
-    /// Interfaces granted to it beyond the slot's own.
+    /// Interfaces granted to it beyond the slot's defaults.
     pub grants: Vec<String>,
-    /// Memory that a call of it may use, bytes.
+    /// Memory limit of a call, bytes.
     pub memory_bytes: usize,
-    /// Processor time that a call of it may use, milliseconds.
+    /// CPU limit of a call, milliseconds.
     pub cpu_ms: u64,
-    /// Everything that it is given, by key below the slot.
+    /// All settings that the component receives, by key below the slot.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Size of its component, bytes.
     pub bytes: usize,
-    /// Where its component came from.
+    /// Source of its component.
     pub source: String,
     /// The key that signed it, or `built in`.
     #[serde(default)]
@@ -101,14 +103,14 @@ pub struct Record {
     /// When it was signed, Unix seconds.
     #[serde(default)]
     pub signed_at: Option<u64>,
-    /// It is the one that the configuration names: the host starts with whatever that is then.
+    /// It is the version that the configuration names; a start uses what the configuration names then.
     pub configured: bool,
-    /// Its steps, the last one last.
+    /// Its moves, the last one last.
     pub moves: Vec<Move>,
 }
 
-impl Record {
-    /// A version that has just been received.
+impl VersionRecord {
+    /// Returns a version that has just been received.
     pub fn new(component: ComponentDigest, bytes: usize, source: &str, settings: &Settings) -> Self {
         let revision = revision(settings);
         Self {
@@ -128,12 +130,12 @@ impl Record {
         }
     }
 
-    /// Where it stands.
+    /// Returns its current stage.
     pub fn stage(&self) -> Stage {
         self.moves.last().map_or(Stage::Received, |last| last.stage)
     }
 
-    /// Whether it has passed its trial, so that it may answer.
+    /// Returns whether it has passed its trial, so that it may answer.
     pub fn is_tried(&self) -> bool {
         match self.stage() {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,
@@ -141,15 +143,15 @@ impl Record {
         }
     }
 
-    /// Adds a step.
+    /// Appends a move.
     pub fn step(&mut self, step: Move) {
         self.moves.push(step);
         let surplus = self.moves.len().saturating_sub(MOVES);
         self.moves.drain(..surplus);
     }
 
-    /// Whether `name` means this version: its id, its component, or the first 8 or more hex digits of either.
-    pub fn is_called(&self, name: &str) -> bool {
+    /// Returns whether `name` is its id, its component, or the first 8 or more hex digits of either.
+    pub fn matches_name(&self, name: &str) -> bool {
         let name = name.strip_prefix("sha256:").unwrap_or(name);
         let component = self.component.strip_prefix("sha256:").unwrap_or(&self.component);
         name.len() >= 8 && (self.id.as_str().starts_with(name) || component.starts_with(name))

@@ -1,5 +1,5 @@
-//! The configuration, read anew while the host runs. A configuration is a version: it is tried before it counts, and the
-//! one before can come back.
+//! Reloads of the configuration while the host runs. A configuration is a version: it is tried before it takes
+//! effect, and an undo restores the previous one.
 
 mod keys;
 mod view;
@@ -13,62 +13,67 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
-pub use self::keys::Followed;
-use self::keys::{Set, changes, live_settings, sort};
+pub use self::keys::LiveKeys;
+use self::keys::{KeyDigests, changes, live_settings, partition};
 pub use self::view::{ConfigurationView, Reloaded, Reversioned};
-use super::{DeployError, Entry, Expected, HOST, Move, Rehearsed, Roster, Stage, VaultError, VersionId};
+use super::{
+    AuditEntry, DeployError, DeploymentRegistry, Expected, HOST, LocalStoreError, Move, PreparedChange,
+    Stage, VersionId,
+};
 use crate::{
     background,
     config::{Config, Loaded, Problems, tokens::Token},
     telemetry::logs,
 };
 
-/// Reads the configuration as at the start.
-pub type Source = Arc<dyn Fn() -> Result<Loaded, Problems> + Send + Sync>;
+/// Reads the configuration like a start.
+pub type ConfigSource = Arc<dyn Fn() -> Result<Loaded, Problems> + Send + Sync>;
 
-/// Operators' tokens by their names, as they are now.
+/// The operators' current tokens by name.
 pub type Tokens = ArcSwap<BTreeMap<String, Token>>;
 
-/// Why the configuration stays as it was.
+/// Why the configuration has not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// It is not sound.
+    /// The configuration has errors.
     #[error("{0}")]
     Unsound(Problems),
-    /// A slot's component may not answer under it, or something else has changed the slot.
+    /// A slot's component may not answer under it, or the slot has changed meanwhile.
     #[error("slot {slot}: {error}")]
     Slot {
-        /// Which.
+        /// The slot.
         slot: &'static str,
         /// Why.
         error: DeployError,
     },
-    /// The host has been started without a configuration that could be read again.
-    #[error("this host has no configuration that could be read again")]
+    /// The host was started without a configuration that can be read again.
+    #[error("this host has no configuration that can be read again")]
     NoSource,
-    /// Nothing has changed since the start, or it is undone.
-    #[error("there is no configuration before this one; it has not been read anew, or that is undone")]
+    /// There has been no reload since the start, or it has been undone.
+    #[error(
+        "there is no configuration before this one; it has not been reloaded, or the reload has been undone"
+    )]
     NoPredecessor,
-    /// The audit log takes no line.
+    /// The audit log cannot be written.
     #[error(transparent)]
-    Vault(#[from] VaultError),
-    /// The host stops.
+    Storage(#[from] LocalStoreError),
+    /// The host is stopping.
     #[error("the host is stopping")]
     Stopping,
 }
 
-/// Takes from a configuration what a service can change while it runs.
-pub type Follow = Box<dyn Fn(&Config) + Send + Sync>;
+/// Applies the keys that a service can change while it runs.
+pub type Subscriber = Box<dyn Fn(&Config) + Send + Sync>;
 
-/// A configuration, and the digests of all its keys.
-struct Configuration {
+/// A configuration and the digests of all its keys.
+struct ConfigVersion {
     revision: VersionId,
     config: Config,
     tokens: Arc<BTreeMap<String, Token>>,
-    set: Set,
+    set: KeyDigests,
 }
 
-impl Configuration {
+impl ConfigVersion {
     fn new(loaded: &Loaded) -> Self {
         Self {
             revision: VersionId::of_configuration(&loaded.set),
@@ -79,58 +84,58 @@ impl Configuration {
     }
 }
 
-/// What there is to undo and to compare with; whoever reloads holds it.
-struct State {
-    /// Keys that count, which are those of the last configuration but for what waits for a restart.
-    running: Set,
-    present: Arc<Configuration>,
-    before: Option<Arc<Configuration>>,
-    /// Services that take their part of a configuration, with the keys of which it consists.
-    followers: Vec<(Followed, Follow)>,
+/// The configurations to compare with and to undo to; locked during a reload.
+struct ReloadState {
+    /// Keys in effect: those of the last configuration, except those that need a restart.
+    running: KeyDigests,
+    current: Arc<ConfigVersion>,
+    previous: Option<Arc<ConfigVersion>>,
+    /// Services that apply changes of these keys.
+    subscribers: Vec<(LiveKeys, Subscriber)>,
 }
 
-/// What another configuration means, ready to be performed.
-struct Plan {
+/// What another configuration changes, prepared to be applied.
+struct ReloadPlan {
     answer: Reloaded,
-    rehearsed: Vec<(&'static str, Box<dyn Rehearsed>)>,
+    prepared: Vec<(&'static str, Box<dyn PreparedChange>)>,
 }
 
-/// Who asks, and for what.
-struct Asked<'a> {
+/// Who requests a reload or an undo, and why.
+struct ReloadRequest<'a> {
     actor: &'a str,
     /// What is done, for the log and the audit log.
-    what: &'static str,
+    action: &'static str,
     reason: &'a str,
 }
 
-impl Asked<'_> {
-    fn said(&self) -> String {
-        let Self { what, reason, .. } = self;
-        if reason.is_empty() { (*what).to_owned() } else { format!("{what}: {reason}") }
+impl ReloadRequest<'_> {
+    fn description(&self) -> String {
+        let Self { action, reason, .. } = self;
+        if reason.is_empty() { (*action).to_owned() } else { format!("{action}: {reason}") }
     }
 }
 
-/// Reads the configuration anew and has everything that can follow at once follow.
+/// Reloads the configuration and applies every key that can change while the host runs.
 pub struct Reloader {
-    source: Option<Source>,
-    roster: Arc<Roster>,
+    source: Option<ConfigSource>,
+    deployments: Arc<DeploymentRegistry>,
     tokens: Arc<Tokens>,
-    state: Mutex<State>,
+    state: Mutex<ReloadState>,
     view: ArcSwap<ConfigurationView>,
 }
 
 impl fmt::Debug for Reloader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reloader").field("roster", &self.roster).finish_non_exhaustive()
+        f.debug_struct("Reloader").field("deployments", &self.deployments).finish_non_exhaustive()
     }
 }
 
 impl Reloader {
-    /// A host runs with `loaded`; `source` reads it anew.
-    pub fn new(loaded: &Loaded, source: Option<Source>, roster: Arc<Roster>) -> Self {
-        let present = Arc::new(Configuration::new(loaded));
+    /// Returns a reloader of a host that runs with `loaded`; `source` reads the configuration again.
+    pub fn new(loaded: &Loaded, source: Option<ConfigSource>, deployments: Arc<DeploymentRegistry>) -> Self {
+        let current = Arc::new(ConfigVersion::new(loaded));
         let view = ConfigurationView {
-            revision: present.revision.clone(),
+            revision: current.revision.clone(),
             generation: 0,
             last: Move::now(Stage::Active, HOST, "the start of the host"),
             previous: None,
@@ -139,146 +144,147 @@ impl Reloader {
         };
         Self {
             source,
-            roster,
-            tokens: Arc::new(ArcSwap::new(Arc::clone(&present.tokens))),
-            state: Mutex::new(State {
-                running: present.set.clone(),
-                present,
-                before: None,
-                followers: Vec::new(),
+            deployments,
+            tokens: Arc::new(ArcSwap::new(Arc::clone(&current.tokens))),
+            state: Mutex::new(ReloadState {
+                running: current.set.clone(),
+                current,
+                previous: None,
+                subscribers: Vec::new(),
             }),
             view: ArcSwap::from_pointee(view),
         }
     }
 
-    /// The tokens that count; a reload replaces them.
+    /// Returns the current tokens, which a reload replaces.
     pub fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens)
     }
 
-    /// Has a service take its part of the configuration that counts, and of each one after it: what is `followed`
-    /// counts at once.
-    pub async fn follow(&self, followed: Followed, follow: Follow) {
+    /// Subscribes a service to the keys `live_keys`: `subscriber` receives the current configuration now and every
+    /// later one.
+    pub async fn subscribe(&self, live_keys: LiveKeys, subscriber: Subscriber) {
         let mut state = self.state.lock().await;
-        follow(&state.present.config);
-        state.followers.push((followed, follow));
+        subscriber(&state.current.config);
+        state.subscribers.push((live_keys, subscriber));
     }
 
-    /// The configuration that counts.
+    /// Returns the current configuration.
     pub fn view(&self) -> Arc<ConfigurationView> {
         self.view.load_full()
     }
 
-    /// Reads the configuration anew. Every slot's component is tried under its new settings before the first of them
-    /// counts, so that a configuration that one of them cannot run under changes nothing.
+    /// Reloads the configuration. Every slot's component is tried under its new settings before the first of them
+    /// takes effect, so that a configuration that one of them cannot run under changes nothing.
     ///
     /// # Errors
-    /// Why everything is as it was; [`DeployError`] of a later slot only when an earlier one has switched already, which
-    /// then has its new settings.
+    /// Why nothing has changed; a [`DeployError`] of a later slot may come after an earlier slot has switched,
+    /// which then keeps its new settings.
     pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
-        let asked = Asked { actor, what: "the configuration has been read anew", reason };
+        let request = ReloadRequest { actor, action: "the configuration has been reloaded", reason };
         let mut state = self.state.lock().await;
         let read = self.read().await;
-        let taken = match read {
-            Ok(next) => self.take(&mut state, Arc::new(next), None, &asked).await,
+        let result = match read {
+            Ok(next) => self.apply(&mut state, Arc::new(next), None, &request).await,
             Err(error) => Err(error),
         };
-        self.conclude(&state, taken, &asked).await
+        self.finish(&state, result, &request).await
     }
 
-    /// What a reload would do now; nothing changes.
+    /// Returns what a reload would do now; nothing changes.
     ///
     /// # Errors
-    /// Why a reload would leave everything as it is.
-    pub async fn rehearse(&self) -> Result<Reloaded, ReloadError> {
+    /// Why a reload would fail.
+    pub async fn dry_run(&self) -> Result<Reloaded, ReloadError> {
         let state = self.state.lock().await;
         let next = self.read().await?;
         Ok(self.plan(&state, &next).await?.answer)
     }
 
-    /// Has the configuration before the last reload count again, whatever is written in its file now. What a restart would
-    /// bring of the undone one, since the file still has it, is named as waiting.
+    /// Restores the configuration before the last reload, whatever its file contains now. Keys of the undone one
+    /// that the file would bring back at a restart are reported as needing one.
     ///
     /// # Errors
     /// See [`Reloader::reload`].
     pub async fn undo(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
-        let asked = Asked { actor, what: "the configuration before has come back", reason };
+        let request = ReloadRequest { actor, action: "the previous configuration has been restored", reason };
         let mut state = self.state.lock().await;
-        let before = state.before.clone().ok_or(ReloadError::NoPredecessor)?;
-        let undone = Arc::clone(&state.present);
-        let taken = self.take(&mut state, before, Some(&undone), &asked).await;
-        if taken.is_ok() {
-            // Back once: another undo would do again what was undone.
-            state.before = None;
+        let before = state.previous.clone().ok_or(ReloadError::NoPredecessor)?;
+        let undone = Arc::clone(&state.current);
+        let result = self.apply(&mut state, before, Some(&undone), &request).await;
+        if result.is_ok() {
+            // Another undo would repeat what was undone.
+            state.previous = None;
         }
-        self.conclude(&state, taken, &asked).await
+        self.finish(&state, result, &request).await
     }
 
-    async fn read(&self) -> Result<Configuration, ReloadError> {
+    async fn read(&self) -> Result<ConfigVersion, ReloadError> {
         let source = self.source.clone().ok_or(ReloadError::NoSource)?;
-        let read = background::run(move || source().map(|loaded| Configuration::new(&loaded)));
+        let read = background::run(move || source().map(|loaded| ConfigVersion::new(&loaded)));
         read.await.map_err(|_| ReloadError::Stopping)?.map_err(ReloadError::Unsound)
     }
 
-    async fn plan(&self, state: &State, next: &Configuration) -> Result<Plan, ReloadError> {
-        let (live, restart) = self.sorted(state, next);
-        let (mut versions, mut warnings, mut rehearsed) = (Vec::new(), Vec::new(), Vec::new());
-        for slot in self.roster.each() {
+    async fn plan(&self, state: &ReloadState, next: &ConfigVersion) -> Result<ReloadPlan, ReloadError> {
+        let (live, restart) = self.partition_keys(state, next);
+        let (mut versions, mut warnings, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
+        for slot in self.deployments.all() {
             let name = slot.slot();
             let (running, wanted) = (slot.settings(), next.config.slots.get(name));
             let settings = live_settings(&running, wanted.unwrap_or(&running));
-            let (slot, rehearsal) = (name.as_str(), slot.rehearse(settings).await);
-            let rehearsal = rehearsal.map_err(|error| ReloadError::Slot { slot, error })?;
-            versions.extend(rehearsal.version().map(|version| Reversioned { slot, version }));
-            warnings.extend(rehearsal.warning().map(|warning| format!("slot {slot}: {warning}")));
-            rehearsed.push((slot, rehearsal));
+            let (slot, change) = (name.as_str(), slot.dry_run(settings).await);
+            let change = change.map_err(|error| ReloadError::Slot { slot, error })?;
+            versions.extend(change.version().map(|version| Reversioned { slot, version }));
+            warnings.extend(change.warning().map(|warning| format!("slot {slot}: {warning}")));
+            prepared.push((slot, change));
         }
         let answer = Reloaded { revision: next.revision.clone(), live, restart, versions, warnings };
-        Ok(Plan { answer, rehearsed })
+        Ok(ReloadPlan { answer, prepared })
     }
 
-    /// The keys that another configuration changes: those that count at once, and those that wait for a restart.
-    fn sorted(&self, state: &State, next: &Configuration) -> (Vec<String>, Vec<String>) {
-        let slots = self.roster.each();
+    /// Returns the keys that another configuration changes: those that take effect at once, and those that need a
+    /// restart.
+    fn partition_keys(&self, state: &ReloadState, next: &ConfigVersion) -> (Vec<String>, Vec<String>) {
+        let slots = self.deployments.all();
         let is_used = |id: &str| slots.iter().any(|slot| slot.slot().as_str() == id);
-        let followed = state.followers.iter().map(|(followed, _)| *followed).collect::<Vec<_>>();
-        sort(changes(&state.running, &next.set), is_used, &followed)
+        let live_keys = state.subscribers.iter().map(|(live_keys, _)| *live_keys).collect::<Vec<_>>();
+        partition(changes(&state.running, &next.set), is_used, &live_keys)
     }
 
-    /// Has a configuration count, in place of an `undone` one where the file still has that.
-    async fn take(
+    /// Applies a configuration, in place of an `undone` one that the file may still contain.
+    async fn apply(
         &self,
-        state: &mut State,
-        next: Arc<Configuration>,
-        undone: Option<&Configuration>,
-        asked: &Asked<'_>,
+        state: &mut ReloadState,
+        next: Arc<ConfigVersion>,
+        undone: Option<&ConfigVersion>,
+        request: &ReloadRequest<'_>,
     ) -> Result<Reloaded, ReloadError> {
-        let Plan { mut answer, rehearsed } = self.plan(state, &next).await?;
+        let ReloadPlan { mut answer, prepared } = self.plan(state, &next).await?;
         if let Some(undone) = undone {
-            let (_, waiting) = self.sorted(state, undone);
+            let (_, waiting) = self.partition_keys(state, undone);
             let all: BTreeSet<String> = mem::take(&mut answer.restart).into_iter().chain(waiting).collect();
             answer.restart = all.into_iter().collect();
         }
-        let last = Move::now(Stage::Active, asked.actor, &asked.said());
+        let last = Move::now(Stage::Active, request.actor, &request.description());
         let generation = self.view.load().generation + 1;
-        self.note(&next.revision, generation, line(&last, &answer)).await?;
-        for (slot, rehearsal) in rehearsed {
-            let (generation, actor) = (rehearsal.generation(), asked.actor.to_owned());
-            let expected = Expected { generation, actor, reason: asked.said() };
-            rehearsal.perform(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
+        self.append_audit(&next.revision, generation, audit_move(&last, &answer)).await?;
+        for (slot, change) in prepared {
+            let (generation, actor) = (change.generation(), request.actor.to_owned());
+            let expected = Expected { generation, actor, reason: request.description() };
+            change.apply(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
         }
         self.tokens.store(Arc::clone(&next.tokens));
-        state.followers.iter().for_each(|(_, follow)| follow(&next.config));
-        // What came of it is still said where the new level would keep quiet about it, see `conclude`.
-        logs::set_level(next.config.log.level.max(state.present.config.log.level));
-        // What waits for a restart is said again next time: it does not count yet.
-        let waits = |key: &str| answer.restart.iter().any(|waiting| waiting == key);
-        state.running.retain(|key, _| waits(key));
-        let counts = next.set.iter().filter(|(key, _)| !waits(key));
+        state.subscribers.iter().for_each(|(_, subscriber)| subscriber(&next.config));
+        // The result is logged even if the new level would suppress it, see `finish`.
+        logs::set_level(next.config.log.level.max(state.current.config.log.level));
+        // A key that needs a restart is reported again next time, because it is not in effect yet.
+        let needs_restart = |key: &str| answer.restart.iter().any(|waiting| waiting == key);
+        state.running.retain(|key, _| needs_restart(key));
+        let counts = next.set.iter().filter(|(key, _)| !needs_restart(key));
         state.running.extend(counts.map(|(key, digest)| (key.clone(), *digest)));
-        let replaced = mem::replace(&mut state.present, next);
-        if replaced.revision != state.present.revision {
-            state.before = Some(replaced);
+        let replaced = mem::replace(&mut state.current, next);
+        if replaced.revision != state.current.revision {
+            state.previous = Some(replaced);
         }
         self.view.store(Arc::new(ConfigurationView {
             revision: answer.revision.clone(),
@@ -291,45 +297,50 @@ impl Reloader {
         Ok(answer)
     }
 
-    /// Says what came of it, in the log and to operators who ask later.
-    async fn conclude(
+    /// Records the result in the log and in the view for operators.
+    async fn finish(
         &self,
-        state: &State,
-        taken: Result<Reloaded, ReloadError>,
-        asked: &Asked<'_>,
+        state: &ReloadState,
+        result: Result<Reloaded, ReloadError>,
+        request: &ReloadRequest<'_>,
     ) -> Result<Reloaded, ReloadError> {
         let mut view = ConfigurationView::clone(&self.view.load());
-        match &taken {
+        match &result {
             Ok(Reloaded { live, restart, .. }) => {
                 let (live, restart) = (live.join(", "), restart.join(", "));
-                tracing::info!(actor = asked.actor, live, restart, "{}", asked.what);
-                logs::set_level(state.present.config.log.level);
+                tracing::info!(actor = request.actor, live, restart, "{}", request.action);
+                logs::set_level(state.current.config.log.level);
             }
             Err(error) => {
-                let refused = Move::now(Stage::Refused, asked.actor, &error.to_string());
-                let noted = self.note(&view.revision, view.generation, refused.clone()).await;
-                if let Err(error) = noted {
+                let refused = Move::now(Stage::Refused, request.actor, &error.to_string());
+                let appended = self.append_audit(&view.revision, view.generation, refused.clone()).await;
+                if let Err(error) = appended {
                     tracing::warn!(%error, "the audit log has no line of a refused configuration");
                 }
                 view.refused = Some(refused);
             }
         }
-        view.previous = state.before.as_ref().map(|before| before.revision.clone());
+        view.previous = state.previous.as_ref().map(|before| before.revision.clone());
         self.view.store(Arc::new(view));
-        taken
+        result
     }
 
-    /// Adds a line to the audit log.
-    async fn note(&self, revision: &VersionId, generation: u64, step: Move) -> Result<(), ReloadError> {
-        let entry = Entry::of_configuration(revision.clone(), generation, step);
-        let vault = Arc::clone(self.roster.vault());
-        let write = background::run(move || vault.note_configuration(entry));
+    /// Appends a line to the audit log.
+    async fn append_audit(
+        &self,
+        revision: &VersionId,
+        generation: u64,
+        step: Move,
+    ) -> Result<(), ReloadError> {
+        let entry = AuditEntry::of_configuration(revision.clone(), generation, step);
+        let store = Arc::clone(self.deployments.store());
+        let write = background::run(move || store.append_host_entry(entry));
         Ok(write.await.map_err(|_| ReloadError::Stopping)??)
     }
 }
 
-/// An audit line: the move, and the keys that it is about.
-fn line(step: &Move, answer: &Reloaded) -> Move {
+/// Adds the changed keys to the move of an audit line.
+fn audit_move(step: &Move, answer: &Reloaded) -> Move {
     let mut reason = step.reason.clone();
     for (what, keys) in [("counts now", &answer.live), ("needs a restart", &answer.restart)] {
         if !keys.is_empty() {

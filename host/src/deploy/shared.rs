@@ -1,24 +1,27 @@
-//! What answers, kept in one PostgreSQL for several hosts.
+//! The state of slots that several hosts share in one PostgreSQL database.
 //!
-//! * A slot's book stands there as JSON, under a stamp that changes with every change; a host changes it only if the stamp
-//!   is the one that it has seen, so that of two hosts one wins and the other looks again. The components that the book
-//!   names stand beside it and leave with their last record.
-//! * Every host has its own book and components in its data folder, its last good copy: it starts from them and goes on
-//!   with them while the database is away. It looks for other stamps every few seconds, and at once when told so.
-//! * What operators change goes to the database first, and is refused while that is away: it would fork. What a host
-//!   changes by itself (an automatic rollback) counts here at once and is published when it can be; if others have changed
-//!   the slot meanwhile, theirs stands. Settings are each host's own, and so is their reload.
-//! * A desired version that may not answer here leaves what answers; the host says so and tries again, ever more seldom.
+//! * The database stores a slot's state as JSON with a stamp that changes on every write. A host replaces the state
+//!   only if the stamp is the one that it has seen, so that of two concurrent writers one succeeds and the other
+//!   retries on the new state. The components that the state names are stored beside it and deleted with their last
+//!   record.
+//! * Every host has its own state and components in its data folder. It starts from them and keeps using them while
+//!   the database is unreachable. It polls the stamps every few seconds, and at once after a notification.
+//! * A change by an operator is written to the database first, and rejected while that is unreachable, because the
+//!   hosts' states would diverge. An automatic change (a rollback) takes effect on this host at once and is
+//!   published when possible; if another host has changed the slot meanwhile, the other host's change wins.
+//!   Settings, and their reload, belong to each host.
+//! * If a desired version may not answer on this host, its versions stay; the host reports that and retries with
+//!   growing pauses.
 
-mod adopt;
-mod ahead;
-mod depot;
-mod fault;
-mod follow;
+mod apply;
+mod error;
 mod listen;
 mod publish;
+mod replication_status;
+mod rollback;
 mod schema;
-mod standing;
+mod store;
+mod sync;
 
 use std::{
     collections::BTreeMap,
@@ -32,59 +35,60 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use self::depot::{Depot, Head};
-pub(super) use self::standing::Standing;
-pub use self::{fault::DepotError, standing::SharedView};
+pub(super) use self::replication_status::ReplicationStatus;
+use self::store::{SharedStore, SlotHead};
+pub use self::{error::SharedStoreError, replication_status::SharedView};
 use crate::{config::slots::SlotId, telemetry::Metrics};
 
-/// What is known of the database.
+/// The slots' heads as the database last returned them.
 #[derive(Clone, Debug, Default)]
-struct Heads {
-    /// Why it cannot be asked; none while it can.
-    away: Option<String>,
-    /// What there is of each slot.
-    slots: BTreeMap<String, Head>,
-    /// It has been asked once with success.
-    known: bool,
+struct SlotHeads {
+    /// Why the database is unreachable; `None` while it answers.
+    unreachable: Option<String>,
+    /// The head of each slot by its name.
+    slots: BTreeMap<String, SlotHead>,
+    /// The database has answered at least once.
+    has_answered: bool,
 }
 
 /// The state that hosts share.
-pub struct Shared {
-    depot: Depot,
-    poll: Duration,
-    heads: watch::Sender<Heads>,
-    /// Somebody has changed something.
+pub struct SharedState {
+    store: SharedStore,
+    poll_interval: Duration,
+    heads: watch::Sender<SlotHeads>,
+    /// Wakes the poll task.
     hint: Arc<Notify>,
     metrics: Arc<Metrics>,
     tasks: Mutex<JoinSet<()>>,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
+        f.debug_struct("SharedState").finish_non_exhaustive()
     }
 }
 
-impl Shared {
-    /// The state in the database at `url`, which is looked at every `poll`. Nothing is asked yet.
+impl SharedState {
+    /// Returns the shared state in the database at `url`, polled every `poll_interval`. Does not connect yet.
     ///
     /// # Errors
-    /// When the URL is none.
-    pub fn new(url: &str, poll: Duration, metrics: Arc<Metrics>) -> Result<Self, DepotError> {
+    /// When the URL is invalid.
+    pub fn new(url: &str, poll_interval: Duration, metrics: Arc<Metrics>) -> Result<Self, SharedStoreError> {
         let (heads, hint, tasks) = (watch::Sender::default(), Arc::default(), Mutex::default());
-        Ok(Self { depot: Depot::new(url)?, poll, heads, hint, metrics, tasks })
+        Ok(Self { store: SharedStore::new(url)?, poll_interval, heads, hint, metrics, tasks })
     }
 
-    /// Looks once, and from then on in the background.
+    /// Polls once, and then starts the background tasks.
     pub async fn start(self: &Arc<Self>) {
-        // What is wrong is in the log and in the state.
-        let _ = self.look().await;
-        let (looking, listening) = (Arc::downgrade(self), Arc::downgrade(self));
+        // The log and `heads` hold the error.
+        let _ = self.poll().await;
+        let (polling, listening) = (Arc::downgrade(self), Arc::downgrade(self));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.spawn(async move {
             loop {
-                let Some((hint, pause)) =
-                    looking.upgrade().map(|shared| (Arc::clone(&shared.hint), jittered(shared.poll)))
+                let Some((hint, pause)) = polling
+                    .upgrade()
+                    .map(|shared| (Arc::clone(&shared.hint), jittered(shared.poll_interval)))
                 else {
                     return;
                 };
@@ -92,63 +96,63 @@ impl Shared {
                     () = tokio::time::sleep(pause) => {}
                     () = hint.notified() => {}
                 }
-                let Some(shared) = looking.upgrade() else { return };
-                let _ = shared.look().await;
+                let Some(shared) = polling.upgrade() else { return };
+                let _ = shared.poll().await;
             }
         });
         tasks.spawn(listen::listen(listening));
     }
 
-    /// Ends what runs in the background.
+    /// Stops the background tasks.
     pub async fn stop(&self) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.depot.close().await;
+        self.store.close().await;
     }
 
-    /// Asks the database what there is, and tells whoever waits for that.
-    async fn look(&self) -> Result<(), DepotError> {
-        let heads = self.depot.heads().await;
-        let away = heads.as_ref().err().map(ToString::to_string);
-        let detail = heads.as_ref().err().and_then(DepotError::detail);
-        self.metrics.sharing.reached(away.is_none());
+    /// Reads the heads from the database and notifies the subscribers of `heads`.
+    async fn poll(&self) -> Result<(), SharedStoreError> {
+        let heads = self.store.heads().await;
+        let unreachable = heads.as_ref().err().map(ToString::to_string);
+        let detail = heads.as_ref().err().and_then(SharedStoreError::detail);
+        self.metrics.sharing.reached(unreachable.is_none());
         self.heads.send_modify(|known| {
-            match (&known.away, &away) {
+            match (&known.unreachable, &unreachable) {
                 (None, Some(reason)) => tracing::error!(
                     reason,
                     detail,
-                    "the hosts' shared state cannot be asked; this host goes on with what it has"
+                    "the hosts' shared state is unreachable; this host keeps its own state"
                 ),
-                (Some(_), None) => tracing::info!("the hosts' shared state can be asked again"),
+                (Some(_), None) => tracing::info!("the hosts' shared state is reachable again"),
                 _ => {}
             }
-            known.away = away;
+            known.unreachable = unreachable;
             if let Ok(slots) = &heads {
                 known.slots.clone_from(slots);
-                known.known = true;
+                known.has_answered = true;
             }
         });
         heads.map(drop)
     }
 
-    /// Has the next look come at once: this host has changed something by itself.
-    pub(super) fn hurry(&self) {
+    /// Requests a poll at once, after an automatic change of this host.
+    pub(super) fn request_poll(&self) {
         self.hint.notify_one();
     }
 
-    /// What this host has just published is what there is.
-    fn note(&self, slot: SlotId, stamp: &str, generation: u64) {
-        let head = Head { stamp: stamp.to_owned(), generation: Some(generation) };
+    /// Records the head that this host has just published.
+    fn record_head(&self, slot: SlotId, stamp: &str, generation: u64) {
+        let head = SlotHead { stamp: stamp.to_owned(), generation: Some(generation) };
         self.heads.send_modify(|known| drop(known.slots.insert(slot.as_str().to_owned(), head)));
     }
 
-    fn head(&self, slot: SlotId) -> Option<Head> {
+    fn head(&self, slot: SlotId) -> Option<SlotHead> {
         self.heads.borrow().slots.get(slot.as_str()).cloned()
     }
 
-    /// Ends once the state of a slot is neither the one known now nor that of `stamp`.
-    async fn is_overtaken(&self, slot: SlotId, stamp: Option<&str>) {
+    /// Waits until the head of a slot is neither the one known now nor that of `stamp`.
+    async fn wait_for_newer(&self, slot: SlotId, stamp: Option<&str>) {
         let known = self.head(slot).map(|head| head.stamp);
-        let is_newer = |heads: &Heads| {
+        let is_newer = |heads: &SlotHeads| {
             let head = heads.slots.get(slot.as_str()).map(|head| head.stamp.as_str());
             head.is_some() && head != stamp && head != known.as_deref()
         };
@@ -156,7 +160,7 @@ impl Shared {
     }
 }
 
-/// Between nine and eleven tenths of `period`, so that hosts that started together drift apart.
+/// Returns 90 to 110 percent of `period`, so that hosts that started together drift apart.
 fn jittered(period: Duration) -> Duration {
     let draw = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
     period.mul_f64(0.9 + 0.2 * draw)

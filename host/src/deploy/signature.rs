@@ -1,10 +1,10 @@
-//! Who vouches for a component: signatures in minisign's form, and the policy that asks for them.
+//! Signatures of components in minisign's format, and the policies that require them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use minisign_verify::{PublicKey, Signature};
 
-use super::Vault;
+use super::LocalStore;
 use crate::{
     compile::ComponentDigest,
     config::{
@@ -13,46 +13,50 @@ use crate::{
     },
 };
 
-/// Stands for a signer where the component is the binary's own.
+/// Name of the signer of the binary's own component.
 const BUILT_IN: &str = "built in";
 
-/// What speaks for a component.
+/// The proof of a component's origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// It is part of the binary.
     BuiltIn,
     /// The text of its `.minisig` file.
     Signature(String),
-    /// Nothing.
+    /// There is none.
     None,
 }
 
-/// A signature's date may be so far ahead of this host's clock, seconds.
-const AHEAD: u64 = 24 * 60 * 60;
+/// How far a signature's date may be ahead of this host's clock, seconds.
+const MAX_CLOCK_SKEW: u64 = 24 * 60 * 60;
 
-/// Who vouches for a component.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed {
+pub struct VerifiedSignature {
     /// The key that signed it, or `built in`.
     pub by: String,
-    /// When, Unix seconds, by the word that the signature covers.
+    /// Date of the signature, Unix seconds, as the signature covers it.
     pub at: Option<u64>,
 }
 
-/// Who vouches for `wasm`.
+/// Verifies the signature of `wasm` under a slot's rules; returns `None` if the rules do not need one.
 ///
-/// A signature must be dated, so that an old one that somebody has kept is told from a new one: minisign's own trusted
-/// comment is `timestamp:` and the Unix seconds, and is signed with the rest.
+/// A signature must be dated, so that an old one is distinguished from a new one: minisign's own trusted comment is
+/// `timestamp:` and the Unix seconds, and the signature covers it.
 ///
 /// # Errors
-/// Why it may not answer, and what mends that.
-pub fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Option<Signed>, String> {
+/// Why the component may not answer, and how to fix that.
+pub fn verify(
+    signatures: &Signatures,
+    wasm: &[u8],
+    proof: &Proof,
+) -> Result<Option<VerifiedSignature>, String> {
     let text = match (signatures.policy, proof) {
-        (_, Proof::BuiltIn) => return Ok(Some(Signed { by: BUILT_IN.to_owned(), at: None })),
+        (_, Proof::BuiltIn) => return Ok(Some(VerifiedSignature { by: BUILT_IN.to_owned(), at: None })),
         (Policy::Off, _) | (Policy::Optional, Proof::None) => return Ok(None),
         (Policy::Required, Proof::None) => {
             return Err(
-                "it is not signed, and the slot takes signed components only; sign it with `minisign -S`"
+                "it is not signed, and the slot accepts signed components only; sign it with `minisign -S`"
                     .into(),
             );
         }
@@ -65,39 +69,39 @@ pub fn signer(signatures: &Signatures, wasm: &[u8], proof: &Proof) -> Result<Opt
     };
     let key = signatures.keys.iter().find(signed_by).cloned();
     let by = key.ok_or(
-        "its signature is not that of these bytes by any of the slot's signatures.keys; sign it anew",
+        "its signature is not that of these bytes by any of the slot's signatures.keys; sign it again",
     )?;
     let at = timestamp(signature.trusted_comment()).ok_or(
-        "its signature is not dated, so that it cannot be told from an old one; sign it with minisign's own trusted \
+        "its signature is not dated, so that an old one cannot be recognised; sign it with minisign's own trusted \
          comment, `timestamp:` and the Unix seconds",
     )?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if at > now.saturating_add(AHEAD) {
-        return Err("its signature is dated in the future; set the signer's clock and sign it anew".into());
+    if at > now.saturating_add(MAX_CLOCK_SKEW) {
+        return Err("its signature is dated in the future; set the signer's clock and sign it again".into());
     }
-    Ok(Some(Signed { by, at: Some(at) }))
+    Ok(Some(VerifiedSignature { by, at: Some(at) }))
 }
 
 fn timestamp(comment: &str) -> Option<u64> {
     comment.split_ascii_whitespace().find_map(|part| part.strip_prefix("timestamp:"))?.parse().ok()
 }
 
-/// Whether a signature of this date may come as a new one to a slot that has taken one of `newest`.
+/// Checks that a new signature is not older than the `newest` one that the slot has accepted.
 ///
 /// # Errors
-/// Why not, and what mends that.
-pub(super) fn fresh(at: Option<u64>, newest: u64) -> Result<(), String> {
+/// Why it is rejected, and how to fix that.
+pub(super) fn check_not_older(at: Option<u64>, newest: u64) -> Result<(), String> {
     match at {
         Some(at) if at < newest => Err(format!(
-            "it was signed at {at} and the slot has taken what was signed at {newest}: an old signature that comes as \
-             new is refused; roll back or swap to a version that the slot remembers, or sign it anew"
+            "it was signed at {at} and the slot has accepted a signature of {newest}: an old signature in a new push is \
+             refused; roll back or swap to a version that the slot remembers, or sign it again"
         )),
         _ => Ok(()),
     }
 }
 
 impl Proof {
-    /// The text of the `.minisig` file, where there is one.
+    /// Returns the text of the `.minisig` file, if there is one.
     pub(super) fn signature(self) -> Option<String> {
         match self {
             Self::Signature(text) => Some(text),
@@ -105,20 +109,21 @@ impl Proof {
         }
     }
 
-    /// The same, where a component without a signature may be the binary's own: its digest says so, wherever it came from.
-    pub(super) fn or_built_in(self, vault: &Vault, slot: SlotId, component: ComponentDigest) -> Self {
+    /// Returns [`Proof::BuiltIn`] for an unsigned component with the digest of the binary's own, wherever it came
+    /// from.
+    pub(super) fn or_built_in(self, store: &LocalStore, slot: SlotId, component: ComponentDigest) -> Self {
         match self {
-            Self::None if vault.carries(slot, &component.to_string()) => Self::BuiltIn,
+            Self::None if store.is_built_in(slot, &component.to_string()) => Self::BuiltIn,
             proof => proof,
         }
     }
 }
 
-/// Whether a version that was taken then may still answer.
+/// Checks that a version accepted earlier may still answer.
 ///
 /// # Errors
-/// Why not, and what mends that.
-pub(super) fn still(signatures: &Signatures, signer: Option<&str>) -> Result<(), String> {
+/// Why it may not, and how to fix that.
+pub(super) fn check_signer(signatures: &Signatures, signer: Option<&str>) -> Result<(), String> {
     let known =
         signer.is_some_and(|signer| signer == BUILT_IN || signatures.keys.iter().any(|key| key == signer));
     match signatures.policy {
@@ -137,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The key, and its signatures of `test`, from minisign's own documentation.
+    /// A key and its signature of `test`, from minisign's documentation.
     const KEY: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
     const OTHER: &str = "RWQgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
     const SIGNATURE: &str = "untrusted comment: signature from minisign secret key\n\
@@ -154,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn a_good_signature_names_its_key() {
+    fn valid_signature_names_its_key() {
         for policy in [Policy::Optional, Policy::Required] {
-            let found = signer(&signatures(policy, &[OTHER, KEY]), b"test", &proof(SIGNATURE));
-            assert_eq!(found.unwrap(), Some(Signed { by: KEY.into(), at: Some(1_556_193_335) }));
+            let found = verify(&signatures(policy, &[OTHER, KEY]), b"test", &proof(SIGNATURE));
+            assert_eq!(found.unwrap(), Some(VerifiedSignature { by: KEY.into(), at: Some(1_556_193_335) }));
         }
     }
 
     #[test]
-    fn other_bytes_other_keys_and_other_texts_are_refused() {
+    fn signature_of_other_bytes_is_rejected() {
         let comment = SIGNATURE.replace("file:test", "file:best");
         let cases = [
             (&b"Test"[..], KEY, SIGNATURE),
@@ -173,33 +178,33 @@ mod tests {
         ];
         for policy in [Policy::Optional, Policy::Required] {
             for (wasm, key, text) in cases {
-                signer(&signatures(policy, &[key]), wasm, &proof(text)).unwrap_err();
+                verify(&signatures(policy, &[key]), wasm, &proof(text)).unwrap_err();
             }
         }
     }
 
     #[test]
-    fn without_a_signature_the_policy_decides() {
-        let none = |policy| signer(&signatures(policy, &[KEY]), b"test", &Proof::None);
+    fn policy_decides_on_unsigned_components() {
+        let none = |policy| verify(&signatures(policy, &[KEY]), b"test", &Proof::None);
         assert_eq!((none(Policy::Off), none(Policy::Optional)), (Ok(None), Ok(None)));
         assert!(none(Policy::Required).unwrap_err().contains("minisign -S"));
-        let built_in = signer(&signatures(Policy::Required, &[KEY]), b"test", &Proof::BuiltIn);
+        let built_in = verify(&signatures(Policy::Required, &[KEY]), b"test", &Proof::BuiltIn);
         assert!(built_in.unwrap().is_some());
     }
 
     #[test]
-    fn what_is_older_than_the_newest_is_no_news() {
+    fn older_signature_is_rejected() {
         for (at, newest, is_fresh) in
             [(None, 9, true), (Some(9), 0, true), (Some(9), 9, true), (Some(8), 9, false)]
         {
-            assert_eq!(fresh(at, newest).is_ok(), is_fresh, "{at:?} after {newest}");
+            assert_eq!(check_not_older(at, newest).is_ok(), is_fresh, "{at:?} after {newest}");
         }
-        let refusal = fresh(Some(8), 9).unwrap_err();
+        let refusal = check_not_older(Some(8), 9).unwrap_err();
         assert!(refusal.contains("roll back or swap"), "{refusal}");
     }
 
     #[test]
-    fn a_date_is_read_from_the_trusted_comment() {
+    fn date_is_read_from_trusted_comment() {
         for (comment, at) in [
             ("timestamp:1556193335\tfile:test", Some(1_556_193_335)),
             ("timestamp:7\tfile:a b\thashed", Some(7)),
@@ -213,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_taken_out_takes_its_versions_with_it() {
+    fn versions_of_a_removed_key_are_rejected() {
         let required = |keys: &[&str]| signatures(Policy::Required, keys);
-        still(&required(&[OTHER, KEY]), Some(KEY)).unwrap();
-        still(&required(&[OTHER]), Some(BUILT_IN)).unwrap();
-        still(&required(&[OTHER]), Some(KEY)).unwrap_err();
-        still(&required(&[OTHER]), None).unwrap_err();
-        still(&signatures(Policy::Off, &[]), None).unwrap();
-        still(&signatures(Policy::Optional, &[KEY]), None).unwrap();
+        check_signer(&required(&[OTHER, KEY]), Some(KEY)).unwrap();
+        check_signer(&required(&[OTHER]), Some(BUILT_IN)).unwrap();
+        check_signer(&required(&[OTHER]), Some(KEY)).unwrap_err();
+        check_signer(&required(&[OTHER]), None).unwrap_err();
+        check_signer(&signatures(Policy::Off, &[]), None).unwrap();
+        check_signer(&signatures(Policy::Optional, &[KEY]), None).unwrap();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A slot's settings, and a deployment whose components need nothing.
+//! Settings and a deployment for tests, whose components import nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use wasmtime::{Store, component::InstancePre};
 
-use super::{Deployment, Vault};
+use super::{Deployment, LocalStore};
 use crate::{
     capabilities::{CapabilitySet, Guest, SlotResources},
     compile::Compiler,
@@ -22,7 +22,7 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// A slot of a service without a component.
+/// The slot of a service without a component.
 const SPEC: SlotSpec = SlotSpec {
     id: SlotId::new("captcha"),
     service: "captcha",
@@ -32,10 +32,10 @@ const SPEC: SlotSpec = SlotSpec {
     component: None,
 };
 
-/// The smallest component there is.
+/// The smallest valid component.
 pub(super) const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// A world that every component without imports fits.
+/// A world that every component without imports implements.
 #[derive(Debug)]
 pub(super) struct Bare;
 
@@ -57,8 +57,8 @@ impl World for Bare {
     }
 }
 
-/// An empty slot with its data in `folder`; `compile_program` compiles its components, and does again at once what fails
-/// at the start.
+/// Returns an empty slot with its data in `folder`. `compile_program` compiles its components, and retries at once
+/// what fails at the start.
 pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deployment<Bare>> {
     let sandbox = Sandbox { compile_program: compile_program.to_owned(), ..sandbox() };
     let metrics = Arc::new(Metrics::new(folder.to_owned(), [SPEC.id]).unwrap());
@@ -68,11 +68,11 @@ pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deploymen
     let yard = Yard { engine, compiler, sandbox, capabilities };
     let resources = SlotResources::new(&settings(), Arc::clone(&metrics));
     let slot = slots::Slot::new(yard, settings(), resources, metrics.slot(SPEC.id));
-    let vault = Arc::new(Vault::new(folder.join("slots")));
-    Deployment::retrying(Arc::new(slot), vault, None, Duration::from_millis(1))
+    let store = Arc::new(LocalStore::new(folder.join("slots")));
+    Deployment::with_compile_pause(Arc::new(slot), store, None, Duration::from_millis(1))
 }
 
-/// A slot's settings.
+/// Returns a slot's settings.
 pub(super) fn settings() -> Slot {
     Slot {
         spec: SPEC,
@@ -89,7 +89,7 @@ pub(super) fn settings() -> Slot {
 }
 
 #[test]
-fn what_a_component_is_given_makes_another_version_of_it() {
+fn component_under_other_settings_is_another_version() {
     use super::VersionId;
     use crate::{compile::ComponentDigest, slots::revision};
 

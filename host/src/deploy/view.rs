@@ -1,99 +1,100 @@
+//! Views of slots and versions, as the operators' API returns them.
+
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Book, Record, SharedView, Stage, VersionId};
+use super::{SharedView, SlotState, Stage, VersionId, VersionRecord};
 use crate::slots::{Findings, Slot, Trial, Version, World, revision};
 
-/// What a slot does now.
+/// A slot as operators see it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SlotView {
     /// Its name.
     pub slot: &'static str,
     /// The world of its components.
     pub world: &'static str,
-    /// Whoever changes the slot names this number.
+    /// The number that a change must name.
     pub generation: u64,
-    /// What answers.
+    /// The active version.
     pub active: Option<VersionView>,
-    /// What is tried.
+    /// The version under trial.
     pub candidate: Option<VersionView>,
-    /// What a rollback goes back to.
-    pub predecessor: Option<Record>,
-    /// Why nothing answers.
+    /// The version that a rollback returns to.
+    pub predecessor: Option<VersionRecord>,
+    /// Why no version answers.
     pub empty: Option<String>,
-    /// Whether this is on disk; else a restart brings back what was before, until it is.
+    /// Whether this state is on disk; until it is, a restart restores the previous one.
     pub kept: bool,
-    /// Where this host stands, where it shares its state with others.
+    /// How this host compares with the shared state, if hosts share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<SharedView>,
     /// The revision of the slot's settings, for versions that are pushed now.
     pub revision: String,
 }
 
-/// A component that was pushed and may answer. One that is the candidate already stands in that stage, and nothing has
-/// changed.
+/// The result of a push of a component that may answer. If it is the candidate already, nothing has changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pushed {
-    /// What became of it.
+    /// The version's record.
     #[serde(flatten)]
-    pub record: Record,
+    pub record: VersionRecord,
     /// It answers calls already, so that nothing has changed.
     pub answering: bool,
 }
 
 impl Pushed {
-    /// Whether the push has brought a version that was neither active nor the candidate.
+    /// Returns whether the pushed version is neither active nor the candidate.
     pub fn is_new(&self) -> bool {
         !self.answering && self.record.stage() != Stage::Candidate
     }
 }
 
-/// What came of the copies of calls.
+/// The findings of a shadow.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowView {
     /// The slot.
     pub slot: &'static str,
     /// The candidate in shadow.
     pub version: VersionId,
-    /// The figures.
+    /// The findings.
     #[serde(flatten)]
     pub findings: Findings,
 }
 
 impl ShadowView {
-    pub(super) fn new<W: World>(slot: &Slot<W>, book: &Book) -> Option<Self> {
-        let candidate = book.candidate.as_ref().filter(|candidate| candidate.shadow)?;
+    pub(super) fn new<W: World>(slot: &Slot<W>, state: &SlotState) -> Option<Self> {
+        let candidate = state.candidate.as_ref().filter(|candidate| candidate.shadow)?;
         let (version, _) = slot.candidate()?;
         let findings = slot.findings(&version);
         Some(Self { slot: slot.name().as_str(), version: candidate.version.clone(), findings })
     }
 }
 
-/// A version that answers.
+/// A version that answers or is under trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionView {
-    /// What became of it.
+    /// The version's record.
     #[serde(flatten)]
-    pub record: Record,
+    pub record: VersionRecord,
     /// Its share of the calls, percent.
     pub weight: u8,
-    /// It answers none and gets copies of them.
+    /// It receives copies of calls and answers none.
     pub shadow: bool,
-    /// Calls that have ended since it was loaded.
+    /// Completed calls since it was loaded.
     pub calls: u64,
-    /// Of them, those that the sandbox ended.
+    /// Completed calls that the sandbox ended.
     pub failures: u64,
-    /// Of them, those that it answered with an error.
+    /// Completed calls that it answered with an error.
     pub errors: u64,
-    /// Calls that run now.
+    /// Running calls.
     pub in_flight: u64,
-    /// Calls are kept from it because one after the other has failed.
+    /// Its circuit breaker is open: calls are routed elsewhere because too many in a row have failed.
     pub circuit_open: bool,
 }
 
 impl VersionView {
-    fn new<W: World>(record: Record, version: &Version<W>, weight: u8, shadow: bool) -> Self {
+    fn new<W: World>(record: VersionRecord, version: &Version<W>, weight: u8, shadow: bool) -> Self {
         let counts = version.tally.counts();
         Self {
             record,
@@ -109,7 +110,7 @@ impl VersionView {
 }
 
 impl SlotView {
-    /// The generation that the slot has, or should have where hosts share their state.
+    /// Returns the slot's generation, or the desired one if hosts share their state.
     pub fn latest(&self) -> u64 {
         let desired = self.shared.as_ref().and_then(|shared| shared.desired);
         desired.map_or(self.generation, |desired| desired.max(self.generation))
@@ -117,27 +118,27 @@ impl SlotView {
 
     pub(super) fn new<W: World>(
         slot: &Slot<W>,
-        book: &Book,
+        state: &SlotState,
         empty: Option<String>,
-        unwritten: Option<String>,
+        unsaved_reason: Option<String>,
         shared: Option<SharedView>,
     ) -> Self {
         let candidate = slot.candidate();
         let weight = candidate.as_ref().map_or(0, |(_, trial)| trial.percent());
-        let active = book.active().cloned().zip(slot.active().ok());
-        let tried = book.candidate.as_ref().and_then(|candidate| book.get(&candidate.version)).cloned();
-        let view = |(record, (version, trial)): (Record, (Arc<Version<W>>, Trial))| {
+        let active = state.active().cloned().zip(slot.active().ok());
+        let tried = state.candidate.as_ref().and_then(|candidate| state.get(&candidate.version)).cloned();
+        let view = |(record, (version, trial)): (VersionRecord, (Arc<Version<W>>, Trial))| {
             VersionView::new(record, &version, trial.percent(), trial == Trial::Shadow)
         };
         Self {
             slot: slot.name().as_str(),
             world: W::NAME,
-            generation: book.generation,
+            generation: state.generation,
             active: active.map(|(record, version)| VersionView::new(record, &version, 100 - weight, false)),
             candidate: tried.zip(candidate).map(view),
-            predecessor: book.before.last().and_then(|id| book.get(id)).cloned(),
+            predecessor: state.previous.last().and_then(|id| state.get(id)).cloned(),
             empty,
-            kept: unwritten.is_none(),
+            kept: unsaved_reason.is_none(),
             shared,
             revision: revision(&slot.settings()),
         }

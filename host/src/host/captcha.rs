@@ -9,7 +9,7 @@ use super::{Parts, SECRETS, component};
 use crate::{
     compile::ComponentDigest,
     config::{Config, secret::Secret, tables::MissingTable},
-    deploy::{Followed, Reloader},
+    deploy::{LiveKeys, Reloader},
     keys::MasterKey,
     services::{
         captcha::{
@@ -82,7 +82,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             served.replace_sites(&captcha.sites);
         }
     };
-    reloader.follow(Followed::always(&["captcha.sites"]), Box::new(follow)).await;
+    reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(follow)).await;
     let prefix = &config.services.get(name::CAPTCHA).path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
@@ -93,8 +93,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         }
     };
     // Whether keys let calls in at all is up to a restart.
-    let followed = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
-    reloader.follow(followed, Box::new(follow)).await;
+    let followed = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
+    reloader.subscribe(followed, Box::new(follow)).await;
     let mut router = http::router(state);
     if config.demo {
         router = router.merge(demo::router());

@@ -27,12 +27,15 @@ pub enum MayNotAnswer {
 /// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
 /// answers. From then on operators may change it.
 pub(super) async fn fill<W: World>(parts: &Parts<'_>, slot: &Arc<Slot<W>>) {
-    let deployment =
-        Deployment::new(Arc::clone(slot), Arc::clone(parts.roster.vault()), parts.roster.shared().cloned());
+    let deployment = Deployment::new(
+        Arc::clone(slot),
+        Arc::clone(parts.deployments.store()),
+        parts.deployments.shared().cloned(),
+    );
     // The reason stays with the deployment, for readiness.
     let configured = async { configured(parts, slot).await.map_err(|error| format!("{error:#}")) };
     let _ = deployment.start(configured).await;
-    parts.roster.add(deployment);
+    parts.deployments.add(deployment);
 }
 
 /// Every check that stands before a component's first answer.
@@ -54,8 +57,8 @@ async fn configured<W: World>(
 ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings().component {
         ComponentSource::Embedded => {
-            let carried = parts.roster.vault().carried(slot.name());
-            let wasm = carried.context("this binary carries no component for it")?;
+            let built_in = parts.deployments.store().built_in(slot.name());
+            let wasm = built_in.context("this binary carries no component for it")?;
             Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
         }
         ComponentSource::File(path) => {

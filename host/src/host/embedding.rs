@@ -7,7 +7,7 @@ use axum::Router;
 use super::Parts;
 use crate::{
     config::Config,
-    deploy::{Followed, Reloader},
+    deploy::{LiveKeys, Reloader},
     inference::{Inference, config::Embedding},
     keys::token_hash,
     services::{
@@ -43,7 +43,7 @@ pub(super) async fn build(
             keys.replace(embedding.api_keys.iter().map(|key| token_hash(key.expose())));
         }
     };
-    let followed = Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
-    reloader.follow(followed, Box::new(follow)).await;
+    let followed = LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
+    reloader.subscribe(followed, Box::new(follow)).await;
     Ok(http::router(Arc::new(state)))
 }

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     admin::{Generations, ReadyReport},
-    deploy::{Roster, SharedView},
+    deploy::{DeploymentRegistry, SharedView},
     http::lifecycle::{Lifecycle, Phase},
     services::captcha::actuator::{Component, Health, Status},
     storage::Ledger,
@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(super) struct HostHealth {
     lifecycle: Lifecycle,
     /// Tells which slots nothing answers for.
-    roster: Arc<Roster>,
+    deployments: Arc<DeploymentRegistry>,
     databases: Mutex<Vec<Arc<Database>>>,
     watchers: Mutex<JoinSet<()>>,
 }
@@ -77,8 +77,8 @@ impl Database {
 }
 
 impl HostHealth {
-    pub(super) fn new(lifecycle: Lifecycle, roster: Arc<Roster>) -> Self {
-        Self { lifecycle, roster, databases: Mutex::default(), watchers: Mutex::default() }
+    pub(super) fn new(lifecycle: Lifecycle, deployments: Arc<DeploymentRegistry>) -> Self {
+        Self { lifecycle, deployments, databases: Mutex::default(), watchers: Mutex::default() }
     }
 
     /// Looks at a database from now on.
@@ -91,8 +91,8 @@ impl HostHealth {
     }
 
     pub(super) fn stop(&self) {
-        for slot in self.roster.each() {
-            if let Some(reason) = slot.unwritten() {
+        for slot in self.deployments.all() {
+            if let Some(reason) = slot.unsaved_reason() {
                 tracing::error!(
                     slot = slot.slot().as_str(),
                     reason,
@@ -111,18 +111,18 @@ impl HostHealth {
             Phase::Starting => report.fail("lifecycle", "the host is starting"),
             Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
         }
-        for slot in self.roster.each() {
+        for slot in self.deployments.all() {
             let name = slot.slot().as_str();
-            if let Some(reason) = slot.why_empty() {
+            if let Some(reason) = slot.empty_reason() {
                 report.fail(format!("slot {name}"), reason);
             }
-            if let Some(reason) = slot.unwritten() {
+            if let Some(reason) = slot.unsaved_reason() {
                 report.degrade(format!("slot {name}"), reason);
             }
             if let Some(reason) = slot.file_fault() {
                 report.degrade(format!("slot {name}"), reason);
             }
-            if let Some(reason) = slot.why_uncompiled() {
+            if let Some(reason) = slot.uncompiled_reason() {
                 report.degrade(format!("slot {name}"), reason);
             }
             if let Some(SharedView { desired, applied, behind, away }) = slot.shared() {

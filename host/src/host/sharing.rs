@@ -7,30 +7,30 @@ use anyhow::Context as _;
 use super::Parts;
 use crate::{
     config::Config,
-    deploy::Shared,
+    deploy::SharedState,
     services::captcha::config::{Captcha, Database},
     telemetry::Metrics,
 };
 
 /// The state in the captcha service's database, where that is PostgreSQL.
-pub(super) fn shared(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<Shared>>> {
+pub(super) fn shared(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<SharedState>>> {
     let sharing = &config.sharing;
     let captcha: &Captcha = config.table()?;
     let (Database::Postgres(url), true) = (&captcha.database, sharing.enabled) else {
         return Ok(None);
     };
-    let shared = Shared::new(url.expose(), sharing.poll, Arc::clone(metrics));
+    let shared = SharedState::new(url.expose(), sharing.poll, Arc::clone(metrics));
     Ok(Some(Arc::new(shared.context("cannot share what answers; check captcha.database")?)))
 }
 
 /// Begins to look at it, so that slots that start know what there is, and has every scrape say where they stand.
 pub(super) async fn start(parts: &Parts<'_>) {
-    let Some(shared) = parts.roster.shared() else { return };
+    let Some(shared) = parts.deployments.shared() else { return };
     shared.start().await;
-    let roster = Arc::downgrade(&parts.roster);
+    let deployments = Arc::downgrade(&parts.deployments);
     parts.metrics.before_scrape(move |metrics| {
-        let Some(roster) = roster.upgrade() else { return };
-        for slot in roster.each() {
+        let Some(deployments) = deployments.upgrade() else { return };
+        for slot in deployments.all() {
             if let Some(view) = slot.shared() {
                 metrics.sharing.generations(slot.slot().as_str(), view.desired, view.applied);
             }

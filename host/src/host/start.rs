@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Parts;
 use crate::{
     config::{Config, services::Service},
-    deploy::{Deploy, Roster},
+    deploy::{Deploy, DeploymentRegistry},
     services::status::config::Status,
 };
 
@@ -21,11 +21,11 @@ pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
     if !config.demo {
         return Router::new();
     }
-    let (console, roster) = (format!("{admin}/console"), Arc::clone(&parts.roster));
+    let (console, deployments) = (format!("{admin}/console"), Arc::clone(&parts.deployments));
     let described = |(name, service)| (name, described(config, name, service));
     let services: Vec<_> = config.services.each().map(described).collect();
     page::router(move || {
-        let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &roster));
+        let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &deployments));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "console": console,
@@ -75,9 +75,9 @@ fn described(config: &Config, name: &str, service: &Service) -> Value {
 }
 
 /// Adds what the service's slots answer with.
-fn with_slots(mut service: Value, name: &str, roster: &Roster) -> Value {
+fn with_slots(mut service: Value, name: &str, deployments: &DeploymentRegistry) -> Value {
     let is_own = |slot: &&Arc<dyn Deploy>| slot.settings().spec.service == name;
-    let slots: Value = roster.each().iter().filter(is_own).map(slot).collect();
+    let slots: Value = deployments.all().iter().filter(is_own).map(slot).collect();
     if let Some(members) = service.as_object_mut() {
         members.insert("slots".to_owned(), slots);
     }

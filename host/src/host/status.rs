@@ -10,7 +10,7 @@ use crate::{
     appointments::{Clock, Collector, Demo, Options, Place, Section},
     compile::ComponentDigest,
     config::{Config, tables::MissingTable},
-    deploy::{Followed, Reloader},
+    deploy::{LiveKeys, Reloader},
     keys::token_hash,
     services::{
         list::{STATUS, name},
@@ -62,7 +62,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             tokens.replace(status.tokens.iter().map(|token| token.0));
         }
     };
-    reloader.follow(Followed::always(&["status.tokens"]), Box::new(follow)).await;
+    reloader.subscribe(LiveKeys::always(&["status.tokens"]), Box::new(follow)).await;
     Ok((http::router(state), collector))
 }
 

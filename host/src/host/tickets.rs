@@ -13,7 +13,7 @@ use crate::{
         slots::{Slot as SlotSettings, SlotId},
         tables::MissingTable,
     },
-    deploy::{Followed, Reloader},
+    deploy::{LiveKeys, Reloader},
     guard::{Guard, metrics::GuardMetrics},
     keys::{ApiKeys, token_hash},
     knowledge::Knowledge,
@@ -126,7 +126,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             replace_key(&keys, tickets);
         }
     };
-    reloader.follow(Followed::always(&["tickets.api_key"]), Box::new(follow)).await;
+    reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(follow)).await;
     Ok(http::router(Arc::new(state)))
 }
 

@@ -100,7 +100,7 @@ pub fn component_upload(data: &[u8]) -> Taken {
     let (text, wasm) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let proof = Proof::Signature(String::from_utf8_lossy(text).into_owned());
     let signatures = Signatures { policy: Policy::Required, keys: vec![KEY.to_owned()] };
-    let signed = match signature::signer(&signatures, wasm, &proof) {
+    let signed = match signature::verify(&signatures, wasm, &proof) {
         Ok(signed) => {
             assert_eq!(wasm, b"test");
             assert_eq!(signed.and_then(|signed| signed.at), Some(1_556_193_335));

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::{
         config::tokens::Token,
-        deploy::{Roster, Vault},
+        deploy::{DeploymentRegistry, LocalStore},
     };
 
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -150,8 +150,8 @@ mod tests {
     fn access(tokens: &[(&str, Scope, &str)]) -> Access {
         let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
         let tokens = tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text)));
-        let roster = Roster::new(Arc::new(Vault::new("unused".into())), None);
-        let refusals = Arc::new(Refusals::new(Arc::new(roster)));
+        let deployments = DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None);
+        let refusals = Arc::new(Refusals::new(Arc::new(deployments)));
         Access::new(Arc::new(Tokens::from_pointee(tokens.collect())), refusals)
     }
 

@@ -24,7 +24,7 @@ pub(super) async fn trial(
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     Members::read(&body::read_json(&headers, body, CHANGE).await?, &[])?;
-    api.reloading(|reloader| async move { reloader.rehearse().await }).await
+    api.reloading(|reloader| async move { reloader.dry_run().await }).await
 }
 
 /// 200 with what counts now and what waits for a restart, or 422 with every problem, and all is as it was.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::jobs::JOBS;
 use crate::{
     config::tokens::Scope,
-    deploy::{DeployError, ReloadError, Roster, SlotView, VaultError},
+    deploy::{DeployError, DeploymentRegistry, LocalStoreError, ReloadError, SlotView},
     http::body::BodyError,
     registry::{Fault, PullError},
 };
@@ -91,8 +91,8 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid-request", text)
     }
 
-    pub(super) fn unknown_slot(roster: &Roster) -> Self {
-        let names: Vec<_> = roster.each().iter().map(|slot| slot.slot().as_str()).collect();
+    pub(super) fn unknown_slot(deployments: &DeploymentRegistry) -> Self {
+        let names: Vec<_> = deployments.all().iter().map(|slot| slot.slot().as_str()).collect();
         let text = format!("there is no such slot in use; there are: {}", names.join(", "));
         Self::new(StatusCode::NOT_FOUND, "unknown-slot", text)
     }
@@ -164,13 +164,13 @@ impl From<DeployError> for ApiError {
         let status = match &error {
             DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
             DeployError::Refused { .. } | DeployError::Uncompiled { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            DeployError::Vault(VaultError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
-            DeployError::Vault(VaultError::Damaged(..) | VaultError::File(_))
+            DeployError::Storage(LocalStoreError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
+            DeployError::Storage(LocalStoreError::Damaged(..) | LocalStoreError::File(_))
             | DeployError::StateUnreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
             DeployError::Stopping | DeployError::StateUnreachable(_) => StatusCode::SERVICE_UNAVAILABLE,
             DeployError::Conflict { .. }
-            | DeployError::Overtaken
-            | DeployError::Vault(VaultError::Overtaken(_))
+            | DeployError::ConcurrentChange
+            | DeployError::Storage(LocalStoreError::Conflict(_))
             | DeployError::Untried(_)
             | DeployError::Answering(_)
             | DeployError::NoCandidate(_)
@@ -203,14 +203,14 @@ impl From<ReloadError> for ApiError {
             ReloadError::NoSource => Self::new(StatusCode::CONFLICT, "no-configuration", text),
             ReloadError::NoPredecessor => Self::new(StatusCode::CONFLICT, "no-predecessor", text),
             ReloadError::Slot { error, .. } => Self { message: text, ..error.into() },
-            ReloadError::Vault(error) => error.into(),
+            ReloadError::Storage(error) => error.into(),
             ReloadError::Stopping => Self::stopping(),
         }
     }
 }
 
-impl From<VaultError> for ApiError {
-    fn from(error: VaultError) -> Self {
+impl From<LocalStoreError> for ApiError {
+    fn from(error: LocalStoreError) -> Self {
         DeployError::from(error).into()
     }
 }

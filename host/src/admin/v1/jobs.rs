@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{Api, ApiError};
 use crate::{
-    deploy::{Pushed, Report, Stage},
+    deploy::{Pushed, Stage, StageReporter},
     telemetry::timestamp::rfc3339_millis,
 };
 
@@ -93,7 +93,7 @@ impl Job {
     }
 
     /// Takes down each stage of its push.
-    pub(super) fn report(self: &Arc<Self>) -> Report {
+    pub(super) fn report(self: &Arc<Self>) -> StageReporter {
         let job = Arc::clone(self);
         Arc::new(move |stage| {
             let mut progress = job.progress.lock().unwrap_or_else(PoisonError::into_inner);

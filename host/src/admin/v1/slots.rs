@@ -22,7 +22,7 @@ const MOST: usize = 10_000;
 pub(super) type Parameters = Result<Query<HashMap<String, String>>, QueryRejection>;
 
 pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<Value> {
-    let slots: Vec<_> = api.operators.roster.each().iter().map(|slot| slot.view()).collect();
+    let slots: Vec<_> = api.operators.deployments.all().iter().map(|slot| slot.view()).collect();
     Json(json!({ "slots": slots }))
 }
 
@@ -84,8 +84,8 @@ pub(super) async fn audit(
         Some(ACCESS) => Some(ACCESS),
         Some(name) => Some(api.slot(name)?.slot().as_str()),
     };
-    let (limit, roster) = (limit(&parameters)?, Arc::clone(&api.operators.roster));
-    let read = background::run(move || roster.audit(of, limit)).await;
+    let (limit, deployments) = (limit(&parameters)?, Arc::clone(&api.operators.deployments));
+    let read = background::run(move || deployments.audit(of, limit)).await;
     let entries = read.map_err(|_| ApiError::stopping())??;
     Ok(Json(json!({ "entries": entries })))
 }

@@ -20,7 +20,7 @@ use tokio::{sync::OwnedSemaphorePermit, task::JoinSet};
 use super::{Api, ApiError, CHANGE, Operators, access::Actor, jobs, slots::known};
 use crate::{
     config::registries::Reference,
-    deploy::{Deploy, Proof, Pushed, Report},
+    deploy::{Deploy, Proof, Pushed, StageReporter},
     http::body,
     registry::{Pulled, Registries},
     telemetry::escape_guest,
@@ -97,7 +97,7 @@ async fn take(
     slot: Arc<dyn Deploy>,
     (wasm, source, proof): Received,
     actor: Actor,
-    report: Report,
+    report: StageReporter,
     _permit: OwnedSemaphorePermit,
 ) -> Result<Pushed, ApiError> {
     Ok(slot.push(wasm, source, proof, actor.0, report).await?)

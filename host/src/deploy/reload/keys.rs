@@ -1,35 +1,35 @@
-//! Which keys count at once, and what they mean for a slot.
+//! Keys of the configuration that take effect while the host runs, and the settings of a slot that result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::slots::{Limits, Slot as Settings};
 
-/// Digests of the keys that are set, see [`crate::config::Loaded::set`].
-pub(super) type Set = BTreeMap<String, [u8; 32]>;
+/// Digests of the set keys, see [`crate::config::Loaded::set`].
+pub(super) type KeyDigests = BTreeMap<String, [u8; 32]>;
 
-/// Keys below a slot that count at once; of `config`, `rollout` and `signatures` all.
+/// Keys below a slot that take effect at once; of `config`, `rollout` and `signatures` all.
 const LIVE: [&str; 8] =
     ["cpu_ms", "deadline_ms", "response_bytes", "grants", "reuse", "config", "rollout", "signatures"];
 
-/// Keys whose values differ.
-pub(super) fn changes(before: &Set, after: &Set) -> BTreeSet<String> {
+/// Returns the keys whose values differ.
+pub(super) fn changes(before: &KeyDigests, after: &KeyDigests) -> BTreeSet<String> {
     let keys = before.keys().chain(after.keys());
     keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
 }
 
-/// Keys that a service follows while it runs, with all below them.
+/// Keys that a service applies while it runs, with all keys below them.
 #[derive(Clone, Copy, Debug)]
-pub struct Followed {
+pub struct LiveKeys {
     /// The keys in dotted form.
     pub keys: &'static [&'static str],
-    /// Keys that count after a restart only: where one of these changes, the followed ones wait for the restart too.
-    pub waits_for: &'static [&'static str],
+    /// Keys that need a restart: if one of them changes, `keys` need the restart too.
+    pub restart_keys: &'static [&'static str],
 }
 
-impl Followed {
-    /// Returns keys that wait for no other.
+impl LiveKeys {
+    /// Returns keys that always take effect at once.
     pub const fn always(keys: &'static [&'static str]) -> Self {
-        Self { keys, waits_for: &[] }
+        Self { keys, restart_keys: &[] }
     }
 
     fn has(&self, key: &str) -> bool {
@@ -38,14 +38,14 @@ impl Followed {
     }
 }
 
-/// Keys that count at once, and those that wait for a restart.
-pub(super) fn sort(
+/// Partitions keys into those that take effect at once and those that need a restart.
+pub(super) fn partition(
     keys: BTreeSet<String>,
     is_used: impl Fn(&str) -> bool,
-    followed: &[Followed],
+    followed: &[LiveKeys],
 ) -> (Vec<String>, Vec<String>) {
-    let waits = |followed: &&Followed| followed.waits_for.iter().any(|key| keys.contains(*key));
-    let followed: Vec<&Followed> = followed.iter().filter(|followed| !waits(followed)).collect();
+    let waits = |followed: &&LiveKeys| followed.restart_keys.iter().any(|key| keys.contains(*key));
+    let followed: Vec<&LiveKeys> = followed.iter().filter(|followed| !waits(followed)).collect();
     let is_live = |key: &String| {
         let mut parts = key.split('.');
         match (parts.next(), parts.next(), parts.next()) {
@@ -57,7 +57,7 @@ pub(super) fn sort(
     keys.into_iter().partition(is_live)
 }
 
-/// The settings of a running slot with what counts at once taken from others, and the component that they name.
+/// Returns the settings of a running slot with the live keys of `wanted`, and the component that it names.
 pub(super) fn live_settings(running: &Settings, wanted: &Settings) -> Settings {
     let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;
     Settings {
@@ -78,7 +78,7 @@ mod tests {
     use crate::deploy::tests::settings;
 
     #[test]
-    fn keys_are_told_apart_by_when_they_count() {
+    fn keys_are_partitioned_by_effect() {
         let keys = [
             "slots.captcha.cpu_ms",
             "slots.captcha.config.mode",
@@ -100,10 +100,10 @@ mod tests {
         ];
         let keys = keys.map(str::to_owned).into();
         let followed = [
-            Followed::always(&["captcha.sites"]),
-            Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] },
+            LiveKeys::always(&["captcha.sites"]),
+            LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] },
         ];
-        let (live, restart) = sort(keys, |slot| slot == "captcha", &followed);
+        let (live, restart) = partition(keys, |slot| slot == "captcha", &followed);
         assert_eq!(
             live,
             [
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn callers_keys_count_at_once_where_they_let_calls_in() {
-        let captcha = Followed { keys: &["captcha.api_keys"], waits_for: &["captcha.auth"] };
-        let tickets = Followed::always(&["tickets.api_key"]);
+    fn callers_keys_are_live_unless_auth_changes() {
+        let captcha = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
+        let tickets = LiveKeys::always(&["tickets.api_key"]);
         let embedding =
-            Followed { keys: &["embedding.api_keys"], waits_for: &["services.embedding.enabled"] };
-        let live = |keys: &[&str], followed: &[Followed]| {
+            LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
+        let live = |keys: &[&str], followed: &[LiveKeys]| {
             let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-            sort(keys, |_| true, followed).0
+            partition(keys, |_| true, followed).0
         };
         let all = ["captcha.api_keys", "captcha.api_keys.0", "embedding.api_keys", "tickets.api_key"];
         let every = [captcha, tickets, embedding];
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_at_once_is_taken_and_the_rest_left() {
+    fn only_live_settings_are_taken() {
         let wanted = Settings {
             limits: Limits { cpu_ms: 7, max_concurrent: 99, memory_bytes: 1, ..Limits::DEFAULT },
             grants: vec!["wasi:io/poll".into()],

@@ -1,47 +1,47 @@
-//! What operators are told about the configuration.
+//! Views of the configuration and of reloads, as the operators' API returns them.
 
 use serde::Serialize;
 
 use crate::deploy::{Move, VersionId};
 
-/// What came of reading the configuration anew.
+/// The result of a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reloaded {
     /// The configuration's revision.
     pub revision: VersionId,
-    /// Keys that have changed and count now.
+    /// Changed keys that are in effect now.
     pub live: Vec<String>,
-    /// Keys that have changed and count once the host is restarted.
+    /// Changed keys that take effect at a restart.
     pub restart: Vec<String>,
     /// Slots whose component answers under other settings now.
     pub versions: Vec<Reversioned>,
-    /// What is amiss though nothing was refused: components' files that are of no use.
+    /// Problems that did not prevent the reload: unusable component files.
     pub warnings: Vec<String>,
 }
 
-/// A slot that has another version by its settings.
+/// A slot that has another version because of its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reversioned {
-    /// Which.
+    /// The slot.
     pub slot: &'static str,
-    /// The version that answers; a rollback goes back to the one before, and its settings.
+    /// The version that answers; a rollback returns to the previous one and its settings.
     pub version: VersionId,
 }
 
-/// The configuration that counts.
+/// The current configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigurationView {
     /// Its revision.
     pub revision: VersionId,
-    /// How often it has been read anew or undone since the host's start.
+    /// Number of reloads and undos since the start.
     pub generation: u64,
     /// Since when, by whom and why; the stage is `active`.
     #[serde(flatten)]
     pub last: Move,
-    /// The revision that an undo goes back to.
+    /// The revision that an undo returns to.
     pub previous: Option<VersionId>,
-    /// Keys whose values wait for a restart.
+    /// Keys that need a restart to take effect.
     pub restart: Vec<String>,
-    /// The last attempt to read it anew, where that has failed.
+    /// The last attempt to reload it, if that has failed.
     pub refused: Option<Move>,
 }

@@ -1,3 +1,5 @@
+//! Listening for the change notifications of the hosts' database.
+
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -6,30 +8,31 @@ use std::{
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
-use super::{Shared, depot::CHANNEL, jittered};
+use super::{SharedState, jittered, store::CHANNEL};
 
-/// How long a connection may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Limit of the time to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Has the database tell of changes, for as long as the state is there. It is a hint only: without it changes are seen a
-/// little later. A connection that has gone silent is given up when the database does not answer the next look.
-pub(super) async fn listen(shared: Weak<Shared>) {
+/// Listens for change notifications until the shared state is dropped. Notifications are hints: without them
+/// changes are seen at the next poll. A silent connection is closed when a poll fails.
+pub(super) async fn listen(shared: Weak<SharedState>) {
     loop {
-        let Some(state) = shared.upgrade() else { return };
-        let (hint, mut heads) = (Arc::clone(&state.hint), state.heads.subscribe());
-        let (options, pause) = (state.depot.options.clone(), jittered(state.poll));
-        drop(state);
+        let Some(current) = shared.upgrade() else { return };
+        let (hint, mut heads) = (Arc::clone(&current.hint), current.heads.subscribe());
+        let (options, pause) = (current.store.options.clone(), jittered(current.poll_interval));
+        drop(current);
         if let Some(mut listener) = open(options).await {
-            // Whatever was told before is seen now.
+            // Polls once, because notifications before this moment are lost.
             hint.notify_one();
             loop {
-                let away = async { heads.wait_for(|heads| heads.away.is_some()).await.map(drop) };
+                let unreachable =
+                    async { heads.wait_for(|heads| heads.unreachable.is_some()).await.map(drop) };
                 tokio::select! {
-                    told = listener.try_recv() => match told {
+                    notification = listener.try_recv() => match notification {
                         Ok(Some(_)) => hint.notify_one(),
                         Ok(None) | Err(_) => break,
                     },
-                    _ = away => break,
+                    _ = unreachable => break,
                 }
             }
         }
@@ -40,7 +43,7 @@ pub(super) async fn listen(shared: Weak<Shared>) {
 async fn open(options: PgConnectOptions) -> Option<PgListener> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(CONNECT_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
         .connect_lazy_with(options);
@@ -49,5 +52,5 @@ async fn open(options: PgConnectOptions) -> Option<PgListener> {
         listener.listen(CHANNEL).await?;
         Ok::<_, sqlx::Error>(listener)
     };
-    timeout(PATIENCE, open).await.ok()?.ok()
+    timeout(CONNECT_TIMEOUT, open).await.ok()?.ok()
 }

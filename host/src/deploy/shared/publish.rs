@@ -1,23 +1,27 @@
+//! Publication of a slot's state and components to the hosts' database.
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, PoisonError},
 };
 
-use super::{DepotError, Shared};
+use super::{SharedState, SharedStoreError};
 use crate::{
     background,
-    deploy::{Book, DeployError, Deployment, vault::Blob},
+    deploy::{DeployError, Deployment, SlotState, local_store::Blob},
     slots::World,
 };
 
-impl From<DepotError> for DeployError {
-    fn from(error: DepotError) -> Self {
+impl From<SharedStoreError> for DeployError {
+    fn from(error: SharedStoreError) -> Self {
         match error {
-            DepotError::Overtaken => Self::Overtaken,
-            DepotError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
-            DepotError::Url | DepotError::Away { .. } | DepotError::Absent(_) => {
+            SharedStoreError::Conflict => Self::ConcurrentChange,
+            SharedStoreError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
+            SharedStoreError::InvalidUrl
+            | SharedStoreError::Unreachable { .. }
+            | SharedStoreError::MissingComponent(_) => {
                 if let Some(detail) = error.detail() {
-                    tracing::warn!(reason = %error, detail, "the hosts' database does not give or take");
+                    tracing::warn!(reason = %error, detail, "the hosts' database failed");
                 }
                 Self::StateUnreachable(error.to_string())
             }
@@ -26,20 +30,20 @@ impl From<DepotError> for DeployError {
 }
 
 impl<W: World> Deployment<W> {
-    /// Puts `book` where all hosts see it, with the components that are not there yet; its stamp. Of these, `at_hand` are
-    /// not in the vault.
+    /// Publishes `state` to all hosts with the components that the database lacks, of which `pending` are not in
+    /// the local store; returns the new stamp.
     pub(in crate::deploy) async fn publish(
         &self,
-        shared: &Shared,
-        book: &Book,
-        at_hand: &[Blob],
+        shared: &SharedState,
+        state: &SlotState,
+        pending: &[Blob],
     ) -> Result<String, DeployError> {
         let slot = self.slot.name();
-        let named: BTreeSet<&String> = book.versions.iter().map(|record| &record.component).collect();
+        let named: BTreeSet<&String> = state.versions.iter().map(|record| &record.component).collect();
         let named: Vec<String> = named.into_iter().cloned().collect();
-        let mut missing = shared.depot.missing(slot, &named).await?;
-        // A component that comes again may be signed now.
-        let mut blobs: Vec<Blob> = at_hand
+        let mut missing = shared.store.missing(slot, &named).await?;
+        // A component that is pushed again may have a signature now.
+        let mut blobs: Vec<Blob> = pending
             .iter()
             .filter(|blob| missing.contains(&blob.component) || blob.signature.is_some())
             .filter(|blob| named.contains(&blob.component))
@@ -47,29 +51,29 @@ impl<W: World> Deployment<W> {
             .collect();
         missing.retain(|component| !blobs.iter().any(|blob| blob.component == *component));
         for component in missing {
-            match self.kept(&component).await {
+            match self.stored_blob(&component).await {
                 Ok(blob) => blobs.push(blob),
-                Err(error) if book.is_wanted(&component) => return Err(error),
+                Err(error) if state.serves_component(&component) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(slot = slot.as_str(), component, %error, "other hosts cannot go back to it");
+                    tracing::warn!(slot = slot.as_str(), component, %error, "other hosts cannot return to this component");
                 }
             }
         }
-        let stamp = shared.depot.publish(slot, book, &named, &blobs).await?;
-        shared.note(slot, &stamp, book.generation);
+        let stamp = shared.store.publish(slot, state, &named, &blobs).await?;
+        shared.record_head(slot, &stamp, state.generation);
         shared.metrics.sharing.follow(slot.as_str(), "published");
         Ok(stamp)
     }
 
-    /// A component of the vault, or one that it gets with the next change, and its signature.
-    pub(in crate::deploy) async fn kept(&self, component: &str) -> Result<Blob, DeployError> {
-        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(blob) = unkept.filter(|blob| blob.component == component) {
+    /// Returns a component with its signature, from the local store or from those that the next change stores.
+    pub(in crate::deploy) async fn stored_blob(&self, component: &str) -> Result<Blob, DeployError> {
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(blob) = configured_blob.filter(|blob| blob.component == component) {
             return Ok(blob);
         }
-        let (vault, slot, component) = (Arc::clone(&self.vault), self.slot.name(), component.to_owned());
+        let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), component.to_owned());
         let cap = self.slot.yard.sandbox.component_bytes;
-        let read = move || vault.blob(slot, &component, cap);
+        let read = move || store.blob(slot, &component, cap);
         Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
     }
 }

@@ -1,11 +1,11 @@
-//! The tables: books by slot, and their components.
+//! The tables of the shared state: slots and their components.
 
 use sqlx::{Connection as _, postgres::PgConnection};
 
-/// Advisory lock of whoever creates them: the ledger's is the number before the one before.
+/// Advisory lock for creating the tables; the ledger's is this number minus two.
 const LOCK: i64 = 0x6275_6c6b_6865_6166;
 
-/// Reads nothing, and fails when a column is missing.
+/// Queries that read nothing and fail if a column is missing.
 const PROBES: [&str; 2] = [
     "SELECT slot, stamp, generation, book, changed_at FROM bulkhead_slot LIMIT 0",
     "SELECT slot, component, wasm, signature FROM bulkhead_component LIMIT 0",
@@ -30,7 +30,7 @@ const CREATE: &str = "
         PRIMARY KEY (slot, component)
     );";
 
-/// Creates the tables where they are missing, one host at a time, and checks the columns of those that exist.
+/// Creates missing tables, one host at a time, and checks the columns of existing ones.
 pub(super) async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let exist: bool = sqlx::query_scalar(EXIST).fetch_one(&mut *connection).await?;
     if !exist {

@@ -102,7 +102,7 @@ fn no_slot_is_named_outside_the_list() {
 fn named_slot_is_seen() {
     let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
     for (path, text, is_seen) in [
-        ("deploy/vault.rs", "if id == \"captcha\" {", true),
+        ("deploy/local_store.rs", "if id == \"captcha\" {", true),
         ("deploy.rs", "let key = \"slots.status.grants\";", true),
         ("host.rs", "SlotId::new(\"status\")", true),
         ("host.rs", "if service == \"captcha\" {", false),

@@ -161,8 +161,7 @@ async fn crash_before_the_write_brings_the_old_record_back() {
     first.swap(&version).await;
     let blocked = Blocked::new(folder.path());
     assert_eq!(first.change("rollback", json!({})).await["kept"], false);
-    let said =
-        "the change could not be written; it counts in memory, and a restart brings the old record back";
+    let said = "the change could not be written; it is in effect, but a restart restores the old state";
     let line = host.line(said).await;
     assert_eq!(line["after_restart"], version.as_str(), "{line}");
     host.signal(Signal::KILL);

@@ -67,7 +67,7 @@ async fn settings_count_at_once_as_another_version_that_a_rollback_undoes() {
     let step = slot["active"]["moves"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(
         (&step["actor"], &step["reason"]),
-        (&json!("admin"), &json!("the configuration has been read anew: test"))
+        (&json!("admin"), &json!("the configuration has been reloaded: test"))
     );
     assert_eq!(letter(&host, 1).await, 's');
 
@@ -227,7 +227,7 @@ async fn a_configuration_has_a_revision_a_trial_and_a_way_back() {
     assert_eq!(lines, [("active", 1), ("refused", 1), ("active", 2), ("active", 3)]);
     assert_eq!(
         entries[0]["reason"],
-        "the configuration has been read anew: test; counts now: slots.captcha.config.mode, slots.captcha.cpu_ms; \
+        "the configuration has been reloaded: test; counts now: slots.captcha.config.mode, slots.captcha.cpu_ms; \
          needs a restart: slots.captcha.max_concurrent"
     );
     assert!(entries[2]["reason"].as_str().unwrap().contains("too strict"), "{audit}");
@@ -332,7 +332,7 @@ async fn a_signal_reads_it_anew() {
     assert_eq!(letter().await, "a");
     fs::write(folder.path().join("bulkhead.toml"), config("\"b\"")).unwrap();
     host.signal(Signal::HUP);
-    let line = host.line("the configuration has been read anew").await;
+    let line = host.line("the configuration has been reloaded").await;
     assert_eq!((&line["actor"], &line["live"]), (&json!("SIGHUP"), &json!("slots.captcha.config.mode")));
     assert_eq!(letter().await, "b");
     fs::write(folder.path().join("bulkhead.toml"), config("7")).unwrap();
@@ -354,7 +354,7 @@ async fn a_signal_changes_the_level_of_the_log() {
     let read_anew = async |times: u64| {
         host.signal(Signal::HUP);
         let all = async || reader.get("/v1/config").await.1["generation"] == times;
-        bulkhead_tests::host::eventually("the configuration has been read anew", all).await;
+        bulkhead_tests::host::eventually("the configuration has been reloaded", all).await;
     };
     let answered = async |times: usize| {
         assert_eq!(host.status(&host.url("/nowhere")).await, 404);
@@ -365,7 +365,7 @@ async fn a_signal_changes_the_level_of_the_log() {
     answered(1).await;
     fs::write(&file, config("warn")).unwrap();
     read_anew(1).await;
-    let line = host.line("the configuration has been read anew").await;
+    let line = host.line("the configuration has been reloaded").await;
     assert_eq!((&line["actor"], &line["live"]), (&json!("SIGHUP"), &json!("log.level")));
     assert_eq!(host.status(&host.url("/nowhere")).await, 404);
     fs::write(&file, config("info")).unwrap();

@@ -34,7 +34,7 @@ async fn refused(operator: &Operator, wasm: Vec<u8>, signature: &str, said: &str
     assert!(error["message"].as_str().unwrap().contains(said), "{error}");
 }
 
-const OLD: &str = "an old signature that comes as new is refused";
+const OLD: &str = "an old signature in a new push is refused";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_signature_does_not_come_back_as_a_new_one() {

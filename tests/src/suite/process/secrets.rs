@@ -186,7 +186,7 @@ async fn the_url_of_a_database_that_is_down_is_not_shown() {
         .env("BULKHEAD_CAPTCHA__DATABASE", "postgres://user:MARKER@127.0.0.1:1/x")
         .ready()
         .await;
-    host.line("the hosts' shared state cannot be asked; this host goes on with what it has").await;
+    host.line("the hosts' shared state is unreachable; this host keeps its own state").await;
     let away = "the ledger's PostgreSQL does not answer; until it does, captcha.on_ledger_failure decides what comes of calls, \
                 which do not wait for it; check captcha.database";
     host.line(away).await;

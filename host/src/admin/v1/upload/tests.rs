@@ -24,8 +24,8 @@ use crate::{
         tokens::Scope,
     },
     deploy::{
-        Change, Deploy, DeployError, Expected, Exported, Pushed, Record, Rehearsed, Reloader, Report, Roster,
-        ShadowView, SharedView, SlotView, Vault, VersionDiff,
+        Change, Deploy, DeployError, DeploymentRegistry, Expected, Exported, LocalStore, PreparedChange,
+        Pushed, Reloader, ShadowView, SharedView, SlotView, StageReporter, VersionDiff, VersionRecord,
     },
     registry::Registries,
     telemetry::Metrics,
@@ -52,7 +52,7 @@ impl Deploy for Slow {
         _: String,
         _: Proof,
         _: String,
-        _: Report,
+        _: StageReporter,
     ) -> BoxFuture<'static, Result<Pushed, DeployError>> {
         Box::pin(async move {
             self.entered.notify_one();
@@ -73,13 +73,13 @@ impl Deploy for Slow {
     fn shadow(&self) -> Option<ShadowView> {
         panic!("not asked")
     }
-    fn history(&self) -> Vec<Record> {
+    fn history(&self) -> Vec<VersionRecord> {
         panic!("not asked")
     }
     fn diff(self: Arc<Self>, _: String, _: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
         panic!("not asked")
     }
-    fn rehearse(self: Arc<Self>, _: Slot) -> BoxFuture<'static, Result<Box<dyn Rehearsed>, DeployError>> {
+    fn dry_run(self: Arc<Self>, _: Slot) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>> {
         panic!("not asked")
     }
     fn settings(&self) -> Arc<Slot> {
@@ -88,10 +88,10 @@ impl Deploy for Slow {
     fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()> {
         panic!("not asked")
     }
-    fn unwritten(&self) -> Option<String> {
+    fn unsaved_reason(&self) -> Option<String> {
         panic!("not asked")
     }
-    fn why_uncompiled(&self) -> Option<String> {
+    fn uncompiled_reason(&self) -> Option<String> {
         panic!("not asked")
     }
     fn hold_predecessor(&self) {
@@ -100,7 +100,7 @@ impl Deploy for Slow {
     fn export(self: Arc<Self>, _: String) -> BoxFuture<'static, Result<Exported, DeployError>> {
         panic!("not asked")
     }
-    fn why_empty(&self) -> Option<String> {
+    fn empty_reason(&self) -> Option<String> {
         panic!("not asked")
     }
     fn logs(&self, _: usize) -> Vec<LogLine> {
@@ -115,13 +115,13 @@ impl Deploy for Slow {
 fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
     let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
     let loaded = config::load(sources, &HostSpec::default()).unwrap();
-    let roster = Arc::new(Roster::new(Arc::new(Vault::new("unused".into())), None));
-    roster.add(slot);
-    roster.complete();
-    let reloader = Arc::new(Reloader::new(&loaded, None, Arc::clone(&roster)));
+    let deployments = Arc::new(DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None));
+    deployments.add(slot);
+    deployments.mark_complete();
+    let reloader = Arc::new(Reloader::new(&loaded, None, Arc::clone(&deployments)));
     let metrics = Arc::new(Metrics::new("unused".into(), []).unwrap());
     let operators = Operators {
-        roster: Arc::clone(&roster),
+        deployments: Arc::clone(&deployments),
         reloader: Arc::clone(&reloader),
         runtime: Handle::current(),
         registries: Arc::new(Registries::new(Vec::new(), 1024, "unused".into())),
@@ -129,7 +129,7 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
         metrics: Arc::clone(&metrics),
     };
     Arc::new(Api {
-        access: Access::new(reloader.tokens(), Arc::new(Refusals::new(Arc::clone(&roster)))),
+        access: Access::new(reloader.tokens(), Arc::new(Refusals::new(Arc::clone(&deployments)))),
         recorder: Arc::new(Recorder::new(metrics)),
         operators,
         uploads: Arc::new(Semaphore::new(UPLOADS)),

@@ -1,3 +1,5 @@
+//! The PostgreSQL store of the shared state.
+
 use std::{collections::BTreeMap, str::FromStr as _, time::Duration};
 
 use sqlx::{
@@ -7,46 +9,47 @@ use sqlx::{
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{DepotError, schema};
+use super::{SharedStoreError, schema};
 use crate::{
     config::slots::SlotId,
-    deploy::{Book, vault::Blob},
+    deploy::{SlotState, local_store::Blob},
     pool::{Lease, Pool},
     telemetry::shortened,
 };
 
-/// Where changes are told of.
+/// Channel of the change notifications.
 pub(super) const CHANNEL: &str = "bulkhead_slots";
-/// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The same where components travel: tens of megabytes over a slow line.
-const LONG_PATIENCE: Duration = Duration::from_secs(30);
-/// What the server ends by itself, so that a host that has gone holds no lock.
-const LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '4s';
+/// Limit of a query's time.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Limit of the time for components: tens of megabytes over a slow line.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Limits that the server enforces, so that a host that has stopped holds no lock.
+const SESSION_LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '4s';
     SET idle_in_transaction_session_timeout = '30s'";
 
-/// A slot's row, its book left out.
+/// The stamp and generation of a slot's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct SlotHead {
     pub(super) stamp: String,
-    /// None where it is no generation.
+    /// `None` if the stored number is negative.
     pub(super) generation: Option<u64>,
 }
 
 /// The tables of the shared state.
-pub(super) struct Depot {
+pub(super) struct SharedStore {
     pub(super) options: PgConnectOptions,
     pool: Pool<sqlx::Postgres>,
 }
 
-impl Depot {
-    /// Connects when first needed.
-    pub(super) fn new(url: &str) -> Result<Self, DepotError> {
+impl SharedStore {
+    /// Returns a store that connects on first use.
+    pub(super) fn new(url: &str) -> Result<Self, SharedStoreError> {
         let options = PgConnectOptions::from_str(url)
-            .map_err(|_| DepotError::Url)?
+            .map_err(|_| SharedStoreError::InvalidUrl)?
             .application_name("bulkhead")
             .disable_statement_logging();
-        let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(ready(connection))));
+        let pool =
+            Pool::new(options.clone(), Box::new(|connection| Box::pin(prepare_connection(connection))));
         Ok(Self { options, pool })
     }
 
@@ -54,43 +57,43 @@ impl Depot {
         self.pool.close().await;
     }
 
-    async fn lease(&self) -> Result<Lease<sqlx::Postgres>, DepotError> {
+    async fn lease(&self) -> Result<Lease<sqlx::Postgres>, SharedStoreError> {
         Ok(self.pool.lease().await?)
     }
 
-    /// What there is of every slot.
-    pub(super) async fn heads(&self) -> Result<BTreeMap<String, Head>, DepotError> {
+    /// Returns the head of every slot by its name.
+    pub(super) async fn heads(&self) -> Result<BTreeMap<String, SlotHead>, SharedStoreError> {
         let mut lease = self.lease().await?;
         let query = sqlx::query_as::<_, (String, String, i64)>(
             "SELECT slot, stamp, generation FROM bulkhead_slot LIMIT 100",
         );
-        let rows = within(PATIENCE, async { Ok(query.fetch_all(&mut lease.connection).await?) }).await?;
+        let rows = within(QUERY_TIMEOUT, async { Ok(query.fetch_all(&mut lease.connection).await?) }).await?;
         lease.keep();
         let head = |(slot, stamp, generation): (String, String, i64)| {
-            (slot, Head { stamp, generation: u64::try_from(generation).ok() })
+            (slot, SlotHead { stamp, generation: u64::try_from(generation).ok() })
         };
         Ok(rows.into_iter().map(head).collect())
     }
 
-    /// A slot's book and its stamp.
-    pub(super) async fn book(&self, slot: SlotId) -> Result<Option<Book>, DepotError> {
+    /// Returns a slot's state with its stamp.
+    pub(super) async fn state(&self, slot: SlotId) -> Result<Option<SlotState>, SharedStoreError> {
         let mut lease = self.lease().await?;
-        let query = sqlx::query_as::<_, Row>(
+        let query = sqlx::query_as::<_, SlotRow>(
             "SELECT stamp, generation, book::text FROM bulkhead_slot WHERE slot = $1",
         );
         let query = query.bind(slot.as_str()).fetch_optional(&mut lease.connection);
-        let row = within(PATIENCE, async { Ok(query.await?) }).await?;
+        let row = within(QUERY_TIMEOUT, async { Ok(query.await?) }).await?;
         lease.keep();
         row.map(|row| read(slot, row)).transpose()
     }
 
-    /// A component of no more than `cap` bytes.
+    /// Returns a component of at most `cap` bytes.
     pub(super) async fn component(
         &self,
         slot: SlotId,
         component: &str,
         cap: usize,
-    ) -> Result<Blob, DepotError> {
+    ) -> Result<Blob, SharedStoreError> {
         let mut lease = self.lease().await?;
         let query = sqlx::query_as::<_, (Vec<u8>, Option<String>)>(
             "SELECT wasm, signature FROM bulkhead_component
@@ -101,43 +104,46 @@ impl Depot {
             .bind(component)
             .bind(i64::try_from(cap).unwrap_or(i64::MAX))
             .fetch_optional(&mut lease.connection);
-        let row = within(LONG_PATIENCE, async { Ok(query.await?) }).await?;
+        let row = within(TRANSFER_TIMEOUT, async { Ok(query.await?) }).await?;
         lease.keep();
-        let (wasm, signature) = row.ok_or_else(|| DepotError::Absent(component.to_owned()))?;
+        let (wasm, signature) =
+            row.ok_or_else(|| SharedStoreError::MissingComponent(component.to_owned()))?;
         Ok(Blob { component: component.to_owned(), wasm: wasm.into(), signature })
     }
 
-    /// Which of these components it does not have.
+    /// Returns which of these components the database lacks.
     pub(super) async fn missing(
         &self,
         slot: SlotId,
         components: &[String],
-    ) -> Result<Vec<String>, DepotError> {
+    ) -> Result<Vec<String>, SharedStoreError> {
         let mut lease = self.lease().await?;
         let query = sqlx::query_scalar::<_, String>(
             "SELECT component FROM bulkhead_component WHERE slot = $1 AND component = ANY($2)",
         );
         let query = query.bind(slot.as_str()).bind(components).fetch_all(&mut lease.connection);
-        let known = within(PATIENCE, async { Ok(query.await?) }).await?;
+        let known = within(QUERY_TIMEOUT, async { Ok(query.await?) }).await?;
         lease.keep();
         Ok(components.iter().filter(|component| !known.contains(component)).cloned().collect())
     }
 
-    /// Puts `book` in place of the one that had its stamp, with components, of which those that are in `named` stay; the
-    /// new stamp. In one transaction, which holds the slot's row from its first statement on.
+    /// Replaces the state whose stamp `state` has, adds `blobs`, and deletes the components that are not in
+    /// `named`; returns the new stamp. Runs in one transaction, which locks the slot's row with its first
+    /// statement.
     pub(super) async fn publish(
         &self,
         slot: SlotId,
-        book: &Book,
+        state: &SlotState,
         named: &[String],
         blobs: &[Blob],
-    ) -> Result<String, DepotError> {
+    ) -> Result<String, SharedStoreError> {
         let stamp = Uuid::new_v4().to_string();
-        let text = serde_json::to_string(book).map_err(|error| DepotError::away(error.to_string()))?;
+        let text =
+            serde_json::to_string(state).map_err(|error| SharedStoreError::unreachable(error.to_string()))?;
         let mut lease = self.lease().await?;
-        let patience = if blobs.is_empty() { PATIENCE } else { LONG_PATIENCE };
-        let (slot, seen) = (slot.as_str(), book.stamp.as_deref());
-        within(patience, async {
+        let limit = if blobs.is_empty() { QUERY_TIMEOUT } else { TRANSFER_TIMEOUT };
+        let (slot, seen) = (slot.as_str(), state.stamp.as_deref());
+        within(limit, async {
             let mut transaction = lease.connection.begin().await?;
             let written = sqlx::query(
                 "INSERT INTO bulkhead_slot AS known (slot, stamp, generation, book, changed_at)
@@ -149,14 +155,14 @@ impl Depot {
             let written = written
                 .bind(slot)
                 .bind(&stamp)
-                .bind(book.generation.cast_signed())
+                .bind(state.generation.cast_signed())
                 .bind(text)
                 .bind(seen)
                 .execute(&mut *transaction)
                 .await?;
             if written.rows_affected() == 0 {
                 transaction.rollback().await?;
-                return Err(DepotError::Overtaken);
+                return Err(SharedStoreError::Conflict);
             }
             for blob in blobs {
                 sqlx::query(
@@ -189,37 +195,38 @@ impl Depot {
     }
 }
 
-/// A slot's row: its stamp, its generation and its book.
-type Row = (String, i64, Option<String>);
+/// A slot's row: stamp, generation and state.
+type SlotRow = (String, i64, Option<String>);
 
-/// The book of a row, which somebody may have changed by hand.
-fn read(slot: SlotId, (stamp, generation, text): Row) -> Result<Book, DepotError> {
+/// Parses a row, which may have been edited by hand.
+fn read(slot: SlotId, (stamp, generation, text): SlotRow) -> Result<SlotState, SharedStoreError> {
     let unreadable =
-        |reason: String| DepotError::Unreadable { slot: slot.as_str(), reason: shortened(reason) };
+        |reason: String| SharedStoreError::Unreadable { slot: slot.as_str(), reason: shortened(reason) };
     if generation < 0 {
         return Err(unreadable(format!("its generation is {generation}")));
     }
-    let text = text.ok_or_else(|| unreadable("it has no book".to_owned()))?;
-    let book: Book = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-    Ok(Book { stamp: Some(stamp), ..book })
+    let text = text.ok_or_else(|| unreadable("its column book is null".to_owned()))?;
+    let state: SlotState = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    Ok(SlotState { stamp: Some(stamp), ..state })
 }
 
-/// Readies a new connection.
-async fn ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(LIMITS).execute(&mut *connection).await?;
+/// Prepares a new connection.
+async fn prepare_connection(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(SESSION_LIMITS).execute(&mut *connection).await?;
     schema::prepare(connection).await
 }
 
-/// Waits no longer than `patience`. The future moves to the heap at once: a driver's is kilobytes large.
+/// Waits at most `limit`. The future is boxed at once, because a driver's future is kilobytes large.
 async fn within<T>(
-    patience: Duration,
-    answer: impl Future<Output = Result<T, DepotError>>,
-) -> Result<T, DepotError> {
-    match timeout(patience, Box::pin(answer)).await {
+    limit: Duration,
+    answer: impl Future<Output = Result<T, SharedStoreError>>,
+) -> Result<T, SharedStoreError> {
+    match timeout(limit, Box::pin(answer)).await {
         Ok(answer) => answer,
-        Err(_) => {
-            Err(DepotError::away(format!("the database did not answer within {} s", patience.as_secs())))
-        }
+        Err(_) => Err(SharedStoreError::unreachable(format!(
+            "the database did not answer within {} s",
+            limit.as_secs()
+        ))),
     }
 }
 
@@ -229,13 +236,13 @@ mod tests {
 
     use super::*;
 
-    fn read_row(generation: i64, text: Option<&str>) -> Result<Book, DepotError> {
+    fn read_row(generation: i64, text: Option<&str>) -> Result<SlotState, SharedStoreError> {
         read(SlotId::new("captcha"), ("stamp".into(), generation, text.map(str::to_owned)))
     }
 
     #[test]
-    fn a_row_that_is_no_book_is_named() {
-        let whole = serde_json::to_string(&Book::default()).unwrap();
+    fn invalid_row_is_reported_with_its_slot() {
+        let whole = serde_json::to_string(&SlotState::default()).unwrap();
         let negative = whole.replace("\"generation\":0", "\"generation\":-1");
         assert_eq!(read_row(0, Some(&whole)).unwrap().stamp.as_deref(), Some("stamp"));
         for (generation, text) in [
@@ -247,7 +254,7 @@ mod tests {
             (-1, Some(&*whole)),
         ] {
             let error = read_row(generation, text).unwrap_err();
-            assert!(matches!(error, DepotError::Unreadable { slot: "captcha", .. }), "{error:?}");
+            assert!(matches!(error, SharedStoreError::Unreadable { slot: "captcha", .. }), "{error:?}");
             let said = error.to_string();
             assert!(said.starts_with("the row of slot captcha in bulkhead_slot cannot be read: "), "{said}");
             assert!(said.contains("delete it") && !said.contains("SlotId"), "{said}");

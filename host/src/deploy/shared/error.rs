@@ -1,57 +1,57 @@
-//! Why the hosts' database did not give or take, in the host's words: what a driver says may name what is inside, and is
-//! for the log alone.
+//! Errors of the hosts' database. Their texts are the host's own; the driver's text may name internals and goes to
+//! the log only.
 
 use crate::pool::NoConnection;
 
-/// Why the database did not give or take. Shown, it holds nothing of its URL, and nothing of what its driver says.
+/// Why an operation on the hosts' database failed. The text contains neither the URL nor the driver's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DepotError {
-    /// The URL is none.
+pub enum SharedStoreError {
+    /// The URL is invalid.
     #[error("the URL of the hosts' database must be postgres://user:password@host:port/name")]
-    Url,
-    /// It does not answer, or says no.
+    InvalidUrl,
+    /// The database does not answer or rejects the request.
     #[error("{reason}")]
-    Away {
-        /// Why, for whoever asks.
+    Unreachable {
+        /// Why, for operators.
         reason: String,
-        /// What the driver says, for the log.
+        /// The driver's message, for the log.
         detail: Option<String>,
     },
-    /// A slot's row is none that a host has written.
+    /// A slot's row was not written by a host.
     #[error(
         "the row of slot {slot} in bulkhead_slot cannot be read: {reason}; restore it from a backup, or delete it: a host \
-         that has a state of the slot then puts it there"
+         that has a state of the slot then writes it again"
     )]
     Unreadable {
-        /// Which slot's.
+        /// The slot.
         slot: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the row.
         reason: String,
     },
-    /// Another host was faster.
+    /// Another host has written first.
     #[error("another host has changed the slot")]
-    Overtaken,
-    /// It does not have the component.
+    Conflict,
+    /// The database has no such component.
     #[error("the hosts' database has no component {0} of a size that sandbox.component_bytes allows")]
-    Absent(String),
+    MissingComponent(String),
 }
 
-impl DepotError {
-    /// It is away, and there is no more to say.
-    pub(super) fn away(reason: impl Into<String>) -> Self {
-        Self::Away { reason: reason.into(), detail: None }
+impl SharedStoreError {
+    /// Returns an error without a driver's message.
+    pub(super) fn unreachable(reason: impl Into<String>) -> Self {
+        Self::Unreachable { reason: reason.into(), detail: None }
     }
 
-    /// What the driver says of it, for the log.
+    /// Returns the driver's message, for the log.
     pub(super) fn detail(&self) -> Option<&str> {
         match self {
-            Self::Away { detail, .. } => detail.as_deref(),
+            Self::Unreachable { detail, .. } => detail.as_deref(),
             _ => None,
         }
     }
 }
 
-impl From<&sqlx::Error> for DepotError {
+impl From<&sqlx::Error> for SharedStoreError {
     fn from(error: &sqlx::Error) -> Self {
         let reason = match error {
             sqlx::Error::Database(refused) => of_code(refused.code().as_deref().unwrap_or_default()),
@@ -60,27 +60,27 @@ impl From<&sqlx::Error> for DepotError {
             sqlx::Error::PoolTimedOut => "the database does not answer in time".to_owned(),
             _ => "the database fails; see the log".to_owned(),
         };
-        Self::Away { reason, detail: Some(error.to_string()) }
+        Self::Unreachable { reason, detail: Some(error.to_string()) }
     }
 }
 
-impl From<sqlx::Error> for DepotError {
+impl From<sqlx::Error> for SharedStoreError {
     fn from(error: sqlx::Error) -> Self {
         Self::from(&error)
     }
 }
 
-impl From<NoConnection> for DepotError {
+impl From<NoConnection> for SharedStoreError {
     fn from(reason: NoConnection) -> Self {
         match reason {
-            NoConnection::Busy => Self::away("all connections to the database are busy"),
-            NoConnection::Silent => Self::away("the database does not answer in time"),
+            NoConnection::Busy => Self::unreachable("all connections to the database are busy"),
+            NoConnection::Silent => Self::unreachable("the database does not answer in time"),
             NoConnection::Refused(error) => Self::from(&*error),
         }
     }
 }
 
-/// What one of PostgreSQL's codes (SQLSTATE) means here.
+/// Returns the text for a PostgreSQL error code (SQLSTATE).
 fn of_code(code: &str) -> String {
     match code {
         "28000" | "28P01" => "the database refuses the user or the password".to_owned(),
@@ -104,26 +104,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_driver_s_words_are_for_the_log_alone() {
+    fn driver_message_appears_in_detail_only() {
         let words = "failed to connect to 10.1.2.3:5432 as clerk";
         let io = || sqlx::Error::Io(io::Error::new(io::ErrorKind::ConnectionRefused, words));
         for (error, reason) in [
-            (DepotError::from(io()), "the database cannot be reached"),
-            (DepotError::from(NoConnection::Refused(Arc::new(io()))), "the database cannot be reached"),
+            (SharedStoreError::from(io()), "the database cannot be reached"),
+            (SharedStoreError::from(NoConnection::Refused(Arc::new(io()))), "the database cannot be reached"),
             (
-                DepotError::from(sqlx::Error::Tls(words.into())),
+                SharedStoreError::from(sqlx::Error::Tls(words.into())),
                 "no TLS connection with the database can be made",
             ),
-            (DepotError::from(sqlx::Error::Protocol(words.into())), "the database fails; see the log"),
+            (SharedStoreError::from(sqlx::Error::Protocol(words.into())), "the database fails; see the log"),
         ] {
             assert_eq!(error.to_string(), reason);
             assert!(error.detail().is_some_and(|detail| detail.contains(words)), "{error:?}");
         }
-        assert_eq!(DepotError::from(NoConnection::Silent).detail(), None);
+        assert_eq!(SharedStoreError::from(NoConnection::Silent).detail(), None);
     }
 
     #[test]
-    fn codes_are_told_apart() {
+    fn sqlstate_codes_have_own_texts() {
         assert_eq!(of_code("28P01"), "the database refuses the user or the password");
         assert!(of_code("42501").contains("grant SELECT"));
         assert_eq!(of_code("XX000"), "the database refuses a statement (SQLSTATE XX000); see the log");

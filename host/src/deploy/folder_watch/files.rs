@@ -1,4 +1,4 @@
-//! Components in a watched folder: their names, their bytes, and which of them are whole.
+//! Files in a watched folder: their names, their bytes, and which of them are complete.
 
 use std::{
     collections::BTreeMap,
@@ -10,19 +10,19 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::NAMES;
+use super::NAME_RULE;
 use crate::{compile::ComponentDigest, deploy::Proof, files};
 
-/// Longest name of a file that is taken, bytes.
+/// Longest name of a component file, bytes.
 const NAME_BYTES: usize = 100;
-/// Largest `.minisig` file, bytes; they have some 300.
+/// Largest `.minisig` file, bytes; typical ones have 300.
 const SIGNATURE_BYTES: usize = 4096;
-/// Files that lie in the folder at the start are taken to be whole when nobody has written to them for so long.
-const SETTLED: Duration = Duration::from_secs(60);
+/// Time without writes after which a file that existed at the start counts as complete.
+const SETTLE_TIME: Duration = Duration::from_secs(60);
 
-/// Whether a file of this name is a component: letters, digits, `.`, `_` and `-`, the first a letter or digit, `.wasm`
-/// at the end.
-pub(super) fn fits(name: &str) -> bool {
+/// Returns whether a name is valid for a component file: letters, digits, `.`, `_` and `-`, the first a letter or
+/// digit, with `.wasm` at the end.
+pub(super) fn is_valid_name(name: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     name.len() <= NAME_BYTES
         && name.strip_suffix(".wasm").is_some_and(|stem| !stem.is_empty())
@@ -30,13 +30,13 @@ pub(super) fn fits(name: &str) -> bool {
         && name.bytes().all(known)
 }
 
-/// Whether a file of this name is meant to be a component, whether its name fits or not.
-pub(super) fn is_meant(name: &str) -> bool {
+/// Returns whether a name has the extension of a component, in upper or lower case.
+pub(super) fn is_component_name(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("wasm"))
 }
 
-/// A file's bytes, at most `cap`; none where there is no such file. A link is followed within the folder, as volumes of
-/// Kubernetes and working trees have them, and no further.
+/// Reads a file of at most `cap` bytes; `None` if it is missing. Links are followed within the folder only, as
+/// volumes of Kubernetes and git working trees need.
 fn read(folder: &Path, name: &str, cap: usize) -> io::Result<Option<Vec<u8>>> {
     let absent = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(None),
@@ -52,8 +52,8 @@ fn read(folder: &Path, name: &str, cap: usize) -> io::Result<Option<Vec<u8>>> {
     files::read_with(&path, cap, OFlags::NOFOLLOW).map_or_else(absent, |bytes| Ok(Some(bytes)))
 }
 
-/// A component and what lies beside it to vouch for it.
-pub(super) fn component(folder: &Path, name: &str, cap: usize) -> io::Result<(Arc<[u8]>, Proof)> {
+/// Reads a component and the signature file beside it.
+pub(super) fn read_component_file(folder: &Path, name: &str, cap: usize) -> io::Result<(Arc<[u8]>, Proof)> {
     let wasm = read(folder, name, cap)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let proof = match read(folder, &format!("{name}.minisig"), SIGNATURE_BYTES)? {
         Some(text) => Proof::Signature(String::from_utf8(text).map_err(io::Error::other)?),
@@ -62,56 +62,56 @@ pub(super) fn component(folder: &Path, name: &str, cap: usize) -> io::Result<(Ar
     Ok((wasm.into(), proof))
 }
 
-/// Whether a link leads to the folder, so that it may be replaced as a whole.
+/// Returns whether the folder's path contains a link, so that the folder may be replaced as a whole.
 pub(super) fn is_linked(folder: &Path) -> bool {
     fs::canonicalize(folder).ok() != path::absolute(folder).ok()
 }
 
-/// Which components of a folder are looked at.
+/// Which files of a folder are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// All: the folder itself has been put in place as a whole.
+pub(super) enum FileSelection {
+    /// All files, because the folder has been replaced as a whole.
     All,
-    /// Those that are links: what a link leads to is whole, for a link is replaced in one stroke.
+    /// Links only, because a link is replaced atomically and leads to a complete file.
     Links,
 }
 
-/// The components of a folder by their names, and what is ignored, with the reasons.
+/// The components of a folder by name, and the ignored names with the reasons.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
+pub(super) struct FolderScan {
     pub(super) seen: BTreeMap<String, ComponentDigest>,
     pub(super) ignored: BTreeMap<String, String>,
 }
 
 /// Reads the components of a folder.
-pub(super) fn look(folder: &Path, which: Which, cap: usize) -> io::Result<Looked> {
-    let mut looked = Looked::default();
+pub(super) fn scan(folder: &Path, selection: FileSelection, cap: usize) -> io::Result<FolderScan> {
+    let mut scan_result = FolderScan::default();
     for file in fs::read_dir(folder)?.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
         let is_link = file.file_type().is_ok_and(|kind| kind.is_symlink());
-        let is_other = name.starts_with('.') && !is_meant(&name) || name.ends_with(".minisig");
-        // A link is put there to be taken, whatever it is called; a tree may hold much else.
-        if is_other || !(is_link || which == Which::All && is_meant(&name)) {
+        let is_other = name.starts_with('.') && !is_component_name(&name) || name.ends_with(".minisig");
+        // A link is read whatever its name; a whole tree may contain unrelated files.
+        if is_other || !(is_link || selection == FileSelection::All && is_component_name(&name)) {
             continue;
         }
-        let reason = match fits(&name).then(|| read(folder, &name, cap)) {
+        let reason = match is_valid_name(&name).then(|| read(folder, &name, cap)) {
             Some(Ok(Some(wasm))) => {
-                looked.seen.insert(name, ComponentDigest::of(&wasm));
+                scan_result.seen.insert(name, ComponentDigest::of(&wasm));
                 continue;
             }
-            Some(Ok(None)) if is_link => "it is a link that leads nowhere; have it lead to a file".to_owned(),
+            Some(Ok(None)) if is_link => "it is a link that leads nowhere; point it to a file".to_owned(),
             Some(Ok(None)) => continue,
             Some(Err(error)) => error.to_string(),
-            None => NAMES.to_owned(),
+            None => NAME_RULE.to_owned(),
         };
-        looked.ignored.insert(name, reason);
+        scan_result.ignored.insert(name, reason);
     }
-    Ok(looked)
+    Ok(scan_result)
 }
 
-/// What lies in a folder at the start: the component that is taken, and what is ignored, with the reasons.
+/// The newest component file of a folder, and the ignored names with the reasons.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct NewestFile {
     pub(super) newest: Option<String>,
     pub(super) ignored: Vec<(String, &'static str)>,
     pub(super) unsettled: Option<Unsettled>,
@@ -121,11 +121,11 @@ pub(super) struct Found {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unsettled {
     pub(super) names: Vec<String>,
-    /// Time until the first of them counts as whole, if nobody writes to it.
+    /// Time until the first of them counts as complete, if it is not written to.
     pub(super) wait: Duration,
 }
 
-impl Found {
+impl NewestFile {
     fn wait_for(&mut self, name: &str, wait: Duration) {
         let unsettled = self.unsettled.get_or_insert(Unsettled { names: Vec::new(), wait });
         unsettled.names.push(name.to_owned());
@@ -133,30 +133,34 @@ impl Found {
     }
 }
 
-/// Looks for the component that was put into the folder last, of those that are `wanted` by their names: of the files
-/// that are whole as `which` says, and those that nobody has written to for a while.
-pub(super) fn settled(folder: &Path, which: Which, wanted: impl Fn(&str) -> bool) -> io::Result<Found> {
-    let (mut newest, mut found) = (None::<(SystemTime, String)>, Found::default());
+/// Finds the newest component file among those whose names are `wanted`. A file counts as complete if `selection`
+/// covers it or if it has not been written to for a while.
+pub(super) fn find_newest(
+    folder: &Path,
+    selection: FileSelection,
+    wanted: impl Fn(&str) -> bool,
+) -> io::Result<NewestFile> {
+    let (mut newest, mut found) = (None::<(SystemTime, String)>, NewestFile::default());
     for file in fs::read_dir(folder)?.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
-        if !is_meant(&name) || !wanted(&name) {
+        if !is_component_name(&name) || !wanted(&name) {
             continue;
         }
         let is_link = file.file_type().is_ok_and(|kind| kind.is_symlink());
         let modified = fs::metadata(file.path()).ok().filter(fs::Metadata::is_file);
         let modified = modified.and_then(|found| found.modified().ok());
-        // A time to come is that of a clock that was wrong.
+        // A time in the future comes from a wrong clock.
         let age = |at: &SystemTime| at.elapsed().unwrap_or_default();
-        let is_whole = |at: &SystemTime| which == Which::All || is_link || age(at) >= SETTLED;
-        let ignored = match (fits(&name), modified) {
-            (false, _) => (name, NAMES),
-            (true, None) => (name, "it is not a file that can be read; move a file in"),
+        let is_whole = |at: &SystemTime| selection == FileSelection::All || is_link || age(at) >= SETTLE_TIME;
+        let ignored = match (is_valid_name(&name), modified) {
+            (false, _) => (name, NAME_RULE),
+            (true, None) => (name, "it is not a readable file; move a file in"),
             (true, Some(at)) if !is_whole(&at) => {
-                found.wait_for(&name, SETTLED.saturating_sub(age(&at)));
+                found.wait_for(&name, SETTLE_TIME.saturating_sub(age(&at)));
                 (
                     name,
-                    "it was written a moment ago and may be half of a file; it is looked at again once nobody has \
-                     written to it for a minute",
+                    "it was written a moment ago and may be incomplete; it is read again once it has not been \
+                     written to for a minute",
                 )
             }
             (true, Some(at)) => match &newest {
@@ -183,9 +187,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain() {
+    fn component_names_are_restricted() {
         for good in ["a.wasm", "captcha-2.1_rc.wasm", "9.wasm"] {
-            assert!(fits(good), "{good}");
+            assert!(is_valid_name(good), "{good}");
         }
         let long = format!("{}.wasm", "a".repeat(NAME_BYTES));
         for bad in [
@@ -202,12 +206,12 @@ mod tests {
             "a\n.wasm",
             &long,
         ] {
-            assert!(!fits(bad), "{bad:?}");
+            assert!(!is_valid_name(bad), "{bad:?}");
         }
     }
 
     #[test]
-    fn only_plain_files_of_the_folder_are_read() {
+    fn only_plain_files_are_read() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("folder");
         fs::create_dir_all(folder.join("..data")).unwrap();
@@ -227,13 +231,13 @@ mod tests {
         read(&folder, "loop.wasm", 5).unwrap_err();
         fs::create_dir(path("folder.wasm")).unwrap();
         read(&folder, "folder.wasm", 5).unwrap_err();
-        let seen = |which| look(&folder, which, 5).unwrap().seen.into_keys().collect::<Vec<_>>();
-        assert_eq!(seen(Which::All), ["a.wasm", "b.wasm"]);
-        assert_eq!(seen(Which::Links), ["b.wasm"]);
+        let seen = |selection| scan(&folder, selection, 5).unwrap().seen.into_keys().collect::<Vec<_>>();
+        assert_eq!(seen(FileSelection::All), ["a.wasm", "b.wasm"]);
+        assert_eq!(seen(FileSelection::Links), ["b.wasm"]);
     }
 
     #[test]
-    fn what_is_ignored_has_a_reason() {
+    fn ignored_files_have_a_reason() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("folder");
         let path = |name: &str| folder.join(name);
@@ -252,8 +256,8 @@ mod tests {
             ("dangling.wasm", "leads nowhere"),
             ("out.wasm", "leads out of the folder"),
         ]);
-        for which in [Which::Links, Which::All] {
-            let ignored = look(&folder, which, 5).unwrap().ignored;
+        for selection in [FileSelection::Links, FileSelection::All] {
+            let ignored = scan(&folder, selection, 5).unwrap().ignored;
             assert!(ignored.keys().eq(expected.keys()), "{ignored:?}");
             for (name, reason) in &expected {
                 assert!(ignored.get(*name).unwrap().contains(reason), "{ignored:?}");
@@ -265,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_lies_beside() {
+    fn signature_file_is_read_as_proof() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a.wasm"), b"12345").unwrap();
-        let proof = || component(folder.path(), "a.wasm", 9).map(|(_, proof)| proof);
+        let proof = || read_component_file(folder.path(), "a.wasm", 9).map(|(_, proof)| proof);
         assert_eq!(proof().unwrap(), Proof::None);
         fs::write(path("a.wasm.minisig"), b"signed").unwrap();
         assert_eq!(proof().unwrap(), Proof::Signature("signed".into()));
@@ -278,31 +282,32 @@ mod tests {
     }
 
     #[test]
-    fn at_the_start_the_newest_whole_file_is_taken() {
+    fn newest_complete_file_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, age: Duration| {
             let path = folder.path().join(name);
             fs::write(&path, b"x").unwrap();
             File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();
         };
-        let settled = |which| settled(folder.path(), which, |name| name != "unwanted.wasm").unwrap();
-        assert_eq!(settled(Which::Links), Found::default());
-        put("unwanted.wasm", SETTLED * 2);
-        put("old.wasm", SETTLED * 3);
-        put("new.wasm", SETTLED * 2);
-        put("notes.txt", SETTLED * 2);
-        put("two words.wasm", SETTLED * 2);
+        let find_newest =
+            |selection| find_newest(folder.path(), selection, |name| name != "unwanted.wasm").unwrap();
+        assert_eq!(find_newest(FileSelection::Links), NewestFile::default());
+        put("unwanted.wasm", SETTLE_TIME * 2);
+        put("old.wasm", SETTLE_TIME * 3);
+        put("new.wasm", SETTLE_TIME * 2);
+        put("notes.txt", SETTLE_TIME * 2);
+        put("two words.wasm", SETTLE_TIME * 2);
         put("being-written.wasm", Duration::ZERO);
         fs::create_dir(folder.path().join("folder.wasm")).unwrap();
-        let found = settled(Which::Links);
+        let found = find_newest(FileSelection::Links);
         assert_eq!(found.newest.as_deref(), Some("new.wasm"));
         let ignored: Vec<&str> = found.ignored.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(ignored, ["being-written.wasm", "folder.wasm", "old.wasm", "two words.wasm"]);
         assert_eq!(found.unsettled.unwrap().names, ["being-written.wasm"]);
-        let found = settled(Which::All);
+        let found = find_newest(FileSelection::All);
         assert_eq!((found.newest.as_deref(), found.unsettled), (Some("being-written.wasm"), None));
-        // What a link leads to is whole.
+        // The target of a link is complete.
         symlink("being-written.wasm", folder.path().join("link.wasm")).unwrap();
-        assert_eq!(settled(Which::Links).newest.as_deref(), Some("link.wasm"));
+        assert_eq!(find_newest(FileSelection::Links).newest.as_deref(), Some("link.wasm"));
     }
 }

@@ -1,7 +1,10 @@
+//! The criteria of automatic rollbacks.
+
 use crate::{config::rollout::Rollout, slots::Counts};
 
-/// Whether a version does so much worse than the one beside or before it that it must go, and then why.
-pub(super) fn verdict(fresh: Counts, stable: Counts, rollout: &Rollout) -> Option<String> {
+/// Returns why a version must be rolled back, if its calls are worse than those of `stable` by more than the
+/// margin.
+pub(super) fn rollback_reason(fresh: Counts, stable: Counts, rollout: &Rollout) -> Option<String> {
     if fresh.calls < rollout.min_calls {
         return None;
     }
@@ -32,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_goes_when_it_is_worse_by_more_than_the_margin() {
+    fn version_beyond_the_margin_is_rolled_back() {
         for (fresh, stable, goes) in [
             (counts(20, 1, 0), counts(0, 0, 0), false),
             (counts(20, 2, 0), counts(0, 0, 0), true),
@@ -42,18 +45,18 @@ mod tests {
             (counts(100, 0, 60), counts(1000, 0, 100), true),
             (counts(100, 0, 0), counts(100, 100, 100), false),
         ] {
-            assert_eq!(verdict(fresh, stable, &RULES).is_some(), goes, "{fresh:?} beside {stable:?}");
+            assert_eq!(rollback_reason(fresh, stable, &RULES).is_some(), goes, "{fresh:?} beside {stable:?}");
         }
     }
 
     #[test]
-    fn few_calls_prove_nothing() {
-        assert_eq!(verdict(counts(19, 19, 0), counts(0, 0, 0), &RULES), None);
+    fn few_calls_cause_no_rollback() {
+        assert_eq!(rollback_reason(counts(19, 19, 0), counts(0, 0, 0), &RULES), None);
     }
 
     #[test]
-    fn it_says_why() {
-        let reason = verdict(counts(40, 20, 0), counts(200, 1, 0), &RULES).unwrap();
+    fn rollback_reason_names_both_rates() {
+        let reason = rollback_reason(counts(40, 20, 0), counts(200, 1, 0), &RULES).unwrap();
         assert_eq!(
             reason,
             "50.0 % of its 40 calls failed, against 0.5 % of the other version's; the margin is 5 %"
