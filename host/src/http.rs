@@ -13,6 +13,7 @@ pub mod error;
 pub mod forwarded;
 pub mod head_fields;
 pub mod host_field;
+pub mod json;
 pub mod layers;
 pub mod lifecycle;
 pub mod listen;

@@ -14,7 +14,6 @@ use axum::{
 use bytes::{Buf as _, BytesMut};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
-use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::json;
 
 /// A byte order mark in UTF-8, which some clients put before their text.
@@ -168,21 +167,6 @@ fn is_plain_utf8(headers: &HeaderMap) -> bool {
             .all(|name| ["utf-8", "utf8", "us-ascii"].iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
-/// What a JSON object says; other members than `T`'s are its reader's business.
-///
-/// # Errors
-/// What is wrong, for the client.
-pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    // A derived reader would take an array for an object's members in order.
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        return serde_json::from_slice(bytes).map_err(|error| crate::telemetry::shortened(error.to_string()));
-    }
-    match serde_json::from_slice::<IgnoredAny>(bytes) {
-        Ok(_) => Err("the body must be a JSON object".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// Whether the body is declared, once, as `application/json` or `application/*+json`.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let mut declared = headers.get_all(CONTENT_TYPE).iter();
@@ -298,23 +282,6 @@ mod tests {
         ] {
             assert_eq!(read_json(&headers, Body::from(body), LIMITS).await.unwrap(), text, "{body:?}");
             assert_eq!(read(Body::from(body), LIMITS).await.unwrap(), body, "raw bytes stay as they are");
-        }
-    }
-
-    #[test]
-    fn only_an_object_is_an_object() {
-        #[derive(Debug, PartialEq, serde::Deserialize)]
-        struct Point {
-            x: u8,
-        }
-        assert_eq!(object(br#" {"x":1,"y":2}"#), Ok(Point { x: 1 }));
-        for text in ["[1]", "1", "\"x\"", "null"] {
-            let refused = object::<Point>(text.as_bytes());
-            assert_eq!(refused, Err("the body must be a JSON object".to_owned()), "{text}");
-        }
-        for text in ["", "{", "[1", r#"{"x":300}"#, r#"{}"#] {
-            let refused = object::<Point>(text.as_bytes()).unwrap_err();
-            assert!(!refused.contains("struct"), "{text}: {refused}");
         }
     }
 

@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, HeaderValue, header::FORWARDED};
 use bulkhead::{
     config::server::ForwardedBy,
     http::{
-        body::object,
         forwarded::{Proxies, client},
+        json::object,
     },
     slots::outline,
     telemetry::accept::negotiate,

@@ -11,7 +11,7 @@ use bulkhead::config::signatures::{Policy, Signatures};
 use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
 use bulkhead::deploy::{Proof, signature};
-use bulkhead::http::body;
+use bulkhead::http::json::object;
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
 use bulkhead::services::capabilities;
@@ -108,7 +108,7 @@ pub fn component_upload(data: &[u8]) -> Taken {
         }
         Err(reason) => refused(&reason),
     };
-    let named = match body::object::<BTreeMap<String, Value>>(data) {
+    let named = match object::<BTreeMap<String, Value>>(data) {
         Ok(members) => match members.get("reference").and_then(Value::as_str).map(Reference::parse) {
             Some(Ok(reference)) => {
                 assert_eq!(Reference::parse(&reference.to_string()).as_ref(), Ok(&reference));
@@ -117,7 +117,7 @@ pub fn component_upload(data: &[u8]) -> Taken {
             Some(Err(reason)) => refused(&reason),
             None => false,
         },
-        Err(reason) => refused(&reason),
+        Err(fault) => refused(&fault.to_string()),
     };
     signed || named
 }

@@ -21,7 +21,7 @@ use super::{Api, ApiError, CHANGE, Operators, access::Actor, jobs, slots::known}
 use crate::{
     config::registries::Reference,
     deploy::{Deploy, Proof, Pushed, StageReporter},
-    http::body,
+    http::{body, json::object},
     registry::{Pulled, Registries},
     telemetry::escape_guest,
 };
@@ -147,8 +147,8 @@ async fn named(source: Option<String>, headers: &HeaderMap, body: Body) -> Resul
         return Err(ApiError::invalid("source goes with a component and not with a reference"));
     }
     let body = body::read_json(headers, body, CHANGE).await?;
-    let Wanted { reference } = body::object(&body)
-        .map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))?;
+    let Wanted { reference } =
+        object(&body).map_err(|fault| ApiError::invalid(format!("the body is not understood: {fault}")))?;
     let reference =
         Reference::parse(&reference).map_err(|text| ApiError::invalid(format!("the reference {text}")))?;
     Ok(Incoming::There(reference, proof))

@@ -9,7 +9,7 @@ use serde::{
 };
 
 use super::{EmbeddingState, error::ApiError};
-use crate::http::body;
+use crate::http::{body, json};
 
 /// What a client that sends token ids has to hear.
 const TOKEN_ARRAY: &str = "token arrays are not supported, send text; \
@@ -174,7 +174,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<EmbeddingState>> for JsonObject<T> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    body::object(bytes).map_err(ApiError::invalid)
+    json::object(bytes).map_err(ApiError::invalid)
 }
 
 /// Refuses the query parameter `model`, by which release 0.3 of the old server chose models.
