@@ -5,7 +5,6 @@ pub mod answer;
 pub mod capabilities;
 pub mod captcha;
 pub mod embedding;
-mod json_object;
 pub mod list;
 mod shared_answer;
 pub mod status;

@@ -21,11 +21,9 @@ use crate::{
     appointments::{Collector, Section},
     capabilities::SlotResources,
     config::slots::Slot as SlotSettings,
+    http::json,
     invoke::{self, Outcome, Unusable},
-    services::{
-        json_object::json_object,
-        shared_answer::{self, SharedAnswer, Versions},
-    },
+    services::shared_answer::{self, SharedAnswer, Versions},
     slots::{Slot, Yard},
     telemetry::{escape_guest, guest_lines},
 };
@@ -241,7 +239,7 @@ fn read(report: Report) -> Result<(Box<RawValue>, f64), Unusable> {
         return Err(Unusable("the time of collection is not between the years 1970 and 9999"));
     }
     let unreadable = |_| Unusable("the data of the report is not a JSON object that can be read");
-    let data = json_object(report.data).map_err(unreadable)?;
+    let data = json::as_written(report.data).map_err(unreadable)?;
     Ok((data, report.collected_at))
 }
 

@@ -1,15 +1,12 @@
 //! The members of a request's JSON object, whose faults are told in words for people.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
-};
 use serde_json::Value;
 
 use super::ApiError;
-use crate::telemetry::quoted;
+use crate::{
+    http::json::{self, Fault},
+    telemetry::quoted,
+};
 
 /// What each member is, for whoever left it out or wrote something else.
 const MEANINGS: [(&str, &str); 4] = [
@@ -28,12 +25,7 @@ pub(super) struct Members(Vec<(String, Value)>);
 impl Members {
     /// Reads an object that has no members but `names`.
     pub(super) fn read(body: &[u8], names: &[&str]) -> Result<Self, ApiError> {
-        let fault = |error| ApiError::invalid(fault(&error));
-        if !body.trim_ascii_start().starts_with(b"{") {
-            let IgnoredAny = serde_json::from_slice(body).map_err(fault)?;
-            return Err(ApiError::invalid("the body must be a JSON object"));
-        }
-        let Pairs(members) = serde_json::from_slice(body).map_err(fault)?;
+        let members = json::members(body).map_err(|fault| ApiError::invalid(said(&fault)))?;
         for (at, (name, _)) in members.iter().enumerate() {
             if !names.contains(&name.as_str()) {
                 let (name, all) = (quoted(name), names.join(", "));
@@ -90,37 +82,13 @@ pub(super) fn wrong(name: &str) -> ApiError {
     ApiError::invalid(format!("`{name}` must be {}", meaning(name)))
 }
 
-fn fault(error: &serde_json::Error) -> String {
-    match error.is_eof() {
-        true => "the body is not JSON: it ends too early".to_owned(),
-        false => format!("the body is not JSON from line {}, column {} on", error.line(), error.column()),
-    }
-}
-
-/// The members of an object in their order, also those that are there twice.
-struct Pairs(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Each)
-    }
-}
-
-struct Each;
-
-impl<'de> Visitor<'de> for Each {
-    type Value = Pairs;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
+fn said(fault: &Fault) -> String {
+    match fault {
+        Fault::NotObject => fault.to_string(),
+        Fault::Unreadable(error) if error.is_eof() => "the body is not JSON: it ends too early".to_owned(),
+        Fault::Unreadable(error) => {
+            format!("the body is not JSON from line {}, column {} on", error.line(), error.column())
         }
-        Ok(Pairs(members))
     }
 }
 

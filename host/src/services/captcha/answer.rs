@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
+    http::json,
     invoke::{self, Outcome, Unusable},
-    services::json_object::json_object,
     storage::StorageError,
     telemetry::{escape_guest, guest_lines},
 };
@@ -159,7 +159,7 @@ pub struct Issued {
 pub(super) fn issued(returned: GuestIssued) -> Result<Issued, Unusable> {
     let GuestIssued { challenge, cost, visits } = returned;
     let unreadable = |_| Unusable("the challenge is not a JSON object that can be read");
-    let challenge = json_object(challenge).map_err(unreadable)?;
+    let challenge = json::as_written(challenge).map_err(unreadable)?;
     Ok(Issued { challenge, cost, visits })
 }
 

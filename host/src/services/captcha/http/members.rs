@@ -1,12 +1,12 @@
 //! A JSON object taken apart one level deep: every value stays text, so that hostile nesting is
 //! parsed by whoever is meant to (a payload: the sandbox).
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
+use crate::http::json;
 
 /// Deepest nesting of objects and arrays in a request, the outermost included.
 const MAX_DEPTH: usize = 32;
@@ -21,7 +21,7 @@ pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
 impl<'a> Members<'a> {
     /// Takes an object apart; `what` names it in the error.
     pub fn parse(text: &'a str, what: &'static str) -> Result<Self, ApiError> {
-        let members = serde_json::from_str(text).map_err(|error| refusal(&error, what))?;
+        let members = Self::read(text).map_err(|error| refusal(&error, what))?;
         if nesting(text) > MAX_DEPTH {
             return Err(ApiError::bad_request(
                 "too-deep",
@@ -29,6 +29,12 @@ impl<'a> Members<'a> {
             ));
         }
         Ok(members)
+    }
+
+    fn read(text: &'a str) -> serde_json::Result<Self> {
+        let mut members = BTreeMap::new();
+        json::each(text.as_bytes(), |name, value| members.insert(name, value).is_none())?;
+        Ok(Self(members))
     }
 
     /// Takes a body apart. No object in it may have a member twice, except in the payload, which the sandbox reads.
@@ -80,10 +86,7 @@ impl<'a> Members<'a> {
 fn refuse_twins(value: &RawValue) -> serde_json::Result<()> {
     let text = value.get();
     match text.as_bytes().first() {
-        Some(b'{') => {
-            let members: Members<'_> = serde_json::from_str(text)?;
-            members.0.values().try_for_each(|value| refuse_twins(value))
-        }
+        Some(b'{') => Members::read(text)?.0.into_values().try_for_each(refuse_twins),
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text)?;
             values.into_iter().try_for_each(refuse_twins)
@@ -131,32 +134,6 @@ fn nesting(json: &str) -> usize {
         }
     }
     deepest
-}
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = BTreeMap::new();
-                while let Some((name, value)) = map.next_entry()? {
-                    if members.insert(name, value).is_some() {
-                        return Err(de::Error::custom("a member comes twice"));
-                    }
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(Collect)
-    }
 }
 
 #[cfg(test)]
