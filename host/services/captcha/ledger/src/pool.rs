@@ -18,9 +18,6 @@ pub(super) fn acquire_timeout(answer: Duration) -> Duration {
 /// the server was restarted.
 const TRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Upper bounds of the timing buckets, seconds.
-const BOUNDS: [f64; 9] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 2.0];
-
 /// Figures of the connection pool; all zero where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolStats {
@@ -44,7 +41,7 @@ pub struct PoolStats {
     pub usage: Timing,
 }
 
-/// A histogram of durations, since the start.
+/// Durations, since the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
     /// How many.
@@ -53,13 +50,11 @@ pub struct Timing {
     pub sum: f64,
     /// The longest, seconds.
     pub max: f64,
-    /// Upper bound in seconds and how many were at most that long, rising.
-    pub buckets: Vec<(f64, u64)>,
 }
 
 #[derive(Default)]
 struct Recorder {
-    buckets: [AtomicU64; BOUNDS.len() + 1],
+    count: AtomicU64,
     nanos: AtomicU64,
     longest: AtomicU64,
 }
@@ -67,24 +62,14 @@ struct Recorder {
 impl Recorder {
     fn record(&self, duration: Duration) {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        let place = BOUNDS.partition_point(|bound| *bound < duration.as_secs_f64());
-        if let Some(bucket) = self.buckets.get(place) {
-            bucket.fetch_add(1, Relaxed);
-        }
+        self.count.fetch_add(1, Relaxed);
         self.nanos.fetch_add(nanos, Relaxed);
         self.longest.fetch_max(nanos, Relaxed);
     }
 
     fn timing(&self) -> Timing {
-        let mut count = 0;
-        let mut cumulative = self.buckets.iter().map(|bucket| {
-            count += bucket.load(Relaxed);
-            count
-        });
-        let buckets = BOUNDS.into_iter().zip(cumulative.by_ref()).collect();
-        let count = cumulative.last().unwrap_or_default();
         let seconds = |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Relaxed)).as_secs_f64();
-        Timing { count, sum: seconds(&self.nanos), max: seconds(&self.longest), buckets }
+        Timing { count: self.count.load(Relaxed), sum: seconds(&self.nanos), max: seconds(&self.longest) }
     }
 }
 

@@ -102,7 +102,6 @@ async fn rows_are_counted_beside_the_requests() {
     let stats = ledger.pool_stats();
     assert_eq!((stats.max, stats.pending, stats.timeouts), (4, 0, 0));
     assert!(stats.size >= 1 && stats.acquire.count >= 1 && stats.usage.count >= 1, "{stats:?}");
-    assert!(stats.acquire.buckets.iter().all(|(_, count)| *count <= stats.acquire.count));
 }
 
 #[tokio::test]
