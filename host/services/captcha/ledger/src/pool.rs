@@ -1,4 +1,7 @@
 //! A connection pool that is measured, and that gives up in time.
+//!
+//! It is sqlx's own, which goes on trying while a server refuses connections because it starts. The pool of
+//! `host/database` says at once what a server refuses, and then leaves it alone.
 
 use super::StorageError;
 use sqlx::pool::{PoolConnection, PoolOptions};
