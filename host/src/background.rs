@@ -1,4 +1,4 @@
-//! Operators' work beside calls: on a few threads of a lower priority, so that calls go first.
+//! Background threads for operators' work, at a lower priority than calls.
 
 use std::{io, sync::LazyLock};
 
@@ -7,14 +7,14 @@ use tokio::{
     task::JoinError,
 };
 
-/// Steps below the host's own priority.
+/// Steps of niceness above the host's own.
 const NICENESS: i32 = 10;
-/// The lowest priority that there is.
+/// The niceness of the lowest priority.
 const LOWEST: i32 = 19;
-/// Works at once; more wait.
+/// Most concurrent pieces of work. More wait.
 const THREADS: usize = 8;
 
-/// Only its threads for blocking work are used.
+/// A runtime of which only the threads for blocking work are used.
 static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
     Builder::new_current_thread()
         .thread_name("background")
@@ -23,21 +23,21 @@ static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         .build()
 });
 
-/// Lowers the priority of the calling thread, and of those that it starts, so that calls go first.
+/// Lowers the priority of the calling thread, and of threads that it starts, below that of calls.
 pub fn yield_to_calls() {
-    // On Linux this is the calling thread's own priority. One that cannot be lowered is no reason to stop.
+    // On Linux this is the priority of the calling thread only. An error is ignored: the work runs at normal priority.
     let present = rustix::process::getpriority_process(None).unwrap_or(0);
     let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));
 }
 
-/// Runs `work`, which may block and calculate as long as it likes.
+/// Runs `work`, which may block or compute for any time.
 ///
 /// # Errors
-/// When it panics, or the host stops before it is begun.
+/// When it panics, or the host stops before it starts.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
     match &*POOL {
         Ok(pool) => pool.handle().spawn_blocking(work).await,
-        // No second kind of threads: slower for others is better than not at all.
+        // Without the pool, the work runs at normal priority.
         Err(_) => tokio::task::spawn_blocking(work).await,
     }
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_yields_to_calls_and_a_panic_ends_only_itself() {
+    async fn work_runs_nice_and_panic_is_contained() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let mine = niceness();
         assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(LOWEST));

@@ -1,15 +1,15 @@
-//! What a guest may ask the host for: the trait of a capability, what a slot and a call hold for it, and the capabilities
-//! that need nothing of any service, one file each.
+//! Capabilities of guests: the trait, the state of a slot and of a call, and the capabilities that depend on no
+//! service, one file each.
 
 pub mod bindings;
 mod capability;
 mod clocks;
 mod config;
-mod held;
-mod journal;
+mod host_resource;
 mod keys;
 mod logging;
 mod random;
+mod recording;
 mod resources;
 mod slot_log;
 
@@ -20,36 +20,37 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 pub use self::capability::{Access, Capability, CapabilitySet, Deprecated, Interface};
-pub use self::held::{Held, HeldBytesExceeded};
-pub use self::journal::{Journal, Mirror, Question};
+pub use self::host_resource::{HostResource, ResourceMemoryExceeded};
+pub use self::recording::{Recording, RequestKey, ShadowMode};
 pub use self::resources::SlotResources;
-pub use self::slot_log::{LogLine, Recent};
+pub use self::slot_log::{LogLine, RecentLines};
 use crate::{
     config::slots::Slot,
-    sandbox::{Budget, Compartment},
+    sandbox::{MemoryBudget, SandboxState},
 };
 
-/// The compartment of a guest with its capabilities.
-pub type Guest = Compartment<Capabilities>;
+/// The data of a guest's store: its limits and the state of its capabilities.
+pub type StoreData = SandboxState<Capabilities>;
 
-/// The capabilities' state of one call.
+/// The state of the capabilities of one call.
 pub struct Capabilities {
-    /// What the slot's calls share.
+    /// The state that the slot's calls share.
     pub resources: Arc<SlotResources>,
     /// The version's id, for attribution.
     pub version: Arc<str>,
-    /// When the present call must have ended; what waits for others ends in time for the guest to go on without.
+    /// The deadline of the call. Host functions that wait for a backend return early enough for the guest to continue
+    /// without.
     pub deadline: Option<Instant>,
-    /// What the component is given, `wasi:config/store`'s answers among it.
+    /// The slot's settings for the component, which `wasi:config/store` reads.
     pub settings: Arc<Slot>,
-    /// Whether another call is asked the same.
-    pub mirror: Mirror,
-    /// The beginning of what the guest logged as an error last, such as the text of a panic before its trap.
-    pub last_words: Option<String>,
+    /// Whether the host's answers are recorded for a shadow call, or replayed to one.
+    pub shadow: ShadowMode,
+    /// The start of the last error that the guest logged, such as the text of a panic before its trap.
+    pub last_error: Option<String>,
     table: ResourceTable,
-    /// What the values in the table are taken from.
-    budget: Arc<Budget>,
-    // Made when first asked for: most calls use few of them.
+    /// The memory budget that values in the table count against.
+    budget: Arc<MemoryBudget>,
+    // Created on first use: most calls use few of them.
     clocks: Option<WasiClocksCtx>,
     random: Option<WasiRandomCtx>,
 }
@@ -61,25 +62,25 @@ impl std::fmt::Debug for Capabilities {
 }
 
 impl Capabilities {
-    /// Fresh state for one call, which takes its bytes from `budget`.
+    /// Returns fresh state for one call, which counts against `budget`.
     pub fn new(
         resources: Arc<SlotResources>,
         version: Arc<str>,
         settings: Arc<Slot>,
-        budget: Arc<Budget>,
+        budget: Arc<MemoryBudget>,
     ) -> Self {
-        // Values that wasmtime-wasi puts in are counted by their number. Only pollables are: two entries each, a deadline
-        // and what waits for it, with wasmtime's own handle less than 400 bytes. `sandbox.handles` bounds them to 400 KB a
-        // call by default, and this capacity to 1.6 times `memory_bytes` whatever that is. What a `poll` of them takes
-        // ends with it, and its list counts against `response_bytes`, as all lists do that a guest hands over.
+        // Values that wasmtime-wasi adds are limited by their number. These are pollables only: two entries each, a
+        // deadline and its waiter, less than 400 bytes with wasmtime's own handle. `sandbox.handles` bounds them to 400
+        // KB a call by default, and this capacity bounds them to 1.6 times `memory_bytes`. The memory of a `poll` is
+        // freed when it returns, and its list counts against `response_bytes`, as all lists from a guest do.
         let mut table = ResourceTable::new();
-        table.set_max_capacity(budget.limit() / held::ENTRY_BYTES);
+        table.set_max_capacity(budget.limit() / host_resource::ENTRY_BYTES);
         Self {
             resources,
             version,
             settings,
-            mirror: Mirror::None,
-            last_words: None,
+            shadow: ShadowMode::Off,
+            last_error: None,
             deadline: None,
             table,
             budget,
@@ -89,7 +90,7 @@ impl Capabilities {
     }
 }
 
-/// Returns the capabilities that need nothing of any service: clocks, random numbers, logging, configuration and keys.
+/// Returns the capabilities that depend on no service: clocks, random numbers, logging, configuration and keys.
 pub fn general() -> CapabilitySet {
     CapabilitySet::default()
         .with(clocks::ClocksCapability)

@@ -1,12 +1,12 @@
-//! From WebAssembly bytes to machine code: cached, compiled once at a time, a bounded number at once.
+//! Compiles components to machine code: cached, once for concurrent requests, and a bounded number at a time.
 
+mod backend;
 mod cache;
 mod child;
 mod code;
 mod process;
 #[cfg(test)]
 mod tests;
-mod translator;
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
-use self::{cache::Cache, code::MachineCode, translator::Translator};
+use self::{backend::CompileBackend, cache::Cache, code::MachineCode};
 pub use self::{cache::CacheError, child::compile_if_asked};
 use crate::{
     background,
@@ -28,60 +28,60 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// Why a component has no machine code.
+/// The error of a component that was not compiled.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CompileError {
-    /// The compiler refuses it.
+    /// The compiler refuses the component.
     #[error("the component does not compile: {0}")]
     Refused(Arc<str>),
-    /// It takes longer than it may.
+    /// The compilation exceeds its processor time.
     #[error(
         "compiling the component takes more than {0} s of processor time; \
          make it smaller or raise sandbox.compile_cpu_seconds"
     )]
     CpuSeconds(u64),
-    /// It takes more memory than it may.
+    /// The compilation exceeds its memory.
     #[error(
         "compiling the component takes more than {0} bytes of memory; \
          make it smaller or raise sandbox.compile_memory_bytes"
     )]
     MemoryBytes(u64),
-    /// The process that compiles gives more than any code of this component can be.
-    #[error("compiling the component gives more than {0} bytes of code; make it smaller")]
+    /// The compiler process returns more bytes than code for this component can have.
+    #[error("compiling the component produces more than {0} bytes of code; make it smaller")]
     CodeBytes(u64),
-    /// The process that compiles has failed.
+    /// The compiler process failed.
     #[error("the process that compiles the component failed: {0}")]
     Process(Arc<str>),
-    /// The worker is gone, which happens when the host stops.
+    /// The worker has stopped, because the host stops.
     #[error("the compile worker has stopped")]
     Stopped,
 }
 
 impl CompileError {
-    /// Whether the compiler has refused the component: anything else may pass.
+    /// Returns whether the compiler refused the component. After any other error, a retry may succeed.
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_))
     }
 }
 
-/// The sha256 of a component's bytes: its name everywhere.
+/// The SHA-256 of a component's bytes, by which it is identified.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ComponentDigest([u8; 32]);
 
 impl ComponentDigest {
-    /// The digest of `wasm`.
+    /// Returns the digest of `wasm`.
     pub fn of(wasm: &[u8]) -> Self {
         Self(Sha256::digest(wasm).into())
     }
 
-    /// Reads the form that `Display` writes.
+    /// Parses the text that `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
         let mut digest = [0; 32];
         hex::decode_to_slice(text.strip_prefix("sha256:")?, &mut digest).ok()?;
         Some(Self(digest))
     }
 
-    /// The raw 32 bytes.
+    /// Returns the raw 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -99,49 +99,50 @@ impl std::fmt::Debug for ComponentDigest {
     }
 }
 
-/// The result of loading or compiling one component, for all who wait for it.
+/// The shared result of concurrent requests for one component (single flight).
 type Flight = tokio::sync::Mutex<Option<Result<Component, CompileError>>>;
 
-/// Compiles components, a bounded number at once. Code in the cache is loaded without waiting for any of them.
+/// Compiles components, a bounded number at a time. Code in the cache is loaded without a permit.
 #[derive(Debug)]
 pub struct Compiler {
     engine: Arc<Engine>,
-    translator: Translator,
+    backend: CompileBackend,
     permits: Semaphore,
     cache: Option<Arc<Cache>>,
     metrics: Arc<Metrics>,
     in_flight: Mutex<HashMap<ComponentDigest, Weak<Flight>>>,
 }
 
-/// Where compiled code is kept between starts.
+/// The settings of the cache of compiled code.
 #[derive(Debug)]
 pub struct CacheSettings {
-    /// Folder of the host's own; made when missing.
+    /// A folder that only this host uses; created when missing.
     pub folder: std::path::PathBuf,
-    /// Keys the authentication of every file.
+    /// The key that authenticates every file.
     pub key: MasterKey,
-    /// Size of all files together, bytes. Code that a slot needs stays beyond it.
+    /// Most bytes of all files together. Code that a slot needs is kept even above it.
     pub bytes: u64,
 }
 
 impl Compiler {
-    /// Returns a compiler with `sandbox.compile_workers` permits and, when asked for and to be had, a cache.
+    /// Returns a compiler with `sandbox.compile_workers` permits, and with a cache where `cache` is set and its folder
+    /// is usable.
     pub fn new(
         engine: Arc<Engine>,
         sandbox: &Sandbox,
         cache: Option<CacheSettings>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let translator = Translator::new(&engine, sandbox);
-        Self::with_translator(engine, sandbox, cache, metrics, translator)
+        let backend = CompileBackend::new(&engine, sandbox);
+        Self::with_backend(engine, sandbox, cache, metrics, backend)
     }
 
-    fn with_translator(
+    fn with_backend(
         engine: Arc<Engine>,
         sandbox: &Sandbox,
         cache: Option<CacheSettings>,
         metrics: Arc<Metrics>,
-        translator: Translator,
+        backend: CompileBackend,
     ) -> Self {
         let cache = cache.and_then(|settings| match Cache::open(settings, &engine) {
             Ok(cache) => Some(Arc::new(cache)),
@@ -152,14 +153,14 @@ impl Compiler {
             }
         });
         let permits = Semaphore::new(sandbox.compile_workers);
-        Self { engine, translator, permits, cache, metrics, in_flight: Mutex::default() }
+        Self { engine, backend, permits, cache, metrics, in_flight: Mutex::default() }
     }
 
-    /// Returns machine code for `wasm`, which has this digest, from the cache where it is there and whole. Requests for the
-    /// same component meanwhile share the result.
+    /// Returns machine code for `wasm`, which has this digest, from the cache where it has an intact copy. Concurrent
+    /// requests for the same component share the result.
     ///
     /// # Errors
-    /// When the compiler refuses the component.
+    /// When the component cannot be compiled.
     pub async fn compile(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
         let flight = self.flight(digest);
         let mut result = flight.lock().await;
@@ -168,7 +169,7 @@ impl Compiler {
         }
         let found = match self.load(digest).await? {
             Some(component) => Ok(component),
-            None => self.translate(wasm, digest).await,
+            None => self.compile_uncached(wasm, digest).await,
         };
         *result = Some(found.clone());
         found
@@ -181,7 +182,8 @@ impl Compiler {
         }
     }
 
-    /// Lets the cache evict, once every slot has named what it needs: before that nothing is known to be spare.
+    /// Starts eviction, once every slot has named the components that it needs: before that, no file is known to be
+    /// unused.
     pub async fn start_eviction(&self) {
         if let Some(cache) = self.cache.clone() {
             let evict = move || {
@@ -189,22 +191,23 @@ impl Compiler {
                     tracing::warn!(%error, "the cache of compiled code cannot be trimmed");
                 }
             };
-            // An error means that the host stops.
+            // The error means that the host stops.
             let _ = in_background(evict).await;
         }
     }
 
-    /// Whether every slot has named what it needs.
+    /// Returns whether eviction has started.
     pub fn evicts(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.evicts())
     }
 
-    /// Whether there is a cache and it has no code of this component.
+    /// Returns whether there is a cache without code of this component.
     pub async fn lacks(&self, digest: ComponentDigest) -> bool {
         let Some(cache) = self.cache.clone() else { return false };
         in_background(move || !cache.has(digest)).await.unwrap_or(false)
     }
 
+    /// Returns the shared result for a component, an existing one where a request runs.
     fn flight(&self, digest: ComponentDigest) -> Arc<Flight> {
         let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         in_flight.retain(|_, flight| flight.strong_count() > 0);
@@ -242,30 +245,35 @@ impl Compiler {
     }
 
     /// Compiles once a permit is free, and caches the code.
-    async fn translate(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
+    async fn compile_uncached(
+        &self,
+        wasm: Arc<[u8]>,
+        digest: ComponentDigest,
+    ) -> Result<Component, CompileError> {
         let permit = self.permits.acquire().await.map_err(|_| CompileError::Stopped)?;
         let started = Instant::now();
-        let code = self.translator.translate(wasm).await?;
+        let code = self.backend.compile(wasm).await?;
         self.metrics.compiled(started.elapsed());
         drop(permit);
         let (engine, cache, metrics) =
             (Arc::clone(&self.engine), self.cache.clone(), Arc::clone(&self.metrics));
-        let keep = move || {
-            // What the pool has no room for is found only here.
+        let load_and_store = move || {
+            // Loading also fails for code that exceeds the limits of the pooling allocator.
             let refused = |error| CompileError::Refused(format!("{error:#}").into());
             let component = code.load(&engine).map_err(refused)?;
             if let Some(cache) = cache
                 && let Err(error) = cache.store(&code, digest)
             {
                 metrics.compile_cache("fault");
-                tracing::warn!(component = %digest, %error, "compiled code cannot be cached, going on without");
+                tracing::warn!(component = %digest, %error, "compiled code cannot be cached, continuing without");
             }
             Ok(component)
         };
-        in_background(keep).await?
+        in_background(load_and_store).await?
     }
 }
 
+/// Runs `work` on a background thread.
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CompileError> {

@@ -1,4 +1,4 @@
-//! The one wasmtime engine of a host: its configuration, its instance pool and its epoch clock.
+//! The wasmtime engine of a host: its configuration, its pooling allocator and its epoch clock.
 
 mod pool;
 #[cfg(test)]
@@ -14,71 +14,71 @@ use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, Wasm
 
 pub use self::{
     pool::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, PoolSize, TABLES_PER_CALL},
-    ticker::{Running, TICK},
+    ticker::{RunningGuard, TICK},
 };
 use crate::config::{
     sandbox::{Allocator, Sandbox},
     slots::Limits,
 };
 
-/// Room that host functions need on a guest's stack, on top of `sandbox.stack_bytes`. Whoever runs out of it takes the
-/// process along, and only what is touched takes memory: compiled without optimisation, a search in the knowledge base
-/// took more than half of it.
+/// Stack that host functions need in addition to `sandbox.stack_bytes`. An overflow would abort the process, and
+/// untouched pages take no memory. Compiled without optimisation, a search in the knowledge base took more than half of
+/// it.
 const HOST_STACK_BYTES: usize = 512 << 10;
-/// Guard of a memory made on demand, bytes: most offsets of a load need no check of their own with it.
+/// Guard region of a memory that is allocated on demand, bytes: with it, most offsets of a load need no bounds check.
 const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;
 
-/// Why there is no engine.
+/// The error of an engine that cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The pool was demanded and cannot be had.
+    /// The pooling allocator is required and cannot be created.
     #[error(
         "cannot reserve address space for the instance pool: {0:#}; \
          lower slots.*.max_concurrent or set sandbox.allocator = \"on-demand\""
     )]
     Pool(wasmtime::Error),
-    /// The engine itself cannot be made.
-    #[error("cannot make a WebAssembly engine: {0:#}; check sandbox.stack_bytes")]
+    /// The engine itself cannot be created.
+    #[error("cannot create the WebAssembly engine: {0:#}; check sandbox.stack_bytes")]
     Engine(wasmtime::Error),
-    /// The epoch clock has no thread.
+    /// The thread of the epoch clock cannot be started.
     #[error("cannot start the epoch clock: {0}")]
     Ticker(std::io::Error),
 }
 
-/// The settings that machine code depends on: code that an engine of the same settings made runs on this one, with a
-/// pool or without.
+/// The settings that machine code depends on: engines with the same settings can run each other's code, with a pooling
+/// allocator or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeSettings {
     /// Stack of one call, bytes.
     pub stack_bytes: usize,
-    /// Address space of each memory that is made on demand, bytes; none where they come from a pool.
+    /// Address space of each memory that is allocated on demand, bytes; `None` with the pooling allocator.
     pub reservation: Option<u64>,
 }
 
 impl CodeSettings {
-    /// Returns an engine that only compiles, on all threads that there are or on the caller's.
+    /// Returns an engine that only compiles, on all threads or on the caller's.
     ///
     /// # Errors
-    /// On settings that wasmtime refuses.
+    /// When wasmtime refuses the settings.
     pub fn compiling(&self, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
         wasmtime::Engine::new(self.configuration().parallel_compilation(parallel))
     }
 
-    /// Every wasmtime setting of the host, in one place.
+    /// Returns all wasmtime settings of the host.
     fn configuration(&self) -> Config {
         let mut config = Config::new();
         config
             .wasm_component_model(true)
             .epoch_interruption(true)
-            // Guests are synchronous: without this a call costs half as much.
+            // Guests are synchronous, and concurrency support doubles the cost of a call.
             .concurrency_support(false)
             .memory_init_cow(true)
-            // Else it is read from the environment, which the compiler's process does not have.
+            // Otherwise it is read from the environment, which the compiler process does not have.
             .wasm_backtrace_details(WasmBacktraceDetails::Disable)
             .max_wasm_stack(self.stack_bytes)
             .async_stack_size(self.stack_bytes.saturating_add(HOST_STACK_BYTES));
-        // Each memory takes the address space of the largest that a call may have, instead of the 4 GiB and guards that
-        // spare bounds checks: where this is wanted, address space is short.
+        // Each memory reserves the largest size that a call may have, instead of the 4 GiB and guards that make bounds
+        // checks unnecessary: on-demand allocation is for hosts with little address space.
         if let Some(reservation) = self.reservation {
             config
                 .memory_reservation(reservation)
@@ -100,11 +100,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for slots with these limits.
+    /// Returns an engine for slots with these limits.
     ///
     /// # Errors
-    /// When the pool is demanded and the address space cannot be reserved, or on settings that
-    /// wasmtime refuses.
+    /// When the pooling allocator is required and its address space cannot be reserved, or wasmtime refuses the settings.
     pub fn new<'a>(
         sandbox: &Sandbox,
         limits: impl IntoIterator<Item = &'a Limits>,
@@ -121,7 +120,7 @@ impl Engine {
                 Err(error) => {
                     tracing::warn!(
                         error = format!("{error:#}"),
-                        "cannot reserve address space for the instance pool, instances are made on demand: slower"
+                        "cannot reserve address space for the instance pool; instances are allocated on demand, which is slower"
                     );
                     (on_demand()?, demanded)
                 }
@@ -132,32 +131,32 @@ impl Engine {
         Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default() })
     }
 
-    /// The engine itself.
+    /// Returns wasmtime's engine.
     pub const fn wasmtime(&self) -> &wasmtime::Engine {
         &self.wasmtime
     }
 
-    /// The settings that machine code for it is made with.
+    /// Returns the settings that machine code for it depends on.
     pub const fn code_settings(&self) -> CodeSettings {
         self.code
     }
 
-    /// Keeps the epoch clock going while a guest runs.
-    pub fn running(&self) -> Running {
+    /// Returns a guard that keeps the epoch clock running while a guest runs.
+    pub fn running(&self) -> RunningGuard {
         self.ticker.running()
     }
 
-    /// Linear memories and tables of all stores, bytes.
+    /// Returns the bytes of the linear memories and tables of all stores.
     pub fn memory_in_use(&self) -> usize {
         self.memory_in_use.load(Ordering::Relaxed)
     }
 
-    /// Where stores count their memory.
+    /// Returns the counter to which stores add their memory.
     pub(crate) fn memory_count(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.memory_in_use)
     }
 
-    /// What of the pool is in use; none when instances are made on demand.
+    /// Returns the metrics of the pooling allocator, or `None` when instances are allocated on demand.
     pub fn pool_metrics(&self) -> Option<PoolingAllocatorMetrics> {
         self.wasmtime.pooling_allocator_metrics()
     }

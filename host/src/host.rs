@@ -10,10 +10,10 @@ mod listeners;
 mod models;
 mod observe;
 mod sharing;
+mod slot_context;
 mod start;
 mod status;
 mod tickets;
-mod yard;
 
 use std::{
     collections::BTreeMap, fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
@@ -51,7 +51,7 @@ use crate::{
         list::{self, name},
         triage::Rules,
     },
-    slots::Yard,
+    slots::SlotContext,
     storage::Ledger,
     telemetry::{Metrics, exposition::Format},
 };
@@ -90,7 +90,7 @@ pub struct Host {
 /// What services are built from.
 struct Parts<'a> {
     config: &'a Config,
-    yard: Yard,
+    context: SlotContext,
     pow: Arc<Pow>,
     /// What tickets are decided by.
     rules: Option<Rules>,
@@ -119,8 +119,8 @@ impl<'a> Parts<'a> {
         let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
         let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
         let rules = tickets::rules(config)?;
-        let yard = yard::build(config, &metrics)?;
-        observe::engine(&metrics, &yard.engine);
+        let context = slot_context::new(config, &metrics)?;
+        observe::engine(&metrics, &context.engine);
         let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
         let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
         let advisers = tickets::Advisers::new(config.table()?, &metrics)?;
@@ -130,7 +130,7 @@ impl<'a> Parts<'a> {
         let inference_metrics = metrics.set()?;
         Ok(Self {
             config,
-            yard,
+            context,
             pow,
             rules,
             inference: None,
@@ -317,7 +317,7 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
 fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
-    let (compiler, deployments) = (Arc::clone(&parts.yard.compiler), Arc::clone(&parts.deployments));
+    let (compiler, deployments) = (Arc::clone(&parts.context.compiler), Arc::clone(&parts.deployments));
     let store = Arc::clone(deployments.store());
     async move {
         let compiled = async {

@@ -1,4 +1,4 @@
-//! Secrets of the host: the master key, what is derived from it, and key rings by name.
+//! Secrets of the host: the master key, keys that are derived from it, and key rings by name.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::files;
 /// Bytes of a generated secret.
 const GENERATED_BYTES: usize = 32;
 
-/// Why a generated secret cannot be used.
+/// The error of a generated secret that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretFileError {
     /// Reading or writing failed.
@@ -32,53 +32,53 @@ pub enum SecretFileError {
     /// The file is shorter than a generated secret.
     #[error("{0} holds no usable secret; remove it to have a new one generated")]
     Short(PathBuf),
-    /// Anyone could read it.
+    /// Other users can read the file.
     #[error("{0} can be read by others; run chmod 600 on it")]
     Exposed(PathBuf),
-    /// The operating system has no random bytes.
+    /// The operating system returned no random bytes.
     #[error("the operating system gives no random bytes: {0}")]
     Random(getrandom::Error),
 }
 
-/// Keys that callers prove themselves with. Only their SHA-256 is kept: equal lengths, so that a comparison tells
-/// nothing. Clones share one set, which can be replaced while it is used.
+/// API keys of callers. Only their SHA-256 is kept, so that all have the same length and a comparison takes the same
+/// time. Clones share one set, which can be replaced while it is used.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeys(Arc<ArcSwap<Vec<[u8; 32]>>>);
 
-/// What of a key is kept: its SHA-256.
+/// Returns the SHA-256 of a key, which is what is kept of it.
 pub fn token_hash(key: &str) -> [u8; 32] {
     Sha256::digest(key).into()
 }
 
 impl ApiKeys {
-    /// A set of keys.
+    /// Returns a set of keys.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
         Self::of_hashes(keys.into_iter().map(token_hash))
     }
 
-    /// A set of keys of which only the SHA-256 is known.
+    /// Returns a set of keys of which only the SHA-256 is known.
     pub fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(hashes.into_iter().collect())))
     }
 
-    /// Accepts these keys in place of the ones before, by their SHA-256.
+    /// Replaces the keys, given by their SHA-256.
     pub fn replace(&self, hashes: impl IntoIterator<Item = [u8; 32]>) {
         self.0.store(Arc::new(hashes.into_iter().collect()));
     }
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.load().is_empty()
     }
 
-    /// Whether `token` is one of them, in the same time whichever it is.
+    /// Returns whether `token` is one of the keys. Takes the same time whichever it is.
     pub fn holds(&self, token: &str) -> bool {
         let token = token_hash(token);
         self.0.load().iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
     }
 }
 
-/// A secret from which others are derived; prints as `***`.
+/// A secret from which others are derived. Its debug output is `***`.
 #[derive(Clone)]
 pub struct MasterKey(Vec<u8>);
 
@@ -89,16 +89,16 @@ impl fmt::Debug for MasterKey {
 }
 
 impl MasterKey {
-    /// A master key from configured text.
+    /// Returns a master key from configured text.
     pub fn new(secret: &str) -> Self {
         Self(secret.as_bytes().to_vec())
     }
 
-    /// The secret kept in `path`, generated with mode 600 when there is none.
+    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist.
     ///
     /// # Errors
     /// When the file cannot be read or written, or others can read it.
-    pub fn in_file(path: &Path) -> Result<Self, SecretFileError> {
+    pub fn load_or_generate(path: &Path) -> Result<Self, SecretFileError> {
         let io = |error| SecretFileError::Io(path.to_owned(), error);
         if let Some(key) = read(path)? {
             return Ok(key);
@@ -110,13 +110,14 @@ impl MasterKey {
             fs::create_dir_all(folder).map_err(io)?;
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(io)?;
         }
-        let beside = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
+        let temporary = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
         let mut file =
-            fs::File::options().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
+            fs::File::options().write(true).create_new(true).mode(0o600).open(&temporary).map_err(io)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
-        // A hard link, not a rename: of two hosts that start at once, the second takes the first one's.
-        let linked = fs::hard_link(&beside, path);
-        fs::remove_file(&beside).map_err(io)?;
+        // A hard link fails where a rename would replace: of two hosts that start at once, the second uses the first
+        // one's secret.
+        let linked = fs::hard_link(&temporary, path);
+        fs::remove_file(&temporary).map_err(io)?;
         match linked {
             Ok(()) => Ok(Self(text.into_bytes())),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -126,7 +127,7 @@ impl MasterKey {
         }
     }
 
-    /// 32 bytes for one `purpose` (HKDF-SHA-256, RFC 5869); `context` tells uses of one purpose apart.
+    /// Derives 32 bytes for one `purpose` (HKDF-SHA-256, RFC 5869); `context` separates uses of one purpose.
     pub fn derive(&self, purpose: &[u8], context: &[u8]) -> [u8; 32] {
         let mut key = [0; 32];
         let length = (purpose.len() as u64).to_be_bytes();
@@ -136,12 +137,13 @@ impl MasterKey {
         key
     }
 
-    /// The secret as it was configured, for peers that use it raw.
+    /// Returns the secret as it was configured, for peers that use it without derivation.
     pub fn raw(&self) -> &[u8] {
         &self.0
     }
 }
 
+/// Reads a secret file, if it exists.
 fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
     let io = |error| SecretFileError::Io(path.to_owned(), error);
     let text = match files::read_text(path) {
@@ -159,7 +161,7 @@ fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
     Ok(Some(MasterKey::new(text)))
 }
 
-/// Hash of an HMAC.
+/// The hash function of an HMAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Hash {
@@ -168,7 +170,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// One key of a ring; prints without its secret.
+/// One key of a ring. Its debug output omits the secret.
 #[derive(Clone)]
 pub struct Key {
     id: String,
@@ -182,21 +184,21 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key whose id tells nothing of its secret.
+    /// Returns a key whose id discloses nothing of its secret.
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         let secret = secret.into();
         let id = Sha256::new_with_prefix(b"bulkhead key id").chain_update(&secret).finalize();
         Self { id: id.iter().take(4).map(|byte| format!("{byte:02x}")).collect(), secret }
     }
 
-    /// Eight hex digits.
+    /// Returns its id, eight hex digits.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// HMAC (RFC 2104) of `data`.
+    /// Returns the HMAC (RFC 2104) of `data`.
     pub fn hmac(&self, hash: Hash, data: &[u8]) -> Vec<u8> {
-        // HMAC takes keys of any length, so making one cannot fail.
+        // HMAC accepts keys of any length, so this cannot fail.
         macro_rules! tag {
             ($sha:ty) => {
                 <Hmac<$sha>>::new_from_slice(&self.secret)
@@ -211,13 +213,13 @@ impl Key {
         }
     }
 
-    /// Whether `tag` is the HMAC of `data`, compared in constant time.
+    /// Returns whether `tag` is the HMAC of `data`, compared in constant time.
     pub fn verifies(&self, hash: Hash, data: &[u8], tag: &[u8]) -> bool {
         let expected = self.hmac(hash, data);
         !expected.is_empty() && bool::from(expected.ct_eq(tag))
     }
 
-    /// HKDF-SHA-256 output for a component; none over 255 * 32 bytes.
+    /// Returns HKDF-SHA-256 output for a component, or `None` above 255 * 32 bytes.
     pub fn derive_for_guest(&self, info: &[u8], length: usize) -> Option<Vec<u8>> {
         let mut output = vec![0; length];
         Hkdf::<Sha256>::new(Some(b"bulkhead guest"), &self.secret).expand(info, &mut output).ok()?;
@@ -228,27 +230,27 @@ impl Key {
 /// The keys of one name, the current one first.
 pub type NamedKeys = Arc<[Key]>;
 
-/// Keys by name. A name is known while somebody holds its keys, so that what is under way ends with the keys that it began
-/// with.
+/// Keys by name, held weakly. A name is known while a holder of its keys lives, so that a running operation ends with
+/// the keys with which it began.
 #[derive(Debug, Default)]
 pub struct KeyRing(ArcSwap<BTreeMap<String, Weak<[Key]>>>);
 
 impl KeyRing {
-    /// The keys of a name, the current one first: those that are held already, else those that `make` gives.
-    pub fn hold(&self, name: &str, make: impl FnOnce() -> Vec<Key>) -> NamedKeys {
-        if let Some(held) = self.accepted(name) {
-            return held;
+    /// Returns the keys of a name, the current one first: those that another holder has, or else those of `make`.
+    pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> Vec<Key>) -> NamedKeys {
+        if let Some(keys) = self.accepted(name) {
+            return keys;
         }
         let keys: NamedKeys = make().into();
         self.0.rcu(|names| {
-            let held = names.iter().filter(|(_, keys)| keys.strong_count() > 0);
-            let held = held.map(|(name, keys)| (name.clone(), Weak::clone(keys)));
-            held.chain([(name.to_owned(), Arc::downgrade(&keys))]).collect::<BTreeMap<_, _>>()
+            let live = names.iter().filter(|(_, keys)| keys.strong_count() > 0);
+            let live = live.map(|(name, keys)| (name.clone(), Weak::clone(keys)));
+            live.chain([(name.to_owned(), Arc::downgrade(&keys))]).collect::<BTreeMap<_, _>>()
         });
         keys
     }
 
-    /// Every key that verifies under `name`; the first one signs.
+    /// Returns every key that verifies under `name`, of which the first signs.
     pub fn accepted(&self, name: &str) -> Option<NamedKeys> {
         self.0.load().get(name)?.upgrade()
     }

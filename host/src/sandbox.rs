@@ -1,4 +1,4 @@
-//! The compartment of one call: a fresh store with its limits.
+//! The sandbox of one call: a fresh store with its limits.
 
 mod budget;
 mod limiter;
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 pub use self::{
-    budget::Budget,
-    limiter::{Limiter, Refusal},
+    budget::MemoryBudget,
+    limiter::{Limiter, RefusedGrowth},
 };
 use crate::{
     config::{sandbox::Sandbox, slots::Limits},
     engine::Engine,
 };
 
-/// What a store carries: its limits, what it has used of them, and what its guest may reach.
+/// The data of a store: its limits, how much of them is used, and the state of its guest's capabilities.
 #[derive(Debug)]
-pub struct Compartment<C> {
-    /// Memory and tables.
+pub struct SandboxState<C> {
+    /// Limits memories and tables.
     pub limiter: Limiter,
-    /// Epochs that found the guest running: milliseconds on the processor, as an upper bound.
+    /// Epochs in which the guest was running: an upper bound of its processor time, in milliseconds.
     cpu_ticks: u64,
     cpu_budget: u64,
     /// The capabilities' state.
@@ -31,52 +31,52 @@ pub struct Compartment<C> {
 /// Trap of a guest that has used up its CPU budget.
 #[derive(Debug, thiserror::Error)]
 #[error("the call has used its {0} ms of processor time")]
-pub struct CpuBudgetSpent(u64);
+pub struct CpuBudgetExceeded(u64);
 
-impl<C> Compartment<C> {
-    /// Makes the compartment ready for another call of the same guest.
-    pub const fn renew(&mut self) {
+impl<C> SandboxState<C> {
+    /// Resets the CPU time and the recorded refusal before another call of the same guest.
+    pub const fn reset_for_call(&mut self) {
         self.cpu_ticks = 0;
-        self.limiter.forget_refusal();
+        self.limiter.clear_refusal();
     }
 }
 
-/// A fresh store under `limits`, whose budget of bytes its `capabilities` share. Its guest yields to the executor at
-/// every epoch.
+/// Returns a fresh store under `limits`; its `capabilities` draw on the same memory budget. The guest yields to the
+/// executor at every epoch.
 pub fn store<C: 'static>(
     engine: &Engine,
     sandbox: &Sandbox,
     limits: &Limits,
-    capabilities: impl FnOnce(Arc<Budget>) -> C,
-) -> Store<Compartment<C>> {
-    let budget = Arc::new(Budget::new(limits.memory_bytes));
-    let compartment = Compartment {
+    capabilities: impl FnOnce(Arc<MemoryBudget>) -> C,
+) -> Store<SandboxState<C>> {
+    let budget = Arc::new(MemoryBudget::new(limits.memory_bytes));
+    let state = SandboxState {
         limiter: Limiter::new(limits, Arc::clone(&budget), engine.memory_count()),
         cpu_ticks: 0,
         cpu_budget: limits.cpu_ms,
         capabilities: capabilities(budget),
     };
-    let mut store = Store::new(engine.wasmtime(), compartment);
-    store.limiter(|compartment| &mut compartment.limiter);
+    let mut store = Store::new(engine.wasmtime(), state);
+    store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(limits.response_bytes);
     store.set_max_component_handles(sandbox.handles);
-    arm(&mut store);
+    arm_epoch_deadline(&mut store);
     store.epoch_deadline_callback(charge);
     store
 }
 
-/// Starts the CPU budget's first millisecond.
-pub fn arm<C: 'static>(store: &mut Store<Compartment<C>>) {
+/// Sets the epoch deadline to the next tick, which charges the first millisecond of the CPU budget.
+pub fn arm_epoch_deadline<C: 'static>(store: &mut Store<SandboxState<C>>) {
     store.set_epoch_deadline(1);
 }
 
-/// One more epoch has found the guest running. Re-armed by one tick at a time, so that time spent in
-/// the host costs the guest one tick at most.
-fn charge<C>(mut store: StoreContextMut<'_, Compartment<C>>) -> wasmtime::Result<UpdateDeadline> {
-    let compartment = store.data_mut();
-    compartment.cpu_ticks += 1;
-    if compartment.cpu_ticks > compartment.cpu_budget {
-        return Err(CpuBudgetSpent(compartment.cpu_budget).into());
+/// Charges one millisecond to the guest that runs in this epoch. Re-arms by one tick at a time, so that time spent in the
+/// host costs the guest one tick at most.
+fn charge<C>(mut store: StoreContextMut<'_, SandboxState<C>>) -> wasmtime::Result<UpdateDeadline> {
+    let state = store.data_mut();
+    state.cpu_ticks += 1;
+    if state.cpu_ticks > state.cpu_budget {
+        return Err(CpuBudgetExceeded(state.cpu_budget).into());
     }
     Ok(UpdateDeadline::Yield(1))
 }

@@ -1,13 +1,13 @@
-//! Which version of a component answers for a service, and how it gets there.
+//! Slots: the versions of a component, and which of them takes a call.
 
 mod admission;
-mod answering;
 mod circuit;
 mod file;
 mod identity;
-mod kept;
+mod instance_pool;
 mod outline;
 mod preflight;
+mod routing;
 mod shadow;
 mod tally;
 mod version;
@@ -24,27 +24,27 @@ use wasmtime::component::{Component, Linker};
 
 use self::{
     admission::Admission,
-    answering::{Answering, Division, Versions},
-    kept::KeptPool,
-    shadow::{Comparison, Shadow},
+    instance_pool::InstancePool,
+    routing::{RoutedVersions, Routing, TrafficSplit},
+    shadow::{Comparison, ShadowState},
 };
 pub use self::{
-    admission::{Overloaded, Place},
-    answering::{Trial, Weight},
-    circuit::Circuit,
+    admission::{Overloaded, Permit},
+    circuit::CircuitBreaker,
     file::{FileError, read_component},
-    identity::{VersionId, given, revision},
-    kept::Kept,
+    identity::{VersionId, effective_settings, revision},
+    instance_pool::PooledInstance,
     outline::{Outline, Usage, outline},
-    preflight::{Contract, Finding, Refused},
-    shadow::{Copied, Difference, Findings, Member},
-    tally::{Counts, Ending, Run, Tally},
+    preflight::{Contract, Finding, PreflightError},
+    routing::{Trial, Weight},
+    shadow::{AnswerDifference, FieldDifference, ShadowCall, ShadowReport},
+    tally::{CallResult, Counts, RunningCall, Tally},
     version::Version,
     world::World,
 };
 use crate::{
     background,
-    capabilities::{CapabilitySet, Guest, SlotResources},
+    capabilities::{CapabilitySet, SlotResources, StoreData},
     compile::{CompileError, Compiler, ComponentDigest},
     config::{
         sandbox::Sandbox,
@@ -54,74 +54,90 @@ use crate::{
     telemetry::SlotMetrics,
 };
 
-/// Why a component may not answer.
+/// The error of a component that cannot be loaded into a slot.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Found before compiling.
+    /// The preflight check refused it.
     #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The compiler's word.
+    Refused(#[from] PreflightError),
+    /// It was not compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// Imports or exports have the right names and the wrong types.
+    /// Its imports or exports have the right names and the wrong types.
     #[error("the component does not fit {world}: {error:#}; build it against the WIT of this host")]
     Types {
         /// The slot's world.
         world: &'static str,
-        /// wasmtime's word.
+        /// wasmtime's error.
         error: wasmtime::Error,
     },
 }
 
-/// What all slots of a host share.
+/// The parts of a host that all its slots share.
 #[derive(Clone, Debug)]
-pub struct Yard {
+pub struct SlotContext {
     /// The engine.
     pub engine: Arc<Engine>,
     /// The compiler.
     pub compiler: Arc<Compiler>,
-    /// Limits that hold for all slots together.
+    /// The limits that apply to all slots together.
     pub sandbox: Arc<Sandbox>,
-    /// What guests may ask the host for.
+    /// The capabilities that guests may import.
     pub capabilities: CapabilitySet,
 }
 
-/// One compartment: its settings, its resources and the versions that answer now.
+/// A slot: its settings, its resources and the versions that calls are routed to.
 pub struct Slot<W: World> {
-    /// What it shares with the other slots.
-    pub yard: Yard,
+    /// The parts that it shares with the other slots.
+    pub context: SlotContext,
     settings: ArcSwap<Settings>,
-    /// What its guests may reach.
+    /// The state that its calls share.
     pub resources: Arc<SlotResources>,
-    /// Its figures.
+    /// Its metrics.
     pub metrics: SlotMetrics,
-    /// Rings when a call has not ended with an answer.
-    pub alarm: Notify,
+    /// Wakes the rollback monitor: a call has failed, or the predecessor has taken over.
+    pub rollback_check: Notify,
     admission: Admission,
-    answering: ArcSwap<Answering<W>>,
-    division: Division,
-    kept: KeptPool<W>,
-    shadow: Shadow,
+    routing: ArcSwap<Routing<W>>,
+    split: TrafficSplit,
+    instances: InstancePool<W>,
+    shadow: ShadowState,
 }
 
-/// A slot that no version answers for now, and why.
+/// The error of a call that no version of a slot takes.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("slot {slot} is {}: {reason}", if retry_after.is_some() { "resting" } else { "empty" })]
-pub struct Empty {
-    /// Which slot.
-    pub slot: &'static str,
-    /// Why, in words fit for clients.
-    pub reason: &'static str,
-    /// When to ask again, where there is a version and its circuit is open.
-    pub retry_after: Option<Duration>,
+pub enum SlotUnavailable {
+    /// No version is loaded.
+    #[error("slot {slot} is empty: {reason}")]
+    Empty {
+        /// The slot's id.
+        slot: &'static str,
+        /// The reason, which clients may see.
+        reason: &'static str,
+    },
+    /// The circuit of the active version is open, and no predecessor is loaded that could take the call.
+    #[error("slot {slot}: circuit open, retry in {} s", whole_seconds(*retry_after))]
+    CircuitOpen {
+        /// The slot's id.
+        slot: &'static str,
+        /// The time until the next probe.
+        retry_after: Duration,
+    },
 }
 
-impl Empty {
-    /// When to ask again, whole seconds, at least one.
+impl SlotUnavailable {
+    /// Returns the time after which a retry makes sense, in whole seconds, at least one.
     pub fn retry_after_seconds(&self) -> Option<u32> {
-        let seconds = |wait: Duration| u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX);
-        self.retry_after.map(|wait| seconds(wait).max(1))
+        match self {
+            Self::Empty { .. } => None,
+            Self::CircuitOpen { retry_after, .. } => Some(whole_seconds(*retry_after)),
+        }
     }
+}
+
+/// Rounds `wait` up to whole seconds, at least one.
+fn whole_seconds(wait: Duration) -> u32 {
+    u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1)
 }
 
 impl<W: World> std::fmt::Debug for Slot<W> {
@@ -131,176 +147,190 @@ impl<W: World> std::fmt::Debug for Slot<W> {
 }
 
 impl<W: World> Slot<W> {
-    /// An empty slot.
-    pub fn new(yard: Yard, settings: Settings, resources: SlotResources, metrics: SlotMetrics) -> Self {
+    /// Returns a slot without a version.
+    pub fn new(
+        context: SlotContext,
+        settings: Settings,
+        resources: SlotResources,
+        metrics: SlotMetrics,
+    ) -> Self {
         Self {
             admission: Admission::new(&settings.limits),
-            answering: ArcSwap::from_pointee(Answering::Nobody("no component has been loaded yet")),
-            division: Division::default(),
-            kept: KeptPool::default(),
-            shadow: Shadow::new(settings.limits.shadow_calls),
-            alarm: Notify::new(),
+            routing: ArcSwap::from_pointee(Routing::Empty("no component is loaded yet")),
+            split: TrafficSplit::default(),
+            instances: InstancePool::default(),
+            shadow: ShadowState::new(settings.limits.shadow_calls),
+            rollback_check: Notify::new(),
             resources: Arc::new(resources),
-            yard,
+            context,
             settings: ArcSwap::from_pointee(settings),
             metrics,
         }
     }
 
-    /// What versions are given that are made from now on.
+    /// Returns the settings for versions that are created from now on.
     pub fn settings(&self) -> Arc<Settings> {
         self.settings.load_full()
     }
 
-    /// Gives other settings to versions that are made from now on; those that answer keep theirs.
+    /// Replaces the settings for versions that are created from now on. Loaded versions keep theirs.
     pub fn set_settings(&self, settings: Arc<Settings>) {
         self.settings.store(settings);
     }
 
-    /// Its name.
+    /// Returns its id.
     pub fn name(&self) -> SlotId {
         self.resources.slot
     }
 
-    /// The version that answers now, a candidate left aside.
+    /// Returns the active version.
     ///
     /// # Errors
-    /// When there is none.
-    pub fn active(&self) -> Result<Arc<Version<W>>, Empty> {
-        match &**self.answering.load() {
-            Answering::Versions(versions) => Ok(Arc::clone(&versions.active)),
-            Answering::Nobody(reason) => Err(self.nobody(reason, None)),
+    /// When no version is loaded.
+    pub fn active(&self) -> Result<Arc<Version<W>>, SlotUnavailable> {
+        match &**self.routing.load() {
+            Routing::Versions(versions) => Ok(Arc::clone(&versions.active)),
+            Routing::Empty(reason) => Err(self.empty(reason)),
         }
     }
 
-    /// The candidate, and how it is tried.
+    /// Returns the candidate and its mode.
     pub fn candidate(&self) -> Option<(Arc<Version<W>>, Trial)> {
-        match &**self.answering.load() {
-            Answering::Versions(versions) => versions.candidate.clone(),
-            Answering::Nobody(_) => None,
+        match &**self.routing.load() {
+            Routing::Versions(versions) => versions.candidate.clone(),
+            Routing::Empty(_) => None,
         }
     }
 
-    /// The version that answers a call: calls with one `key` are answered by one version as long as weights stand.
+    /// Returns the version that takes a call. Calls with the same `key` go to the same version while the weight is
+    /// unchanged.
     ///
     /// # Errors
-    /// When there is none, or the one there is has only failed of late and its predecessor is not loaded.
-    pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, Empty> {
-        let answering = self.answering.load();
-        let versions = match &**answering {
-            Answering::Versions(versions) => versions,
-            Answering::Nobody(reason) => return Err(self.nobody(reason, None)),
+    /// When no version is loaded, or the circuit of the active version is open and no predecessor is loaded.
+    pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, SlotUnavailable> {
+        let routing = self.routing.load();
+        let versions = match &**routing {
+            Routing::Versions(versions) => versions,
+            Routing::Empty(reason) => return Err(self.empty(reason)),
         };
         let now = Instant::now();
         if let Some((candidate, weight)) = versions.canary()
-            && self.division.candidate_takes(weight, self.name(), key)
+            && self.split.selects_candidate(weight, self.name(), key)
             && candidate.circuit.admit(now).is_ok()
         {
             return Ok(Arc::clone(candidate));
         }
-        versions.stable(now).map(Arc::clone).map_err(|wait| {
+        versions.stable(now).map(Arc::clone).map_err(|retry_after| {
             self.metrics.circuit_refused();
-            self.nobody("its component fails call after call and is tried again soon", Some(wait))
+            SlotUnavailable::CircuitOpen { slot: self.name().as_str(), retry_after }
         })
     }
 
-    /// A place for the copy of a call, while a candidate is in shadow and a place is free this moment. Costs one atomic
-    /// load while none is.
-    pub fn copy(&self) -> Option<Copied<W>> {
-        let answering = self.answering.load();
-        let Answering::Versions(Versions { candidate: Some((candidate, Trial::Shadow)), .. }) = &**answering
+    /// Returns a permit for a shadow call, while a candidate is in shadow and a permit is free. Costs one atomic load
+    /// while there is no such candidate.
+    pub fn begin_shadow(&self) -> Option<ShadowCall<W>> {
+        let routing = self.routing.load();
+        let Routing::Versions(RoutedVersions { candidate: Some((candidate, Trial::Shadow)), .. }) =
+            &**routing
         else {
             return None;
         };
-        let copied = self.shadow.place(candidate);
-        if copied.is_none() {
-            self.note_skipped(candidate);
+        let shadow_call = self.shadow.try_begin(candidate);
+        if shadow_call.is_none() {
+            self.record_skipped(candidate);
         }
-        copied
+        shadow_call
     }
 
-    /// Counts the copy of a call as skipped: there can be none.
-    pub fn skip_copy(&self, copied: &Copied<W>) {
-        self.note_skipped(&copied.version);
+    /// Records a shadow call as skipped.
+    pub fn skip_shadow(&self, shadow_call: &ShadowCall<W>) {
+        self.record_skipped(&shadow_call.version);
     }
 
-    fn note_skipped(&self, candidate: &Version<W>) {
-        self.shadow.note(candidate.serial, Comparison::Skipped, "", Vec::new());
+    fn record_skipped(&self, candidate: &Version<W>) {
+        self.shadow.record(candidate.serial, Comparison::Skipped, "", Vec::new());
         self.metrics.shadow(Comparison::Skipped.as_str());
     }
 
-    /// Hears what came of the copy of a `call`: in what its answer differs, and whether the sandbox ended only it.
-    pub fn note_copy(&self, copied: &Copied<W>, call: &'static str, failed: bool, members: Vec<Member>) {
-        let how = match (failed, members.is_empty()) {
+    /// Records the result of a shadow call of `call`: the fields in which its answer differs, and whether the sandbox
+    /// ended the shadow call only.
+    pub fn record_shadow(
+        &self,
+        shadow_call: &ShadowCall<W>,
+        call: &'static str,
+        failed: bool,
+        fields: Vec<FieldDifference>,
+    ) {
+        let comparison = match (failed, fields.is_empty()) {
             (true, _) => Comparison::Failed,
             (false, true) => Comparison::Same,
             (false, false) => Comparison::Different,
         };
-        self.metrics.shadow(how.as_str());
-        self.shadow.note(copied.version.serial, how, call, members);
+        self.metrics.shadow(comparison.as_str());
+        self.shadow.record(shadow_call.version.serial, comparison, call, fields);
     }
 
-    /// What came of the copies that `version` was given in shadow.
-    pub fn findings(&self, version: &Version<W>) -> Findings {
-        self.shadow.findings(version.serial)
+    /// Returns the comparisons of `version` since it was put into shadow.
+    pub fn shadow_report(&self, version: &Version<W>) -> ShadowReport {
+        self.shadow.report(version.serial)
     }
 
-    fn nobody(&self, reason: &'static str, retry_after: Option<Duration>) -> Empty {
-        Empty { slot: self.name().as_str(), reason, retry_after }
+    fn empty(&self, reason: &'static str) -> SlotUnavailable {
+        SlotUnavailable::Empty { slot: self.name().as_str(), reason }
     }
 
-    /// Waits for a place to run.
+    /// Waits for a permit to run a call.
     ///
     /// # Errors
-    /// When the queue is full or the wait too long.
-    pub async fn admit(&self) -> Result<Place, Overloaded> {
+    /// When the queue is full or the wait takes too long.
+    pub async fn admit(&self) -> Result<Permit, Overloaded> {
         self.admission.admit(&self.metrics).await
     }
 
-    /// An idle instance of `version`, where the slot keeps them. The caller has a place.
-    pub fn take_kept(&self, version: &Version<W>) -> Option<Kept<W>> {
-        let places = version.settings.limits.max_concurrent;
-        let room = |idle: usize| idle.saturating_add(self.admission.running(places)) <= places;
-        version.settings.reuse.then(|| self.kept.take(version, room)).flatten()
+    /// Takes an idle instance of `version` out of the pool, where the slot reuses instances. The caller holds a permit.
+    pub fn take_instance(&self, version: &Version<W>) -> Option<PooledInstance<W>> {
+        let permits = version.settings.limits.max_concurrent;
+        let has_room = |idle: usize| idle.saturating_add(self.admission.running(permits)) <= permits;
+        version.settings.reuse.then(|| self.instances.take(version, has_room)).flatten()
     }
 
-    /// Keeps an instance whose call ended well, where the slot keeps them.
-    pub fn keep(&self, version: &Version<W>, kept: Kept<W>) {
+    /// Returns an instance whose call succeeded to the pool, where the slot reuses instances.
+    pub fn return_instance(&self, version: &Version<W>, instance: PooledInstance<W>) {
         if version.settings.reuse {
-            self.kept.keep(version, kept);
+            self.instances.put(version, instance);
         }
     }
 
-    /// Hears how a call of `version` ended.
-    pub fn note(&self, version: &Version<W>, ending: Ending) {
-        version.tally.note(ending);
-        if version.circuit.note(ending, Instant::now()) {
+    /// Records the result of a call of `version` in its tally and its circuit breaker.
+    pub fn record_result(&self, version: &Version<W>, result: CallResult) {
+        version.tally.record(result);
+        if version.circuit.record(result, Instant::now()) {
             let then = match self.fall_back(version.serial) {
-                true => "the version before it takes its calls",
-                false => "few are let through until one does not",
+                true => "its predecessor takes its calls",
+                false => "only probe calls run until one succeeds",
             };
             let (slot, version) = (self.name().as_str(), &*version.id);
-            tracing::error!(slot, version, "calls fail one after the other; {then}");
+            tracing::error!(slot, version, "circuit opened after consecutive failures; {then}");
         }
-        if ending != Ending::Answer {
-            self.alarm.notify_one();
+        if result != CallResult::Answered {
+            self.rollback_check.notify_one();
         }
     }
 
-    /// Leaves the slot without a version, for a `reason` fit for clients.
-    pub fn empty(&self, reason: &'static str) {
+    /// Leaves the slot without a version, for a `reason` that clients may see.
+    pub fn set_empty(&self, reason: &'static str) {
         self.metrics.versions(None, None);
-        self.answering.store(Arc::new(Answering::Nobody(reason)));
+        self.routing.store(Arc::new(Routing::Empty(reason)));
     }
 
-    /// Checks `wasm` under `settings`: size, form, exports and imports.
+    /// Checks the size, format, exports and imports of `wasm` under `settings`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// With everything that is wrong with it.
     pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
-        let (slot, cap) = (settings.spec, self.yard.sandbox.component_bytes);
-        let (grants, capabilities) = (settings.grants.clone(), self.yard.capabilities.clone());
-        // Reading and hashing megabytes is not a worker's job.
+        let (slot, cap) = (settings.spec, self.context.sandbox.component_bytes);
+        let (grants, capabilities) = (settings.grants.clone(), self.context.capabilities.clone());
+        // Parsing and hashing megabytes would block a worker thread.
         let preflight = background::run(move || {
             let (world, exports) = (W::NAME, W::EXPORTS);
             let contract = Contract { slot, world, exports, grants: &grants, capabilities: &capabilities };
@@ -309,8 +339,8 @@ impl<W: World> Slot<W> {
         Ok(preflight.await.map_err(|_| CompileError::Stopped)??)
     }
 
-    /// Compiles and links `wasm`, which has been checked and has this digest, under `settings`; the version does not
-    /// answer yet. `source` says where it came from.
+    /// Compiles and links `wasm`, which has been checked and has this digest, under `settings`. The version takes no
+    /// calls yet. `source` is where the component came from.
     ///
     /// # Errors
     /// When the compiler refuses it, or its imports and exports have the right names and the wrong types.
@@ -321,18 +351,18 @@ impl<W: World> Slot<W> {
         source: &str,
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
-        let component = self.yard.compiler.compile(wasm, digest).await?;
-        let (yard, chosen) = (self.yard.clone(), Arc::clone(&settings));
-        let linking = background::run(move || link::<W>(&yard, &component, &chosen));
+        let component = self.context.compiler.compile(wasm, digest).await?;
+        let (context, chosen) = (self.context.clone(), Arc::clone(&settings));
+        let linking = background::run(move || link::<W>(&context, &component, &chosen));
         let linked = linking.await.map_err(|_| CompileError::Stopped)?;
         let linked = linked.map_err(|error| LoadError::Types { world: W::NAME, error })?;
         Ok(Arc::new(Version::new(digest, source, linked, settings)))
     }
 
-    /// Checks, compiles and links `wasm`; the version does not answer yet. `source` says where it came from.
+    /// Checks, compiles and links `wasm`. The version takes no calls yet. `source` is where the component came from.
     ///
     /// # Errors
-    /// When any check fails; the text says what to mend.
+    /// When any check fails; the text says what to change.
     pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
         let settings = self.settings();
         let digest = self.check(Arc::clone(&wasm), &settings).await?;
@@ -340,9 +370,13 @@ impl<W: World> Slot<W> {
     }
 }
 
-/// Gives a component what its slot may import.
-fn link<W: World>(yard: &Yard, component: &Component, settings: &Settings) -> wasmtime::Result<W::Linked> {
-    let mut linker = Linker::<Guest>::new(yard.engine.wasmtime());
-    yard.capabilities.add_to_linker(&mut linker, &settings.spec, &settings.grants)?;
+/// Links a component with the interfaces that its slot may import.
+fn link<W: World>(
+    context: &SlotContext,
+    component: &Component,
+    settings: &Settings,
+) -> wasmtime::Result<W::Linked> {
+    let mut linker = Linker::<StoreData>::new(context.engine.wasmtime());
+    context.capabilities.add_to_linker(&mut linker, &settings.spec, &settings.grants)?;
     linker.instantiate_pre(component).and_then(W::link)
 }

@@ -21,7 +21,7 @@ use bulkhead::{
     inference::{Gate, metrics::InferenceMetrics},
     pow::Pow,
     services::{capabilities, list},
-    slots::Yard,
+    slots::SlotContext,
     telemetry::Metrics,
 };
 use tempfile::TempDir;
@@ -30,7 +30,7 @@ use tempfile::TempDir;
 pub struct Parts {
     pub config: Config,
     pub metrics: Arc<Metrics>,
-    pub yard: Yard,
+    pub context: SlotContext,
     pub folder: TempDir,
     pow: Arc<Pow>,
 }
@@ -47,8 +47,9 @@ impl Parts {
         let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, None, Arc::clone(&metrics));
         let sandbox = Arc::new(config.sandbox.clone());
         let pow = Arc::new(Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).unwrap());
-        let yard = Yard { engine, compiler: Arc::new(compiler), sandbox, capabilities: capabilities::all() };
-        Self { metrics, yard, folder, pow, config }
+        let context =
+            SlotContext { engine, compiler: Arc::new(compiler), sandbox, capabilities: capabilities::all() };
+        Self { metrics, context, folder, pow, config }
     }
 
     /// The settings of a slot.

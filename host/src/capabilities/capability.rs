@@ -1,19 +1,19 @@
-//! What a capability is, and the set of capabilities that a host offers.
+//! The trait of a capability, and the set of capabilities that a host offers.
 
 use std::{fmt, sync::Arc};
 
 use wasmtime::component::{Linker, LinkerInstance};
 
-use super::Guest;
+use super::StoreData;
 use crate::config::slots::SlotSpec;
 
-/// Whether a function only looks or also changes something that outlives the call. A shadow run is
-/// given its reads and none of its writes.
+/// Whether a function only reads, or also changes something that outlives the call. A shadow call is
+/// answered its reads and makes none of its writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Looks.
+    /// Only reads.
     Read,
-    /// Changes.
+    /// Changes something.
     Write,
 }
 
@@ -26,11 +26,11 @@ pub struct Interface {
     /// Whether every slot may import it without a grant. Others are granted by the description of a slot or by the
     /// configuration.
     pub is_general: bool,
-    /// Every function, and what it does.
+    /// Every function, with its kind of access.
     pub functions: &'static [(&'static str, Access)],
     /// Adds every function to an instance of the linker, under whatever name that is imported. Fails when the instance has
     /// them already.
-    pub add_to_linker: fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>,
+    pub add_to_linker: fn(&mut LinkerInstance<'_, StoreData>) -> wasmtime::Result<()>,
 }
 
 impl fmt::Debug for Interface {
@@ -57,20 +57,20 @@ impl fmt::Debug for Deprecated {
     }
 }
 
-/// A capability: the interfaces of one subject, which guests import where their slot is granted them.
+/// A capability: related interfaces, which guests may import where their slot is granted them.
 ///
-/// - What the calls of a slot share is in its [`SlotResources`](super::SlotResources), under a type of the
+/// - The state that the calls of a slot share is in its [`SlotResources`](super::SlotResources), under a type of the
 ///   capability's own. A slot whose resources lack it answers with an error of the interface.
-/// - What one call holds is in its [`Capabilities`](super::Capabilities): values behind handles count against the memory
-///   of the call, see [`Held`](super::Held).
-/// - A function that changes something is listed as a write and asks through [`Mirror`](super::Mirror), so that the
-///   copy of a call changes nothing.
+/// - The state of one call is in its [`Capabilities`](super::Capabilities): values behind handles count against the memory
+///   of the call, see [`HostResource`](super::HostResource).
+/// - A function that changes something is listed as a write and runs through [`ShadowMode`](super::ShadowMode), so that a
+///   shadow call changes nothing.
 pub trait Capability: Send + Sync {
     /// Returns the interfaces that it implements, each with all its functions.
     fn interfaces(&self) -> &'static [Interface];
 }
 
-/// The capabilities of a host. Lists of interfaces are in their order.
+/// The capabilities of a host, in the order in which their interfaces are listed.
 #[derive(Clone, Default)]
 pub struct CapabilitySet {
     capabilities: Vec<Arc<dyn Capability>>,
@@ -152,7 +152,7 @@ impl CapabilitySet {
     /// When two capabilities implement the same interface.
     pub fn add_to_linker(
         &self,
-        linker: &mut Linker<Guest>,
+        linker: &mut Linker<StoreData>,
         slot: &SlotSpec,
         grants: &[String],
     ) -> wasmtime::Result<()> {

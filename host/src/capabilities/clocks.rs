@@ -1,4 +1,4 @@
-//! `wasi:clocks` and the `wasi:io/poll` that waiting needs, from wasmtime-wasi.
+//! `wasi:clocks`, and `wasi:io/poll` for waiting, from wasmtime-wasi.
 
 use wasmtime::component::HasSelf;
 use wasmtime_wasi::{
@@ -6,9 +6,9 @@ use wasmtime_wasi::{
     p2::bindings::clocks::{monotonic_clock, wall_clock},
 };
 
-use super::{Access::Read, Capabilities, Capability, Guest, Interface};
+use super::{Access::Read, Capabilities, Capability, Interface, StoreData};
 
-fn view(guest: &mut Guest) -> WasiClocksCtxView<'_> {
+fn view(guest: &mut StoreData) -> WasiClocksCtxView<'_> {
     let capabilities = &mut guest.capabilities;
     WasiClocksCtxView { ctx: capabilities.clocks.get_or_insert_default(), table: &mut capabilities.table }
 }
@@ -64,14 +64,14 @@ const MONOTONIC_CLOCK: Interface = Interface {
     add_to_linker: |instance| monotonic_clock::add_to_linker_instance::<_, WasiClocks>(instance, view),
 };
 
-/// Waiting, which a component must be granted: it holds its place while it waits.
+/// Waiting, which a component must be granted: a call keeps its permit while it waits.
 const POLL: Interface = Interface {
     name: "wasi:io/poll",
     version: "0.2.12",
     is_general: false,
     functions: &[("[method]pollable.ready", Read), ("[method]pollable.block", Read), ("poll", Read)],
     add_to_linker: |instance| {
-        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker_instance::<Guest, Polls>(
+        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker_instance::<StoreData, Polls>(
             instance,
             |guest| &mut guest.capabilities.table,
         )

@@ -1,4 +1,4 @@
-//! `bulkhead:host/keys`: HMAC and HKDF by key name; the secrets stay here.
+//! `bulkhead:host/keys`: HMAC and HKDF by key name; guests never see the secrets.
 
 use wasmtime::component::HasSelf;
 
@@ -48,7 +48,7 @@ impl Capabilities {
         self.resources.keys.accepted(name).ok_or_else(|| unknown(self, name))
     }
 
-    /// What the key that signs under `name` gives.
+    /// Runs `act` with the key that signs under `name`.
     fn with_key<T>(&self, name: &str, act: impl FnOnce(&Key) -> Result<T, Error>) -> Result<T, Error> {
         let keys = self.keys(name)?;
         keys.first().ok_or_else(|| unknown(self, name)).and_then(act)
@@ -95,7 +95,7 @@ impl keys::Host for Capabilities {
         length: u32,
     ) -> wasmtime::Result<Result<Vec<u8>, Error>> {
         let too_long =
-            || Error::Invalid(format!("{length} bytes asked for, at most {} can be derived", 255 * 32));
+            || Error::Invalid(format!("{length} bytes requested, at most {} can be derived", 255 * 32));
         if length > 255 * 32 {
             return Ok(Err(too_long()));
         }

@@ -1,4 +1,4 @@
-//! `wasi:logging/logging`: guest text is data: capped, escaped, attributed, within a budget.
+//! `wasi:logging/logging`: log lines of guests, capped, escaped, attributed to their slot and within a budget.
 
 use wasmtime::component::HasSelf;
 
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::telemetry::{escape_guest, guest_lines};
 
-/// Longest message, bytes; the rest is cut.
+/// Longest message, bytes. The rest is cut.
 const MESSAGE_BYTES: usize = 4096;
-/// Longest message that is kept for who pushes the component, bytes.
-const LAST_WORDS_BYTES: usize = 1024;
+/// Longest error message that is kept for the operator who pushes the component, bytes.
+const LAST_ERROR_BYTES: usize = 1024;
 /// Longest context, bytes.
 const CONTEXT_BYTES: usize = 128;
-/// What one line costs beside its text, bytes: empty lines are not free.
+/// Cost of a line in addition to its text, bytes: empty lines are not free.
 const LINE_BYTES: usize = 64;
 
 /// `wasi:logging`.
@@ -39,7 +39,7 @@ const LOGGING: Interface = Interface {
     },
 };
 
-/// The first `bytes` of a text, up to a character.
+/// Returns the first `bytes` of a text, up to a character boundary.
 fn cut(text: &str, bytes: usize) -> &str {
     text.split_at_checked(text.floor_char_boundary(bytes)).map_or(text, |(text, _)| text)
 }
@@ -47,9 +47,9 @@ fn cut(text: &str, bytes: usize) -> &str {
 impl logging::Host for Capabilities {
     fn log(&mut self, level: Level, context: String, message: String) -> wasmtime::Result<()> {
         if matches!(level, Level::Error | Level::Critical) {
-            self.last_words = Some(cut(&message, LAST_WORDS_BYTES).to_owned());
+            self.last_error = Some(cut(&message, LAST_ERROR_BYTES).to_owned());
         }
-        if self.mirror.is_shadow() {
+        if self.shadow.is_replay() {
             return Ok(());
         }
         let SlotResources { slot, log, metrics, .. } = &*self.resources;

@@ -1,4 +1,4 @@
-//! `wasi:random`, from wasmtime-wasi, with a cap on what one call may ask for.
+//! `wasi:random`, from wasmtime-wasi, with a cap on the bytes of one call.
 
 use wasmtime::{bail, component::HasData};
 use wasmtime_wasi::{
@@ -6,13 +6,13 @@ use wasmtime_wasi::{
     random::{WasiRandom, WasiRandomCtx},
 };
 
-use super::{Access::Read, Capability, Guest, Interface};
+use super::{Access::Read, Capability, Interface, StoreData};
 
-/// Most bytes of one call. The host makes them without a pause and without charge, so that more of them
-/// would be processor time and memory beyond the guest's limits; several calls give as many as it can pay for.
+/// Most bytes of one call. The host creates them without yielding and without charging the guest, so that more would be
+/// processor time and memory beyond the guest's limits. A guest may make several calls.
 const BYTES: u64 = 64 << 10;
 
-fn view(guest: &mut Guest) -> &mut WasiRandomCtx {
+fn view(guest: &mut StoreData) -> &mut WasiRandomCtx {
     guest.capabilities.random.get_or_insert_default()
 }
 
@@ -26,25 +26,25 @@ impl Capability for RandomCapability {
     }
 }
 
-/// Random bytes fit for secrets.
+/// Cryptographically secure random bytes.
 const RANDOM: Interface = Interface {
     name: "wasi:random/random",
     version: "0.2.12",
     is_general: true,
     functions: &[("get-random-bytes", Read), ("get-random-u64", Read)],
     add_to_linker: |instance| {
-        random::add_to_linker_instance::<_, Capped>(instance, |guest| Random(view(guest)))
+        random::add_to_linker_instance::<_, CappedRandom>(instance, |guest| Random(view(guest)))
     },
 };
 
-/// Random bytes for anything else.
+/// Random bytes without a security guarantee.
 const INSECURE: Interface = Interface {
     name: "wasi:random/insecure",
     version: "0.2.12",
     is_general: true,
     functions: &[("get-insecure-random-bytes", Read), ("get-insecure-random-u64", Read)],
     add_to_linker: |instance| {
-        insecure::add_to_linker_instance::<_, Capped>(instance, |guest| Random(view(guest)))
+        insecure::add_to_linker_instance::<_, CappedRandom>(instance, |guest| Random(view(guest)))
     },
 };
 
@@ -57,9 +57,9 @@ const INSECURE_SEED: Interface = Interface {
     add_to_linker: |instance| insecure_seed::add_to_linker_instance::<_, WasiRandom>(instance, view),
 };
 
-struct Capped;
+struct CappedRandom;
 
-impl HasData for Capped {
+impl HasData for CappedRandom {
     type Data<'a> = Random<'a>;
 }
 
@@ -67,7 +67,7 @@ struct Random<'a>(&'a mut WasiRandomCtx);
 
 fn check(length: u64) -> wasmtime::Result<()> {
     if length > BYTES {
-        bail!("{length} random bytes asked for in one call, at most {BYTES} are given");
+        bail!("{length} random bytes requested in one call, over the limit of {BYTES}");
     }
     Ok(())
 }

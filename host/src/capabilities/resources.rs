@@ -1,4 +1,4 @@
-//! What all calls of a slot share.
+//! The state that all calls of a slot share.
 
 use std::{
     any::{Any, TypeId},
@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::slot_log::{LogBudget, Recent};
+use super::slot_log::{LogBudget, RecentLines};
 use crate::{
     clock::HostClock,
     config::slots::{Slot, SlotId},
@@ -15,21 +15,21 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// What all calls of a slot share: what every slot has, and what single capabilities keep for it, one value a type.
+/// The state that all calls of a slot share: what every slot has, and one value per type for single capabilities.
 pub struct SlotResources {
-    /// Which slot.
+    /// The slot's id.
     pub slot: SlotId,
-    /// What `wasi:clocks/wall-clock` shows.
+    /// The clock behind `wasi:clocks/wall-clock`.
     pub clock: HostClock,
-    /// What `bulkhead:host/keys` signs with.
+    /// The keys behind `bulkhead:host/keys`.
     pub keys: KeyRing,
-    /// How much its guests may log.
+    /// The log budget of its guests.
     pub log: LogBudget,
-    /// How much the host may log of why their calls failed: as much again, which no guest can use up.
+    /// The log budget for the host's diagnoses of failed calls, of the same size, which no guest can use up.
     pub diagnoses: LogBudget,
     /// The last lines of the slot's log.
-    pub recent: Recent,
-    /// Where dropped log text is counted.
+    pub recent: RecentLines,
+    /// The metrics in which dropped log text is counted.
     pub metrics: Arc<Metrics>,
     extensions: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
 }
@@ -41,7 +41,7 @@ impl fmt::Debug for SlotResources {
 }
 
 impl SlotResources {
-    /// Returns what every slot has, under its `settings`.
+    /// Returns the state of a slot under its `settings`, without values of single capabilities.
     pub fn new(settings: &Slot, metrics: Arc<Metrics>) -> Self {
         Self {
             slot: settings.id(),
@@ -49,18 +49,18 @@ impl SlotResources {
             keys: KeyRing::default(),
             log: LogBudget::new(settings.limits.log_bytes_per_second),
             diagnoses: LogBudget::new(settings.limits.log_bytes_per_second),
-            recent: Recent::default(),
+            recent: RecentLines::default(),
             metrics,
             extensions: BTreeMap::new(),
         }
     }
 
-    /// Adds what a capability keeps for the slot. It replaces a value of the same type.
+    /// Adds a capability's value for the slot, and replaces a value of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
         self.extensions.insert(TypeId::of::<T>(), value);
     }
 
-    /// Returns what a capability keeps for the slot, if the slot's service has added it.
+    /// Returns a capability's value for the slot, if the slot's service has added it.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get(&TypeId::of::<T>())?.downcast_ref()
     }

@@ -1,4 +1,4 @@
-//! The log of a slot: how much may be written to it, and its last lines.
+//! The log of a slot: its budget and its last lines.
 
 use std::{
     collections::VecDeque,
@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::telemetry::timestamp::rfc3339_millis;
 
-/// Lines of a slot that operators can look at without the log's files; with the longest messages, a megabyte.
-const RECENT: usize = 200;
+/// Lines of a slot that operators can read without the log files; a megabyte with the longest messages.
+const RECENT_LINES: usize = 200;
 
-/// Bytes of log text that all calls of a slot may write: a bucket that is refilled every second.
+/// A budget of log text for all calls of a slot, in bytes a second.
 #[derive(Debug)]
 pub struct LogBudget {
     bytes_per_second: usize,
@@ -21,12 +21,12 @@ pub struct LogBudget {
 }
 
 impl LogBudget {
-    /// A budget of `bytes_per_second`.
+    /// Returns a budget of `bytes_per_second`.
     pub fn new(bytes_per_second: u32) -> Self {
         Self { bytes_per_second: bytes_per_second as usize, second: Mutex::new((Instant::now(), 0)) }
     }
 
-    /// Takes `bytes` from this second, if they are left.
+    /// Takes `bytes` from the budget of this second and returns true, or returns false where fewer are left.
     pub fn take(&self, bytes: usize) -> bool {
         let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
         if second.0.elapsed().as_secs() >= 1 {
@@ -41,16 +41,16 @@ impl LogBudget {
     }
 }
 
-/// A line that a slot's log has: a guest's, or the host's on a call that failed. Escaped.
+/// A line of a slot's log, from a guest or from the host about a failed call. Its texts are escaped.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogLine {
-    /// When, RFC 3339.
+    /// The time of the line, RFC 3339.
     pub at: String,
     /// `trace` to `critical`.
     pub level: &'static str,
     /// The version's id.
     pub version: String,
-    /// Where in the guest, by its own word.
+    /// The context that the guest named.
     pub context: String,
     /// The text.
     pub message: String,
@@ -58,21 +58,21 @@ pub struct LogLine {
 
 /// The last lines of a slot's log.
 #[derive(Debug, Default)]
-pub struct Recent(Mutex<VecDeque<LogLine>>);
+pub struct RecentLines(Mutex<VecDeque<LogLine>>);
 
-impl Recent {
+impl RecentLines {
     /// Adds a line whose texts are escaped.
     pub fn add(&self, level: &'static str, version: &str, context: String, message: String) {
         let at = rfc3339_millis(SystemTime::now());
         let line = LogLine { at, level, version: version.to_owned(), context, message };
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == RECENT {
+        if lines.len() == RECENT_LINES {
             lines.pop_front();
         }
         lines.push_back(line);
     }
 
-    /// The last `limit` lines, the oldest first.
+    /// Returns the last `limit` lines, the oldest first.
     pub fn last(&self, limit: usize) -> Vec<LogLine> {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().skip(lines.len().saturating_sub(limit)).cloned().collect()

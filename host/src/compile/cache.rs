@@ -1,4 +1,4 @@
-//! Compiled code on disk, between starts.
+//! The cache of compiled code on disk, which outlives a restart.
 
 #[cfg(test)]
 mod tests;
@@ -25,16 +25,16 @@ use crate::{config::slots::SlotId, engine::Engine, files};
 /// Bytes of the authentication code before the code itself.
 const TAG_BYTES: usize = 32;
 
-/// Why compiled code could not be kept or taken back.
+/// The error of storing or loading compiled code.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// The folder or a file in it does not work.
+    /// The folder, or a file in it, cannot be read or written.
     #[error("{0}: {1}; make the folder writable or set sandbox.cache = false")]
     Io(PathBuf, io::Error),
-    /// The file is not one that this host wrote.
+    /// The file is damaged, or this host did not write it.
     #[error("{0} is damaged or was not written by this host")]
-    NotOurs(PathBuf),
-    /// wasmtime does not take it.
+    NotAuthentic(PathBuf),
+    /// wasmtime refuses the code.
     #[error("wasmtime refuses the compiled code: {0:#}")]
     Refused(wasmtime::Error),
 }
@@ -44,12 +44,12 @@ pub enum CacheError {
 #[derive(Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
-    /// Keyed, nothing fed yet.
+    /// An HMAC that has its key and no data.
     mac: Hmac<Sha256>,
     engine: u64,
-    /// Size of all files, over which those longest unused go.
+    /// Most bytes of all files; above it, the least recently used are evicted.
     bytes: u64,
-    /// What each slot needs, which never goes.
+    /// The components that each slot needs, which are never evicted.
     retained: Mutex<BTreeMap<SlotId, Vec<ComponentDigest>>>,
     evicts: AtomicBool,
 }
@@ -62,7 +62,7 @@ impl Cache {
         engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
         // HMAC takes keys of any length, so this cannot fail.
         let mac = <Hmac<Sha256>>::new_from_slice(&key.derive(b"compiled code cache", b""))
-            .map_err(|_| CacheError::NotOurs(folder.clone()))?;
+            .map_err(|_| CacheError::NotAuthentic(folder.clone()))?;
         let engine = hasher.finish();
         Ok(Self { folder, mac, engine, bytes, retained: Mutex::default(), evicts: AtomicBool::new(false) })
     }
@@ -71,13 +71,13 @@ impl Cache {
         self.folder.join(format!("{}-{:016x}.cwasm", hex::encode(digest.as_bytes()), self.engine))
     }
 
-    /// The code's tag covers which component and which engine it was made for.
+    /// Returns the HMAC over the component's digest, the engine and the code.
     fn mac(&self, digest: ComponentDigest, code: &[u8]) -> Hmac<Sha256> {
         let mac = self.mac.clone().chain_update(digest.as_bytes());
         mac.chain_update(self.engine.to_le_bytes()).chain_update(code)
     }
 
-    /// Whether there is a file for this component, whole or not.
+    /// Returns whether there is a file for this component, intact or not.
     pub(super) fn has(&self, digest: ComponentDigest) -> bool {
         self.path(digest).exists()
     }
@@ -93,14 +93,14 @@ impl Cache {
         match file.read_exact(&mut tag).and_then(|()| file.read_to_end(&mut code)) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(CacheError::NotOurs(path));
+                return Err(CacheError::NotAuthentic(path));
             }
             Err(error) => return Err(CacheError::Io(path, error)),
         }
         if self.mac(digest, &code).verify_slice(&tag).is_err() {
-            return Err(CacheError::NotOurs(path));
+            return Err(CacheError::NotAuthentic(path));
         }
-        // Those longest unused go first; a file system that does not keep the time only loses the order.
+        // For eviction of the least recently used. A file system that does not keep the time loses only the order.
         let _ = file.set_modified(SystemTime::now());
         Ok(Some(MachineCode::new(code)))
     }
@@ -118,7 +118,7 @@ impl Cache {
         self.retained.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, digests);
     }
 
-    /// Evicts now and after each file that is stored.
+    /// Evicts now, and from now on after each stored file.
     pub(super) fn start_eviction(&self) -> Result<(), CacheError> {
         self.evicts.store(true, Ordering::Release);
         self.evict()
@@ -128,8 +128,8 @@ impl Cache {
         self.evicts.load(Ordering::Acquire)
     }
 
-    /// Removes the files longest unused until the rest has the size that it may have, but none that a slot needs.
-    /// Another host that shares the folder may be faster.
+    /// Removes the least recently used files until the others fit the limit, but none that a slot needs. Another host
+    /// that shares the folder may remove a file first.
     fn evict(&self) -> Result<(), CacheError> {
         let listed = |entry: io::Result<fs::DirEntry>| {
             let entry = entry.ok()?;

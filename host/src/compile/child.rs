@@ -1,4 +1,4 @@
-//! The process that compiles a component, from within: the host's own binary with an argument of its own.
+//! The compiler process itself: the host's own binary, started with a special argument.
 
 use std::{
     env,
@@ -12,35 +12,35 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_de
 
 use crate::{background, engine::CodeSettings};
 
-/// The first argument of a process that compiles; no command is called so.
+/// The first argument of a compiler process; no command has this name.
 pub(super) const ARGUMENT: &str = "--compile-component";
-/// Exit code where the compiler refuses the component; standard error has its reason.
+/// Exit code when the compiler refuses the component; standard error has the reason.
 pub(super) const REFUSED: u8 = 1;
-/// Exit code where nothing was compiled for another reason.
+/// Exit code when nothing was compiled for another reason.
 const UNUSABLE: u8 = 2;
-/// Threads of one process: each has functions of its own in memory.
+/// Most threads of one process: each keeps functions in memory.
 const THREADS: usize = 16;
-/// Address space for each thread. A thread takes a stack and an arena of the allocator before it compiles anything, and
-/// arenas grow with what they have held at most: 16 threads ended at 2 GiB with less than half of that in memory.
+/// Address space for each thread. A thread takes a stack and an allocator arena before it compiles anything, and arenas
+/// never shrink: 16 threads failed at 2 GiB with less than half of that in memory.
 const THREAD_BYTES: u64 = 512 << 20;
 
-/// What a process is to compile, and within which limits.
+/// The compilation that a process does, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Job {
-    /// Settings of the engine that the code is for.
+pub(super) struct CompileJob {
+    /// The settings of the engine that the code is for.
     pub(super) code: CodeSettings,
     /// Processor time of all threads together, seconds.
     pub(super) cpu_seconds: u64,
     /// Address space, bytes.
     pub(super) memory_bytes: u64,
-    /// Threads that compile.
+    /// The number of threads that compile.
     pub(super) threads: usize,
     /// Size of the component, bytes.
     pub(super) wasm_bytes: usize,
 }
 
-impl Job {
-    /// The arguments that [`Job::parse`] reads.
+impl CompileJob {
+    /// Returns the arguments that [`CompileJob::parse`] reads.
     pub(super) fn arguments(&self) -> [String; 6] {
         let Self { code: CodeSettings { stack_bytes, reservation }, .. } = *self;
         [
@@ -53,7 +53,7 @@ impl Job {
         ]
     }
 
-    /// Threads that the process has: no more than its memory is enough for.
+    /// Returns the number of threads, which its memory limits.
     pub(super) fn threads_within_memory(&self) -> usize {
         let enough = usize::try_from(self.memory_bytes / THREAD_BYTES).unwrap_or(THREADS);
         self.threads.min(enough).clamp(1, THREADS)
@@ -77,20 +77,20 @@ impl Job {
     }
 }
 
-/// Compiles one component from standard input to standard output, where the process was started for that: before it
-/// reads configuration, writes a log or starts a thread.
+/// Compiles one component from standard input to standard output, if the process was started for that. Call it before the
+/// process reads configuration, writes a log or starts a thread.
 pub fn compile_if_asked() -> Option<ExitCode> {
     let mut arguments = env::args_os().skip(1);
     if arguments.next()? != ARGUMENT {
         return None;
     }
     let arguments: Result<Vec<String>, OsString> = arguments.map(OsString::into_string).collect();
-    let job = arguments.ok().and_then(|arguments| Job::parse(&arguments));
+    let job = arguments.ok().and_then(|arguments| CompileJob::parse(&arguments));
     let Some(job) = job else {
-        return Some(fail(UNUSABLE, "the arguments are not those of a compilation"));
+        return Some(fail(UNUSABLE, "the arguments of the compilation are invalid"));
     };
     if let Err(error) = confine(&job) {
-        return Some(fail(UNUSABLE, &format!("the limits cannot be set: {error}")));
+        return Some(fail(UNUSABLE, &format!("cannot set the resource limits: {error}")));
     }
     Some(match compile(&job) {
         Ok(()) => ExitCode::SUCCESS,
@@ -100,7 +100,7 @@ pub fn compile_if_asked() -> Option<ExitCode> {
 }
 
 fn fail(code: u8, reason: &str) -> ExitCode {
-    // Without a reader there is nobody to say it to.
+    // An error means that no reader is left.
     let _ = io::stderr().write_all(reason.as_bytes());
     code.into()
 }
@@ -111,11 +111,11 @@ enum Failure {
 }
 
 /// Bounds this process and ties it to the host, before it reads a byte of the component.
-fn confine(job: &Job) -> io::Result<()> {
+fn confine(job: &CompileJob) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // Where memory is short, this process goes and not the host. Some kernels and containers do not let it choose.
+    // Makes the kernel kill this process before the host when memory is short. Some kernels and containers forbid it.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
-    // A signal first, which says why; one second later the end.
+    // The soft limit sends a signal that names the reason; the hard limit kills one second later.
     limit(Resource::Cpu, job.cpu_seconds, 1)?;
     limit(Resource::As, job.memory_bytes, 0)?;
     limit(Resource::Core, 0, 0)?;
@@ -124,21 +124,21 @@ fn confine(job: &Job) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets a limit, or the one that there is where that is lower.
+/// Sets a limit, or keeps the existing one where it is lower.
 fn limit(resource: Resource, value: u64, grace: u64) -> io::Result<()> {
     let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let (current, maximum) = (value.min(most), value.saturating_add(grace).min(most));
     Ok(setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) })?)
 }
 
-fn compile(job: &Job) -> Result<(), Failure> {
+fn compile(job: &CompileJob) -> Result<(), Failure> {
     let mut wasm = Vec::new();
     let most = u64::try_from(job.wasm_bytes).unwrap_or(u64::MAX);
     io::stdin().lock().take(most).read_to_end(&mut wasm).map_err(Failure::Pipe)?;
     if wasm.len() != job.wasm_bytes {
         return Err(Failure::Pipe(io::ErrorKind::UnexpectedEof.into()));
     }
-    // Where threads cannot be had, this one compiles.
+    // Where no threads can be started, this one compiles.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(job.threads_within_memory()).build_global();
     let engine = job.code.compiling(pool.is_ok()).map_err(Failure::Refused)?;
     let code = engine.precompile_component(&wasm).map_err(Failure::Refused)?;
@@ -151,20 +151,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_read_as_it_is_written() {
+    fn job_survives_its_arguments() {
         for reservation in [None, Some(1 << 26)] {
             let code = CodeSettings { stack_bytes: 1 << 19, reservation };
-            let job = Job { code, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
-            assert_eq!(Job::parse(&job.arguments()), Some(job));
-            assert_eq!(Job::parse(&job.arguments()[1..]), None);
+            let job = CompileJob { code, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
+            assert_eq!(CompileJob::parse(&job.arguments()), Some(job));
+            assert_eq!(CompileJob::parse(&job.arguments()[1..]), None);
         }
     }
 
     #[test]
-    fn threads_are_as_many_as_memory_allows() {
+    fn threads_are_limited_by_memory() {
         let code = CodeSettings { stack_bytes: 1 << 19, reservation: None };
         let within = |threads, memory_bytes| {
-            Job { code, cpu_seconds: 1, memory_bytes, threads, wasm_bytes: 4 }.threads_within_memory()
+            CompileJob { code, cpu_seconds: 1, memory_bytes, threads, wasm_bytes: 4 }.threads_within_memory()
         };
         for (threads, mebibytes, expected) in [
             (16, 512, 1),

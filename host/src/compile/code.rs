@@ -1,21 +1,21 @@
-//! Machine code of a component, from a source that is trusted.
+//! Machine code of a component, from a trusted source.
 
 use wasmtime::component::Component;
 
 use crate::engine::Engine;
 
-/// Serialized machine code that this host's compiler made. Only [`super::translator`] and, for code that it has
+/// Serialized machine code that this host's compiler made. Only [`super::backend`] and, for code that it has
 /// authenticated, [`super::cache`] make one: machine code from anywhere else would run outside the sandbox.
 #[derive(Debug)]
 pub(super) struct MachineCode(Vec<u8>);
 
 impl MachineCode {
-    /// Wraps what the compiler has returned, or what was stored of that.
+    /// Wraps bytes that the compiler returned, or that the cache authenticated.
     pub(super) const fn new(code: Vec<u8>) -> Self {
         Self(code)
     }
 
-    /// The serialized form.
+    /// Returns the serialized bytes.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -23,9 +23,9 @@ impl MachineCode {
     /// Maps the code as executable.
     ///
     /// # Errors
-    /// When it was made for another engine.
+    /// When it was compiled for another engine.
     pub(super) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
-        // SAFETY: the bytes are what wasmtime's own compiler made: this host's translator returned them just now, or the
+        // SAFETY: the bytes are what wasmtime's own compiler made: this host's backend returned them just now, or the
         // cache proved with a secret of this host that it stored them. wasmtime checks that they are for this engine.
         #[allow(unsafe_code)]
         unsafe {

@@ -1,4 +1,4 @@
-//! The process that compiles a component, as the host sees it.
+//! The host's side of the compiler process.
 
 use std::{
     os::unix::process::ExitStatusExt as _,
@@ -19,22 +19,22 @@ use tokio::{
 
 use super::{
     CompileError,
-    child::{ARGUMENT, Job, REFUSED},
+    child::{ARGUMENT, CompileJob, REFUSED},
     code::MachineCode,
 };
 use crate::{config::sandbox::Sandbox, engine::CodeSettings};
 
-/// Bytes kept of what the process writes to its standard error.
-const WORDS_BYTES: u64 = 4 << 10;
-/// Bytes of code for each byte of a component, at most: instructions of one byte become several, each with an entry of
-/// 8 bytes in the map of addresses.
-const CODE_FOR_BYTE: u64 = 16;
-/// Bytes of code that a component of no size may have.
+/// Bytes that are kept of the process' standard error.
+const STDERR_BYTES: u64 = 4 << 10;
+/// Most bytes of code for each byte of a component: an instruction of one byte becomes several, each with an entry of 8
+/// bytes in the address map.
+const CODE_PER_BYTE: u64 = 16;
+/// Most bytes of code that are independent of the component's size.
 const CODE_BYTES: u64 = 16 << 20;
-/// How allocations fail: in Rust's standard library, in wasmtime and in the operating system.
+/// Error texts of failed allocations: Rust's standard library, wasmtime and the operating system.
 const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "out of memory", "Cannot allocate memory"];
 
-/// Starts a process for each compilation, so that one can be bounded and ended, and takes no call along when it fails.
+/// Starts a process for each compilation, which can be limited and killed, and whose failure affects no call.
 #[derive(Debug)]
 pub(super) struct CompileProcess {
     program: PathBuf,
@@ -45,7 +45,7 @@ pub(super) struct CompileProcess {
 }
 
 impl CompileProcess {
-    /// Compiles for an engine with these settings.
+    /// Returns a process for an engine with these settings.
     pub(super) fn new(code: CodeSettings, sandbox: &Sandbox) -> Self {
         Self {
             program: sandbox.compile_program.clone(),
@@ -56,86 +56,89 @@ impl CompileProcess {
         }
     }
 
-    /// Compiles `wasm`; where the process fails for another reason than the component, once more with one thread. Dropping
-    /// the future ends the process.
-    pub(super) async fn translate(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
-        let share = Share::of(&self.running);
+    /// Compiles `wasm`. Where the process fails for another reason than the component, retries with one thread.
+    /// Dropping the future kills the process.
+    pub(super) async fn compile(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
+        let share = CoreShare::of(&self.running);
         let Self { code, cpu_seconds, memory_bytes, .. } = *self;
-        let job = Job { code, cpu_seconds, memory_bytes, threads: share.threads(), wasm_bytes: wasm.len() };
+        let job =
+            CompileJob { code, cpu_seconds, memory_bytes, threads: share.threads(), wasm_bytes: wasm.len() };
         match self.run(&job, Arc::clone(&wasm)).await {
-            Err(error) if may_pass(&error, &job) => {
+            Err(error) if is_retryable(&error, &job) => {
                 tracing::warn!(%error, "compiling again with one thread");
-                self.run(&Job { threads: 1, ..job }, wasm).await
+                self.run(&CompileJob { threads: 1, ..job }, wasm).await
             }
             result => result,
         }
     }
 
-    async fn run(&self, job: &Job, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
+    async fn run(&self, job: &CompileJob, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
         let mut command = Command::new(&self.program);
         command.arg0("bulkhead").arg(ARGUMENT).args(job.arguments()).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        // The host drains when a terminal interrupts it, and pushes that run end well.
+        // A terminal's interrupt must not reach the process: the host drains, and running pushes complete.
         command.process_group(0);
         let failed = |error: std::io::Error| {
             let program = self.program.display();
-            CompileError::Process(format!("cannot run {program}: {error}; see that it can be started").into())
+            CompileError::Process(
+                format!("cannot run {program}: {error}; check that it is executable").into(),
+            )
         };
         let mut child = command.spawn().map_err(failed)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let send = async move {
             if let Some(mut stdin) = stdin {
-                // A process that does not read it has ended, and its status says why.
+                // A process that stops reading has ended, and its status says why.
                 let _ = stdin.write_all(&wasm).await;
             }
             Ok::<_, CompileError>(())
         };
-        let (receive, hear) = (all(stdout, code_bytes(job)), first(stderr, WORDS_BYTES));
-        let hear = async { Ok::<_, CompileError>(hear.await) };
+        let (receive, read_stderr) = (read_all(stdout, code_bytes(job)), read_prefix(stderr, STDERR_BYTES));
+        let read_stderr = async { Ok::<_, CompileError>(read_stderr.await) };
         let wait = async { child.wait().await.map_err(failed) };
-        // Too much code ends all of it, and with it the process.
-        let ((), code, words, status) = tokio::try_join!(send, receive, hear, wait)?;
-        match failure(status, job, &words) {
+        // Too much code cancels the other futures and kills the process.
+        let ((), code, stderr, status) = tokio::try_join!(send, receive, read_stderr, wait)?;
+        match failure(status, job, &stderr) {
             Some(error) => Err(error),
             None => Ok(MachineCode::new(code)),
         }
     }
 }
 
-/// A process that runs, among those that do.
-struct Share<'a> {
+/// The share of the cores of a running process.
+struct CoreShare<'a> {
     running: &'a AtomicUsize,
-    among: usize,
+    processes: usize,
 }
 
-impl<'a> Share<'a> {
+impl<'a> CoreShare<'a> {
     fn of(running: &'a AtomicUsize) -> Self {
-        Self { running, among: running.fetch_add(1, Ordering::Relaxed).saturating_add(1) }
+        Self { running, processes: running.fetch_add(1, Ordering::Relaxed).saturating_add(1) }
     }
 
-    /// An equal part of the cores: a process alone uses all that are idle.
+    /// Returns an equal part of the cores: a single process uses all of them.
     fn threads(&self) -> usize {
-        available_parallelism().map_or(1, usize::from).div_ceil(self.among)
+        available_parallelism().map_or(1, usize::from).div_ceil(self.processes)
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for CoreShare<'_> {
     fn drop(&mut self) {
         self.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The most code that a process may give. It is also no larger than the memory that it was made in.
-fn code_bytes(job: &Job) -> u64 {
+/// Returns the most bytes of code that a process may return, at most the memory that it may use.
+fn code_bytes(job: &CompileJob) -> u64 {
     let wasm = u64::try_from(job.wasm_bytes).unwrap_or(u64::MAX);
-    wasm.saturating_mul(CODE_FOR_BYTE).saturating_add(CODE_BYTES).min(job.memory_bytes)
+    wasm.saturating_mul(CODE_PER_BYTE).saturating_add(CODE_BYTES).min(job.memory_bytes)
 }
 
-/// Reads a pipe to its end, of no more than `most` bytes.
-async fn all(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Result<Vec<u8>, CompileError> {
+/// Reads a pipe of at most `most` bytes to its end.
+async fn read_all(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Result<Vec<u8>, CompileError> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What was read before an error stays; the process' status says whether it is all.
+        // Bytes before an error are kept; the process' status says whether they are complete.
         let _ = pipe.take(most.saturating_add(1)).read_to_end(&mut bytes).await;
     }
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
@@ -145,19 +148,19 @@ async fn all(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Result<Vec<u8>,
     }
 }
 
-/// Reads a pipe to its end and returns its first bytes.
-async fn first(pipe: Option<impl AsyncRead + Unpin>, bytes: u64) -> Vec<u8> {
+/// Reads a pipe to its end and returns its first `bytes` bytes.
+async fn read_prefix(pipe: Option<impl AsyncRead + Unpin>, bytes: u64) -> Vec<u8> {
     let mut kept = Vec::new();
     if let Some(mut pipe) = pipe {
-        // What was read before an error stays; the process' status says whether it is all.
+        // Bytes before an error are kept; the process' status says whether they are complete.
         let _ = (&mut pipe).take(bytes).read_to_end(&mut kept).await;
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }
     kept
 }
 
-/// Whether one thread may do what this process did not. Several take more memory than one.
-fn may_pass(error: &CompileError, job: &Job) -> bool {
+/// Returns whether a retry with one thread may succeed. Several threads take more memory than one.
+fn is_retryable(error: &CompileError, job: &CompileJob) -> bool {
     match error {
         CompileError::Process(_) => true,
         CompileError::MemoryBytes(_) => job.threads_within_memory() > 1,
@@ -168,33 +171,35 @@ fn may_pass(error: &CompileError, job: &Job) -> bool {
     }
 }
 
-/// Why the process returned no code, where it did not.
-fn failure(status: ExitStatus, job: &Job, words: &[u8]) -> Option<CompileError> {
+/// Returns the error of a process that returned no code.
+fn failure(status: ExitStatus, job: &CompileJob, stderr: &[u8]) -> Option<CompileError> {
     if status.success() {
         return None;
     }
-    let words = String::from_utf8_lossy(words);
-    let words: String =
-        words.trim().chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    let stderr = String::from_utf8_lossy(stderr);
+    let stderr: String =
+        stderr.trim().chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
     let signal = status.signal().and_then(Signal::from_named_raw);
     Some(if signal == Some(Signal::XCPU) {
         CompileError::CpuSeconds(job.cpu_seconds)
-    } else if OUT_OF_MEMORY.iter().any(|text| words.contains(text)) {
+    } else if OUT_OF_MEMORY.iter().any(|text| stderr.contains(text)) {
         CompileError::MemoryBytes(job.memory_bytes)
     } else if status.code() == Some(i32::from(REFUSED)) {
-        CompileError::Refused(words.into())
+        CompileError::Refused(stderr.into())
     } else if signal == Some(Signal::KILL) {
         let text =
-            "the system has killed it, as it does when memory is short; lower sandbox.compile_memory_bytes";
+            "the system killed it, probably because memory is short; lower sandbox.compile_memory_bytes";
         CompileError::Process(text.into())
     } else if signal.is_some_and(|signal| {
-        [Signal::SEGV, Signal::BUS].contains(&signal) || (signal == Signal::ABORT && words.is_empty())
+        [Signal::SEGV, Signal::BUS].contains(&signal) || (signal == Signal::ABORT && stderr.is_empty())
     }) {
-        // A thread that cannot be started, or an allocator without memory for its own lists, has no words.
-        let text = format!("{status}, as when memory is short; raise sandbox.compile_memory_bytes: {words}");
+        // A thread that cannot be started, or an allocator without memory for its own lists, writes nothing.
+        let text = format!(
+            "{status}, probably because memory is short; raise sandbox.compile_memory_bytes: {stderr}"
+        );
         CompileError::Process(text.trim_end_matches(": ").into())
     } else {
-        CompileError::Process(format!("{status}: {words}").into())
+        CompileError::Process(format!("{status}: {stderr}").into())
     })
 }
 
@@ -204,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    const JOB: Job = Job {
+    const JOB: CompileJob = CompileJob {
         code: CodeSettings { stack_bytes: 1 << 19, reservation: None },
         cpu_seconds: 3,
         memory_bytes: 1 << 28,
@@ -212,15 +217,15 @@ mod tests {
         wasm_bytes: 8,
     };
 
-    /// What is said of a process that ended with this raw status.
-    fn said(status: i32, words: &str) -> Option<String> {
-        failure(ExitStatus::from_raw(status), &JOB, words.as_bytes()).map(|error| error.to_string())
+    /// Returns the error text of a process that ended with this raw status.
+    fn text_of(status: i32, stderr: &str) -> Option<String> {
+        failure(ExitStatus::from_raw(status), &JOB, stderr.as_bytes()).map(|error| error.to_string())
     }
 
     #[test]
-    fn a_failed_process_is_reported_with_its_reason() {
-        assert_eq!(said(0, "a warning"), None);
-        for (status, words, part) in [
+    fn failed_process_reports_its_reason() {
+        assert_eq!(text_of(0, "a warning"), None);
+        for (status, stderr, part) in [
             (1 << 8, "bad \u{1b}[2J section", "does not compile: bad \u{fffd}[2J section"),
             (Signal::XCPU.as_raw(), "", "more than 3 s of processor time"),
             (Signal::ABORT.as_raw(), "memory allocation of 64 bytes failed", "more than 268435456 bytes"),
@@ -229,31 +234,31 @@ mod tests {
             (
                 Signal::SEGV.as_raw(),
                 "",
-                "signal: 11 (SIGSEGV), as when memory is short; raise sandbox.compile_memory",
+                "signal: 11 (SIGSEGV), probably because memory is short; raise sandbox.compile_memory",
             ),
             (Signal::ABORT.as_raw(), "", "raise sandbox.compile_memory_bytes"),
             (Signal::ABORT.as_raw(), "panicked at", "(SIGABRT): panicked at"),
             (101 << 8, "panicked at", "exit status: 101: panicked at"),
         ] {
-            let said = said(status, words).unwrap();
-            assert!(said.contains(part), "{status}: {said}");
+            let text = text_of(status, stderr).unwrap();
+            assert!(text.contains(part), "{status}: {text}");
         }
     }
 
     #[tokio::test]
-    async fn code_is_read_whole_or_not_at_all() {
-        let one = Job { memory_bytes: 1 << 40, ..JOB };
+    async fn code_over_limit_is_refused() {
+        let one = CompileJob { memory_bytes: 1 << 40, ..JOB };
         assert_eq!(code_bytes(&one), (16 << 20) + 8 * 16);
-        assert_eq!(code_bytes(&Job { wasm_bytes: usize::MAX, ..one }), 1 << 40);
-        assert_eq!(all(Some(&b"code"[..]), 4).await.unwrap(), b"code");
-        let refused = all(Some(&b"code"[..]), 3).await;
+        assert_eq!(code_bytes(&CompileJob { wasm_bytes: usize::MAX, ..one }), 1 << 40);
+        assert_eq!(read_all(Some(&b"code"[..]), 4).await.unwrap(), b"code");
+        let refused = read_all(Some(&b"code"[..]), 3).await;
         assert!(matches!(refused, Err(CompileError::CodeBytes(3))), "{refused:?}");
     }
 
     #[test]
-    fn only_failures_that_may_pass_are_retried() {
-        let one = Job { threads: 1, ..JOB };
-        let two = Job { memory_bytes: 1 << 30, ..JOB };
+    fn only_passing_failures_are_retried() {
+        let one = CompileJob { threads: 1, ..JOB };
+        let two = CompileJob { memory_bytes: 1 << 30, ..JOB };
         for (error, retried) in [
             (CompileError::Process("killed".into()), [true, true]),
             (CompileError::MemoryBytes(1), [false, true]),
@@ -261,18 +266,18 @@ mod tests {
             (CompileError::CodeBytes(1), [false, false]),
             (CompileError::Refused("bad".into()), [false, false]),
         ] {
-            assert_eq!([one, two].map(|job| may_pass(&error, &job)), retried, "{error}");
+            assert_eq!([one, two].map(|job| is_retryable(&error, &job)), retried, "{error}");
         }
     }
 
     #[test]
-    fn processes_at_once_share_the_cores() {
+    fn concurrent_processes_share_cores() {
         let (running, cores) = (AtomicUsize::new(0), available_parallelism().unwrap().get());
-        let first = Share::of(&running);
+        let first = CoreShare::of(&running);
         assert_eq!(first.threads(), cores);
-        let second = Share::of(&running);
+        let second = CoreShare::of(&running);
         assert_eq!(second.threads(), cores.div_ceil(2));
         drop((first, second));
-        assert_eq!(Share::of(&running).threads(), cores);
+        assert_eq!(CoreShare::of(&running).threads(), cores);
     }
 }

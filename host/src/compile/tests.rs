@@ -1,4 +1,4 @@
-//! Who waits for a compilation, and who does not.
+//! Tests of which requests wait for a compilation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{config::slots::Limits, engine::tests::sandbox, telemetry::exposition::Format};
 
-/// The smallest component there is.
+/// The smallest component.
 pub(super) const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 /// Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ pub(super) fn engine() -> Arc<Engine> {
     Arc::new(Engine::new(&sandbox(), [&Limits::DEFAULT]).unwrap())
 }
 
-/// Counts compilations and holds them up.
+/// Counts compilations and blocks them until it is opened.
 #[derive(Debug)]
 pub(super) struct Gate {
     begun: AtomicUsize,
@@ -36,12 +36,12 @@ impl Gate {
     }
 }
 
-/// A component like [`EMPTY`] with another digest.
+/// Returns a component like [`EMPTY`] with another digest.
 fn other(number: u8) -> Arc<[u8]> {
     [EMPTY, &[0, 3, 1, b'n', number]].concat().into()
 }
 
-/// A compiler whose compilations wait until they are let through.
+/// A compiler whose compilations wait at a gate.
 struct Gated {
     compiler: Arc<Compiler>,
     gate: Arc<Gate>,
@@ -54,15 +54,14 @@ impl Gated {
         let (folder, engine) = (TempDir::new().unwrap(), engine());
         let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
         let gate = Arc::new(Gate { begun: AtomicUsize::new(0), open: Semaphore::new(0) });
-        let translator = Translator::Gated(Arc::clone(&engine), Arc::clone(&gate));
+        let backend = CompileBackend::Gated(Arc::clone(&engine), Arc::clone(&gate));
         let cache = CacheSettings {
             folder: folder.path().join("compiled"),
             key: MasterKey::new("key"),
             bytes: 1 << 30,
         };
         let sandbox = Sandbox { compile_workers, ..sandbox() };
-        let compiler =
-            Compiler::with_translator(engine, &sandbox, Some(cache), Arc::clone(&metrics), translator);
+        let compiler = Compiler::with_backend(engine, &sandbox, Some(cache), Arc::clone(&metrics), backend);
         Self { compiler: Arc::new(compiler), gate, metrics, folder }
     }
 
@@ -116,7 +115,7 @@ async fn requests_for_one_component_share_a_compilation() {
 }
 
 #[tokio::test]
-async fn a_cancelled_compilation_is_taken_up() {
+async fn cancelled_compilation_continues_for_waiting_request() {
     let gated = Gated::new(1);
     let cancelled = gated.compile(EMPTY.into());
     gated.begun(1).await;
@@ -130,7 +129,7 @@ async fn a_cancelled_compilation_is_taken_up() {
 
 /// A damaged file costs a compilation and a warning, and is replaced.
 #[tokio::test]
-async fn a_damaged_file_is_compiled_and_replaced() {
+async fn damaged_file_is_recompiled_and_replaced() {
     let gated = Gated::new(1);
     gated.gate.open.add_permits(2);
     gated.compile(EMPTY.into()).await.unwrap().unwrap();
@@ -144,19 +143,19 @@ async fn a_damaged_file_is_compiled_and_replaced() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_had_is_gone_without() {
+async fn unusable_folder_disables_cache() {
     let gated = Gated::new(1);
     let folder = gated.folder.path().join("taken");
     fs::write(&folder, "a file").unwrap();
     let settings = CacheSettings { folder, key: MasterKey::new("key"), bytes: 1 << 30 };
     let compiler = Compiler::new(engine(), &sandbox(), Some(settings), Arc::clone(&gated.metrics));
     assert!(compiler.cache.is_none());
-    assert!(!compiler.lacks(ComponentDigest::of(EMPTY)).await, "there is nothing to compile for");
+    assert!(!compiler.lacks(ComponentDigest::of(EMPTY)).await, "there is no cache to fill");
     assert_eq!(gated.lookups("fault"), "1");
 }
 
 #[test]
-fn a_digest_is_read_as_it_is_written() {
+fn digest_round_trips_as_text() {
     let digest = ComponentDigest::of(EMPTY);
     assert_eq!(ComponentDigest::parse(&digest.to_string()), Some(digest));
     for text in ["", "sha256:", "sha256:00", &digest.to_string().replace("sha256", "sha512")] {

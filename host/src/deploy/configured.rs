@@ -79,7 +79,7 @@ impl<W: World> Deployment<W> {
         if active.is_some_and(|active| !active.configured) {
             return Ok(ConfiguredFile::Same);
         }
-        let (file, cap) = (path.clone(), self.slot.yard.sandbox.component_bytes);
+        let (file, cap) = (path.clone(), self.slot.context.sandbox.component_bytes);
         let read = background::run(move || read_configured(&file, cap)).await;
         let (wasm, proof) = match read.map_err(|_| DeployError::Stopping)? {
             Ok(read) => read,

@@ -179,7 +179,7 @@ impl<W: World> Deployment<W> {
         passed(Stage::Checked);
         let version = self.slot.compile(wasm, digest, source, settings).await.map_err(failed)?;
         passed(Stage::Compiled);
-        let trial = invoke::trial(&self.slot, &version).await;
+        let trial = invoke::run_self_test(&self.slot, &version).await;
         trial.map_err(|word| format!("the component's self-test failed: {word}"))?;
         passed(Stage::Trialled);
         Ok(version)
@@ -207,7 +207,7 @@ impl<W: World> Deployment<W> {
             return Ok(blob.wasm);
         }
         let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), record.component.clone());
-        let cap = self.slot.yard.sandbox.component_bytes;
+        let cap = self.slot.context.sandbox.component_bytes;
         let read = move || store.component(slot, &component, cap);
         let kept = background::run(read).await.map_err(|_| DeployError::Stopping)?;
         match (kept, &self.shared) {

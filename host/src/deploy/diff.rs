@@ -111,7 +111,7 @@ impl<W: World> Deployment<W> {
     pub(super) async fn compare_versions(&self, a: &str, b: &str) -> Result<VersionDiff, DeployError> {
         let (a, b) = (self.find_version(a)?, self.find_version(b)?);
         let (of_a, of_b) = (self.outline(&a).await?, self.outline(&b).await?);
-        let capabilities = &self.slot.yard.capabilities;
+        let capabilities = &self.slot.context.capabilities;
         Ok(VersionDiff {
             slot: self.slot.name().as_str(),
             same_component: a.component == b.component,

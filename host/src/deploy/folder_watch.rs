@@ -191,7 +191,7 @@ impl<W: World> Deployment<W> {
     }
 
     async fn scan(&self, folder: &Path, selection: FileSelection) -> io::Result<FolderScan> {
-        let (path, cap) = (folder.to_owned(), self.slot.yard.sandbox.component_bytes);
+        let (path, cap) = (folder.to_owned(), self.slot.context.sandbox.component_bytes);
         background::run(move || scan(&path, selection, cap)).await.map_err(io::Error::other)?
     }
 
@@ -247,7 +247,7 @@ impl<W: World> Deployment<W> {
         only_unknown: bool,
     ) -> Result<Option<VersionId>, String> {
         let (cap, source) =
-            (self.slot.yard.sandbox.component_bytes, folder.join(&name).display().to_string());
+            (self.slot.context.sandbox.component_bytes, folder.join(&name).display().to_string());
         let read = background::run(move || read_component_file(&folder, &name, cap));
         let (wasm, proof) =
             read.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ impl<W: World> Deployment<W> {
     /// Keeps the compiled code of the active version, the candidate and the predecessor of `state` in the cache.
     /// After the start the predecessor is compiled in the background if the cache lacks it.
     pub(super) fn keep_compiled(&self, state: &SlotState) {
-        let compiler = &self.slot.yard.compiler;
+        let compiler = &self.slot.context.compiler;
         let candidate = state.candidate.as_ref().and_then(|candidate| state.get(&candidate.version));
         let needed = [state.active(), candidate, state.predecessor()].into_iter().flatten();
         let digests = needed.filter_map(|record| ComponentDigest::parse(&record.component));
@@ -26,7 +26,7 @@ impl<W: World> Deployment<W> {
     pub(super) async fn precompile_predecessor(&self) {
         let state = self.state();
         let Some(record) = state.predecessor() else { return };
-        let compiler = &self.slot.yard.compiler;
+        let compiler = &self.slot.context.compiler;
         let Some(digest) = ComponentDigest::parse(&record.component) else { return };
         if !compiler.lacks(digest).await {
             return;

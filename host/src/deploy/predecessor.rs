@@ -75,7 +75,7 @@ impl<W: World> Deployment<W> {
             (Some(_), _) if window.is_zero() => PredecessorSource::None,
             (Some(_), Some(held)) => PredecessorSource::Loaded(held),
             (Some(id), None) => match old.iter().find(|(known, _)| known == id) {
-                Some((_, version)) => PredecessorSource::Loaded(version.twin()),
+                Some((_, version)) => PredecessorSource::Loaded(version.fresh_copy()),
                 None => PredecessorSource::NotLoaded,
             },
         };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     compile::ComponentDigest,
     config::slots::Slot as Settings,
-    slots::{VersionId, given, revision},
+    slots::{VersionId, effective_settings, revision},
     telemetry::timestamp::rfc3339_millis,
 };
 
@@ -120,7 +120,7 @@ impl VersionRecord {
             grants: settings.grants.clone(),
             memory_bytes: settings.limits.memory_bytes,
             cpu_ms: settings.limits.cpu_ms,
-            settings: given(settings),
+            settings: effective_settings(settings),
             bytes,
             source: source.to_owned(),
             signed_by: None,

@@ -98,11 +98,11 @@ impl<W: World> Deployment<W> {
             }
         }
         if uncompiled.is_some() {
-            self.slot.empty("its component was not compiled; the host's log and /health/ready say why");
+            self.slot.set_empty("its component was not compiled; the host's log and /health/ready say why");
             self.set_state(kept);
             return Err(first.unwrap_or_default());
         }
-        self.slot.empty("its component was refused; the host's log and /health/ready say why");
+        self.slot.set_empty("its component was refused; the host's log and /health/ready say why");
         self.set_state(SlotState { active: None, candidate: None, ..state });
         Err(first.unwrap_or_default())
     }

@@ -102,7 +102,7 @@ impl<W: World> Deployment<W> {
         self.spawn(async move {
             let mut failed: Option<FailedRollback> = None;
             loop {
-                slot.alarm.notified().await;
+                slot.rollback_check.notified().await;
                 let Some(deployment) = deployment.upgrade() else { return };
                 let generation = deployment.state().generation;
                 let last = failed.take().filter(|failed| failed.generation == generation);
@@ -124,7 +124,7 @@ impl<W: World> Deployment<W> {
         tracing::warn!(slot, reason, "the version is worse than its baseline and is rolled back");
         // Calls move to the other version before the rollback is recorded.
         match (target, self.slot.active()) {
-            (RollbackTarget::Candidate, _) => self.slot.give_up_candidate(),
+            (RollbackTarget::Candidate, _) => self.slot.suspend_candidate(),
             (RollbackTarget::Active, Ok(active)) => drop(self.slot.fall_back(active.serial())),
             (RollbackTarget::Active, Err(_)) => {}
         }
@@ -153,7 +153,7 @@ impl<W: World> Deployment<W> {
         let slot = Arc::clone(&self.slot);
         self.spawn(async move {
             tokio::time::sleep(pause).await;
-            slot.alarm.notify_one();
+            slot.rollback_check.notify_one();
         });
     }
 

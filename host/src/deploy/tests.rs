@@ -8,7 +8,7 @@ use wasmtime::{Store, component::InstancePre};
 
 use super::{Deployment, LocalStore};
 use crate::{
-    capabilities::{CapabilitySet, Guest, SlotResources},
+    capabilities::{CapabilitySet, SlotResources, StoreData},
     compile::Compiler,
     config::{
         rollout::Rollout,
@@ -18,7 +18,7 @@ use crate::{
         watch::Watch,
     },
     engine::{Engine, tests::sandbox},
-    slots::{self, World, Yard},
+    slots::{self, SlotContext, World},
     telemetry::Metrics,
 };
 
@@ -42,17 +42,17 @@ pub(super) struct Bare;
 impl World for Bare {
     const NAME: &'static str = "test:bare/bare@0.1.0";
     const EXPORTS: &'static [&'static str] = &[];
-    type Linked = InstancePre<Guest>;
+    type Linked = InstancePre<StoreData>;
 
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         Ok(linked)
     }
 
-    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         linked.instantiate_async(store).await.map(|_| Self)
     }
 
-    async fn self_test(&self, _: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, _: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         Ok(Ok(()))
     }
 }
@@ -65,9 +65,9 @@ pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deploymen
     let engine = Arc::new(Engine::new(&sandbox, [&Limits::DEFAULT]).unwrap());
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &sandbox, None, Arc::clone(&metrics)));
     let (sandbox, capabilities) = (Arc::new(sandbox), CapabilitySet::default());
-    let yard = Yard { engine, compiler, sandbox, capabilities };
+    let context = SlotContext { engine, compiler, sandbox, capabilities };
     let resources = SlotResources::new(&settings(), Arc::clone(&metrics));
-    let slot = slots::Slot::new(yard, settings(), resources, metrics.slot(SPEC.id));
+    let slot = slots::Slot::new(context, settings(), resources, metrics.slot(SPEC.id));
     let store = Arc::new(LocalStore::new(folder.join("slots")));
     Deployment::with_compile_pause(Arc::new(slot), store, None, Duration::from_millis(1))
 }

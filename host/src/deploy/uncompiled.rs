@@ -263,7 +263,7 @@ impl<W: World> Deployment<W> {
             Err(PrepareError::Refused(reason)) => {
                 tracing::error!(slot, reason = one_line(&reason), "the component may not answer");
                 self.set_uncompiled_configured(None);
-                self.slot.empty("its component was refused; the host's log and /health/ready say why");
+                self.slot.set_empty("its component was refused; the host's log and /health/ready say why");
                 Some(reason)
             }
         };

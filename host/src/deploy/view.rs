@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{SharedView, SlotState, Stage, VersionId, VersionRecord};
-use crate::slots::{Findings, Slot, Trial, Version, World, revision};
+use crate::slots::{ShadowReport, Slot, Trial, Version, World, revision};
 
 /// A slot as operators see it.
 #[derive(Clone, Debug, Serialize)]
@@ -59,14 +59,14 @@ pub struct ShadowView {
     pub version: VersionId,
     /// The findings.
     #[serde(flatten)]
-    pub findings: Findings,
+    pub findings: ShadowReport,
 }
 
 impl ShadowView {
     pub(super) fn new<W: World>(slot: &Slot<W>, state: &SlotState) -> Option<Self> {
         let candidate = state.candidate.as_ref().filter(|candidate| candidate.shadow)?;
         let (version, _) = slot.candidate()?;
-        let findings = slot.findings(&version);
+        let findings = slot.shadow_report(&version);
         Some(Self { slot: slot.name().as_str(), version: candidate.version.clone(), findings })
     }
 }

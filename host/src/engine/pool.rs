@@ -1,27 +1,29 @@
+//! The size of the pooling allocator, from the limits of all slots.
+
 use wasmtime::{Enabled, PoolingAllocationConfig};
 
 use crate::config::slots::Limits;
 
-/// Calls beyond all slots' `max_concurrent`: trial calls and kept instances.
+/// Calls in addition to all slots' permits: self-tests and pooled instances.
 const SPARE_CALLS: usize = 8;
-/// Core instances in one component; adapters and lifted libraries count.
+/// Most core instances in one component, including adapters and lifted libraries.
 pub const CORE_INSTANCES_PER_CALL: usize = 8;
-/// Linear memories in one component.
+/// Most linear memories in one component.
 pub const MEMORIES_PER_CALL: usize = 4;
-/// Tables in one component.
+/// Most tables in one component.
 pub const TABLES_PER_CALL: usize = 4;
-/// A WebAssembly page.
+/// Bytes of a WebAssembly page.
 const PAGE_BYTES: usize = 64 << 10;
-/// Memory of an instance that stays resident for the next one: saves page faults, where the kernel can tell which
-/// pages were written (6.7 and newer); elsewhere wiping it costs more than it saves.
+/// Memory of an instance that stays resident for the next one. It saves page faults where the kernel reports which
+/// pages were written (6.7 and newer); elsewhere, clearing it costs more than it saves.
 const KEEP_RESIDENT_BYTES: usize = 1 << 20;
-/// The same for a table: one page, which is wiped without asking the kernel; first-party components need no more.
+/// The same for a table: one page, which is cleared without a system call. First-party components need no more.
 const TABLE_KEEP_RESIDENT_BYTES: usize = 4 << 10;
 
-/// How large the instance pool must be for a set of slots.
+/// The size of the pooling allocator for a set of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSize {
-    /// Calls at once.
+    /// Concurrent calls.
     pub calls: usize,
     /// Largest memory of a call, bytes.
     pub memory_bytes: usize,
@@ -30,7 +32,7 @@ pub struct PoolSize {
 }
 
 impl PoolSize {
-    /// The size that serves all of `limits` at once.
+    /// Returns the size for concurrent calls under all of `limits`.
     pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
         let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
         limits.into_iter().fold(none, |size, limits| Self {
@@ -79,19 +81,19 @@ mod tests {
         Limits { max_concurrent: 5, memory_bytes: 2 << 20, table_elements: 10, ..Limits::DEFAULT };
 
     #[test]
-    fn it_holds_every_call_of_every_slot_at_once() {
+    fn size_covers_concurrent_calls_of_all_slots() {
         let size = PoolSize::of([&SMALL, &LARGE]);
         assert_eq!(size.calls, 3 + 1 + 5 + Limits::DEFAULT.shadow_calls + SPARE_CALLS);
         assert_eq!((size.memory_bytes, size.table_elements), (2 << 20, 50));
     }
 
     #[test]
-    fn memories_are_whole_pages() {
+    fn memory_is_rounded_up_to_pages() {
         assert_eq!(PoolSize::of([&SMALL]).memory_bytes, (1 << 20) + PAGE_BYTES);
     }
 
     #[test]
-    fn without_slots_there_is_room_for_trials() {
+    fn size_without_slots_covers_self_tests() {
         let size = PoolSize::of([]);
         assert_eq!(size, PoolSize { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 });
     }

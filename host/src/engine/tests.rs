@@ -1,14 +1,14 @@
-//! Which allocator an engine ends up with.
+//! Tests of the choice of the allocator.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
 use crate::config::{self, HostSpec, Sources};
 
-/// More address space than there is.
+/// Limits that need more address space than exists.
 const ENDLESS: Limits = Limits { max_concurrent: 1_000_000, memory_bytes: 4 << 30, ..Limits::DEFAULT };
 
-/// The default settings.
+/// Returns the default settings.
 pub(crate) fn sandbox() -> Sandbox {
     let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
     config::load(sources, &HostSpec::default()).unwrap().config.sandbox
@@ -19,17 +19,17 @@ fn engine(allocator: Allocator, limits: &Limits) -> Result<Engine, EngineError> 
 }
 
 #[test]
-fn the_default_limits_are_pooled() {
+fn default_limits_are_pooled() {
     assert!(engine(Allocator::Auto, &Limits::DEFAULT).unwrap().pool_metrics().is_some());
 }
 
 #[test]
-fn a_pool_that_does_not_fit_is_done_without() {
+fn auto_falls_back_to_on_demand() {
     assert!(engine(Allocator::Auto, &ENDLESS).unwrap().pool_metrics().is_none());
 }
 
 #[test]
-fn a_pool_that_is_demanded_and_does_not_fit_is_an_error_that_names_the_keys() {
+fn pooling_without_address_space_names_keys() {
     let error = engine(Allocator::Pooling, &ENDLESS).err().unwrap().to_string();
     assert!(error.contains("lower slots.*.max_concurrent or set sandbox.allocator"), "{error}");
 }
@@ -39,7 +39,7 @@ fn on_demand_has_no_pool() {
     assert!(engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap().pool_metrics().is_none());
 }
 
-/// Digests the settings that decide whether one engine takes code of another.
+/// Hashes the settings that decide whether one engine runs code of another.
 fn compatibility(engine: &wasmtime::Engine) -> u64 {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
@@ -48,7 +48,7 @@ fn compatibility(engine: &wasmtime::Engine) -> u64 {
 }
 
 #[test]
-fn an_engine_without_pool_compiles_for_each() {
+fn compiling_engine_matches_each_allocator() {
     let engines = [
         engine(Allocator::Pooling, &Limits::DEFAULT).unwrap(),
         engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap(),

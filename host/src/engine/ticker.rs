@@ -1,3 +1,5 @@
+//! The epoch clock: a thread that advances wasmtime's epoch while guests run.
+
 use std::{
     io,
     sync::{
@@ -8,27 +10,27 @@ use std::{
     time::Duration,
 };
 
-/// Time between two epochs: the grain of CPU budgets.
+/// Time between two epochs, the resolution of CPU budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// Advances the epoch from a thread of its own, so that no guest can hold it up. Sleeps
-/// while nothing runs.
+/// Advances the epoch from its own thread, so that no guest can delay it. Sleeps while no guest
+/// runs.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    state: Arc<State>,
+    state: Arc<TickerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TickerState {
     running: AtomicUsize,
     stopped: AtomicBool,
 }
 
 impl Ticker {
-    /// Calls `tick` every [`TICK`] while something runs.
+    /// Starts a thread that calls `tick` every [`TICK`] while a guard exists.
     pub(super) fn start(tick: impl Fn() + Send + 'static) -> io::Result<Self> {
-        let state = Arc::new(State::default());
+        let state = Arc::new(TickerState::default());
         let shared = Arc::clone(&state);
         let thread = thread::Builder::new().name("epoch".into()).spawn(move || {
             while !shared.stopped.load(Ordering::Acquire) {
@@ -43,13 +45,14 @@ impl Ticker {
         Ok(Self { state, thread: Some(thread) })
     }
 
-    pub(super) fn running(&self) -> Running {
+    /// Returns a guard, and wakes the thread for the first one.
+    pub(super) fn running(&self) -> RunningGuard {
         if self.state.running.fetch_add(1, Ordering::AcqRel) == 0
             && let Some(thread) = &self.thread
         {
             thread.thread().unpark();
         }
-        Running(Arc::clone(&self.state))
+        RunningGuard(Arc::clone(&self.state))
     }
 }
 
@@ -63,11 +66,11 @@ impl Drop for Ticker {
     }
 }
 
-/// While one of these lives, the epoch advances.
+/// A guard that keeps the epoch advancing until it is dropped.
 #[derive(Debug)]
-pub struct Running(Arc<State>);
+pub struct RunningGuard(Arc<TickerState>);
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
     }
@@ -93,7 +96,7 @@ mod tests {
         (Ticker::start(tick).unwrap(), ticks)
     }
 
-    /// Waits until it has ticked some more.
+    /// Waits for several more ticks.
     fn await_ticks(ticks: &AtomicUsize) {
         let goal = ticks.load(Ordering::Relaxed) + 5;
         let patience = Instant::now() + PATIENCE;
@@ -103,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Waits until it has not ticked over the time of many ticks.
+    /// Waits until no tick happens for the time of many ticks.
     fn await_rest(ticks: &AtomicUsize) {
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -112,14 +115,14 @@ mod tests {
             if ticks.load(Ordering::Relaxed) == before {
                 return;
             }
-            assert!(Instant::now() < patience, "it does not come to rest");
+            assert!(Instant::now() < patience, "it does not stop ticking");
         }
     }
 
     #[test]
-    fn it_ticks_only_while_something_runs() {
+    fn ticker_ticks_only_while_guard_exists() {
         let (ticker, ticks) = counting();
-        assert_eq!(ticks.load(Ordering::Relaxed), 0, "it begins at rest");
+        assert_eq!(ticks.load(Ordering::Relaxed), 0, "it starts idle");
         for _ in 0..3 {
             let running = ticker.running();
             await_ticks(&ticks);
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_calls_puts_it_to_rest() {
+    fn last_dropped_guard_stops_ticking() {
         let (ticker, ticks) = counting();
         let (first, second) = (ticker.running(), ticker.running());
         await_ticks(&ticks);
@@ -140,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn dropping_it_ends_its_thread_even_while_something_runs() {
+    fn dropped_ticker_ends_its_thread() {
         let (ticker, ticks) = counting();
         let _running = ticker.running();
         drop(ticker);
-        // The thread held the other reference.
+        // The thread owned the other reference.
         assert_eq!(Arc::strong_count(&ticks), 1);
     }
 }

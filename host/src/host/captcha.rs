@@ -62,7 +62,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     let service = CaptchaService::new(
         settings,
         slot,
-        parts.yard.clone(),
+        parts.context.clone(),
         parts.resources(slot),
         &masters,
         ledger.clone(),
@@ -148,7 +148,7 @@ fn answer_timeout(deadline: Duration) -> Duration {
 fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
     let current = match &settings.hmac_key {
         Some(key) => MasterKey::new(key.expose()),
-        None => MasterKey::in_file(&config.data_dir.join(SECRETS).join("captcha.key"))?,
+        None => MasterKey::load_or_generate(&config.data_dir.join(SECRETS).join("captcha.key"))?,
     };
     let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
     Ok([current].into_iter().chain(previous).collect())
@@ -163,7 +163,7 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
     let service = CaptchaService::new(
         settings,
         slot,
-        parts.yard.clone(),
+        parts.context.clone(),
         parts.resources(slot),
         &[MasterKey::new("check")],
         ledger,

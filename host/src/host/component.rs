@@ -45,7 +45,7 @@ pub(super) async fn try_out<W: World>(
     source: &str,
 ) -> Result<Arc<Version<W>>, MayNotAnswer> {
     let version = slot.prepare(wasm, source).await?;
-    let trial = invoke::trial(slot, &version).await;
+    let trial = invoke::run_self_test(slot, &version).await;
     trial.map_err(MayNotAnswer::SelfTest)?;
     Ok(version)
 }
@@ -62,7 +62,7 @@ async fn configured<W: World>(
             Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
         }
         ComponentSource::File(path) => {
-            let read = read_configured(path, slot.yard.sandbox.component_bytes);
+            let read = read_configured(path, slot.context.sandbox.component_bytes);
             let (wasm, proof) = read.map_err(anyhow::Error::msg)?;
             Ok((wasm, path.display().to_string(), proof))
         }

@@ -44,7 +44,7 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     let collector = collector(settings, place, clock)?;
     let slot = parts.slot(STATUS)?;
     let resources = parts.resources(slot);
-    let service = StatusService::new(settings, slot, parts.yard.clone(), resources, collector.clone());
+    let service = StatusService::new(settings, slot, parts.context.clone(), resources, collector.clone());
     component::fill(parts, service.slot()).await;
     if settings.tokens.is_empty() {
         tracing::warn!(
@@ -72,7 +72,7 @@ pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<
     let collector = collector(settings, place(&settings.database, parts.config), clock(settings)?)?;
     let slot = parts.slot(STATUS)?;
     let resources = parts.resources(slot);
-    let service = StatusService::new(settings, slot, parts.yard.clone(), resources, collector);
+    let service = StatusService::new(settings, slot, parts.context.clone(), resources, collector);
     Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
 }
 

@@ -156,7 +156,7 @@ fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, 
 fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
     let (slot, resources) = slot(parts, TRIAGE)?;
     let (inference, tickets) = (parts.inference.as_deref(), parts.config.table()?);
-    Ok(TriageService::new(slot, parts.yard.clone(), resources, rules, inference, tickets))
+    Ok(TriageService::new(slot, parts.context.clone(), resources, rules, inference, tickets))
 }
 
 fn answer(
@@ -168,7 +168,7 @@ fn answer(
     if let Some(knowledge) = knowledge {
         resources.insert(knowledge);
     }
-    Ok(AnswerService::new(slot, parts.yard.clone(), resources, rules, parts.config.table()?)?)
+    Ok(AnswerService::new(slot, parts.context.clone(), resources, rules, parts.config.table()?)?)
 }
 
 /// Checks a component without serving or writing anything.

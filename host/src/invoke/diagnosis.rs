@@ -1,14 +1,14 @@
-//! Why the sandbox ended a call, for people who mend the component.
+//! The diagnosis of a call that the sandbox ended, for the component's author.
 
 use std::fmt::{self, Display, Write as _};
 
 use wasmtime::WasmBacktrace;
 
-use super::{Outcome, outcome::is_of_handles};
+use super::{Outcome, outcome::is_handle_limit};
 use crate::{
-    capabilities::Guest,
+    capabilities::StoreData,
     config::slots::{Limits, SlotId},
-    sandbox::Refusal,
+    sandbox::RefusedGrowth,
     telemetry::escape_guest,
 };
 
@@ -18,13 +18,13 @@ const REASON_BYTES: usize = 1000;
 const BACKTRACE_BYTES: usize = 8192;
 /// Longest line of a backtrace, bytes.
 const FRAME_BYTES: usize = 300;
-/// Most lines of a backtrace. wasmtime keeps 20 frames; one with debug information has a second line.
+/// Most lines of a backtrace. wasmtime keeps 20 frames; a frame with debug information has a second line.
 const FRAME_LINES: usize = 40;
-/// How wasmtime begins the text of a backtrace.
+/// The first line of wasmtime's text of a backtrace.
 const BACKTRACE: &str = "error while executing at wasm backtrace:";
 
-/// Why a call was ended: a reason of one line, and the guest's frames, the innermost first. Both are escaped; frames of the
-/// host are never in it.
+/// The diagnosis of a call that was ended: a reason of one line, and the guest's frames, the innermost first. Both are
+/// escaped; frames of the host are never included.
 #[derive(Debug)]
 pub(super) struct Diagnosis {
     pub(super) reason: String,
@@ -32,11 +32,11 @@ pub(super) struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Diagnoses a call that `error` ended, by its outcome. Only a trap has frames: a limit can be met by anybody's input.
+    /// Diagnoses a call that `error` ended. Only a trap has frames, because any client's input can exceed a limit.
     pub(super) fn new(
         outcome: Outcome,
         error: &wasmtime::Error,
-        guest: &Guest,
+        guest: &StoreData,
         limits: &Limits,
         slot: SlotId,
     ) -> Self {
@@ -48,31 +48,31 @@ impl Diagnosis {
         Self { reason: escape_guest(&reason, REASON_BYTES), frames }
     }
 
-    /// Bytes of all lines.
+    /// Returns the bytes of all lines.
     pub(super) fn bytes(&self) -> usize {
         self.frames.iter().map(String::len).sum::<usize>() + self.reason.len()
     }
 }
 
-/// The reason where a limit was met, with the key that raises it.
+/// Returns the reason where a limit was exceeded, with the key that raises it.
 fn limit(
     outcome: Outcome,
     error: &wasmtime::Error,
-    guest: &Guest,
+    guest: &StoreData,
     limits: &Limits,
     slot: SlotId,
 ) -> Option<String> {
     let raise = |what: String, key: &str| format!("{what}; raise slots.{}.{key}", slot.as_str());
     let reason = match (outcome, guest.limiter.refusal()) {
         (Outcome::CpuBudget, _) => raise(error.root_cause().to_string(), "cpu_ms"),
-        (Outcome::MemoryLimit, Some(Refusal::TableElements)) => {
+        (Outcome::MemoryLimit, Some(RefusedGrowth::TableElements)) => {
             let elements = limits.table_elements;
             raise(format!("it asked for more than {elements} table elements"), "table_elements")
         }
-        (Outcome::MemoryLimit, Some(Refusal::Memory)) => {
+        (Outcome::MemoryLimit, Some(RefusedGrowth::Memory)) => {
             raise(format!("it asked for more than {} bytes of memory", limits.memory_bytes), "memory_bytes")
         }
-        (Outcome::MemoryLimit, None) if is_of_handles(error) => {
+        (Outcome::MemoryLimit, None) if is_handle_limit(error) => {
             "it asked for more handles than it may hold; raise sandbox.handles".to_owned()
         }
         (Outcome::MemoryLimit, None) => raise(error.root_cause().to_string(), "memory_bytes"),
@@ -88,13 +88,13 @@ fn limit(
     Some(reason)
 }
 
-/// What happened, from the outermost cause to the innermost, without the backtrace.
+/// Returns the causes from the outermost to the innermost, without the backtrace.
 fn trap(error: &wasmtime::Error) -> String {
     let causes = error.chain().map(|cause| capped(&cause, REASON_BYTES));
     causes.filter(|cause| !cause.starts_with(BACKTRACE)).collect::<Vec<_>>().join(": ")
 }
 
-/// Lines of the guest's backtrace.
+/// Returns the lines of the guest's backtrace.
 fn frames(error: &wasmtime::Error) -> Vec<String> {
     let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return Vec::new() };
     let text = capped(backtrace, BACKTRACE_BYTES);
@@ -102,7 +102,7 @@ fn frames(error: &wasmtime::Error) -> Vec<String> {
     lines.take(FRAME_LINES).map(|line| escape_guest(line.trim_end(), FRAME_BYTES)).collect()
 }
 
-/// The first `cap` bytes of a text, without the rest ever being written.
+/// Returns the first `cap` bytes of a text, without writing the rest.
 fn capped(value: &impl Display, cap: usize) -> String {
     struct Capped {
         text: String,
@@ -117,7 +117,7 @@ fn capped(value: &impl Display, cap: usize) -> String {
         }
     }
     let mut capped = Capped { text: String::new(), cap };
-    // An error is the cap.
+    // The error means that the cap is reached.
     let _ = write!(capped, "{value}");
     capped.text
 }
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A module of two functions: `run`, which is called `outer`, calls one of this name, which traps.
+    /// Returns a module of two functions: `run`, which is called `outer`, calls a function named `inner`, which traps.
     fn module(inner: &str) -> Vec<u8> {
         fn sized(bytes: &[u8]) -> Vec<u8> {
             let (mut size, mut sized) = (bytes.len(), Vec::new());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trap_has_reason_and_guest_frames() {
+    fn trap_has_reason_and_guest_frames() {
         let error = trapped("inner");
         assert_eq!(trap(&error), "wasm trap: wasm `unreachable` instruction executed");
         let frames = frames(&error);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_of_a_trap_stay() {
+    fn trap_reason_includes_error_contexts() {
         let error = trapped("inner").context("while it began");
         assert_eq!(trap(&error), "while it began: wasm trap: wasm `unreachable` instruction executed");
         assert_eq!(frames(&error).len(), 2);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut() {
+    fn long_frame_name_is_cut() {
         let frames = frames(&trapped(&"n".repeat(100_000)));
         assert!(!frames.is_empty() && frames.iter().all(|line| line.len() <= FRAME_BYTES));
         assert_eq!(capped(&"äöü", 3), "ä");

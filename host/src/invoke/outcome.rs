@@ -1,19 +1,21 @@
+//! The outcome of a call, and the errors of a call without an answer.
+
 use std::time::Duration;
 
 use wasmtime::PoolConcurrencyLimitError;
 
 use crate::{
-    capabilities::{Guest, HeldBytesExceeded},
-    sandbox::CpuBudgetSpent,
-    slots::Ending,
+    capabilities::{ResourceMemoryExceeded, StoreData},
+    sandbox::CpuBudgetExceeded,
+    slots::CallResult,
 };
 
-/// What wasmtime says when a guest holds more than `sandbox.handles`; it has no type for it.
+/// wasmtime's error text when a guest holds more than `sandbox.handles`; it has no type for it.
 const HANDLES: &str = "store handle limit exceeded";
-/// What wasmtime says when a guest hands over more than `response_bytes`; it has no type for it.
+/// wasmtime's error text when a guest passes more than `response_bytes` to the host; it has no type for it.
 const HOSTCALL_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
 
-/// How a call ended: one metric label and one HTTP answer each.
+/// The outcome of a call. Each has one metric label and one HTTP answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The guest answered.
@@ -22,24 +24,24 @@ pub enum Outcome {
     GuestError,
     /// The guest trapped, or could not be instantiated.
     Trap,
-    /// Its processor time is used up.
+    /// It exceeded its processor time.
     CpuBudget,
-    /// Its wall time is over.
+    /// It exceeded its wall time.
     Deadline,
     /// It asked for more memory, table elements or host resources than it may have.
     MemoryLimit,
-    /// It handed over more than `response_bytes`.
+    /// It passed more than `response_bytes` to the host.
     ResponseTooLarge,
-    /// It answered, and the service cannot make its own answer of that.
+    /// The guest answered, and the service cannot use the answer.
     BadAnswer,
-    /// There was no place for it.
+    /// No permit or no instance was free.
     Overloaded,
-    /// Its caller left.
+    /// The caller disconnected.
     Cancelled,
 }
 
 impl Outcome {
-    /// The metric label.
+    /// Returns the metric label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -55,29 +57,31 @@ impl Outcome {
         }
     }
 
-    /// What the version that was called is judged by; none where it is no word on it.
-    pub(super) const fn ending(self) -> Option<Ending> {
+    /// Returns the result by which the called version is judged, or `None` where the outcome says nothing about it.
+    pub(super) const fn call_result(self) -> Option<CallResult> {
         match self {
-            Self::Ok => Some(Ending::Answer),
-            Self::GuestError => Some(Ending::Error),
-            Self::Trap | Self::BadAnswer => Some(Ending::Broken),
-            Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(Ending::Limited),
-            Self::Deadline => Some(Ending::Late),
+            Self::Ok => Some(CallResult::Answered),
+            Self::GuestError => Some(CallResult::GuestError),
+            Self::Trap | Self::BadAnswer => Some(CallResult::Trapped),
+            Self::CpuBudget | Self::MemoryLimit | Self::ResponseTooLarge => Some(CallResult::LimitExceeded),
+            Self::Deadline => Some(CallResult::TimedOut),
             Self::Overloaded | Self::Cancelled => None,
         }
     }
 
-    /// What an error of wasmtime means for a guest in this state.
-    pub(super) fn of(error: &wasmtime::Error, guest: &Guest) -> Self {
-        if error.is::<CpuBudgetSpent>() {
+    /// Returns the outcome that an error of wasmtime means for a guest in this state.
+    pub(super) fn of(error: &wasmtime::Error, guest: &StoreData) -> Self {
+        if error.is::<CpuBudgetExceeded>() {
             Self::CpuBudget
-        // Before the trap, which is how a refused growth shows up.
-        } else if guest.limiter.refusal().is_some() || error.is::<HeldBytesExceeded>() || is_of_handles(error)
+        // Checked before the trap, because a guest traps after a refused growth.
+        } else if guest.limiter.refusal().is_some()
+            || error.is::<ResourceMemoryExceeded>()
+            || is_handle_limit(error)
         {
             Self::MemoryLimit
         } else if error.is::<PoolConcurrencyLimitError>() {
             Self::Overloaded
-        // The innermost cause only: a backtrace around it holds names of the guest's choosing.
+        // The innermost cause only: the guest chooses the names in a backtrace around it.
         } else if error.root_cause().to_string().contains(HOSTCALL_FUEL) {
             Self::ResponseTooLarge
         } else {
@@ -86,35 +90,35 @@ impl Outcome {
     }
 }
 
-/// Returns whether a guest has met the limit of its handles.
-pub(super) fn is_of_handles(error: &wasmtime::Error) -> bool {
+/// Returns whether a guest has exceeded the limit of its handles.
+pub(super) fn is_handle_limit(error: &wasmtime::Error) -> bool {
     // The innermost cause only, as above.
     error.root_cause().to_string().contains(HANDLES)
 }
 
-/// Why a service cannot use what a guest returned: a reason for the log, without the guest's own text.
+/// The error of an answer that a service cannot use: a reason for the log, without the guest's own text.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Unusable(pub &'static str);
+pub struct BadAnswer(pub &'static str);
 
-/// Makes a service's answer of what a guest returned. It runs inside the measured call, so that a call counts as ok
-/// only when there is an answer.
-pub type Accept<T, U> = fn(T) -> Result<U, Unusable>;
+/// Turns what a guest returned into a service's answer. Runs inside the measured call, so that a call counts as ok only
+/// when there is an answer.
+pub type Accept<T, U> = fn(T) -> Result<U, BadAnswer>;
 
-/// Accepts what a guest returned as it is: for types of which every value can be answered with.
+/// Accepts what a guest returned unchanged: for types of which every value is a valid answer.
 ///
 /// # Errors
 /// Never.
-pub const fn as_it_is<T>(returned: T) -> Result<T, Unusable> {
+pub const fn accept_any<T>(returned: T) -> Result<T, BadAnswer> {
     Ok(returned)
 }
 
-/// A call without an answer; says nothing of the guest's inside.
+/// The error of a call without an answer. It discloses nothing of the guest.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the component's call ended with {}", outcome.as_str())]
-pub struct Failure {
-    /// How it ended.
+pub struct CallFailure {
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// When to ask again, where that helps.
+    /// The time after which to retry, where a retry can help.
     pub retry_after: Option<Duration>,
 }

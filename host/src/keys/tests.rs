@@ -1,4 +1,4 @@
-//! Derivation, key rings and secret files.
+//! Tests of derivation, key rings and secret files.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -11,7 +11,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn purposes_and_contexts_are_kept_apart() {
+fn derived_keys_differ_by_purpose_and_context() {
     let master = MasterKey::new("a master key");
     let derived = [
         master.derive(b"purpose", b""),
@@ -27,7 +27,7 @@ fn purposes_and_contexts_are_kept_apart() {
 }
 
 #[test]
-fn what_guests_derive_is_apart_from_what_the_host_derives() {
+fn guest_keys_differ_from_host_keys() {
     let (master, key) = (MasterKey::new("secret"), Key::new("secret"));
     let length = 7_u64.to_be_bytes();
     let info = [&length[..], b"purpose"].concat();
@@ -61,32 +61,32 @@ fn hmac_is_rfc_2104s() {
 }
 
 #[test]
-fn the_first_key_of_a_name_signs_and_all_verify() {
+fn accepted_keys_keep_their_order() {
     let (new, old) = (Key::new("new"), Key::new("old"));
     let ring = KeyRing::default();
-    let _held = ring.hold("site", || vec![new.clone(), old.clone()]);
+    let _held = ring.get_or_insert_with("site", || vec![new.clone(), old.clone()]);
     let accepted = ring.accepted("site").unwrap();
     assert_eq!(accepted.iter().map(Key::id).collect::<Vec<_>>(), [new.id(), old.id()]);
     assert!(ring.accepted("other").is_none());
 }
 
 #[test]
-fn a_name_is_known_while_its_keys_are_held() {
+fn name_is_known_while_keys_are_held() {
     let ring = KeyRing::default();
-    let first = ring.hold("site", || vec![Key::new("one")]);
-    let second = ring.hold("site", || panic!("they are held"));
+    let first = ring.get_or_insert_with("site", || vec![Key::new("one")]);
+    let second = ring.get_or_insert_with("site", || panic!("they are held"));
     drop(first);
     assert!(Arc::ptr_eq(&ring.accepted("site").unwrap(), &second));
-    let _other = ring.hold("other", || vec![Key::new("other")]);
+    let _other = ring.get_or_insert_with("other", || vec![Key::new("other")]);
     assert!(ring.accepted("site").is_some());
     drop(second);
     assert!(ring.accepted("site").is_none());
-    let _anew = ring.hold("site", || vec![Key::new("two")]);
+    let _recreated = ring.get_or_insert_with("site", || vec![Key::new("two")]);
     assert_eq!(ring.accepted("site").unwrap()[0].id(), Key::new("two").id());
 }
 
 #[test]
-fn clones_of_a_set_of_keys_are_replaced_together() {
+fn replaced_keys_apply_to_clones() {
     let keys = ApiKeys::new(["one"]);
     let clone = keys.clone();
     keys.replace([token_hash("two")]);
@@ -96,52 +96,52 @@ fn clones_of_a_set_of_keys_are_replaced_together() {
 }
 
 #[test]
-fn secrets_are_not_printed() {
+fn debug_output_omits_secrets() {
     let key = Key::new("topmost");
     let ring = KeyRing::default();
-    let held = ring.hold("site", || vec![key.clone()]);
+    let held = ring.get_or_insert_with("site", || vec![key.clone()]);
     let printed = format!("{:?} {held:?} {ring:?}", MasterKey::new("topmost"));
     assert!(!printed.contains("topmost") && !printed.contains(&format!("{:?}", b"topmost")), "{printed}");
     assert!(printed.contains(key.id()));
 }
 
 #[test]
-fn a_generated_secret_is_kept_for_its_owner_only() {
+fn generated_secret_is_readable_by_owner_only() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secrets/host.key");
-    let made = MasterKey::in_file(&path).unwrap();
+    let made = MasterKey::load_or_generate(&path).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     assert_eq!(made.raw().len(), 2 * GENERATED_BYTES);
-    assert_eq!(MasterKey::in_file(&path).unwrap().raw(), made.raw());
+    assert_eq!(MasterKey::load_or_generate(&path).unwrap().raw(), made.raw());
 }
 
 #[test]
-fn hosts_that_start_at_once_share_one_secret() {
+fn concurrent_hosts_share_one_secret() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secrets/host.key");
     let barrier = std::sync::Barrier::new(8);
     let start = || {
         barrier.wait();
-        MasterKey::in_file(&path).unwrap().raw().to_vec()
+        MasterKey::load_or_generate(&path).unwrap().raw().to_vec()
     };
     let made: Vec<_> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
     assert!(made.iter().all(|secret| *secret == made[0]));
-    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file is left");
 }
 
 #[test]
-fn an_exposed_or_empty_secret_is_refused() {
+fn exposed_or_short_secret_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("host.key");
-    MasterKey::in_file(&path).unwrap();
+    MasterKey::load_or_generate(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let error = MasterKey::in_file(&path).unwrap_err();
+    let error = MasterKey::load_or_generate(&path).unwrap_err();
     assert!(matches!(error, SecretFileError::Exposed(_)), "{error}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&path, "too short\n").unwrap();
-    let error = MasterKey::in_file(&path).unwrap_err();
+    let error = MasterKey::load_or_generate(&path).unwrap_err();
     assert!(matches!(error, SecretFileError::Short(_)), "{error}");
 }

@@ -1,3 +1,5 @@
+//! The resource limiter of a store: counts memories and tables against the slot's limits.
+
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -5,7 +7,7 @@ use std::sync::{
 
 use wasmtime::ResourceLimiter;
 
-use super::Budget;
+use super::MemoryBudget;
 use crate::{
     config::slots::Limits,
     engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
@@ -14,23 +16,23 @@ use crate::{
 /// Bytes that one table element takes.
 const ELEMENT_BYTES: usize = size_of::<usize>();
 
-/// What a limiter has refused.
+/// A growth that a limiter has refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// Growing a linear memory or a table over `memory_bytes`.
+pub enum RefusedGrowth {
+    /// Growth of a linear memory or a table over `memory_bytes`.
     Memory,
-    /// Growing a table over `table_elements`.
+    /// Growth of a table over `table_elements`.
     TableElements,
 }
 
 /// Counts all linear memories and tables of a store against one budget.
 #[derive(Debug)]
 pub struct Limiter {
-    budget: Arc<Budget>,
+    budget: Arc<MemoryBudget>,
     table_elements: usize,
     used_bytes: usize,
     used_elements: usize,
-    refusal: Option<Refusal>,
+    refusal: Option<RefusedGrowth>,
     /// Bytes of all stores of the engine.
     total: Arc<AtomicUsize>,
 }
@@ -42,36 +44,36 @@ impl Drop for Limiter {
 }
 
 impl Limiter {
-    /// An empty count under `limits`, whose bytes are taken from `budget` and counted in `total` too.
-    pub const fn new(limits: &Limits, budget: Arc<Budget>, total: Arc<AtomicUsize>) -> Self {
+    /// Returns a limiter under `limits` that takes bytes from `budget` and adds them to `total`.
+    pub const fn new(limits: &Limits, budget: Arc<MemoryBudget>, total: Arc<AtomicUsize>) -> Self {
         let table_elements = limits.table_elements;
         Self { budget, table_elements, used_bytes: 0, used_elements: 0, refusal: None, total }
     }
 
-    /// The first refusal since the call began. A refused `memory.grow` shows up as a trap of the
-    /// guest's own making, so this is read before the trap.
-    pub const fn refusal(&self) -> Option<Refusal> {
+    /// Returns the first refusal since the call began. A guest whose `memory.grow` is refused traps on its own, so
+    /// check this before the trap.
+    pub const fn refusal(&self) -> Option<RefusedGrowth> {
         self.refusal
     }
 
-    pub(super) const fn forget_refusal(&mut self) {
+    pub(super) const fn clear_refusal(&mut self) {
         self.refusal = None;
     }
 
-    /// The most that was in use, bytes.
+    /// Returns the most bytes that were in use at once.
     pub fn high_water(&self) -> usize {
         self.budget.high_water()
     }
 
-    fn refuse(&mut self, refusal: Refusal) -> bool {
+    fn refuse(&mut self, refusal: RefusedGrowth) -> bool {
         self.refusal.get_or_insert(refusal);
         false
     }
 
-    /// Takes `bytes` from the budget.
+    /// Takes `bytes` from the budget, or records a refusal.
     fn take(&mut self, bytes: usize) -> bool {
         if !self.budget.take(bytes) {
-            return self.refuse(Refusal::Memory);
+            return self.refuse(RefusedGrowth::Memory);
         }
         self.used_bytes = self.used_bytes.saturating_add(bytes);
         self.total.fetch_add(bytes, Ordering::Relaxed);
@@ -79,9 +81,9 @@ impl Limiter {
     }
 }
 
-/// Whether a memory or table forbids the growth itself: no limit of the slot's is met then. The pool's own maximum
-/// comes here too; it is never under the slot's, and growth over it is the slot's to refuse.
-fn beyond(desired: usize, maximum: Option<usize>, limit: usize) -> bool {
+/// Returns whether the guest's own maximum forbids the growth, in which case no limit of the slot is met. `maximum` may
+/// also be the pooling allocator's, which is never below the slot's limit: that limit then refuses the growth.
+fn exceeds_own_maximum(desired: usize, maximum: Option<usize>, limit: usize) -> bool {
     maximum.is_some_and(|maximum| desired > maximum && maximum < limit)
 }
 
@@ -92,7 +94,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(!beyond(desired, maximum, self.budget.limit()) && self.take(desired.saturating_sub(current)))
+        Ok(!exceeds_own_maximum(desired, maximum, self.budget.limit())
+            && self.take(desired.saturating_sub(current)))
     }
 
     fn table_growing(
@@ -101,13 +104,13 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if beyond(desired, maximum, self.table_elements) {
+        if exceeds_own_maximum(desired, maximum, self.table_elements) {
             return Ok(false);
         }
         let more = desired.saturating_sub(current);
         let elements = self.used_elements.saturating_add(more);
         if elements > self.table_elements {
-            return Ok(self.refuse(Refusal::TableElements));
+            return Ok(self.refuse(RefusedGrowth::TableElements));
         }
         let granted = self.take(more.saturating_mul(ELEMENT_BYTES));
         if granted {
@@ -139,7 +142,7 @@ mod tests {
     const LIMITS: Limits = Limits { memory_bytes: 2 * MIB, table_elements: 100, ..Limits::DEFAULT };
 
     fn limited(limits: &Limits, total: &Arc<AtomicUsize>) -> Limiter {
-        Limiter::new(limits, Arc::new(Budget::new(limits.memory_bytes)), Arc::clone(total))
+        Limiter::new(limits, Arc::new(MemoryBudget::new(limits.memory_bytes)), Arc::clone(total))
     }
 
     fn limiter() -> (Limiter, Arc<AtomicUsize>) {
@@ -153,29 +156,29 @@ mod tests {
         assert!(limiter.memory_growing(0, MIB, None).unwrap());
         assert!(limiter.memory_growing(0, MIB / 2, None).unwrap(), "a second memory");
         assert!(!limiter.memory_growing(MIB, 2 * MIB, None).unwrap(), "one alone would fit");
-        assert_eq!(limiter.refusal(), Some(Refusal::Memory));
+        assert_eq!(limiter.refusal(), Some(RefusedGrowth::Memory));
         assert!(limiter.memory_growing(MIB, MIB + MIB / 2, None).unwrap(), "what is left can be had");
         assert_eq!((limiter.high_water(), total.load(Ordering::Relaxed)), (2 * MIB, 2 * MIB));
     }
 
     #[test]
-    fn tables_count_as_elements_and_as_bytes() {
+    fn tables_count_as_elements_and_bytes() {
         let (mut limiter, total) = limiter();
         assert!(limiter.table_growing(0, 60, None).unwrap());
         assert!(limiter.table_growing(0, 40, None).unwrap());
         assert_eq!(total.load(Ordering::Relaxed), 100 * ELEMENT_BYTES);
         assert!(!limiter.table_growing(40, 41, None).unwrap());
-        assert_eq!(limiter.refusal(), Some(Refusal::TableElements));
+        assert_eq!(limiter.refusal(), Some(RefusedGrowth::TableElements));
 
         let tiny = Limits { memory_bytes: 10 * ELEMENT_BYTES, ..LIMITS };
         let mut limiter = limited(&tiny, &total);
         assert!(!limiter.table_growing(0, 11, None).unwrap());
-        assert_eq!(limiter.refusal(), Some(Refusal::Memory));
+        assert_eq!(limiter.refusal(), Some(RefusedGrowth::Memory));
         assert!(limiter.table_growing(0, 10, None).unwrap(), "a refused growth costs nothing");
     }
 
     #[test]
-    fn a_memory_s_own_maximum_is_no_limit_of_the_slot() {
+    fn own_maximum_refuses_growth_without_refusal() {
         let (mut limiter, total) = limiter();
         assert!(!limiter.memory_growing(MIB, 3 * MIB, Some(MIB)).unwrap());
         assert!(!limiter.table_growing(0, 1000, Some(10)).unwrap());
@@ -183,18 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn the_first_refusal_stays_until_it_is_forgotten() {
+    fn first_refusal_stays_until_cleared() {
         let (mut limiter, _) = limiter();
         assert!(!limiter.table_growing(0, 1000, None).unwrap());
         assert!(!limiter.memory_growing(0, usize::MAX, None).unwrap());
         assert!(limiter.memory_growing(0, MIB, None).unwrap());
-        assert_eq!(limiter.refusal(), Some(Refusal::TableElements));
-        limiter.forget_refusal();
+        assert_eq!(limiter.refusal(), Some(RefusedGrowth::TableElements));
+        limiter.clear_refusal();
         assert_eq!(limiter.refusal(), None);
     }
 
     #[test]
-    fn sums_do_not_overflow() {
+    fn growth_to_maximum_does_not_overflow() {
         let (mut limiter, _) = limiter();
         assert!(limiter.memory_growing(0, MIB, None).unwrap());
         assert!(!limiter.memory_growing(0, usize::MAX, None).unwrap());
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_store_gives_its_bytes_back() {
+    fn dropped_limiter_releases_its_bytes() {
         let (mut limiter, total) = limiter();
         assert!(limiter.memory_growing(0, MIB, None).unwrap());
         let mut other = limited(&LIMITS, &total);

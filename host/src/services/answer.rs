@@ -1,7 +1,7 @@
 //! The answer service: what its component is told to work by, and what it answers.
 
-mod compared;
 mod settings;
+mod shadow_diff;
 mod world;
 
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use self::world::{Error, Guarding, Settings, Strategy};
 use crate::{
     capabilities::SlotResources,
     config::slots::Slot as SlotSettings,
-    invoke::{self, Unusable},
+    invoke::{self, BadAnswer},
     services::{
         shared_answer::{self, SharedAnswer, Versions},
         tickets::config::{self, Tickets},
         triage::{PromptVersion, Rules},
     },
-    slots::{Slot, Yard},
+    slots::{Slot, SlotContext},
     telemetry::{escape_guest, guest_lines, quoted},
 };
 
@@ -65,13 +65,13 @@ impl AnswerService {
     /// When the configuration cannot be written down for the component.
     pub fn new(
         slot: &SlotSettings,
-        yard: Yard,
+        context: SlotContext,
         resources: SlotResources,
         rules: Option<&Rules>,
         tickets: &Tickets,
     ) -> Result<Self, serde_json::Error> {
         let metrics = resources.metrics.slot(slot.id());
-        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics));
+        let slot = Arc::new(Slot::new(context, slot.clone(), resources, metrics));
         let configuration =
             rules.map(|rules| settings::configuration(rules, &tickets.answer, &tickets.knowledge));
         let configuration =
@@ -91,7 +91,7 @@ impl AnswerService {
         Ok(Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() })
     }
 
-    /// The compartment, for loading.
+    /// Returns the slot, for loading components into it.
     pub const fn slot(&self) -> &Arc<Slot<AnswerWorld>> {
         &self.slot
     }
@@ -102,7 +102,7 @@ impl AnswerService {
     /// See [`AnswerError`].
     pub async fn answer(&self, session: &str, request: Request) -> Result<Reply, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
-        let reply = invoke::call_mirrored(
+        let reply = invoke::call_shadowed(
             &self.slot,
             Some(session.as_bytes()),
             "answer",
@@ -138,15 +138,15 @@ impl AnswerService {
 }
 
 /// A reply whose numbers JSON can hold.
-fn answered(reply: Reply) -> Result<Reply, Unusable> {
+fn answered(reply: Reply) -> Result<Reply, BadAnswer> {
     let mut scores = reply.documents.iter().map(|document| document.score).chain(reply.score);
     match scores.all(f32::is_finite) {
         true => Ok(reply),
-        false => Err(Unusable("a score of the reply is not finite")),
+        false => Err(BadAnswer("a score of the reply is not finite")),
     }
 }
 
-fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, Unusable> {
+fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
     let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
     Ok(found.into_iter().map(version).collect())
 }

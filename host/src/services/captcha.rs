@@ -4,12 +4,12 @@ pub mod actuator;
 pub mod alias;
 mod answer;
 mod client;
-mod compared;
 pub mod config;
 pub mod edit;
 pub mod http;
 pub mod import;
 pub mod metrics;
+mod shadow_diff;
 mod site;
 mod solve_time;
 mod spring;
@@ -40,9 +40,9 @@ use self::{
 use crate::{
     capabilities::SlotResources,
     config::slots::Slot as SlotSettings,
-    invoke::{self, as_it_is},
+    invoke::{self, accept_any},
     keys::{Key, MasterKey, NamedKeys},
-    slots::{Slot, Yard},
+    slots::{Slot, SlotContext},
     storage::{Ledger, Solve},
 };
 
@@ -71,7 +71,7 @@ impl CaptchaService {
     pub fn new(
         settings: &Settings,
         slot: &SlotSettings,
-        yard: Yard,
+        context: SlotContext,
         mut resources: SlotResources,
         masters: &[MasterKey],
         ledger: Ledger,
@@ -82,8 +82,9 @@ impl CaptchaService {
         resources.insert(Arc::new(ledger.clone()));
         let of_slot = resources.metrics.slot(slot.id());
         let peppers = Peppers::new(masters, settings.source_address_window.max(timeout));
-        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, of_slot));
-        let self_test = slot.resources.keys.hold(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
+        let slot = Arc::new(Slot::new(context, slot.clone(), resources, of_slot));
+        let self_test =
+            slot.resources.keys.get_or_insert_with(SELF_TEST_KEY, || vec![Key::new(SELF_TEST_KEY)]);
         let service = Self {
             slot,
             sites: ArcSwap::default(),
@@ -113,7 +114,7 @@ impl CaptchaService {
         self.sites.store(Arc::new(sites));
     }
 
-    /// The compartment, for loading.
+    /// Returns the slot, for loading components into it.
     pub const fn slot(&self) -> &Arc<Slot<Captcha>> {
         &self.slot
     }
@@ -183,7 +184,7 @@ impl CaptchaService {
         let action = action.map(str::to_owned);
         let key = sticky(site, client.exact.first().map_or("", String::as_str));
         let answer =
-            invoke::call_mirrored(&self.slot, Some(&key), "issue", answer::issued, move |captcha, store| {
+            invoke::call_shadowed(&self.slot, Some(&key), "issue", answer::issued, move |captcha, store| {
                 Box::pin(async move {
                     captcha
                         .bulkhead_captcha_challenges()
@@ -267,7 +268,7 @@ impl CaptchaService {
         let key = sticky(site, payload);
         let (payload, action) = (payload.to_owned(), action.map(str::to_owned));
         let answer =
-            invoke::call_mirrored(&self.slot, Some(&key), "verify", as_it_is, move |captcha, store| {
+            invoke::call_shadowed(&self.slot, Some(&key), "verify", accept_any, move |captcha, store| {
                 Box::pin(async move {
                     let challenges = captcha.bulkhead_captcha_challenges();
                     challenges.call_verify(store, &policy, &client, &payload, action.as_deref()).await
@@ -322,7 +323,7 @@ impl CaptchaService {
         let key = sticky(site, payload);
         let payload = payload.to_owned();
         let answer =
-            invoke::call_mirrored(&self.slot, Some(&key), "invalidate", as_it_is, move |captcha, store| {
+            invoke::call_shadowed(&self.slot, Some(&key), "invalidate", accept_any, move |captcha, store| {
                 Box::pin(async move {
                     captcha.bulkhead_captcha_challenges().call_invalidate(store, &policy, &payload).await
                 })

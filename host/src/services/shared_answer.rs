@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::slots::{Empty, Slot, World};
+use crate::slots::{Slot, SlotUnavailable, World};
 
 /// How long an answer is given to all who ask.
 const SHARED_FOR: Duration = Duration::from_secs(5);
@@ -66,7 +66,7 @@ pub(super) type Versions = (u64, bool, Option<u64>);
 ///
 /// # Errors
 /// When the slot has no version.
-pub(super) fn versions<W: World>(slot: &Slot<W>) -> Result<Versions, Empty> {
+pub(super) fn versions<W: World>(slot: &Slot<W>) -> Result<Versions, SlotUnavailable> {
     let active = slot.active()?;
     let candidate = slot.candidate().map(|(candidate, _)| candidate.serial());
     Ok((active.serial(), active.circuit.is_open(), candidate))

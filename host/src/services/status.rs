@@ -1,10 +1,10 @@
 //! The status service: has figures collected, and asks its component what they say.
 
 pub mod alias;
-mod compared;
 pub mod config;
 mod families;
 pub mod http;
+mod shadow_diff;
 mod world;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,9 +22,9 @@ use crate::{
     capabilities::SlotResources,
     config::slots::Slot as SlotSettings,
     http::json,
-    invoke::{self, Outcome, Unusable},
+    invoke::{self, BadAnswer, Outcome},
     services::shared_answer::{self, SharedAnswer, Versions},
-    slots::{Slot, Yard},
+    slots::{Slot, SlotContext},
     telemetry::{escape_guest, guest_lines},
 };
 
@@ -62,9 +62,10 @@ pub enum CallError {
 impl From<invoke::CallError> for CallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Empty(empty) => {
-                Self::Empty { reason: empty.to_string(), retry_after_seconds: empty.retry_after_seconds() }
-            }
+            invoke::CallError::Unavailable(unavailable) => Self::Empty {
+                reason: unavailable.to_string(),
+                retry_after_seconds: unavailable.retry_after_seconds(),
+            },
             invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
         }
     }
@@ -134,7 +135,7 @@ impl StatusService {
     pub fn new(
         settings: &Settings,
         slot: &SlotSettings,
-        yard: Yard,
+        context: SlotContext,
         mut resources: SlotResources,
         collector: Collector,
     ) -> Self {
@@ -145,7 +146,7 @@ impl StatusService {
             Spelling::Legacy => Wire::Legacy,
         };
         Self {
-            slot: Arc::new(Slot::new(yard, slot.clone(), resources, metrics)),
+            slot: Arc::new(Slot::new(context, slot.clone(), resources, metrics)),
             collector,
             wire,
             version: settings.version.clone(),
@@ -154,7 +155,7 @@ impl StatusService {
         }
     }
 
-    /// The compartment, for loading.
+    /// Returns the slot, for loading components into it.
     pub const fn slot(&self) -> &Arc<Slot<Status>> {
         &self.slot
     }
@@ -192,7 +193,7 @@ impl StatusService {
 
     async fn make(&self, statistics: bool) -> Result<(Box<RawValue>, f64), CallError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
-        let answer = invoke::call_mirrored(&self.slot, None, "status", read, move |status, store| {
+        let answer = invoke::call_shadowed(&self.slot, None, "status", read, move |status, store| {
             Box::pin(async move { status.reports().call_status(store, &options).await })
         });
         Ok(answer.await??)
@@ -212,7 +213,7 @@ impl StatusService {
     }
 
     async fn judge(&self) -> Result<Judgement, CallError> {
-        let answer = invoke::call_mirrored(&self.slot, None, "health", shown, |status, store| {
+        let answer = invoke::call_shadowed(&self.slot, None, "health", shown, |status, store| {
             Box::pin(status.judge(store))
         });
         Ok(answer.await??)
@@ -234,29 +235,29 @@ impl StatusService {
 
 /// The data of a report and when it was collected. Every name and text of it must be readable, for the data is read
 /// once more where a client selects from it.
-fn read(report: Report) -> Result<(Box<RawValue>, f64), Unusable> {
+fn read(report: Report) -> Result<(Box<RawValue>, f64), BadAnswer> {
     if !(0.0..YEAR_10000).contains(&report.collected_at) {
-        return Err(Unusable("the time of collection is not between the years 1970 and 9999"));
+        return Err(BadAnswer("the time of collection is not between the years 1970 and 9999"));
     }
-    let unreadable = |_| Unusable("the data of the report is not a JSON object that can be read");
+    let unreadable = |_| BadAnswer("the data of the report is not a JSON object that can be read");
     let data = json::as_written(report.data).map_err(unreadable)?;
     Ok((data, report.collected_at))
 }
 
 /// A judgement whose texts may be shown to anybody, and whose codes are codes.
-fn shown(judgement: Judgement) -> Result<Judgement, Unusable> {
+fn shown(judgement: Judgement) -> Result<Judgement, BadAnswer> {
     let findings =
         judgement.findings.map(|findings| findings.into_iter().map(named).collect()).transpose()?;
     if findings.as_ref().is_some_and(|findings: &Vec<NamedFinding>| findings.len() > FINDINGS) {
-        return Err(Unusable("the judgement has more than 100 findings"));
+        return Err(BadAnswer("the judgement has more than 100 findings"));
     }
     Ok(Judgement { text: escape_guest(&judgement.text, TEXT_BYTES), findings, ..judgement })
 }
 
-fn named(finding: NamedFinding) -> Result<NamedFinding, Unusable> {
+fn named(finding: NamedFinding) -> Result<NamedFinding, BadAnswer> {
     let of_code = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if !(1..=CODE_BYTES).contains(&finding.code.len()) || !finding.code.bytes().all(of_code) {
-        return Err(Unusable("the code of a finding is not of lower-case letters, digits and hyphens"));
+        return Err(BadAnswer("the code of a finding is not of lower-case letters, digits and hyphens"));
     }
     Ok(NamedFinding { text: escape_guest(&finding.text, TEXT_BYTES), ..finding })
 }

@@ -1,7 +1,7 @@
 //! The triage service: what its component is told to decide by, and what it decides.
 
-mod compared;
 mod rules;
+mod shadow_diff;
 mod world;
 
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::{
     capabilities::SlotResources,
     config::slots::Slot as SlotSettings,
     inference::{Inference, NamedHead},
-    invoke::{self, Unusable},
+    invoke::{self, BadAnswer},
     services::{
         shared_answer::{self, SharedAnswer, Versions},
         tickets::config::{self, Tickets},
     },
-    slots::{Slot, Yard},
+    slots::{Slot, SlotContext},
     telemetry::{escape_guest, guest_lines},
 };
 
@@ -86,14 +86,14 @@ impl TriageService {
     /// The service with an empty slot. `rules` is what tickets are decided by, `tickets` by what.
     pub fn new(
         slot: &SlotSettings,
-        yard: Yard,
+        context: SlotContext,
         resources: SlotResources,
         rules: Option<&Rules>,
         inference: Option<&Inference>,
         tickets: &Tickets,
     ) -> Self {
         let metrics = resources.metrics.slot(slot.id());
-        let slot = Arc::new(Slot::new(yard, slot.clone(), resources, metrics));
+        let slot = Arc::new(Slot::new(context, slot.clone(), resources, metrics));
         let settings = rules.map(|rules| Settings {
             configuration: rules.json().to_owned(),
             classifier: classifier(inference, &tickets.head),
@@ -110,7 +110,7 @@ impl TriageService {
         Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() }
     }
 
-    /// The compartment, for loading.
+    /// Returns the slot, for loading components into it.
     pub const fn slot(&self) -> &Arc<Slot<TriageWorld>> {
         &self.slot
     }
@@ -145,7 +145,7 @@ impl TriageService {
     /// See [`TriageError`].
     pub async fn triage(&self, session: &str, text: String) -> Result<Decision, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let answer = invoke::call_mirrored(
+        let answer = invoke::call_shadowed(
             &self.slot,
             Some(session.as_bytes()),
             "triage",
@@ -181,7 +181,7 @@ impl TriageService {
 }
 
 /// A decision whose numbers JSON can hold.
-fn decided(decision: Decision) -> Result<Decision, Unusable> {
+fn decided(decision: Decision) -> Result<Decision, BadAnswer> {
     let mut confidences = decision.alternatives.iter().map(|candidate| candidate.confidence);
     let values = decision.extracted_values.iter();
     let finite = decision.confidence.is_finite()
@@ -189,10 +189,10 @@ fn decided(decision: Decision) -> Result<Decision, Unusable> {
         && values
             .into_iter()
             .all(|(_, value)| !matches!(value, Value::Number(number) if !number.is_finite()));
-    if finite { Ok(decision) } else { Err(Unusable("a number of the decision is not finite")) }
+    if finite { Ok(decision) } else { Err(BadAnswer("a number of the decision is not finite")) }
 }
 
-fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, Unusable> {
+fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
     let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
     Ok(found.into_iter().map(version).collect())
 }

@@ -1,3 +1,5 @@
+//! Admission of calls: a bounded number runs, a bounded number waits for a permit.
+
 use std::{
     sync::{
         Arc,
@@ -10,8 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{config::slots::Limits, telemetry::SlotMetrics};
 
-/// Places to run and places to wait. The instance pool is sized from the sum of all slots' places, so
-/// one slot's calls never take another's.
+/// The permits of a slot and the queue for them. The pooling allocator is sized from the sum of all slots' permits, so
+/// one slot's calls never use up another's instances.
 #[derive(Debug)]
 pub(super) struct Admission {
     running: Arc<Semaphore>,
@@ -20,22 +22,22 @@ pub(super) struct Admission {
     queue_wait: Duration,
 }
 
-/// A call's place; given back when dropped.
+/// A permit to run one call; released when dropped.
 #[derive(Debug)]
-pub struct Place(#[allow(dead_code)] OwnedSemaphorePermit);
+pub struct Permit(#[allow(dead_code)] OwnedSemaphorePermit);
 
-/// No place, and no time to wait for one.
+/// The error of a call that gets no permit: the queue is full, or the wait took too long.
 #[derive(Debug, thiserror::Error)]
-#[error("all places of the slot are taken; raise max_concurrent, queue_length or queue_wait_ms")]
+#[error("all permits of the slot are in use; raise max_concurrent, queue_length or queue_wait_ms")]
 pub struct Overloaded {
-    /// When to ask again.
+    /// The time after which a retry makes sense.
     pub retry_after: Duration,
 }
 
-/// Counts one waiting call for as long as it waits.
-struct Waiting<'a>(&'a AtomicUsize, &'a SlotMetrics);
+/// Counts a call as queued until it is dropped.
+struct QueuedCall<'a>(&'a AtomicUsize, &'a SlotMetrics);
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
         self.1.queue_depth.dec();
@@ -52,19 +54,20 @@ impl Admission {
         }
     }
 
-    /// Calls that have one of the slot's `places`.
-    pub(super) fn running(&self, places: usize) -> usize {
-        places.saturating_sub(self.running.available_permits())
+    /// Returns the number of calls that hold one of the slot's `permits`.
+    pub(super) fn running(&self, permits: usize) -> usize {
+        permits.saturating_sub(self.running.available_permits())
     }
 
-    pub(super) async fn admit(&self, metrics: &SlotMetrics) -> Result<Place, Overloaded> {
+    /// Waits for a permit, in the queue where none is free.
+    pub(super) async fn admit(&self, metrics: &SlotMetrics) -> Result<Permit, Overloaded> {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
-            return Ok(Place(permit));
+            return Ok(Permit(permit));
         }
         let overloaded = || Overloaded { retry_after: self.queue_wait.max(Duration::from_secs(1)) };
         let ahead = self.waiting.fetch_add(1, Ordering::AcqRel);
         metrics.queue_depth.inc();
-        let _waiting = Waiting(&self.waiting, metrics);
+        let _queued = QueuedCall(&self.waiting, metrics);
         if ahead >= self.queue_length {
             return Err(overloaded());
         }
@@ -72,7 +75,7 @@ impl Admission {
         let permit = tokio::time::timeout(self.queue_wait, Arc::clone(&self.running).acquire_owned()).await;
         metrics.queue.observe(since.elapsed().as_secs_f64());
         match permit {
-            Ok(Ok(permit)) => Ok(Place(permit)),
+            Ok(Ok(permit)) => Ok(Permit(permit)),
             _ => Err(overloaded()),
         }
     }
@@ -100,11 +103,11 @@ mod tests {
         Arc::new(Admission::new(&limits))
     }
 
-    /// A call that waits for a place, once it does.
+    /// Returns a call that waits for a permit, once it is queued.
     async fn waiting(
         admission: &Arc<Admission>,
         metrics: &SlotMetrics,
-    ) -> tokio::task::JoinHandle<Result<Place, Overloaded>> {
+    ) -> tokio::task::JoinHandle<Result<Permit, Overloaded>> {
         let (admission, shared) = (Arc::clone(admission), metrics.clone());
         let before = metrics.queue_depth.get();
         let task = tokio::spawn(async move { admission.admit(&shared).await });
@@ -113,54 +116,55 @@ mod tests {
                 yield_now().await;
             }
         };
-        timeout(PATIENCE, queued).await.expect("the call waits for a place");
+        timeout(PATIENCE, queued).await.expect("the call waits for a permit");
         task
     }
 
     #[tokio::test]
-    async fn places_come_back_when_dropped() {
+    async fn dropped_permits_are_free_again() {
         let (admission, metrics) = (admission(2, 0, LONG), metrics());
         for _ in 0..3 {
-            let places = (admission.admit(&metrics).await.unwrap(), admission.admit(&metrics).await.unwrap());
+            let permits =
+                (admission.admit(&metrics).await.unwrap(), admission.admit(&metrics).await.unwrap());
             admission.admit(&metrics).await.unwrap_err();
-            drop(places);
+            drop(permits);
         }
         assert_eq!(metrics.queue_depth.get(), 0.0);
     }
 
     #[tokio::test]
-    async fn a_full_queue_refuses_at_once() {
+    async fn full_queue_refuses_at_once() {
         let (admission, metrics) = (admission(1, 1, LONG), metrics());
-        let place = admission.admit(&metrics).await.unwrap();
+        let permit = admission.admit(&metrics).await.unwrap();
         let queued = waiting(&admission, &metrics).await;
         let overloaded = admission.admit(&metrics).await.unwrap_err();
         assert_eq!(overloaded.retry_after, LONG);
-        drop(place);
-        let place = queued.await.unwrap().unwrap();
+        drop(permit);
+        let permit = queued.await.unwrap().unwrap();
         assert_eq!(metrics.queue_depth.get(), 0.0);
-        drop(place);
+        drop(permit);
         admission.admit(&metrics).await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_wait_has_an_end() {
+    async fn wait_for_permit_times_out() {
         let (admission, metrics) = (admission(1, 1, Duration::from_millis(5)), metrics());
-        let _place = admission.admit(&metrics).await.unwrap();
+        let _permit = admission.admit(&metrics).await.unwrap();
         let overloaded = admission.admit(&metrics).await.unwrap_err();
         assert_eq!(overloaded.retry_after, Duration::from_secs(1));
         assert_eq!(metrics.queue_depth.get(), 0.0);
     }
 
     #[tokio::test]
-    async fn a_caller_that_leaves_the_queue_gives_its_turn_away() {
+    async fn cancelled_wait_frees_its_queue_place() {
         let (admission, metrics) = (admission(1, 2, LONG), metrics());
-        let place = admission.admit(&metrics).await.unwrap();
+        let permit = admission.admit(&metrics).await.unwrap();
         let leaving = waiting(&admission, &metrics).await;
         let staying = waiting(&admission, &metrics).await;
         leaving.abort();
         leaving.await.unwrap_err();
         assert_eq!(metrics.queue_depth.get(), 1.0);
-        drop(place);
+        drop(permit);
         staying.await.unwrap().unwrap();
     }
 }

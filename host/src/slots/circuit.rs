@@ -1,3 +1,5 @@
+//! The circuit breaker of a version.
+
 use std::{
     sync::{
         Mutex, PoisonError,
@@ -6,50 +8,50 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Ending;
+use super::CallResult;
 
-/// First time without calls.
-const FIRST: Duration = Duration::from_secs(1);
-/// Longest: short enough that whoever mends the cause sees it soon.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Wait before the first probe.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Longest wait before a probe: short enough that a fixed cause shows soon.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Keeps calls from a version that only traps: after so many traps in a row the circuit is open, and one call at a
-/// time is let through as a probe, each after a longer wait, until one does not trap. Calls that are ended at a limit
-/// neither count nor close it: their inputs may be one client's, and the limit itself bounds what they cost.
+/// A circuit breaker that opens after a number of consecutive traps. While it is open, one call at a time runs as a
+/// probe, each after a longer wait, until one does not trap. Calls that exceed a limit neither open nor close it: their
+/// inputs may come from one client, and the limit itself bounds their cost.
 #[derive(Debug)]
-pub struct Circuit {
-    /// Traps in a row that open it; 0 keeps it closed for ever.
+pub struct CircuitBreaker {
+    /// Consecutive traps that open it; 0 keeps it closed for ever.
     threshold: u32,
     failures: AtomicU32,
     is_open: AtomicBool,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenState>>,
 }
 
 #[derive(Debug)]
-struct Open {
-    /// The next probe.
+struct OpenState {
+    /// The time of the next probe.
     until: Instant,
     wait: Duration,
-    /// A probe has been let through and has not been heard of.
+    /// Whether a probe runs whose result is not known.
     probing: bool,
 }
 
-impl Circuit {
-    /// A closed circuit.
+impl CircuitBreaker {
+    /// Returns a closed circuit breaker.
     pub const fn new(threshold: u32) -> Self {
         let (failures, is_open) = (AtomicU32::new(0), AtomicBool::new(false));
         Self { threshold, failures, is_open, open: Mutex::new(None) }
     }
 
-    /// Whether it is open.
+    /// Returns whether it is open.
     pub fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Lets a call through, or says how long to wait.
+    /// Admits a call while the circuit is closed, and one probe at a time while it is open.
     ///
     /// # Errors
-    /// The time until the next probe.
+    /// With the time until the next probe.
     pub fn admit(&self, now: Instant) -> Result<(), Duration> {
         if !self.is_open() {
             return Ok(());
@@ -58,7 +60,7 @@ impl Circuit {
         match &mut *open {
             Some(open) if now < open.until => Err(open.until - now),
             Some(open) => {
-                // If nothing is heard of this probe, there is another after the same wait.
+                // Without a result of this probe, the next one follows after the same wait.
                 (open.probing, open.until) = (true, now + open.wait);
                 Ok(())
             }
@@ -66,13 +68,13 @@ impl Circuit {
         }
     }
 
-    /// Hears how a call ended; true when that has opened the circuit.
-    pub fn note(&self, ending: Ending, now: Instant) -> bool {
-        match ending {
-            Ending::Broken => {}
-            // Waiting for others and costly inputs are no fault, and no sign of health.
-            Ending::Limited | Ending::Late => return false,
-            Ending::Answer | Ending::Error => {
+    /// Records the result of a call. Returns true when it has opened the circuit.
+    pub fn record(&self, result: CallResult, now: Instant) -> bool {
+        match result {
+            CallResult::Trapped => {}
+            // Slow backends and costly inputs prove neither a fault nor health.
+            CallResult::LimitExceeded | CallResult::TimedOut => return false,
+            CallResult::Answered | CallResult::GuestError => {
                 self.close();
                 return false;
             }
@@ -84,15 +86,16 @@ impl Circuit {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *open {
             Some(open) => {
-                // Else it is a call that began before the circuit opened.
+                // Otherwise the call began before the circuit opened.
                 if open.probing {
-                    let wait = (open.wait * 2).min(LONGEST);
-                    *open = Open { until: now + jittered(wait), wait, probing: false };
+                    let wait = (open.wait * 2).min(LONGEST_WAIT);
+                    *open = OpenState { until: now + jittered(wait), wait, probing: false };
                 }
                 false
             }
             None => {
-                *open = Some(Open { until: now + jittered(FIRST), wait: FIRST, probing: false });
+                *open =
+                    Some(OpenState { until: now + jittered(FIRST_WAIT), wait: FIRST_WAIT, probing: false });
                 self.is_open.store(true, Ordering::Release);
                 true
             }
@@ -111,7 +114,7 @@ impl Circuit {
     }
 }
 
-/// Between a half and the whole, so that hosts do not probe together.
+/// Returns a random time between half of `wait` and `wait`, so that hosts do not probe together.
 fn jittered(wait: Duration) -> Duration {
     let random = getrandom::u32().unwrap_or(u32::MAX);
     wait / 2 + (wait / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
@@ -125,90 +128,91 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(1);
 
-    fn open(now: Instant) -> Circuit {
-        let circuit = Circuit::new(3);
-        let opened: Vec<bool> = (0..3).map(|_| circuit.note(Ending::Broken, now)).collect();
+    fn open(now: Instant) -> CircuitBreaker {
+        let circuit = CircuitBreaker::new(3);
+        let opened: Vec<bool> = (0..3).map(|_| circuit.record(CallResult::Trapped, now)).collect();
         assert_eq!(opened, [false, false, true]);
         circuit
     }
 
     #[test]
-    fn failures_in_a_row_open_it() {
+    fn consecutive_traps_open_circuit() {
         let now = Instant::now();
         let wait = open(now).admit(now).unwrap_err();
-        assert!((FIRST / 2..=FIRST).contains(&wait), "{wait:?}");
-        let circuit = Circuit::new(3);
+        assert!((FIRST_WAIT / 2..=FIRST_WAIT).contains(&wait), "{wait:?}");
+        let circuit = CircuitBreaker::new(3);
         for _ in 0..10 {
-            circuit.note(Ending::Broken, now);
-            circuit.note(Ending::Broken, now);
-            circuit.note(Ending::Error, now);
+            circuit.record(CallResult::Trapped, now);
+            circuit.record(CallResult::Trapped, now);
+            circuit.record(CallResult::GuestError, now);
         }
-        assert_eq!(circuit.admit(now), Ok(()), "they were not in a row");
+        assert_eq!(circuit.admit(now), Ok(()), "they were not consecutive");
     }
 
     #[test]
-    fn one_probe_at_a_time_each_after_a_longer_wait() {
+    fn open_circuit_doubles_wait_between_probes() {
         let mut now = Instant::now();
         let circuit = open(now);
-        let mut longest = FIRST;
+        let mut longest = FIRST_WAIT;
         for _ in 0..10 {
             now += circuit.admit(now).unwrap_err();
             assert_eq!(circuit.admit(now), Ok(()), "the probe");
             circuit.admit(now + TICK).unwrap_err();
-            circuit.note(Ending::Broken, now + TICK);
-            longest = (longest * 2).min(LONGEST);
+            circuit.record(CallResult::Trapped, now + TICK);
+            longest = (longest * 2).min(LONGEST_WAIT);
             let wait = circuit.admit(now + TICK).unwrap_err();
             assert!((longest / 2..=longest).contains(&wait), "{wait:?} of {longest:?}");
         }
-        now += LONGEST * 2;
+        now += LONGEST_WAIT * 2;
         assert_eq!(circuit.admit(now), Ok(()));
-        circuit.note(Ending::Answer, now);
+        circuit.record(CallResult::Answered, now);
         assert!(!circuit.is_open());
         assert_eq!(circuit.admit(now), Ok(()));
-        assert!(!circuit.note(Ending::Broken, now), "it counts from the beginning");
+        assert!(!circuit.record(CallResult::Trapped, now), "the count starts at zero");
     }
 
     #[test]
-    fn a_probe_that_is_never_heard_of_gives_way_to_another() {
+    fn probe_without_result_is_replaced() {
         let now = Instant::now();
         let circuit = open(now);
         let probe = now + circuit.admit(now).unwrap_err();
         circuit.admit(probe).unwrap();
         circuit.admit(probe + TICK).unwrap_err();
-        circuit.admit(probe + FIRST).unwrap();
+        circuit.admit(probe + FIRST_WAIT).unwrap();
     }
 
     #[test]
-    fn calls_from_before_do_not_lengthen_the_wait() {
+    fn earlier_calls_do_not_lengthen_wait() {
         let now = Instant::now();
         let circuit = open(now);
         for _ in 0..100 {
-            circuit.note(Ending::Broken, now);
+            circuit.record(CallResult::Trapped, now);
         }
-        assert!(circuit.admit(now).unwrap_err() <= FIRST);
+        assert!(circuit.admit(now).unwrap_err() <= FIRST_WAIT);
     }
 
-    /// Else whoever sends costly inputs closes the slot for everybody, or keeps a broken one open.
+    /// Otherwise one client with costly inputs could open the circuit for all clients, or keep it closed for a broken
+    /// version.
     #[test]
-    fn limits_neither_open_nor_close_it() {
-        let (circuit, now) = (Circuit::new(3), Instant::now());
+    fn exceeded_limits_neither_open_nor_close() {
+        let (circuit, now) = (CircuitBreaker::new(3), Instant::now());
         for _ in 0..1000 {
-            assert!(!circuit.note(Ending::Limited, now));
+            assert!(!circuit.record(CallResult::LimitExceeded, now));
         }
         assert_eq!(circuit.admit(now), Ok(()));
         for opens in [false, false, true] {
-            circuit.note(Ending::Limited, now);
-            assert_eq!(circuit.note(Ending::Broken, now), opens);
+            circuit.record(CallResult::LimitExceeded, now);
+            assert_eq!(circuit.record(CallResult::Trapped, now), opens);
         }
-        circuit.note(Ending::Limited, now);
+        circuit.record(CallResult::LimitExceeded, now);
         assert!(circuit.is_open());
     }
 
     #[test]
-    fn zero_keeps_it_closed() {
-        let (circuit, now) = (Circuit::new(0), Instant::now());
+    fn threshold_zero_keeps_circuit_closed() {
+        let (circuit, now) = (CircuitBreaker::new(0), Instant::now());
         for _ in 0..1000 {
-            assert!(!circuit.note(Ending::Broken, now));
+            assert!(!circuit.record(CallResult::Trapped, now));
         }
         assert_eq!(circuit.admit(now), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! A component's file.
+//! Reads the file of a component.
 
 use std::{
     io,
@@ -8,18 +8,18 @@ use std::{
 
 use crate::files;
 
-/// Why a file is not looked at.
+/// The error of a component's file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(PathBuf, io::Error),
-    /// It is too large.
+    /// The file is too large.
     #[error("{0} has more than {1} bytes; raise sandbox.component_bytes")]
     TooLarge(PathBuf, usize),
 }
 
-/// The bytes of a component's file, of which no more than `cap` and one are ever held.
+/// Reads a component's file, with at most `cap` + 1 bytes in memory.
 ///
 /// # Errors
 /// When it cannot be read or has more than `cap` bytes.
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_up_to_the_cap() {
+    fn file_over_cap_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("guest.wasm");
         std::fs::write(&path, b"12345").unwrap();
@@ -51,9 +51,9 @@ mod tests {
         assert!(missing.starts_with("cannot read "), "{missing}");
     }
 
-    /// Neither would fit into memory.
+    /// Neither file would fit into memory.
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn endless_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let sparse = folder.path().join("sparse");
         std::fs::File::create(&sparse).unwrap().set_len(1 << 40).unwrap();

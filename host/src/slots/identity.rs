@@ -1,4 +1,4 @@
-//! What names a version, and the settings that make it another one.
+//! Version ids, and the revision of the settings that they depend on.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::{
 /// Hex digits of an identity.
 const ID_DIGITS: usize = 16;
 
-/// Names a version: the first hex digits of a SHA-256 over all that it is made of.
+/// The id of a version: the first hex digits of a SHA-256 over its component and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct VersionId(String);
 
 impl VersionId {
-    /// The identity of a component under a revision of its slot's settings.
+    /// Returns the id of a component under a revision of its slot's settings.
     pub fn new(component: ComponentDigest, revision: &str) -> Self {
         let digest = Sha256::new_with_prefix(component.as_bytes()).chain_update(revision).finalize();
         Self(hex::encode(digest).chars().take(ID_DIGITS).collect())
     }
 
-    /// The identity of a host's configuration, by the digests of the keys that are set.
+    /// Returns the id of a host's configuration, given the digests of the keys that are set.
     pub fn of_configuration(set: &BTreeMap<String, [u8; 32]>) -> Self {
         let digest = set.iter().fold(Sha256::new(), |digest, (key, value)| {
             digest.chain_update(key).chain_update([0]).chain_update(value)
@@ -33,12 +33,12 @@ impl VersionId {
         Self(hex::encode(digest.finalize()).chars().take(ID_DIGITS).collect())
     }
 
-    /// Of lines that are about no version.
+    /// Returns the empty id, for audit lines that are about no version.
     pub const fn none() -> Self {
         Self(String::new())
     }
 
-    /// As text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,8 +50,8 @@ impl std::fmt::Display for VersionId {
     }
 }
 
-/// Everything that a slot's component is given, by its key below the slot. No secrets: none enters a component.
-pub fn given(settings: &Settings) -> BTreeMap<String, String> {
+/// Returns the settings that take effect on a slot's component, by their keys below the slot. They contain no secrets.
+pub fn effective_settings(settings: &Settings) -> BTreeMap<String, String> {
     let Settings {
         spec: _,
         limits,
@@ -98,9 +98,10 @@ pub fn given(settings: &Settings) -> BTreeMap<String, String> {
     known.chain(config.iter().map(|(key, value)| (format!("config.{key}"), value.clone()))).collect()
 }
 
-/// The revision of a slot's settings: hex digits of a SHA-256 over everything that its component is given.
+/// Returns the revision of a slot's settings: hex digits of a SHA-256 over the settings that take effect on its
+/// component.
 pub fn revision(settings: &Settings) -> String {
-    // The debug form names every key and quotes every value, so that no two settings share one.
-    let text = format!("{:?}", given(settings));
+    // The debug output names every key and quotes every value, so that different settings have different texts.
+    let text = format!("{:?}", effective_settings(settings));
     hex::encode(Sha256::digest(text)).chars().take(ID_DIGITS).collect()
 }

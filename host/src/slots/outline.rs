@@ -1,4 +1,4 @@
-//! What a component is made of, read from its sections in one pass without validating or compiling it.
+//! The outline of a component, read from its sections without validation or compilation.
 
 #[cfg(test)]
 mod tests;
@@ -10,32 +10,32 @@ use wasmparser::{
 
 use crate::telemetry::quoted;
 
-/// Names kept of imports, and of exports.
+/// Most names of imports, and of exports, in an outline.
 const NAMES_KEPT: usize = 1000;
-/// Modules and components that one file may define or name: each takes memory while it is read.
+/// Most modules and components that one file may define or name: each takes memory while the file is read.
 const DEFINITIONS: usize = 10_000;
-/// Readings of a file after which what still grows has no bound.
-const READINGS: usize = 5;
-/// What every WebAssembly file begins with.
+/// Most passes over a file. A size that still grows in the last one counts as unbounded.
+const PASSES: usize = 5;
+/// The first bytes of every WebAssembly file.
 const MAGIC: &[u8] = b"\0asm";
-const CUT_OFF: &str = "it ends before its end; see that it has been copied whole";
+const TRUNCATED: &str = "it is truncated; check that it was copied completely";
 
-/// A component's imports and exports, and what one instance of it is made of.
+/// The imports and exports of a component, and what one instance of it uses.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// Names of imports, with versions; cut, and free of control characters.
+    /// Names of imports, with versions; cut, and without control characters.
     pub imports: Vec<String>,
     /// Names of exports in the same form.
     pub exports: Vec<String>,
-    /// Number of imports, those without a name here among them.
+    /// Number of all imports, also those not in `imports`.
     pub import_count: u64,
-    /// Number of exports, those without a name here among them.
+    /// Number of all exports, also those not in `exports`.
     pub export_count: u64,
-    /// What an instance of it takes.
+    /// What one instance uses.
     pub usage: Usage,
 }
 
-/// What instances take, nested ones as often as they are made; counts stay at their largest value.
+/// What instances use, with nested instances counted as often as they are created. Counts saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Instances of core modules.
@@ -47,7 +47,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// More than any limit.
+    /// Exceeds every limit.
     const MAX: Self = Self { core_instances: u64::MAX, memories: u64::MAX, tables: u64::MAX };
 
     fn add(&mut self, other: Self) {
@@ -65,31 +65,31 @@ impl Usage {
     }
 }
 
-/// A component or module that is being read.
+/// A component or module whose end has not been read.
 #[derive(Default)]
-struct Frame {
+struct OpenScope {
     is_module: bool,
-    /// It imports components, or instances, which may have some.
-    is_open: bool,
-    /// What one instance of it takes.
+    /// Whether it imports components, or instances that may contain components.
+    imports_components: bool,
+    /// What one instance of it uses.
     usage: Usage,
-    /// What an instance takes of each module, and of each component, that it can name by index; none of what comes from
-    /// an import or an instance.
+    /// The usage of each module, and of each component, that it can name by index; `None` for those that come from an
+    /// import or an instance.
     modules: Vec<Option<Usage>>,
     components: Vec<Option<Usage>>,
 }
 
-impl Frame {
+impl OpenScope {
     fn module() -> Self {
         let usage = Usage { core_instances: 1, ..Usage::default() };
         Self { is_module: true, usage, ..Self::default() }
     }
 }
 
-/// Reads a component's outline.
+/// Reads the outline of a component.
 ///
 /// # Errors
-/// Why it is not a component, or not whole.
+/// With the reason why it is not a component, or not complete.
 pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
     if wasm.is_empty() {
         return Err("the file is empty".into());
@@ -98,56 +98,61 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
         return Err("it is text; translate it with `wasm-tools parse`".into());
     }
     if !wasm.starts_with(MAGIC) {
-        return Err("it does not begin as WebAssembly does, with the bytes 00 61 73 6d; see that it is the right file".into());
+        return Err(
+            "it does not start with the WebAssembly magic bytes 00 61 73 6d; check that it is the right file"
+                .into(),
+        );
     }
-    // What stands before the largest was counted with less, and so was what takes something of that in turn.
+    // A pass counts an unknown size as the largest that it has seen so far, so it may count too little. Passes repeat
+    // until the largest size no longer grows.
     let mut largest = Largest::default();
-    let mut reading = read(wasm, largest)?;
-    for number in 2..=READINGS {
-        if !reading.has_guessed || reading.largest == largest {
+    let mut reader = read(wasm, largest)?;
+    for number in 2..=PASSES {
+        if !reader.has_guessed || reader.largest == largest {
             break;
         }
-        largest = if number < READINGS { reading.largest } else { Largest::MAX };
-        reading = read(wasm, largest)?;
+        largest = if number < PASSES { reader.largest } else { Largest::MAX };
+        reader = read(wasm, largest)?;
     }
-    if reading.whole { Ok(reading.outline) } else { Err(CUT_OFF.into()) }
+    if reader.is_complete { Ok(reader.outline) } else { Err(TRUNCATED.into()) }
 }
 
-/// Reads a file once. Of what has no known size, an instance takes at least as much as `largest` says.
-fn read(wasm: &[u8], largest: Largest) -> Result<Reading, String> {
-    let mut reading = Reading { largest, ..Reading::default() };
+/// Reads a file once. An instance of unknown size counts as at least `largest`.
+fn read(wasm: &[u8], largest: Largest) -> Result<OutlineReader, String> {
+    let mut reader = OutlineReader { largest, ..OutlineReader::default() };
     for payload in Parser::new(0).parse_all(wasm) {
-        let read = payload.map_err(Unread::from).and_then(|payload| reading.take(payload));
-        read.map_err(|unread| match unread {
-            Unread::Damaged(error) => damage(&error, wasm.len()),
-            Unread::Module => {
+        let read = payload.map_err(ReadError::from).and_then(|payload| reader.read_payload(payload));
+        read.map_err(|error| match error {
+            ReadError::Damaged(error) => describe(&error, wasm.len()),
+            ReadError::Module => {
                 "it is a core module; wrap it with a component linker such as wasm-component-ld".to_owned()
             }
-            Unread::TooMany => format!("it defines more than {DEFINITIONS} modules and components"),
+            ReadError::TooMany => format!("it defines more than {DEFINITIONS} modules and components"),
         })?;
     }
-    Ok(reading)
+    Ok(reader)
 }
 
-enum Unread {
+enum ReadError {
     Damaged(BinaryReaderError),
     Module,
     TooMany,
 }
 
-impl From<BinaryReaderError> for Unread {
+impl From<BinaryReaderError> for ReadError {
     fn from(error: BinaryReaderError) -> Self {
         Self::Damaged(error)
     }
 }
 
-/// The most that an instance of any module, and of any component inside, takes: for what comes from an import or an
-/// instance, whose size only the compiler finds out.
+/// The largest usage of any module, and of any component inside. It stands in for those that come from an import or an
+/// instance, whose size only the compiler determines.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Largest {
     module: Usage,
     component: Usage,
-    /// Of components that import neither components nor instances. What is instantiated without either is one of them.
+    /// The largest of components that import neither components nor instances. A component that is instantiated without
+    /// either is one of these.
     closed: Usage,
 }
 
@@ -155,61 +160,61 @@ impl Largest {
     const MAX: Self = Self { module: Usage::MAX, component: Usage::MAX, closed: Usage::MAX };
 }
 
-/// How far a file has been read.
+/// Reads the sections of a file into an outline.
 #[derive(Default)]
-struct Reading {
+struct OutlineReader {
     outline: Outline,
-    /// Where the reader is, the file's own component first.
-    frames: Vec<Frame>,
+    /// The components and modules around the current section, the outermost first.
+    scopes: Vec<OpenScope>,
     definitions: usize,
     largest: Largest,
-    /// Something has been counted as the largest of its kind.
+    /// Whether an unknown size was counted as the largest.
     has_guessed: bool,
-    whole: bool,
+    is_complete: bool,
 }
 
-impl Reading {
-    fn take(&mut self, payload: Payload<'_>) -> Result<(), Unread> {
-        let at_top = self.frames.len() == 1;
+impl OutlineReader {
+    fn read_payload(&mut self, payload: Payload<'_>) -> Result<(), ReadError> {
+        let at_top = self.scopes.len() == 1;
         match payload {
-            Payload::Version { encoding, .. } if self.frames.is_empty() => {
+            Payload::Version { encoding, .. } if self.scopes.is_empty() => {
                 if encoding == Encoding::Module {
-                    return Err(Unread::Module);
+                    return Err(ReadError::Module);
                 }
-                self.frames.push(Frame::default());
+                self.scopes.push(OpenScope::default());
             }
-            Payload::ModuleSection { .. } => self.frames.push(Frame::module()),
-            Payload::ComponentSection { .. } => self.frames.push(Frame::default()),
+            Payload::ModuleSection { .. } => self.scopes.push(OpenScope::module()),
+            Payload::ComponentSection { .. } => self.scopes.push(OpenScope::default()),
             Payload::End(_) => return self.end(),
             Payload::MemorySection(section) => {
-                self.use_more(Usage { memories: section.count().into(), ..Usage::default() });
+                self.add_usage(Usage { memories: section.count().into(), ..Usage::default() });
             }
             Payload::TableSection(section) => {
-                self.use_more(Usage { tables: section.count().into(), ..Usage::default() });
+                self.add_usage(Usage { tables: section.count().into(), ..Usage::default() });
             }
             Payload::InstanceSection(section) => {
                 for instance in section {
                     if let Instance::Instantiate { module_index, .. } = instance? {
-                        let known = self.known(|frame| &frame.modules, 0, module_index);
+                        let known = self.known_usage(|scope| &scope.modules, 0, module_index);
                         let usage = known.unwrap_or_else(|| self.guess(self.largest.module));
-                        self.use_more(usage);
+                        self.add_usage(usage);
                     }
                 }
             }
             Payload::ComponentInstanceSection(section) => {
                 for instance in section {
                     if let ComponentInstance::Instantiate { component_index, args } = instance? {
-                        let is_open = args.iter().any(|arg| {
+                        let gets_components = args.iter().any(|arg| {
                             matches!(
                                 arg.kind,
                                 ComponentExternalKind::Component | ComponentExternalKind::Instance
                             )
                         });
                         let Largest { component, closed, .. } = self.largest;
-                        let known = self.known(|frame| &frame.components, 0, component_index);
-                        let usage =
-                            known.unwrap_or_else(|| self.guess(if is_open { component } else { closed }));
-                        self.use_more(usage);
+                        let known = self.known_usage(|scope| &scope.components, 0, component_index);
+                        let usage = known
+                            .unwrap_or_else(|| self.guess(if gets_components { component } else { closed }));
+                        self.add_usage(usage);
                     }
                 }
             }
@@ -223,15 +228,15 @@ impl Reading {
                     let import = import?;
                     if at_top {
                         let Outline { imports, import_count, .. } = &mut self.outline;
-                        note(imports, import_count, import.name.name);
+                        add_name(imports, import_count, import.name.name);
                     }
                     match import.ty {
                         ComponentTypeRef::Module(_) => self.define(true, None)?,
                         ComponentTypeRef::Component(_) => {
                             self.define(false, None)?;
-                            self.open();
+                            self.note_component_import();
                         }
-                        ComponentTypeRef::Instance(_) => self.open(),
+                        ComponentTypeRef::Instance(_) => self.note_component_import(),
                         _ => {}
                     }
                 }
@@ -241,15 +246,15 @@ impl Reading {
                     let export = export?;
                     if at_top {
                         let Outline { exports, export_count, .. } = &mut self.outline;
-                        note(exports, export_count, export.name.name);
+                        add_name(exports, export_count, export.name.name);
                     }
                     // An export has an index of its own.
                     match export.kind {
                         ComponentExternalKind::Module => {
-                            self.define(true, self.known(|frame| &frame.modules, 0, export.index))?;
+                            self.define(true, self.known_usage(|scope| &scope.modules, 0, export.index))?;
                         }
                         ComponentExternalKind::Component => {
-                            self.define(false, self.known(|frame| &frame.components, 0, export.index))?;
+                            self.define(false, self.known_usage(|scope| &scope.components, 0, export.index))?;
                         }
                         _ => {}
                     }
@@ -260,12 +265,14 @@ impl Reading {
         Ok(())
     }
 
-    /// Ends the innermost component or module, which the one around it can name from now on.
-    fn end(&mut self) -> Result<(), Unread> {
-        let Some(Frame { is_module, is_open, usage, .. }) = self.frames.pop() else { return Ok(()) };
-        if self.frames.is_empty() {
+    /// Closes the innermost component or module, which its parent can name from now on.
+    fn end(&mut self) -> Result<(), ReadError> {
+        let Some(OpenScope { is_module, imports_components, usage, .. }) = self.scopes.pop() else {
+            return Ok(());
+        };
+        if self.scopes.is_empty() {
             self.outline.usage = usage;
-            self.whole = true;
+            self.is_complete = true;
             return Ok(());
         }
         let Largest { module, component, closed } = &mut self.largest;
@@ -274,13 +281,13 @@ impl Reading {
         } else {
             *component = component.larger(usage);
         }
-        if !is_module && !is_open {
+        if !is_module && !imports_components {
             *closed = closed.larger(usage);
         }
         self.define(is_module, Some(usage))
     }
 
-    fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), Unread> {
+    fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), ReadError> {
         match alias {
             ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => {
                 self.define(true, None)
@@ -289,70 +296,72 @@ impl Reading {
                 self.define(false, None)
             }
             ComponentAlias::Outer { kind: ComponentOuterAliasKind::CoreModule, count, index } => {
-                self.define(true, self.known(|frame| &frame.modules, *count, *index))
+                self.define(true, self.known_usage(|scope| &scope.modules, *count, *index))
             }
             ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, count, index } => {
-                self.define(false, self.known(|frame| &frame.components, *count, *index))
+                self.define(false, self.known_usage(|scope| &scope.components, *count, *index))
             }
             _ => Ok(()),
         }
     }
 
-    /// Gives the innermost component another module, or component, to name; without a usage one whose size is not known.
-    fn define(&mut self, is_module: bool, usage: Option<Usage>) -> Result<(), Unread> {
+    /// Adds a module, or component, to those that the innermost component can name; without a usage where its size is
+    /// unknown.
+    fn define(&mut self, is_module: bool, usage: Option<Usage>) -> Result<(), ReadError> {
         self.definitions += 1;
         if self.definitions > DEFINITIONS {
-            return Err(Unread::TooMany);
+            return Err(ReadError::TooMany);
         }
-        if let Some(frame) = self.frames.last_mut() {
-            if is_module { &mut frame.modules } else { &mut frame.components }.push(usage);
+        if let Some(scope) = self.scopes.last_mut() {
+            if is_module { &mut scope.modules } else { &mut scope.components }.push(usage);
         }
         Ok(())
     }
 
-    /// Notes that the innermost component imports what may be, or have, a component.
-    fn open(&mut self) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.is_open = true;
+    /// Records that the innermost component imports a component, or an instance that may contain one.
+    fn note_component_import(&mut self) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.imports_components = true;
         }
     }
 
-    /// Counts something whose size is not known as the largest that it may be.
+    /// Counts an unknown size as the largest that it may be.
     const fn guess(&mut self, largest: Usage) -> Usage {
         self.has_guessed = true;
         largest
     }
 
-    /// What an instance takes of something that the component `outward` levels around the innermost one can name.
-    /// An index that leads nowhere is the compiler's to refuse.
-    fn known(
+    /// Returns the usage of the module or component that the parent `outward` levels up can name by `index`. The compiler
+    /// refuses an index out of range.
+    fn known_usage(
         &self,
-        space: impl Fn(&Frame) -> &Vec<Option<Usage>>,
+        space: impl Fn(&OpenScope) -> &Vec<Option<Usage>>,
         outward: u32,
         index: u32,
     ) -> Option<Usage> {
-        let frame = self.frames.iter().rev().nth(outward as usize);
-        frame.and_then(|frame| space(frame).get(index as usize)).copied().unwrap_or(Some(Usage::default()))
+        let scope = self.scopes.iter().rev().nth(outward as usize);
+        scope.and_then(|scope| space(scope).get(index as usize)).copied().unwrap_or(Some(Usage::default()))
     }
 
-    fn use_more(&mut self, usage: Usage) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.usage.add(usage);
+    fn add_usage(&mut self, usage: Usage) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.usage.add(usage);
         }
     }
 }
 
-fn note(names: &mut Vec<String>, count: &mut u64, name: &str) {
+/// Adds a name, unless there are too many, and counts it.
+fn add_name(names: &mut Vec<String>, count: &mut u64, name: &str) {
     *count += 1;
     if names.len() < NAMES_KEPT {
         names.push(quoted(name));
     }
 }
 
-/// What keeps a file from being read.
-fn damage(error: &BinaryReaderError, bytes: usize) -> String {
+/// Describes an error of the parser.
+fn describe(error: &BinaryReaderError, bytes: usize) -> String {
     if error.offset() >= bytes || error.message().starts_with("unexpected end") {
-        return CUT_OFF.to_owned();
+        return TRUNCATED.to_owned();
     }
     format!("it is damaged at byte {}: {}", error.offset(), quoted(error.message()))
 }

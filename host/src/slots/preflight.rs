@@ -1,4 +1,4 @@
-//! What a slot demands of a component, held against its outline before it costs a compilation.
+//! The preflight check: a slot's contract against the outline of a component, before compilation.
 
 #[cfg(test)]
 mod tests;
@@ -15,91 +15,91 @@ use crate::{
     engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
 };
 
-/// Names listed in one refusal; a hostile component may have thousands.
+/// Most findings in one refusal: a hostile component may have thousands.
 const LISTED: usize = 20;
-/// Largest count that a refusal writes out.
+/// Largest count that a refusal shows.
 const COUNT_SHOWN: u64 = 1_000_000;
-/// Imports, or exports, of one component: several times what any slot offers.
+/// Most imports, or exports, of one component: several times what any slot offers.
 const NAMES: u64 = 200;
 
-/// What a slot demands of a component.
+/// The requirements of a slot on its components.
 #[derive(Debug)]
 pub struct Contract<'a> {
-    /// The slot.
+    /// The slot's description.
     pub slot: SlotSpec,
-    /// Its world.
+    /// The slot's world.
     pub world: &'static str,
-    /// Exports that must be there.
+    /// The exports that a component must have.
     pub exports: &'static [&'static str],
-    /// Interfaces granted by the configuration, beyond the slot's own.
+    /// The interfaces that the configuration grants, in addition to the slot's own.
     pub grants: &'a [String],
-    /// What the host offers.
+    /// The capabilities that the host offers.
     pub capabilities: &'a CapabilitySet,
 }
 
-/// One thing that is wrong.
+/// A reason to refuse a component.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Larger than the host looks at.
+    /// It is larger than the host reads.
     TooLarge {
         /// Its size, bytes.
         bytes: usize,
         /// The cap, bytes.
         cap: usize,
     },
-    /// Not a component, or not whole.
+    /// It is not a component, or not complete.
     NotAComponent(String),
-    /// More of something than a call may have.
+    /// It has more of something than a call may have.
     TooMany {
-        /// Of what.
+        /// What is counted.
         what: &'static str,
-        /// How many; nested instantiations are counted as often as they are made.
+        /// The count; nested instantiations count as often as they are made.
         count: u64,
         /// The limit.
         limit: u64,
     },
-    /// A component for another kind of host.
+    /// It is a component for another kind of host.
     OtherKind {
-        /// What it is, such as `wasi:http`.
+        /// The kind, such as `wasi:http`.
         kind: &'static str,
-        /// The export that says so.
+        /// The export that shows it.
         export: String,
     },
-    /// An export that the world has and the component has not.
+    /// It lacks an export of the world.
     MissingExport {
-        /// The world's name for it.
+        /// The name in the world.
         wanted: String,
-        /// What the component exports, one edit away from it.
+        /// An export of the component that is one edit away from it.
         nearest: Option<String>,
     },
-    /// An export that the component has of another version than the world.
+    /// It has an export of another version than the world's.
     OtherExport {
-        /// The world's name for it.
+        /// The name in the world.
         wanted: String,
-        /// The component's.
+        /// The name in the component.
         found: String,
     },
-    /// An import that the slot is not granted.
+    /// It imports an interface that the slot is not granted.
     Ungranted {
-        /// The component's name for it.
+        /// The name in the component.
         wanted: String,
-        /// The offered interface, with the version that is offered.
+        /// The offered interface, with its version.
         offered: String,
-        /// The configuration line that grants it.
+        /// The configuration line that would grant it.
         grant: String,
     },
-    /// An import of a version that is not offered.
+    /// It imports an interface of a version that is not offered.
     OtherVersion {
-        /// The component's name for it.
+        /// The name in the component.
         wanted: String,
-        /// What is offered.
+        /// The offered interface, with its version.
         offered: String,
     },
-    /// An import that the host does not know.
+    /// It imports an interface that the host does not offer.
     Unknown {
-        /// The component's name for it.
+        /// The name in the component.
         wanted: String,
-        /// What is offered, one edit away from it.
+        /// An offered interface that is one edit away from it.
         nearest: Option<String>,
     },
 }
@@ -117,14 +117,14 @@ impl fmt::Display for Finding {
             Self::NotAComponent(why) => write!(f, "it is not a WebAssembly component: {why}"),
             Self::TooMany { what, count, limit } if *count > COUNT_SHOWN => write!(
                 f,
-                "it has more than {COUNT_SHOWN} {what}, over the limit of {limit}; make it of fewer parts"
+                "it has more than {COUNT_SHOWN} {what}, over the limit of {limit}; reduce the number"
             ),
             Self::TooMany { what, count, limit } => {
-                write!(f, "it has {count} {what}, over the limit of {limit}; make it of fewer parts")
+                write!(f, "it has {count} {what}, over the limit of {limit}; reduce the number")
             }
             Self::OtherKind { kind, export } => write!(
                 f,
-                "this is a {kind} component, as its export {export} says, and this host runs none; build it for the \
+                "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
                  slot's world"
             ),
             Self::MissingExport { wanted, nearest: name } => {
@@ -148,20 +148,20 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A component that may not answer, with everything that is wrong with it.
+/// The error of a component that a slot refuses, with all reasons.
 #[derive(Debug, thiserror::Error)]
-pub struct Refused {
-    /// Which slot refuses it.
+pub struct PreflightError {
+    /// The slot that refuses it.
     pub slot: SlotId,
     /// The slot's world.
     pub world: &'static str,
-    /// Each thing that is wrong.
+    /// The reasons.
     pub findings: Vec<Finding>,
-    /// Everything that the slot offers, with versions.
+    /// The interfaces that the slot offers, with versions.
     pub offered: Vec<String>,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for PreflightError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "slot {} refuses the component for {}:", self.slot.as_str(), self.world)?;
         for finding in &self.findings {
@@ -172,17 +172,18 @@ impl fmt::Display for Refused {
 }
 
 impl Contract<'_> {
-    /// Checks size, form, exports and imports.
+    /// Checks the size, format, exports and imports of a component.
     ///
     /// # Errors
-    /// With everything that is wrong.
-    pub fn check(&self, wasm: &[u8], cap: usize) -> Result<(), Refused> {
+    /// With all reasons to refuse it.
+    pub fn check(&self, wasm: &[u8], cap: usize) -> Result<(), PreflightError> {
         let findings = if wasm.len() > cap {
             vec![Finding::TooLarge { bytes: wasm.len(), cap }]
         } else {
             match outline(wasm) {
                 Ok(outline) => match excess(&outline) {
-                    // Names beyond the limit are not looked at. What is for another host is not made smaller for this one.
+                    // Names over the limit are not checked. For a component of another kind of host, its size does not
+                    // matter.
                     excess if !excess.is_empty() && self.other_kind(&outline).is_none() => excess,
                     _ => self.compare(&outline),
                 },
@@ -192,29 +193,31 @@ impl Contract<'_> {
         if findings.is_empty() {
             return Ok(());
         }
-        Err(Refused { slot: self.slot.id, world: self.world, findings, offered: self.offered() })
+        Err(PreflightError { slot: self.slot.id, world: self.world, findings, offered: self.offered() })
     }
 
-    /// What this slot's components may import, with versions.
+    /// Returns the interfaces that this slot's components may import, with versions.
     fn offered(&self) -> Vec<String> {
         let mine = self.capabilities.interfaces().filter(|interface| self.is_granted(interface));
         mine.map(|interface| format!("{interface:?}")).collect()
     }
 
-    /// What a component that lacks an export of the world is instead.
+    /// Returns the kind of a component that lacks an export of the world.
     fn other_kind(&self, outline: &Outline) -> Option<Finding> {
         let _ = self.missing(outline).next()?;
         other_kind(&outline.exports)
     }
 
+    /// Returns the exports of the world that the component lacks.
     fn missing<'a>(&'a self, outline: &'a Outline) -> impl Iterator<Item = &'a str> {
         let exports = self.exports.iter().copied();
         exports.filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)))
     }
 
+    /// Compares exports and imports.
     fn compare(&self, outline: &Outline) -> Vec<Finding> {
         if let Some(other) = self.other_kind(outline) {
-            // What else is wrong would only hide it.
+            // Other findings would only distract from it.
             return vec![other];
         }
         let missing = self.missing(outline).map(|wanted| {
@@ -264,7 +267,7 @@ impl Contract<'_> {
     }
 }
 
-/// What a component has more of than the host takes, known before it is compiled.
+/// Returns the counts of a component that are over a limit.
 fn excess(outline: &Outline) -> Vec<Finding> {
     let Outline { import_count, export_count, usage, .. } = outline;
     let limits = [
@@ -286,7 +289,7 @@ const OTHER_KINDS: [(&str, &str); 4] = [
     ("wasi:cli/run", "wasi:cli"),
 ];
 
-/// What a component is that is for another kind of host.
+/// Returns the kind of a component for another kind of host.
 fn other_kind(exports: &[String]) -> Option<Finding> {
     OTHER_KINDS.iter().find_map(|(name, kind)| {
         let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
@@ -294,12 +297,13 @@ fn other_kind(exports: &[String]) -> Option<Finding> {
     })
 }
 
+/// Splits a name into interface and version.
 fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once('@').map_or((name, None), |(name, version)| (name, Some(version)))
 }
 
-/// Whether semver lets `found` stand for `wanted`: the same name, and the same version up to the first
-/// number that is not zero; pre-releases only exactly.
+/// Returns whether `found` is semver-compatible with `wanted`: the same name, and the same version up to the first
+/// number that is not zero. Pre-releases must be equal.
 fn compatible(found: &str, wanted: &str) -> bool {
     let (found_name, found_version) = split(found);
     let (wanted_name, wanted_version) = split(wanted);
@@ -308,7 +312,8 @@ fn compatible(found: &str, wanted: &str) -> bool {
             || matches!((found_version.and_then(track), wanted_version.and_then(track)), (Some(a), Some(b)) if a == b))
 }
 
-/// The leading numbers that must be equal; none for a pre-release or 0.0.x, where all must be.
+/// Returns the leading numbers that must be equal, or `None` for a pre-release or 0.0.x, where the whole version must
+/// be equal.
 fn track(version: &str) -> Option<(u64, u64)> {
     let version = version.split_once('+').map_or(version, |(version, _)| version);
     let mut numbers = version.splitn(3, '.').map(str::parse::<u64>);

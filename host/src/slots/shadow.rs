@@ -1,4 +1,4 @@
-//! What came of the copies of calls that a candidate in shadow was given.
+//! ShadowState calls: the permits of a candidate in shadow, and the comparison of its answers with the live ones.
 
 use std::{
     collections::VecDeque,
@@ -12,47 +12,48 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{Version, World};
 use crate::telemetry::timestamp::rfc3339_millis;
 
-/// Differences that are kept: enough to see a pattern, and with the longest texts less than a megabyte.
-const KEPT: usize = 100;
+/// Most differences in a report: enough to show a pattern, and less than a megabyte with the longest texts.
+const MAX_DIFFERENCES: usize = 100;
 
-/// A member of an answer that differs. Escaped and cut.
+/// A field in which two answers differ. Its texts are escaped and cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Member {
-    /// Its name.
+pub struct FieldDifference {
+    /// The name of the field.
     pub name: String,
-    /// Its value in the live answer, where it is there.
+    /// The value in the live answer, where it has the field.
     pub live: Option<String>,
-    /// Its value in the shadow's.
+    /// The value in the shadow's answer, where it has the field.
     pub shadow: Option<String>,
 }
 
-/// A call that the candidate answered in another way.
+/// A call whose answer by the candidate differs from the live one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// When, RFC 3339.
+pub struct AnswerDifference {
+    /// The time of the comparison, RFC 3339.
     pub at: String,
-    /// Which call.
+    /// The name of the call.
     pub call: &'static str,
-    /// In what.
-    pub members: Vec<Member>,
+    /// The fields that differ.
+    #[serde(rename = "members")]
+    pub fields: Vec<FieldDifference>,
 }
 
-/// What came of the copies since the candidate was put into shadow.
+/// The comparisons since the candidate was put into shadow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Findings {
-    /// Answered alike.
+pub struct ShadowReport {
+    /// Calls with the same answer.
     pub same: u64,
-    /// Answered in another way.
+    /// Calls with a different answer.
     pub different: u64,
-    /// Ended by the sandbox where the live call was answered.
+    /// Shadow calls that the sandbox ended, where the live call was answered.
     pub failed: u64,
-    /// Not made: all places were taken, or the host's answers to the live call were more than is kept for a copy.
+    /// Shadow calls that were not made: no permit was free, or the recording of the live call was full.
     pub skipped: u64,
-    /// The last calls that were answered in another way or failed, the oldest first.
-    pub differences: VecDeque<Difference>,
+    /// The last calls with a different answer or a failure, the oldest first.
+    pub differences: VecDeque<AnswerDifference>,
 }
 
-/// How a copy ended.
+/// The result of comparing a shadow call with the live one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
     Same,
@@ -62,7 +63,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    /// The metric label.
+    /// Returns the metric label.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -73,59 +74,65 @@ impl Comparison {
     }
 }
 
-/// A place for the copy of one call, and whom it is for.
-pub struct Copied<W: World> {
+/// A permit for one shadow call of a candidate.
+pub struct ShadowCall<W: World> {
     /// The candidate.
     pub version: Arc<Version<W>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// The places of copies, and what is known of them.
+/// The permits of a slot's shadow calls, and the report of its candidate.
 #[derive(Debug)]
-pub(super) struct Shadow {
-    places: Arc<Semaphore>,
-    /// Of the version with this serial.
-    findings: Mutex<(u64, Findings)>,
+pub(super) struct ShadowState {
+    permits: Arc<Semaphore>,
+    /// The report, with the serial of the version that it is about.
+    report: Mutex<(u64, ShadowReport)>,
 }
 
-impl Shadow {
-    pub(super) fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), findings: Mutex::default() }
+impl ShadowState {
+    pub(super) fn new(permits: usize) -> Self {
+        Self { permits: Arc::new(Semaphore::new(permits)), report: Mutex::default() }
     }
 
-    /// A place, if one is free this moment.
-    pub(super) fn place<W: World>(&self, version: &Arc<Version<W>>) -> Option<Copied<W>> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        Some(Copied { version: Arc::clone(version), _place: place })
+    /// Returns a permit for a shadow call of `version`, if one is free.
+    pub(super) fn try_begin<W: World>(&self, version: &Arc<Version<W>>) -> Option<ShadowCall<W>> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        Some(ShadowCall { version: Arc::clone(version), _permit: permit })
     }
 
-    /// Counts a copy. Those of a version other than the last one are forgotten.
-    pub(super) fn note(&self, serial: u64, how: Comparison, call: &'static str, members: Vec<Member>) {
-        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
-        if findings.0 != serial {
-            *findings = (serial, Findings::default());
+    /// Records a comparison. A version other than the last one starts a new report.
+    pub(super) fn record(
+        &self,
+        serial: u64,
+        comparison: Comparison,
+        call: &'static str,
+        fields: Vec<FieldDifference>,
+    ) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if report.0 != serial {
+            *report = (serial, ShadowReport::default());
         }
-        let (_, findings) = &mut *findings;
-        match how {
-            Comparison::Same => findings.same += 1,
-            Comparison::Different => findings.different += 1,
-            Comparison::Failed => findings.failed += 1,
-            Comparison::Skipped => findings.skipped += 1,
+        let (_, report) = &mut *report;
+        match comparison {
+            Comparison::Same => report.same += 1,
+            Comparison::Different => report.different += 1,
+            Comparison::Failed => report.failed += 1,
+            Comparison::Skipped => report.skipped += 1,
         }
-        if members.is_empty() {
+        if fields.is_empty() {
             return;
         }
-        if findings.differences.len() == KEPT {
-            findings.differences.pop_front();
+        if report.differences.len() == MAX_DIFFERENCES {
+            report.differences.pop_front();
         }
         let at = rfc3339_millis(SystemTime::now());
-        findings.differences.push_back(Difference { at, call, members });
+        report.differences.push_back(AnswerDifference { at, call, fields });
     }
 
-    /// What is known of the version with this serial.
-    pub(super) fn findings(&self, serial: u64) -> Findings {
-        let findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
-        if findings.0 == serial { findings.1.clone() } else { Findings::default() }
+    /// Returns the report of the version with this serial.
+    pub(super) fn report(&self, serial: u64) -> ShadowReport {
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if report.0 == serial { report.1.clone() } else { ShadowReport::default() }
     }
 }
 
@@ -133,33 +140,33 @@ impl Shadow {
 mod tests {
     use super::*;
 
-    fn members() -> Vec<Member> {
-        vec![Member { name: "cost".into(), live: Some("1".into()), shadow: Some("2".into()) }]
+    fn fields() -> Vec<FieldDifference> {
+        vec![FieldDifference { name: "cost".into(), live: Some("1".into()), shadow: Some("2".into()) }]
     }
 
     #[test]
-    fn copies_are_counted_and_the_last_differences_kept() {
-        let shadow = Shadow::new(1);
-        shadow.note(7, Comparison::Same, "issue", Vec::new());
-        shadow.note(7, Comparison::Skipped, "issue", Vec::new());
-        shadow.note(7, Comparison::Failed, "issue", members());
-        for _ in 0..KEPT {
-            shadow.note(7, Comparison::Different, "verify", members());
+    fn report_counts_calls_and_keeps_last_differences() {
+        let shadow = ShadowState::new(1);
+        shadow.record(7, Comparison::Same, "issue", Vec::new());
+        shadow.record(7, Comparison::Skipped, "issue", Vec::new());
+        shadow.record(7, Comparison::Failed, "issue", fields());
+        for _ in 0..MAX_DIFFERENCES {
+            shadow.record(7, Comparison::Different, "verify", fields());
         }
-        let findings = shadow.findings(7);
-        assert_eq!((findings.same, findings.skipped, findings.failed), (1, 1, 1));
-        assert_eq!(findings.different, KEPT as u64);
-        assert_eq!(findings.differences.len(), KEPT);
-        assert!(findings.differences.iter().all(|difference| difference.call == "verify"));
+        let report = shadow.report(7);
+        assert_eq!((report.same, report.skipped, report.failed), (1, 1, 1));
+        assert_eq!(report.different, MAX_DIFFERENCES as u64);
+        assert_eq!(report.differences.len(), MAX_DIFFERENCES);
+        assert!(report.differences.iter().all(|difference| difference.call == "verify"));
     }
 
     #[test]
-    fn another_candidate_begins_anew() {
-        let shadow = Shadow::new(1);
-        shadow.note(7, Comparison::Different, "issue", members());
-        assert_eq!(shadow.findings(8), Findings::default());
-        shadow.note(8, Comparison::Same, "issue", Vec::new());
-        assert_eq!(shadow.findings(8), Findings { same: 1, ..Findings::default() });
-        assert_eq!(shadow.findings(7), Findings::default());
+    fn another_candidate_starts_new_report() {
+        let shadow = ShadowState::new(1);
+        shadow.record(7, Comparison::Different, "issue", fields());
+        assert_eq!(shadow.report(8), ShadowReport::default());
+        shadow.record(8, Comparison::Same, "issue", Vec::new());
+        assert_eq!(shadow.report(8), ShadowReport { same: 1, ..ShadowReport::default() });
+        assert_eq!(shadow.report(7), ShadowReport::default());
     }
 }

@@ -1,6 +1,8 @@
+//! Counts of the calls of one version by their result.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the calls of one version ended since it was loaded.
+/// Counts the calls of one version by their result, since it was loaded.
 #[derive(Debug, Default)]
 pub struct Tally {
     calls: AtomicU64,
@@ -9,77 +11,79 @@ pub struct Tally {
     running: AtomicU64,
 }
 
-/// How a call ended, as far as a version is judged by it.
+/// The result of a call, as far as its version is judged by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It answered.
-    Answer,
-    /// It answered with an error of its own, which may be the caller's fault.
-    Error,
-    /// It broke: a trap or an answer that cannot be used, which is the component's own fault.
-    Broken,
-    /// It was ended at a limit, which a costly input of one client is enough for.
-    Limited,
-    /// It did not answer in time, which may be the fault of what it waited for.
-    Late,
+pub enum CallResult {
+    /// The component answered.
+    Answered,
+    /// The component answered with an error of its own type, which may be the caller's fault.
+    GuestError,
+    /// The component trapped, or its answer is invalid: the component's own fault.
+    Trapped,
+    /// The call exceeded a limit, which a costly input of one client can cause.
+    LimitExceeded,
+    /// The call missed its deadline, which a slow backend can cause.
+    TimedOut,
 }
 
-/// A reading of a [`Tally`], or the difference of two.
+/// A snapshot of a [`Tally`], or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Calls that ended.
+    /// Calls that have ended.
     pub calls: u64,
-    /// Of them, those that the sandbox ended.
+    /// Calls that the sandbox ended.
     pub failures: u64,
-    /// Of them, those that the component answered with an error.
+    /// Calls that the component answered with an error.
     pub errors: u64,
 }
 
-fn add(figure: &AtomicU64) {
-    figure.fetch_add(1, Ordering::Relaxed);
+fn increment(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Tally {
-    /// Counts a call that has ended.
-    pub fn note(&self, ending: Ending) {
-        match ending {
-            Ending::Answer => {}
-            Ending::Error => add(&self.errors),
-            Ending::Broken | Ending::Limited | Ending::Late => add(&self.failures),
+    /// Records the result of a call that has ended.
+    pub fn record(&self, result: CallResult) {
+        match result {
+            CallResult::Answered => {}
+            CallResult::GuestError => increment(&self.errors),
+            CallResult::Trapped | CallResult::LimitExceeded | CallResult::TimedOut => {
+                increment(&self.failures)
+            }
         }
-        add(&self.calls);
+        increment(&self.calls);
     }
 
-    /// The figures now.
+    /// Returns a snapshot of the counts.
     pub fn counts(&self) -> Counts {
-        let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts { calls: read(&self.calls), failures: read(&self.failures), errors: read(&self.errors) }
     }
 
-    /// Calls that run now.
+    /// Returns the number of calls that run now.
     pub fn running(&self) -> u64 {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// Counts a call as running for as long as the guard lives.
-    pub fn run(&self) -> Run<'_> {
+    /// Counts a call as running until the returned guard is dropped.
+    pub fn start_call(&self) -> RunningCall<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
-        Run(self)
+        RunningCall(self)
     }
 }
 
-/// A running call.
+/// A guard that counts a call as running.
 #[derive(Debug)]
-pub struct Run<'a>(&'a Tally);
+pub struct RunningCall<'a>(&'a Tally);
 
-impl Drop for Run<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Counts {
-    /// What was counted after `earlier`.
+    /// Returns what was counted after `earlier`.
     pub const fn since(self, earlier: Self) -> Self {
         Self {
             calls: self.calls.saturating_sub(earlier.calls),
@@ -88,12 +92,12 @@ impl Counts {
         }
     }
 
-    /// Failures in percent of calls.
+    /// Returns failures in percent of calls.
     pub fn failure_percent(self) -> f64 {
         percent(self.failures, self.calls)
     }
 
-    /// Errors in percent of calls.
+    /// Returns errors in percent of calls.
     pub fn error_percent(self) -> f64 {
         percent(self.errors, self.calls)
     }
@@ -108,12 +112,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_counted_by_their_end() {
+    fn calls_are_counted_by_result() {
         let tally = Tally::default();
-        tally.note(Ending::Broken);
+        tally.record(CallResult::Trapped);
         let before = tally.counts();
-        for ending in [Ending::Answer, Ending::Error, Ending::Late, Ending::Limited, Ending::Answer] {
-            tally.note(ending);
+        for result in [
+            CallResult::Answered,
+            CallResult::GuestError,
+            CallResult::TimedOut,
+            CallResult::LimitExceeded,
+            CallResult::Answered,
+        ] {
+            tally.record(result);
         }
         let since = tally.counts().since(before);
         assert_eq!(since, Counts { calls: 5, failures: 2, errors: 1 });
@@ -122,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn running_calls_are_those_that_have_not_ended() {
+    fn running_calls_drop_when_guard_drops() {
         let tally = Tally::default();
-        let (one, other) = (tally.run(), tally.run());
-        drop(one);
+        let (first, second) = (tally.start_call(), tally.start_call());
+        drop(first);
         assert_eq!(tally.running(), 1);
-        drop(other);
+        drop(second);
         assert_eq!(tally.running(), 0);
     }
 }

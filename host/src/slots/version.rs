@@ -1,3 +1,5 @@
+//! A version: a component that passed the checks of its slot, linked and ready to be called.
+
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -5,31 +7,31 @@ use std::sync::{
 
 use tokio::sync::oneshot;
 
-use super::{Circuit, Tally, VersionId, World, revision};
+use super::{CircuitBreaker, Tally, VersionId, World, revision};
 use crate::{compile::ComponentDigest, config::slots::Slot as Settings, telemetry::VersionLabels};
 
-/// Tells versions of one component apart.
+/// The serial number of the next version of this process.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// A component that has passed every check of its slot.
 pub struct Version<W: World> {
-    /// Its component.
+    /// The digest of its component.
     pub digest: ComponentDigest,
-    /// Its identity as text, for log lines.
+    /// Its id as text, for log lines.
     pub id: Arc<str>,
-    /// Where it came from.
+    /// The source of its component, such as a path or an operator.
     pub source: String,
-    /// What it is given: the slot's settings when it was made.
+    /// The slot's settings when it was created.
     pub settings: Arc<Settings>,
-    /// Linked once, instantiated for every call.
+    /// The linked component, instantiated for every call.
     pub linked: W::Linked,
-    /// How its calls ended.
+    /// Counts of its calls by result.
     pub tally: Tally,
-    /// Keeps calls from a version that only fails.
-    pub circuit: Circuit,
+    /// The circuit breaker of its calls.
+    pub circuit: CircuitBreaker,
     pub(super) serial: u64,
     retired: AtomicBool,
-    /// Dropped with the last reference, which tells [`Version::freed`].
+    /// Dropped with the last reference, which completes [`Version::freed`].
     _alive: oneshot::Sender<()>,
     freed: Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -49,7 +51,7 @@ impl<W: World> Version<W> {
             source: source.to_owned(),
             linked,
             tally: Tally::default(),
-            circuit: Circuit::new(settings.rollout.circuit_failures),
+            circuit: CircuitBreaker::new(settings.rollout.circuit_failures),
             settings,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             retired: AtomicBool::new(false),
@@ -58,13 +60,14 @@ impl<W: World> Version<W> {
         }
     }
 
-    /// The same code under the same settings, which no call has run yet: it answers without being compiled or loaded.
-    pub fn twin(&self) -> Arc<Self> {
+    /// Returns a version with the same code and settings, and with fresh counts and a closed circuit. It is neither
+    /// compiled nor loaded again.
+    pub fn fresh_copy(&self) -> Arc<Self> {
         let (linked, settings) = (self.linked.clone(), Arc::clone(&self.settings));
         Arc::new(Self::new(self.digest, &self.source, linked, settings))
     }
 
-    /// Tells it from every other version of this host, the same component under other settings among them.
+    /// Returns its serial number, which no other version of this process has.
     pub const fn serial(&self) -> u64 {
         self.serial
     }
@@ -82,13 +85,13 @@ impl<W: World> Version<W> {
         self.retired.load(Ordering::Acquire)
     }
 
-    /// Ends once nothing refers to the version any more: its last call is over, and its code is freed unless a twin has
-    /// it. Asked for a second time, it ends at once.
+    /// Completes once nothing refers to the version any more: its last call is over, and its code is freed unless a
+    /// fresh copy uses it. A second future completes at once.
     pub fn freed(&self) -> impl Future<Output = ()> + Send + 'static {
         let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner).take();
         async move {
             if let Some(freed) = freed {
-                // An error is the point: the sender is gone.
+                // The error is expected: the sender was dropped.
                 let _ = freed.await;
             }
         }

@@ -1,33 +1,35 @@
+//! The interface between the platform and a WIT world.
+
 use std::future::Future;
 
 use wasmtime::{Store, component::InstancePre};
 
-use crate::capabilities::Guest;
+use crate::capabilities::StoreData;
 
-/// What a slot asks of its components: a world of the WIT, through its generated bindings.
+/// A WIT world that the components of a slot implement, through its generated bindings.
 pub trait World: Sized + Send + Sync + 'static {
-    /// `package:name/world@version`.
+    /// Its name, `package:name/world@version`.
     const NAME: &'static str;
-    /// Names that a component must export, with versions.
+    /// The names that a component must export, with versions.
     const EXPORTS: &'static [&'static str];
-    /// A linked component whose exports have been found.
+    /// A linked component whose exports have been resolved.
     type Linked: Clone + Send + Sync + 'static;
 
-    /// Finds the exports; fails when their types are wrong.
+    /// Resolves the exports.
     ///
     /// # Errors
-    /// wasmtime's word on the first export that does not fit.
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked>;
+    /// With wasmtime's error on the first export that is missing or of the wrong type.
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked>;
 
-    /// A fresh instance in `store`.
+    /// Creates an instance in `store`.
     fn instantiate(
         linked: &Self::Linked,
-        store: &mut Store<Guest>,
+        store: &mut Store<StoreData>,
     ) -> impl Future<Output = wasmtime::Result<Self>> + Send;
 
     /// Calls the world's `self-test`.
     fn self_test(
         &self,
-        store: &mut Store<Guest>,
+        store: &mut Store<StoreData>,
     ) -> impl Future<Output = wasmtime::Result<Result<(), String>>> + Send;
 }

@@ -119,7 +119,7 @@ fn compilation(report: &mut Report) {
             let parts = Parts::new("");
             let since = Instant::now();
             let digest = ComponentDigest::of(wasm);
-            runtime.block_on(parts.yard.compiler.compile(wasm.into(), digest)).unwrap();
+            runtime.block_on(parts.context.compiler.compile(wasm.into(), digest)).unwrap();
             since.elapsed().as_secs_f64() * 1e3
         })
         .collect();

@@ -108,8 +108,8 @@ pub async fn service(parts: &Parts, durable: bool) -> CaptchaService {
     let slot = parts.slot(CAPTCHA);
     let masters = [MasterKey::new(HMAC_KEY)];
     let (resources, metrics) = (parts.resources(CAPTCHA), parts.metrics.set().unwrap());
-    let yard = parts.yard.clone();
-    let service = CaptchaService::new(settings, slot, yard, resources, &masters, ledger, metrics);
+    let context = parts.context.clone();
+    let service = CaptchaService::new(settings, slot, context, resources, &masters, ledger, metrics);
     let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);

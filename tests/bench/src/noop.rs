@@ -30,7 +30,7 @@ pub fn config(reuse: bool) -> String {
 pub async fn slot(parts: &Parts) -> Arc<Slot<Captcha>> {
     let settings = parts.slot(CAPTCHA).clone();
     let metrics = parts.metrics.slot(CAPTCHA);
-    let slot = Slot::<Captcha>::new(parts.yard.clone(), settings, parts.resources(CAPTCHA), metrics);
+    let slot = Slot::<Captcha>::new(parts.context.clone(), settings, parts.resources(CAPTCHA), metrics);
     let version = slot.prepare(Guest::default().component().into(), "bench").await.unwrap();
     slot.activate(version);
     Arc::new(slot)
@@ -39,7 +39,7 @@ pub async fn slot(parts: &Parts) -> Arc<Slot<Captcha>> {
 /// One call of the smallest export that the world has, `self-test: func() -> result<_, string>`.
 pub async fn call(slot: &Slot<Captcha>) -> bool {
     let called =
-        invoke::call(slot, invoke::as_it_is, |captcha: &Captcha, store| Box::pin(captcha.self_test(store)))
+        invoke::call(slot, invoke::accept_any, |captcha: &Captcha, store| Box::pin(captcha.self_test(store)))
             .await;
     matches!(called, Ok(Ok(())))
 }

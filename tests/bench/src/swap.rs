@@ -184,7 +184,7 @@ impl Operators {
                     while !over.load(Ordering::Relaxed) {
                         let wasm = next();
                         let digest = ComponentDigest::of(&wasm);
-                        self.runtime.block_on(parts.yard.compiler.compile(wasm.into(), digest)).unwrap();
+                        self.runtime.block_on(parts.context.compiler.compile(wasm.into(), digest)).unwrap();
                     }
                 });
             }

@@ -206,7 +206,7 @@ impl<W: World> Deployment<W> {
         shared: &SharedState,
         record: &VersionRecord,
     ) -> Result<Blob, DeployError> {
-        let (slot, cap) = (self.slot.name(), self.slot.yard.sandbox.component_bytes);
+        let (slot, cap) = (self.slot.name(), self.slot.context.sandbox.component_bytes);
         let blob = match shared.store.component(slot, &record.component, cap).await {
             Err(error @ super::SharedStoreError::MissingComponent(_)) => {
                 let reason = error.to_string();

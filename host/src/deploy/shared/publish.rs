@@ -72,7 +72,7 @@ impl<W: World> Deployment<W> {
             return Ok(blob);
         }
         let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), component.to_owned());
-        let cap = self.slot.yard.sandbox.component_bytes;
+        let cap = self.slot.context.sandbox.component_bytes;
         let read = move || store.blob(slot, &component, cap);
         Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
     }

@@ -62,7 +62,7 @@ impl TestSlot {
 
     /// Lets a component compile from now on.
     fn let_compile(&self, wasm: &[u8]) {
-        let engine = self.deployment.slot.yard.engine.wasmtime();
+        let engine = self.deployment.slot.context.engine.wasmtime();
         self.put_code(wasm, &engine.precompile_component(EMPTY).unwrap());
     }
 

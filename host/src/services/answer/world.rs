@@ -2,7 +2,7 @@
 
 use wasmtime::{Store, component::InstancePre};
 
-use crate::{capabilities::Guest, slots::World};
+use crate::{capabilities::StoreData, slots::World};
 
 #[allow(missing_docs)]
 mod bindings {
@@ -28,17 +28,17 @@ pub use self::bindings::{
 impl World for AnswerWorld {
     const NAME: &'static str = "bulkhead:answer/answer@0.1.1";
     const EXPORTS: &'static [&'static str] = &["bulkhead:answer/answers@0.1.1", "self-test"];
-    type Linked = AnswerPre<Guest>;
+    type Linked = AnswerPre<StoreData>;
 
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         AnswerPre::new(linked)
     }
 
-    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         linked.instantiate_async(store).await
     }
 
-    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         self.call_self_test(store).await
     }
 }

@@ -47,28 +47,24 @@ const APPOINTMENTS: Interface = Interface {
 
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
-        let question = if statistics { "all figures" } else { "figures" };
-        Ok(look(self, question, |collector| whole(&collector.snapshot(statistics), collector)))
+        let request = if statistics { "all figures" } else { "figures" };
+        Ok(look(self, request, |collector| whole(&collector.snapshot(statistics), collector)))
     }
 
     fn read_partial(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::PartialFigures, Error>> {
-        let question = if statistics { "all partial figures" } else { "partial figures" };
-        Ok(look(self, question, |collector| partial(&collector.snapshot(statistics), collector)))
+        let request = if statistics { "all partial figures" } else { "partial figures" };
+        Ok(look(self, request, |collector| partial(&collector.snapshot(statistics), collector)))
     }
 }
 
-fn look<T>(
-    capabilities: &Capabilities,
-    question: &str,
-    read: impl FnOnce(&Collector) -> T,
-) -> Result<T, Error>
+fn look<T>(capabilities: &Capabilities, request: &str, read: impl FnOnce(&Collector) -> T) -> Result<T, Error>
 where
     T: Clone + std::fmt::Debug + Send + 'static,
 {
     let unavailable = || Error::Unavailable("this slot's service reads no appointment system".into());
     let collector = capabilities.resources.get::<Collector>();
-    let question = capabilities.mirror.question(question);
-    capabilities.mirror.look(question, || collector.map(read).ok_or_else(unavailable))
+    let key = capabilities.shadow.key(request);
+    capabilities.shadow.replay_or(key, || collector.map(read).ok_or_else(unavailable))
 }
 
 /// Without the sections that lack a figure.

@@ -40,9 +40,9 @@ fn judged(
     text: String,
     response: Option<String>,
 ) -> impl Future<Output = Result<Verdict, Error>> + Send + use<> {
-    let (mirror, deadline) = (capabilities.mirror.clone(), capabilities.deadline);
+    let (shadow, deadline) = (capabilities.shadow.clone(), capabilities.deadline);
     let resources = Arc::clone(&capabilities.resources);
-    let question = mirror.question(format_args!("check {text:?} {response:?}"));
+    let key = shadow.key(format_args!("check {text:?} {response:?}"));
     let ask = async move {
         let (Some(guard), Some(metrics)) = (resources.get::<Guard>(), resources.get::<SlotGuard>()) else {
             return Err(Error::NotConfigured);
@@ -52,7 +52,7 @@ fn judged(
             .map(|judgement| Verdict { safe: judgement.safe, labels: judgement.labels })
             .map_err(Error::Unavailable)
     };
-    async move { mirror.read(question, ask).await }
+    async move { shadow.replay_or_read(key, ask).await }
 }
 
 impl guard::Host for Capabilities {

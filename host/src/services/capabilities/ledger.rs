@@ -98,12 +98,12 @@ impl ledger::Host for Capabilities {
         client: Vec<String>,
         allow_listed: bool,
     ) -> wasmtime::Result<Result<Visits, Error>> {
-        let question = self.mirror.question(format_args!("visit {site} {client:?} {allow_listed}"));
+        let key = self.shadow.key(format_args!("visit {site} {client:?} {allow_listed}"));
         let recorded =
             answer(ledger_of(self), async |ledger| ledger.record_visit(&site, &client, allow_listed).await);
         let record =
             async { recorded.await.map(|visits| Visits { client: visits.client, site: visits.site }) };
-        Ok(self.mirror.write(question, suppressed, record).await)
+        Ok(self.shadow.replay_or_write(key, suppressed, record).await)
     }
 
     async fn load(&mut self, site: String) -> wasmtime::Result<Result<SiteLoad, Error>> {
@@ -116,14 +116,14 @@ impl ledger::Host for Capabilities {
                 solve_cost: load.solve_cost,
             }
         };
-        let question = self.mirror.question(format_args!("load {site}"));
-        Ok(self.mirror.look(question, || ledger_of(self).map(load)))
+        let key = self.shadow.key(format_args!("load {site}"));
+        Ok(self.shadow.replay_or(key, || ledger_of(self).map(load)))
     }
 
     async fn spent(&mut self, id: String) -> wasmtime::Result<Result<u32, Error>> {
         let spent = answer(ledger_of(self), async |ledger| ledger.spent(&id).await);
-        let question = self.mirror.question(format_args!("spent {id}"));
-        Ok(self.mirror.read(question, spent).await)
+        let key = self.shadow.key(format_args!("spent {id}"));
+        Ok(self.shadow.replay_or_read(key, spent).await)
     }
 
     async fn claim(
@@ -135,14 +135,14 @@ impl ledger::Host for Capabilities {
     ) -> wasmtime::Result<Result<bool, Error>> {
         let claim = answer(ledger_of(self), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
         // Without the expiry, which a clock that goes on may move.
-        let question = self.mirror.question(format_args!("claim {id} {limit} {all}"));
-        Ok(self.mirror.write(question, suppressed, claim).await)
+        let key = self.shadow.key(format_args!("claim {id} {limit} {all}"));
+        Ok(self.shadow.replay_or_write(key, suppressed, claim).await)
     }
 
     async fn record_failure(&mut self, id: String, expires_at: u64) -> wasmtime::Result<Result<u32, Error>> {
         let record = answer(ledger_of(self), async |ledger| ledger.record_failure(&id, expires_at).await);
-        let question = self.mirror.question(format_args!("failure {id}"));
-        Ok(self.mirror.write(question, suppressed, record).await)
+        let key = self.shadow.key(format_args!("failure {id}"));
+        Ok(self.shadow.replay_or_write(key, suppressed, record).await)
     }
 }
 

@@ -79,7 +79,7 @@ fn suppressed<T>() -> Result<T, Error> {
 impl llm::Host for Capabilities {
     async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
         let (resources, deadline) = (Arc::clone(&self.resources), self.deadline);
-        let question = self.mirror.question(format_args!("complete {request:?}"));
+        let key = self.shadow.key(format_args!("complete {request:?}"));
         let ask = async move {
             let (Some(llm), Some(metrics)) = (resources.get::<Llm>(), resources.get::<SlotLlm>()) else {
                 return Err(Error::NotConfigured);
@@ -87,6 +87,6 @@ impl llm::Host for Capabilities {
             let completed = llm.complete(&request.into(), deadline, metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };
-        Ok(self.mirror.write(question, suppressed, ask).await)
+        Ok(self.shadow.replay_or_write(key, suppressed, ask).await)
     }
 }

@@ -16,7 +16,7 @@ use self::bindings::wasi::nn::{
 };
 pub use self::tensor::Tensor;
 use crate::{
-    capabilities::{Access::Read, Capabilities, Capability, Held, Interface, SlotResources},
+    capabilities::{Access::Read, Capabilities, Capability, HostResource, Interface, SlotResources},
     inference::{self as models, Denied, Gate, Refusal},
 };
 
@@ -118,19 +118,19 @@ pub struct NnError {
     text: String,
 }
 
-impl Held for Graph {
+impl HostResource for Graph {
     fn bytes(&self) -> usize {
         size_of::<Self>()
     }
 }
 
-impl Held for Context {
+impl HostResource for Context {
     fn bytes(&self) -> usize {
         size_of::<Self>()
     }
 }
 
-impl Held for NnError {
+impl HostResource for NnError {
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.text.capacity()
     }
@@ -176,10 +176,10 @@ type Outputs = Vec<(String, Tensor)>;
 /// A result as the guest sees it: an error becomes a resource.
 type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
 
-fn answer<T: Held>(capabilities: &mut Capabilities, result: Result<T, NnError>) -> Answer<T> {
+fn answer<T: HostResource>(capabilities: &mut Capabilities, result: Result<T, NnError>) -> Answer<T> {
     Ok(match result {
-        Ok(value) => Ok(capabilities.hold(value)?),
-        Err(error) => Err(capabilities.hold(error)?),
+        Ok(value) => Ok(capabilities.push_resource(value)?),
+        Err(error) => Err(capabilities.push_resource(error)?),
     })
 }
 
@@ -206,15 +206,15 @@ impl errors::Host for Capabilities {}
 
 impl errors::HostError for Capabilities {
     fn code(&mut self, error: Resource<NnError>) -> wasmtime::Result<ErrorCode> {
-        Ok(self.held(&error)?.code)
+        Ok(self.resource(&error)?.code)
     }
 
     fn data(&mut self, error: Resource<NnError>) -> wasmtime::Result<String> {
-        Ok(self.held(&error)?.text.clone())
+        Ok(self.resource(&error)?.text.clone())
     }
 
     fn drop(&mut self, error: Resource<NnError>) -> wasmtime::Result<()> {
-        self.release(error)?;
+        self.delete_resource(error)?;
         Ok(())
     }
 }
@@ -238,12 +238,12 @@ impl graph::Host for Capabilities {
 
 impl graph::HostGraph for Capabilities {
     fn init_execution_context(&mut self, graph: Resource<Graph>) -> Answer<Context> {
-        let graph = self.held(&graph)?.clone();
+        let graph = self.resource(&graph)?.clone();
         answer(self, Ok(Context(graph)))
     }
 
     fn drop(&mut self, graph: Resource<Graph>) -> wasmtime::Result<()> {
-        self.release(graph)?;
+        self.delete_resource(graph)?;
         Ok(())
     }
 }
@@ -256,26 +256,26 @@ impl inference::HostGraphExecutionContext for Capabilities {
         context: Resource<Context>,
         inputs: Vec<inference::NamedTensor>,
     ) -> wasmtime::Result<Result<Vec<inference::NamedTensor>, Resource<NnError>>> {
-        let Context(graph) = self.held(&context)?;
+        let Context(graph) = self.resource(&context)?;
         let graph = graph.clone();
         let mut named = Vec::with_capacity(inputs.len());
         for (name, tensor) in inputs {
-            named.push((name, self.release(tensor)?));
+            named.push((name, self.delete_resource(tensor)?));
         }
         let resources = Arc::clone(&self.resources);
         let outputs = match compute(&resources, &graph.0, named).await {
             Ok(outputs) => outputs,
-            Err(error) => return Ok(Err(self.hold(error)?)),
+            Err(error) => return Ok(Err(self.push_resource(error)?)),
         };
         let mut given = Vec::with_capacity(outputs.len());
         for (name, tensor) in outputs {
-            given.push((name, self.hold(tensor)?));
+            given.push((name, self.push_resource(tensor)?));
         }
         Ok(Ok(given))
     }
 
     fn drop(&mut self, context: Resource<Context>) -> wasmtime::Result<()> {
-        self.release(context)?;
+        self.delete_resource(context)?;
         Ok(())
     }
 }

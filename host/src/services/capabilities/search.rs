@@ -81,8 +81,8 @@ impl wit::Host for Capabilities {
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Passage>, Error>> {
         let resources = Arc::clone(&self.resources);
-        let question = self.mirror.question(format_args!("search {text:?} {options:?}"));
+        let key = self.shadow.key(format_args!("search {text:?} {options:?}"));
         let search = async move { search(&resources, text, options).await };
-        Ok(self.mirror.read(question, search).await)
+        Ok(self.shadow.replay_or_read(key, search).await)
     }
 }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::world::{Error, GuestIssued, Reason as GuestReason};
 use crate::{
     http::json,
-    invoke::{self, Outcome, Unusable},
+    invoke::{self, BadAnswer, Outcome},
     storage::StorageError,
     telemetry::{escape_guest, guest_lines},
 };
@@ -156,9 +156,9 @@ pub struct Issued {
 }
 
 /// The service's answer of what the guest returned.
-pub(super) fn issued(returned: GuestIssued) -> Result<Issued, Unusable> {
+pub(super) fn issued(returned: GuestIssued) -> Result<Issued, BadAnswer> {
     let GuestIssued { challenge, cost, visits } = returned;
-    let unreadable = |_| Unusable("the challenge is not a JSON object that can be read");
+    let unreadable = |_| BadAnswer("the challenge is not a JSON object that can be read");
     let challenge = json::as_written(challenge).map_err(unreadable)?;
     Ok(Issued { challenge, cost, visits })
 }
@@ -209,9 +209,10 @@ pub(super) fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
 impl From<invoke::CallError> for CallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Empty(empty) => {
-                Self::Empty { reason: empty.to_string(), retry_after_seconds: empty.retry_after_seconds() }
-            }
+            invoke::CallError::Unavailable(unavailable) => Self::Empty {
+                reason: unavailable.to_string(),
+                retry_after_seconds: unavailable.retry_after_seconds(),
+            },
             invoke::CallError::Failed(failure) => Self::Failed(failure.outcome),
         }
     }

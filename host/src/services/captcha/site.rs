@@ -82,9 +82,10 @@ impl ServedSite {
 fn keys(policy: &Policy, masters: &[MasterKey], ring: &KeyRing) -> Vec<NamedKeys> {
     if policy.compat {
         let raw = || masters.iter().map(|master| Key::new(master.raw())).collect();
-        return vec![ring.hold(COMPAT_KEY, raw)];
+        return vec![ring.get_or_insert_with(COMPAT_KEY, raw)];
     }
-    let named = |name: &str, purpose: &[u8]| ring.hold(name, || derived(masters, purpose, &policy.key));
+    let named =
+        |name: &str, purpose: &[u8]| ring.get_or_insert_with(name, || derived(masters, purpose, &policy.key));
     vec![
         named(&policy.signing_key, b"captcha challenge"),
         named(&policy.key_signing_key, b"captcha derived key"),

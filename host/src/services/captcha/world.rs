@@ -2,7 +2,7 @@
 
 use wasmtime::{Store, component::InstancePre};
 
-use crate::{capabilities::Guest, slots::World};
+use crate::{capabilities::StoreData, slots::World};
 
 #[allow(missing_docs)]
 mod bindings {
@@ -35,17 +35,17 @@ pub use self::bindings::{
 impl World for Captcha {
     const NAME: &'static str = "bulkhead:captcha/captcha@0.1.1";
     const EXPORTS: &'static [&'static str] = &["bulkhead:captcha/challenges@0.1.1", "self-test"];
-    type Linked = CaptchaPre<Guest>;
+    type Linked = CaptchaPre<StoreData>;
 
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         CaptchaPre::new(linked)
     }
 
-    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         linked.instantiate_async(store).await
     }
 
-    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         self.call_self_test(store).await
     }
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 
 use super::world::{Family, Kind, Sample};
-use crate::invoke::Unusable;
+use crate::invoke::BadAnswer;
 
 /// The families as a scraper takes them.
 ///
 /// # Errors
 /// When a name is not valid or occurs twice, or a family has no series.
-pub(super) fn checked(families: Vec<Family>) -> Result<Vec<MetricFamily>, Unusable> {
+pub(super) fn checked(families: Vec<Family>) -> Result<Vec<MetricFamily>, BadAnswer> {
     let names: BTreeSet<&str> = families.iter().map(|family| family.name.as_str()).collect();
     let unique = names.len() == families.len();
     let sound = unique && families.iter().all(is_sound);
     match sound {
         true => Ok(families.into_iter().map(converted).collect()),
-        false => Err(Unusable("a metric has no series, or a name that is not valid or occurs twice")),
+        false => Err(BadAnswer("a metric has no series, or a name that is not valid or occurs twice")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use wasmtime::{Store, component::InstancePre};
 
-use crate::{capabilities::Guest, slots::World};
+use crate::{capabilities::StoreData, slots::World};
 
 #[allow(missing_docs)]
 mod bindings {
@@ -83,7 +83,7 @@ impl Status {
     ///
     /// # Errors
     /// When the call ends otherwise than with an answer.
-    pub async fn judge(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<Judgement, Error>> {
+    pub async fn judge(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<Judgement, Error>> {
         let Some(found) = &self.found else {
             let verdict = self.reports().call_health(store).await?;
             return Ok(verdict.map(|Verdict { level, text }| Judgement { level, text, findings: None }));
@@ -113,7 +113,7 @@ fn level(severity: findings::Severity) -> Level {
 /// A linked component, and where its exports are.
 #[derive(Clone)]
 pub struct Linked {
-    component: InstancePre<Guest>,
+    component: InstancePre<StoreData>,
     required: StatusIndices,
     found: Option<FoundIndices>,
 }
@@ -123,7 +123,7 @@ impl World for Status {
     const EXPORTS: &'static [&'static str] = &["bulkhead:status/reports@0.1.1", "self-test"];
     type Linked = Linked;
 
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         let names_findings = linked.component().get_export_index(None, FINDINGS).is_some();
         Ok(Linked {
             required: StatusIndices::new(&linked)?,
@@ -132,13 +132,13 @@ impl World for Status {
         })
     }
 
-    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         let instance = linked.component.instantiate_async(&mut *store).await?;
         let found = linked.found.as_ref().map(|found| found.load(&mut *store, &instance)).transpose()?;
         Ok(Self { required: linked.required.load(store, &instance)?, found })
     }
 
-    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         self.required.call_self_test(store).await
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted, and how often.
+//! Tests of counts, names and the cost of reading.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 /// A core module with a memory and a table.
 const MODULE: &[u8] = b"\0asm\x01\0\0\0\x04\x04\x01\x70\0\x01\x05\x03\x01\0\x01";
 
-/// Number of bytes, or items, as WebAssembly writes it.
+/// Encodes a number of bytes, or items, as LEB128.
 fn number(mut number: usize) -> Vec<u8> {
     let mut written = Vec::new();
     while number >= 0x80 {
@@ -30,18 +30,18 @@ fn component(sections: &[Vec<u8>]) -> Vec<u8> {
     [EMPTY, &sections.concat()].concat()
 }
 
-/// Instantiates the module, or component, with this index so many times.
+/// Returns a section that instantiates the module, or component, with this index a number of times.
 fn instantiate(section_id: u8, index: u8, times: u8) -> Vec<u8> {
     let one = [0, index, 0].repeat(times.into());
     section(section_id, &[&[times], one.as_slice()].concat())
 }
 
-/// A component that instantiates [`MODULE`] so many times.
+/// Returns a component that instantiates [`MODULE`] a number of times.
 fn modules(times: u8) -> Vec<u8> {
     component(&[section(1, MODULE), instantiate(2, 0, times)])
 }
 
-/// A component that instantiates another so many times.
+/// Returns a component that instantiates another a number of times.
 fn around(inner: &[u8], times: u8) -> Vec<u8> {
     component(&[section(4, inner), instantiate(5, 0, times)])
 }
@@ -54,24 +54,24 @@ fn usage(wasm: &[u8]) -> [u64; 3] {
 #[test]
 fn instances_count_with_their_memories_and_tables() {
     assert_eq!(usage(EMPTY), [0; 3]);
-    assert_eq!(usage(&component(&[section(1, MODULE)])), [0; 3], "what is only defined takes nothing");
+    assert_eq!(usage(&component(&[section(1, MODULE)])), [0; 3], "a definition alone uses nothing");
     assert_eq!(usage(&modules(3)), [3; 3]);
 }
 
 #[test]
-fn nested_instances_count_as_often_as_made() {
+fn nested_instances_multiply() {
     assert_eq!(usage(&component(&[section(4, &modules(2))])), [0; 3]);
     assert_eq!(usage(&around(&around(&modules(2), 3), 5)), [30; 3]);
 }
 
 #[test]
-fn counts_that_grow_exponentially_stay_at_the_largest() {
+fn exponential_counts_saturate() {
     let bomb = (0..100).fold(modules(1), |inner, _| around(&inner, 2));
     assert_eq!(usage(&bomb), [u64::MAX; 3]);
 }
 
 #[test]
-fn aliases_imports_and_exports_count_as_what_they_name() {
+fn aliases_and_exports_count_as_targets() {
     // A component inside names the module around it: sort core module, outer, one level out, index 0.
     let alias = section(6, &[1, 0, 0x11, 2, 1, 0]);
     let inner = component(&[alias, instantiate(2, 0, 2)]);
@@ -85,8 +85,8 @@ fn aliases_imports_and_exports_count_as_what_they_name() {
 }
 
 #[test]
-fn imported_modules_count_as_the_largest_anywhere() {
-    // It imports a module, instantiates it 100 times and stands before the first module.
+fn imported_module_counts_as_largest_module() {
+    // It imports a module and instantiates it 100 times, before the first module of the file.
     let module_type = section(3, &[1, 0x50, 0]);
     let import = section(10, &[1, 0, 1, b'm', 0, 0x11, 0]);
     let inner = component(&[module_type, import, instantiate(2, 0, 100)]);
@@ -95,7 +95,7 @@ fn imported_modules_count_as_the_largest_anywhere() {
 }
 
 #[test]
-fn definitions_without_end_are_refused() {
+fn too_many_definitions_are_refused() {
     let empty = section(4, EMPTY);
     assert!(outline(&component(&vec![empty.clone(); DEFINITIONS])).is_ok());
     let refused = outline(&component(&vec![empty; DEFINITIONS + 1])).unwrap_err();
@@ -103,7 +103,7 @@ fn definitions_without_end_are_refused() {
 }
 
 #[test]
-fn names_are_kept_up_to_a_number_and_counted() {
+fn names_over_limit_are_only_counted() {
     let export = |name: usize| {
         let name = format!("e{name:06}");
         [&[0, name.len() as u8], name.as_bytes(), &[5, 0, 0]].concat()
@@ -127,7 +127,7 @@ fn names_are_cut_and_escaped() {
     }
 }
 
-/// A component that imports another and instantiates it so many times, and gives it a component each time or nothing.
+/// Returns a component that imports another and instantiates it a number of times, each time with a component or without.
 fn open(times: u8, argument: &[u8]) -> Vec<u8> {
     let import = section(10, &[1, 0, 1, b'c', 4, 0]);
     let one = [&[0, 0], argument].concat();
@@ -138,18 +138,18 @@ fn open(times: u8, argument: &[u8]) -> Vec<u8> {
 const GIVEN: &[u8] = &[1, 1, b'c', 4, 0];
 
 #[test]
-fn imported_components_count_as_the_largest_that_fits() {
-    // What gets no component is the one that imports none, and not the one around it.
+fn imported_component_counts_as_largest_fit() {
+    // A component that is instantiated without a component is one that imports none, and not its parent.
     let file = component(&[section(4, &open(2, &[0])), section(4, &modules(3)), instantiate(5, 0, 1)]);
     assert_eq!(usage(&file), [6; 3]);
-    // What is given one may be any, itself among them.
+    // A component that is instantiated with one may be any, also itself.
     let file = component(&[section(4, &open(2, GIVEN)), section(4, &modules(1)), instantiate(5, 1, 4)]);
     assert_eq!(usage(&file), [4; 3], "it is not instantiated");
 }
 
 #[test]
-fn imported_components_are_bounded_at_any_depth() {
-    // Each instantiates three times what it is given: 27 instances, were they given to one another.
+fn imported_components_are_bounded_when_nested() {
+    // Each instantiates its argument three times: 27 instances, if they were passed to one another.
     let levels = [open(3, &[0]), open(3, GIVEN), open(3, GIVEN)];
     let mut sections: Vec<Vec<u8>> = levels.iter().map(|level| section(4, level)).collect();
     sections.extend([section(4, &modules(1)), instantiate(5, 2, 1)]);
@@ -157,7 +157,7 @@ fn imported_components_are_bounded_at_any_depth() {
     assert!(instances >= 27, "{instances}");
 }
 
-/// The largest WebAssembly that the host takes is some 16 MiB; the worst is made of what is shortest.
+/// The largest component that the host accepts has some 16 MiB, and short sections cost most.
 #[test]
 fn steps_grow_with_the_file() {
     let list = |id: u8, bytes: usize, one: &[u8]| {

@@ -1,4 +1,4 @@
-//! Names, versions and what a refusal says.
+//! Tests of names, versions and refusal texts.
 
 #![allow(clippy::indexing_slicing)]
 
@@ -30,7 +30,7 @@ fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contra
     Contract { slot, world, exports: EXPORTS, grants, capabilities }
 }
 
-/// What is wrong with a component that has these names.
+/// Returns the findings for a component with these names.
 fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let outline = Outline { imports: owned(imports), exports: owned(exports), ..Outline::default() };
@@ -40,7 +40,7 @@ fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> 
 }
 
 #[test]
-fn versions_are_compatible_up_to_their_first_number_that_is_not_zero() {
+fn versions_are_compatible_by_semver() {
     assert!(compatible("a:b/c@0.2.3", "a:b/c@0.2.12"));
     assert!(compatible("a:b/c@1.4.0", "a:b/c@1.0.0"));
     assert!(compatible("self-test", "self-test"));
@@ -52,13 +52,13 @@ fn versions_are_compatible_up_to_their_first_number_that_is_not_zero() {
 }
 
 #[test]
-fn what_is_exported_and_granted_is_found_good() {
+fn exported_and_granted_names_pass() {
     let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.0", "wasi:io/poll@0.2.0"];
     assert_eq!(findings(EXPORTS, &imports, &["wasi:io/poll"]), [""; 0]);
 }
 
 #[test]
-fn a_missing_export_names_a_near_miss() {
+fn missing_export_names_near_miss() {
     let exports = ["bulkhead:captcha/challenge@0.1.0", "self-test", "memory"];
     assert_eq!(
         findings(&exports, &[], &[]),
@@ -75,7 +75,7 @@ fn a_missing_export_names_a_near_miss() {
 }
 
 #[test]
-fn an_unknown_import_names_a_near_miss() {
+fn unknown_import_names_near_miss() {
     let imports = [
         "wasi:clocks/wall-clocks@0.2.12",
         "wasi:clokcs/wall-clock@0.2.12",
@@ -98,7 +98,7 @@ fn an_unknown_import_names_a_near_miss() {
 }
 
 #[test]
-fn a_component_for_another_host_is_called_that() {
+fn component_of_other_kind_is_named() {
     for (export, kind) in [
         ("wasi:http/incoming-handler@0.2.0", "wasi:http"),
         ("wasi:http/incoming-handler@0.2.12", "wasi:http"),
@@ -108,20 +108,20 @@ fn a_component_for_another_host_is_called_that() {
         ("wasi:cli/run@0.2.6", "wasi:cli"),
     ] {
         let found = findings(&[export], &["wasi:http/types@0.2.0", "wasi:io/streams@0.2.0"], &[]);
-        let said = format!(
-            "this is a {kind} component, as its export {export} says, and this host runs none; build it for the \
+        let expected = format!(
+            "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
              slot's world"
         );
-        assert_eq!(found, [said]);
+        assert_eq!(found, [expected]);
         let also = [EXPORTS[0], EXPORTS[1], export];
-        assert_eq!(findings(&also, &[], &[]), [""; 0], "what has the slot's exports may have others");
+        assert_eq!(findings(&also, &[], &[]), [""; 0], "other exports are allowed in addition");
     }
     let other = ["wasi:http/outgoing-handler@0.2.0"];
     assert!(findings(&other, &[], &[])[0].starts_with("it does not export"));
 }
 
 #[test]
-fn an_ungranted_import_names_the_line_that_keeps_the_other_grants() {
+fn ungranted_import_names_line_with_all_grants() {
     assert_eq!(
         findings(EXPORTS, &["wasi:io/poll@0.2.3"], &["other:thing/here"]),
         ["it imports wasi:io/poll@0.2.3, offered as wasi:io/poll@0.2.12 but not granted; \
@@ -162,19 +162,19 @@ fn another_version_is_told_apart_from_another_interface() {
 }
 
 #[test]
-fn an_export_of_another_version_is_told_apart_from_a_missing_one() {
+fn export_of_other_version_names_wanted_version() {
     for version in ["0.0.9", "0.2.0", "1.0.0", "0.1.0-rc.1"] {
         let found = format!("bulkhead:captcha/challenges@{version}");
-        let said = format!(
+        let expected = format!(
             "it exports {found}, this slot takes bulkhead:captcha/challenges@0.1.0; build it against that version"
         );
-        assert_eq!(findings(&[&found, "self-test"], &[], &[]), [said]);
+        assert_eq!(findings(&[&found, "self-test"], &[], &[]), [expected]);
     }
     assert_eq!(findings(&["bulkhead:captcha/challenges@0.1.7", "self-test"], &[], &[]), [""; 0]);
 }
 
 #[test]
-fn what_is_never_offered_is_never_granted() {
+fn interface_not_offered_cannot_be_granted() {
     for name in ["wasi:filesystem/types", "wasi:sockets/tcp", "wasi:cli/environment", "wasi:cli/stdout"] {
         let import = format!("{name}@0.2.12");
         let findings = findings(EXPORTS, &[&import], &[name]);
@@ -183,19 +183,19 @@ fn what_is_never_offered_is_never_granted() {
 }
 
 #[test]
-fn a_refusal_lists_a_bounded_number_of_names() {
+fn refusal_lists_bounded_number_of_findings() {
     let names: Vec<String> = (0..1000).map(|number| format!("name{number}")).collect();
     let imports: Vec<&str> = names.iter().map(String::as_str).collect();
     assert_eq!(findings(&[], &imports, &[]).len(), LISTED);
 }
 
-/// What is over a limit of a component with these counts.
+/// Returns the findings for a component with these counts.
 fn over(outline: Outline) -> Vec<String> {
     excess(&outline).iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn counts_over_a_limit_are_refused_with_both_numbers() {
+fn counts_over_limit_name_both_numbers() {
     let usage = Usage { core_instances: 8, memories: 4, tables: 4 };
     let largest = Outline { import_count: 200, export_count: 200, usage, ..Outline::default() };
     assert_eq!(over(largest), [""; 0]);
@@ -204,40 +204,40 @@ fn counts_over_a_limit_are_refused_with_both_numbers() {
     assert_eq!(
         over(outline),
         [
-            "it has 201 imports, over the limit of 200; make it of fewer parts",
-            "it has 202 exports, over the limit of 200; make it of fewer parts",
-            "it has 9 core instances, over the limit of 8; make it of fewer parts",
-            "it has more than 1000000 memories, over the limit of 4; make it of fewer parts",
-            "it has 5 tables, over the limit of 4; make it of fewer parts",
+            "it has 201 imports, over the limit of 200; reduce the number",
+            "it has 202 exports, over the limit of 200; reduce the number",
+            "it has 9 core instances, over the limit of 8; reduce the number",
+            "it has more than 1000000 memories, over the limit of 4; reduce the number",
+            "it has 5 tables, over the limit of 4; reduce the number",
         ]
     );
 }
 
 #[test]
-fn a_file_over_the_cap_is_not_looked_at() {
+fn file_over_cap_is_not_read() {
     let refused =
         contract(&[], &capabilities::general()).check(&[0; 101], 100).map_err(|refused| refused.findings);
     assert_eq!(refused, Err(vec![Finding::TooLarge { bytes: 101, cap: 100 }]));
 }
 
 #[test]
-fn what_is_not_a_component_is_told_apart() {
+fn file_without_component_names_its_format() {
     let check = |wasm: &[u8]| {
         contract(&[], &capabilities::general()).check(wasm, 1000).map_err(|refused| refused.to_string())
     };
     let core = check(b"\0asm\x01\0\0\0").err().unwrap_or_default();
     assert!(core.contains("it is a core module"), "{core}");
-    for (wasm, said) in [
-        (&b"garbage!"[..], "it does not begin as WebAssembly does"),
+    for (wasm, reason) in [
+        (&b"garbage!"[..], "it does not start with the WebAssembly magic bytes"),
         (b"", "the file is empty"),
         (b"  (component)", "it is text; translate it with `wasm-tools parse`"),
-        (b"\0asm", "it ends before its end"),
-        (b"\0asm\x0d\0\x01\0\x07\x7f", "it ends before its end"),
+        (b"\0asm", "it is truncated"),
+        (b"\0asm\x0d\0\x01\0\x07\x7f", "it is truncated"),
         (b"\0asm\x0d\0\x01\0\xe3\x01\0", "it is damaged at byte 8: "),
     ] {
         let refused = check(wasm).err().unwrap_or_default();
         assert!(
-            refused.contains(&format!("it is not a WebAssembly component: {said}")),
+            refused.contains(&format!("it is not a WebAssembly component: {reason}")),
             "{wasm:?}: {refused}"
         );
         assert!(!refused.contains("magic") && !refused.contains("[0x"), "{refused}");

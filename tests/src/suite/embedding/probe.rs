@@ -27,7 +27,7 @@ use super::{Service, second, vector};
 
 type Vectors = Result<Vec<Vec<f32>>, String>;
 type Called<T> = Result<Result<T, String>, CallError>;
-type Guest = bulkhead::capabilities::Guest;
+type StoreData = bulkhead::capabilities::StoreData;
 
 /// The example in a slot that may use some models.
 struct Probe {
@@ -52,11 +52,12 @@ impl Probe {
         let mut resources = parts.resources(TRIAGE);
         let (models, figures) = (Some(Arc::clone(&inference)), figures.slot(TRIAGE));
         resources.insert(Arc::new(Gate::new(&settings, models, figures)));
-        let slot = Arc::new(Slot::new(parts.yard.clone(), settings, resources, parts.metrics.slot(TRIAGE)));
+        let slot =
+            Arc::new(Slot::new(parts.context.clone(), settings, resources, parts.metrics.slot(TRIAGE)));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components/embed-probe.wasm");
         let wasm = std::fs::read(path).unwrap();
         let version = slot.prepare(wasm.into(), "test").await.unwrap();
-        invoke::trial(&slot, &version).await.unwrap();
+        invoke::run_self_test(&slot, &version).await.unwrap();
         slot.activate(version);
         Self { slot, inference, parts }
     }
@@ -65,11 +66,11 @@ impl Probe {
         &self,
         export: impl for<'a> FnOnce(
             &'a EmbedProbe,
-            &'a mut Store<Guest>,
+            &'a mut Store<StoreData>,
         ) -> BoxFuture<'a, wasmtime::Result<Result<T, String>>>
         + Send,
     ) -> Called<T> {
-        invoke::call(&self.slot, invoke::as_it_is, export).await
+        invoke::call(&self.slot, invoke::accept_any, export).await
     }
 
     async fn typed(&self, model: &str, texts: &[String], prompt: Option<&str>) -> Vectors {
@@ -111,7 +112,7 @@ impl Probe {
         eventually("the slot is at rest", async || {
             self.inference.stats().waiting_texts == 0
                 && self.slot.metrics.in_flight.get() == 0.0
-                && self.parts.yard.engine.memory_in_use() == 0
+                && self.parts.context.engine.memory_in_use() == 0
         })
         .await;
     }

@@ -124,7 +124,8 @@ async fn a_cancelled_compilation_ends_its_process() {
     let script = format!("#!/bin/sh\necho $$ > {}\nexec /bin/sleep 600\n", started.display());
     executable(&draft, &compile_program, &script);
     let sandbox = Sandbox { compile_program, ..parts.config.sandbox.clone() };
-    let compiler = Compiler::new(Arc::clone(&parts.yard.engine), &sandbox, None, Arc::clone(&parts.metrics));
+    let compiler =
+        Compiler::new(Arc::clone(&parts.context.engine), &sandbox, None, Arc::clone(&parts.metrics));
     let wasm = Guest::default().component();
     let digest = ComponentDigest::of(&wasm);
     let compiling = tokio::spawn(async move { compiler.compile(wasm.into(), digest).await });
@@ -143,7 +144,8 @@ async fn code_without_end_is_refused_and_ends_its_process() {
     let script = format!("#!/bin/sh\necho $$ > {}\nexec /bin/cat /dev/zero\n", started.display());
     executable(&draft, &compile_program, &script);
     let sandbox = Sandbox { compile_program, ..parts.config.sandbox.clone() };
-    let compiler = Compiler::new(Arc::clone(&parts.yard.engine), &sandbox, None, Arc::clone(&parts.metrics));
+    let compiler =
+        Compiler::new(Arc::clone(&parts.context.engine), &sandbox, None, Arc::clone(&parts.metrics));
     let wasm = Guest::default().component();
     let (digest, most) = (ComponentDigest::of(&wasm), (16 << 20) + 16 * wasm.len() as u64);
     let refused = timeout(PATIENCE, compiler.compile(wasm.into(), digest)).await.unwrap().map(drop);

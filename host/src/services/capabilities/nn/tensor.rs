@@ -11,7 +11,7 @@ use super::{
     wit::{self, TensorType},
 };
 use crate::{
-    capabilities::{Capabilities, Held},
+    capabilities::{Capabilities, HostResource},
     telemetry::quoted,
 };
 
@@ -46,7 +46,7 @@ const fn element_bytes(kind: TensorType) -> usize {
     }
 }
 
-impl Held for Tensor {
+impl HostResource for Tensor {
     fn bytes(&self) -> usize {
         self.data.capacity() + self.dimensions.capacity() * size_of::<u32>() + size_of::<Self>()
     }
@@ -215,23 +215,23 @@ impl wit::HostTensor for Capabilities {
         kind: TensorType,
         data: Vec<u8>,
     ) -> wasmtime::Result<Resource<Tensor>> {
-        self.hold(Tensor { dimensions, kind, data })
+        self.push_resource(Tensor { dimensions, kind, data })
     }
 
     fn dimensions(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u32>> {
-        Ok(self.held(&tensor)?.dimensions.clone())
+        Ok(self.resource(&tensor)?.dimensions.clone())
     }
 
     fn ty(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<TensorType> {
-        Ok(self.held(&tensor)?.kind)
+        Ok(self.resource(&tensor)?.kind)
     }
 
     fn data(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u8>> {
-        Ok(self.held(&tensor)?.data.clone())
+        Ok(self.resource(&tensor)?.data.clone())
     }
 
     fn drop(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<()> {
-        self.release(tensor)?;
+        self.delete_resource(tensor)?;
         Ok(())
     }
 }

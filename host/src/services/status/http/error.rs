@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn an_open_circuit_says_when_it_closes() {
         for retry_after_seconds in [Some(42), None] {
-            let error = ApiError::from(CallError::Empty { reason: "resting".into(), retry_after_seconds });
+            let error =
+                ApiError::from(CallError::Empty { reason: "circuit open".into(), retry_after_seconds });
             assert_eq!(
                 (error.status, error.retry_after),
                 (StatusCode::SERVICE_UNAVAILABLE, retry_after_seconds)

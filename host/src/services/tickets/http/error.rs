@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{SERVICE, session};
 use crate::{
     http::{access_log::Served, body::BodyError, forwarded::Contradicting},
-    invoke::{CallError, Failure, Outcome},
+    invoke::{CallError, CallFailure, Outcome},
     services::{answer::AnswerError, triage::TriageError},
 };
 
@@ -102,7 +102,7 @@ impl ApiError {
     /// A call of `slot` that its component has not answered; `error` is what the service calls that.
     fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
         match fault {
-            CallError::Empty(empty) => {
+            CallError::Unavailable(empty) => {
                 let answer = Self::unavailable(error, empty.to_string());
                 Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer }
             }
@@ -111,7 +111,7 @@ impl ApiError {
     }
 
     /// What found no place or no time may find it later. What met a limit, or trapped, would do so again.
-    fn failed(error: &'static str, slot: &'static str, failure: &Failure) -> Self {
+    fn failed(error: &'static str, slot: &'static str, failure: &CallFailure) -> Self {
         match failure.outcome {
             Outcome::Overloaded => {
                 let answer = Self::unavailable(error, "too many tickets are waiting; ask again");
@@ -239,19 +239,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::slots::Empty;
+    use crate::slots::SlotUnavailable;
 
     #[test]
     fn an_open_circuit_says_when_it_closes() {
-        let answer = |retry_after| {
-            let empty = Empty { slot: "triage", reason: "its component fails", retry_after };
-            ApiError::from(TriageError::Call(CallError::Empty(empty)))
-        };
-        let resting = answer(Some(Duration::from_millis(41_500)));
-        assert_eq!((resting.status, resting.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
-        let Detail::Typed { message, .. } = &resting.detail else { unreachable!("it is typed") };
-        assert_eq!(message, "slot triage is resting: its component fails");
-        assert_eq!(answer(None).retry_after, Some(RETRY_AFTER));
+        let answer = |unavailable| ApiError::from(TriageError::Call(CallError::Unavailable(unavailable)));
+        let retry_after = Duration::from_millis(41_500);
+        let open = answer(SlotUnavailable::CircuitOpen { slot: "triage", retry_after });
+        assert_eq!((open.status, open.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
+        let Detail::Typed { message, .. } = &open.detail else { unreachable!("it is typed") };
+        assert_eq!(message, "slot triage: circuit open, retry in 42 s");
+        let empty = SlotUnavailable::Empty { slot: "triage", reason: "no component is loaded yet" };
+        assert_eq!(answer(empty).retry_after, Some(RETRY_AFTER));
     }
 
     #[test]
@@ -268,7 +267,7 @@ mod tests {
             (Outcome::GuestError, 500, "InternalServerError", false, None),
             (Outcome::Cancelled, 500, "InternalServerError", false, None),
         ] {
-            let failure = Failure { outcome, retry_after: Some(Duration::from_secs(2)) };
+            let failure = CallFailure { outcome, retry_after: Some(Duration::from_secs(2)) };
             let answer = ApiError::from(AnswerError::Call(failure.into()));
             let Detail::Typed { error: told, retryable: again, .. } = answer.detail else {
                 unreachable!("it is typed")

@@ -114,10 +114,10 @@ async fn versions(state: &TicketState) -> Result<Vec<(PromptVersion, Option<Stri
             let triage = triage.into_iter().map(digest(of_triage));
             Ok(triage.chain(answer.into_iter().map(digest(of_answer))).collect())
         }
-        (Ok(triage), Err(AnswerError::Call(CallError::Empty(_)))) => {
+        (Ok(triage), Err(AnswerError::Call(CallError::Unavailable(_)))) => {
             Ok(triage.into_iter().map(digest(of_triage)).collect())
         }
-        (Err(TriageError::Call(CallError::Empty(_))), Ok(answer)) => {
+        (Err(TriageError::Call(CallError::Unavailable(_))), Ok(answer)) => {
             Ok(answer.into_iter().map(digest(of_answer)).collect())
         }
         (Err(error), _) => Err(error.into()),

@@ -1,6 +1,6 @@
 //! The example's world, as a host of its author's would have it.
 
-use bulkhead::{capabilities::Guest, slots::World};
+use bulkhead::{capabilities::StoreData, slots::World};
 use wasmtime::{Store, component::InstancePre};
 
 mod bindings {
@@ -37,17 +37,17 @@ impl EmbedProbe {
 impl World for EmbedProbe {
     const NAME: &'static str = "example:embed-probe/embed-probe@0.1.0";
     const EXPORTS: &'static [&'static str] = &["example:embed-probe/probe@0.1.0", "self-test"];
-    type Linked = EmbedProbePre<Guest>;
+    type Linked = EmbedProbePre<StoreData>;
 
-    fn link(linked: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         EmbedProbePre::new(linked)
     }
 
-    async fn instantiate(linked: &Self::Linked, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         linked.instantiate_async(store).await
     }
 
-    async fn self_test(&self, store: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         self.call_self_test(store).await
     }
 }

@@ -171,8 +171,8 @@ async fn a_request_ends_with_the_site_it_began_with() {
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
     let (slot, masters) = (parts.slot(CAPTCHA), [MasterKey::new(HMAC_KEY)]);
     let (resources, metrics) = (parts.resources(CAPTCHA), parts.metrics.set().unwrap());
-    let yard = parts.yard.clone();
-    let service = CaptchaService::new(settings, slot, yard, resources, &masters, ledger, metrics);
+    let context = parts.context.clone();
+    let service = CaptchaService::new(settings, slot, context, resources, &masters, ledger, metrics);
     let wasm = list::component(CAPTCHA).unwrap();
     let version = service.slot().prepare(wasm.into(), "embedded").await.unwrap();
     service.slot().activate(version);

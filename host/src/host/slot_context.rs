@@ -1,4 +1,4 @@
-//! The engine and the compiler, which all slots share.
+//! The parts of the host that all slots share, built from the configuration.
 
 use std::sync::Arc;
 
@@ -9,23 +9,26 @@ use crate::{
     engine::Engine,
     keys::MasterKey,
     services::capabilities,
-    slots::Yard,
+    slots::SlotContext,
     telemetry::Metrics,
 };
 
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
 
-/// Builds both as configured, with a cache where the configuration wants one.
-pub(super) fn build(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Yard> {
+/// Returns the engine, the compiler, the limits and the capabilities for the slots of `config`.
+///
+/// # Errors
+/// When the engine cannot be created, or the secret that authenticates compiled code cannot be used.
+pub(super) fn new(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<SlotContext> {
     let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
     let limits = used.map(|slot| &slot.limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
-    let key = || MasterKey::in_file(&config.data_dir.join(SECRETS).join(HOST_KEY));
+    let key = || MasterKey::load_or_generate(&config.data_dir.join(SECRETS).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
     let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);
     let cache = cache.map(|key| CacheSettings { folder, key, bytes });
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
     let sandbox = Arc::new(config.sandbox.clone());
-    Ok(Yard { engine, compiler, sandbox, capabilities: capabilities::all() })
+    Ok(SlotContext { engine, compiler, sandbox, capabilities: capabilities::all() })
 }

@@ -1,28 +1,28 @@
-//! Where wasmtime's compiler runs.
+//! The backend that runs wasmtime's compiler.
 
 use std::sync::Arc;
 
 use super::{CompileError, code::MachineCode, process::CompileProcess};
 use crate::{config::sandbox::Sandbox, engine::Engine};
 
-/// Runs the compiler: in a process of its own, and in unit tests, whose program is not the host's, in this one.
+/// Runs the compiler: in a child process, or in unit tests, whose binary is not the host's, in this process.
 #[derive(Debug)]
-pub(super) enum Translator {
-    /// A process for each component.
+pub(super) enum CompileBackend {
+    /// A child process for each component.
     Process(CompileProcess),
     /// This process, counted, once a gate opens.
     #[cfg(test)]
     Gated(Arc<Engine>, Arc<super::tests::Gate>),
 }
 
-impl Translator {
+impl CompileBackend {
     pub(super) fn new(engine: &Engine, sandbox: &Sandbox) -> Self {
         Self::Process(CompileProcess::new(engine.code_settings(), sandbox))
     }
 
-    pub(super) async fn translate(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
+    pub(super) async fn compile(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
         match self {
-            Self::Process(process) => process.translate(wasm).await,
+            Self::Process(process) => process.compile(wasm).await,
             #[cfg(test)]
             Self::Gated(engine, gate) => {
                 gate.pass().await;

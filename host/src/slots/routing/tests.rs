@@ -1,10 +1,12 @@
+//! Tests of the traffic split and of the fallback to the predecessor.
+
 #![allow(clippy::unwrap_used)]
 
 use wasmtime::{Store, component::InstancePre};
 
 use super::*;
 use crate::{
-    capabilities::Guest,
+    capabilities::StoreData,
     compile::ComponentDigest,
     config::{
         rollout::Rollout,
@@ -12,17 +14,17 @@ use crate::{
         slots::{ComponentSource, Limits, Slot as Settings, SlotSpec},
         watch::Watch,
     },
-    slots::Ending,
+    slots::CallResult,
 };
 
 fn taken(percent: u8, calls: u32, key: impl Fn(u32) -> Option<Vec<u8>>) -> u32 {
-    let (division, weight) = (Division::default(), Weight::new(percent).unwrap());
-    let takes = |call: &u32| division.candidate_takes(weight, SlotId::new("captcha"), key(*call).as_deref());
+    let (split, weight) = (TrafficSplit::default(), Weight::new(percent).unwrap());
+    let takes = |call: &u32| split.selects_candidate(weight, SlotId::new("captcha"), key(*call).as_deref());
     u32::try_from((0..calls).filter(takes).count()).unwrap()
 }
 
 #[test]
-fn calls_without_a_key_are_divided_evenly() {
+fn split_without_key_is_even() {
     for (percent, most_off) in [(0, 0), (1, 2), (10, 2), (50, 2), (99, 2), (100, 0)] {
         let expected = u32::from(percent) * 10;
         let taken = taken(percent, 1000, |_| None);
@@ -31,19 +33,19 @@ fn calls_without_a_key_are_divided_evenly() {
 }
 
 #[test]
-fn keys_are_divided_by_weight() {
+fn split_by_key_follows_weight() {
     let taken = taken(10, 10_000, |call| Some(call.to_be_bytes().to_vec()));
     // Ten standard deviations.
     assert!(taken.abs_diff(1000) < 300, "{taken}");
 }
 
 #[test]
-fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
-    let division = Division::default();
+fn split_keeps_keys_as_weight_grows() {
+    let split = TrafficSplit::default();
     for call in 0..1000_u32 {
         let key = call.to_be_bytes();
         let takes = |percent| {
-            division.candidate_takes(Weight::new(percent).unwrap(), SlotId::new("captcha"), Some(&key))
+            split.selects_candidate(Weight::new(percent).unwrap(), SlotId::new("captcha"), Some(&key))
         };
         let shares: Vec<bool> = [0, 10, 25, 50, 100].map(takes).into();
         assert!(shares.is_sorted(), "{shares:?}");
@@ -51,19 +53,19 @@ fn a_key_that_a_candidate_has_it_keeps_as_it_grows() {
     }
 }
 
-/// Hosts of different builds share the division: the hash is a promise.
+/// Hosts of different builds must split alike, so the hash is stable.
 #[test]
-fn the_bucket_of_a_key_is_the_same_everywhere() {
-    let bucket = |slot, key: &str| Division::default().bucket(slot, Some(key.as_bytes()));
+fn bucket_of_key_is_stable() {
+    let bucket = |slot, key: &str| TrafficSplit::default().bucket(slot, Some(key.as_bytes()));
     assert_eq!(bucket(SlotId::new("captcha"), "key"), KNOWN);
-    assert_ne!(bucket(SlotId::new("triage"), "key"), KNOWN, "slots are divided apart");
+    assert_ne!(bucket(SlotId::new("triage"), "key"), KNOWN, "slots split independently");
 }
 
 /// From `printf 'captcha\0key' | sha256sum`: the first 8 bytes, times 10000, over 2^64.
 const KNOWN: u64 = 4055;
 
 #[test]
-fn a_share_is_a_percentage() {
+fn weight_above_100_is_rejected() {
     assert_eq!(Weight::new(101), None);
     assert_eq!(Weight::new(100).map(Weight::percent), Some(100));
 }
@@ -76,15 +78,15 @@ impl World for Unrun {
     const EXPORTS: &'static [&'static str] = &[];
     type Linked = Arc<()>;
 
-    fn link(_: InstancePre<Guest>) -> wasmtime::Result<Self::Linked> {
+    fn link(_: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
         Ok(Arc::default())
     }
 
-    async fn instantiate(_: &Self::Linked, _: &mut Store<Guest>) -> wasmtime::Result<Self> {
+    async fn instantiate(_: &Self::Linked, _: &mut Store<StoreData>) -> wasmtime::Result<Self> {
         Ok(Self)
     }
 
-    async fn self_test(&self, _: &mut Store<Guest>) -> wasmtime::Result<Result<(), String>> {
+    async fn self_test(&self, _: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
         Ok(Ok(()))
     }
 }
@@ -115,18 +117,18 @@ fn version() -> Arc<Version<Unrun>> {
 
 fn trap(version: &Version<Unrun>, times: usize) {
     for _ in 0..times {
-        version.circuit.note(Ending::Broken, Instant::now());
+        version.circuit.record(CallResult::Trapped, Instant::now());
     }
 }
 
-fn stable(versions: &Versions<Unrun>) -> Option<u64> {
+fn stable(versions: &RoutedVersions<Unrun>) -> Option<u64> {
     versions.stable(Instant::now()).ok().map(|version| version.serial)
 }
 
 #[test]
 fn open_circuit_sends_calls_to_predecessor() {
     let (active, before) = (version(), version());
-    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    let versions = RoutedVersions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
     trap(&active, 2);
     assert_eq!(stable(&versions), Some(active.serial), "below the threshold nothing changes");
     trap(&active, 1);
@@ -135,38 +137,38 @@ fn open_circuit_sends_calls_to_predecessor() {
 }
 
 #[test]
-fn open_circuit_without_predecessor_keeps_calls() {
+fn open_circuit_without_predecessor_refuses_calls() {
     let active = version();
-    let versions = Versions::new(Arc::clone(&active), None, None);
+    let versions = RoutedVersions::new(Arc::clone(&active), None, None);
     trap(&active, 3);
     assert_eq!((stable(&versions), versions.fall_back()), (None, false));
 }
 
 #[test]
-fn late_answer_brings_no_call_back() {
+fn late_answer_keeps_predecessor_active() {
     let (active, before) = (version(), version());
-    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    let versions = RoutedVersions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
     trap(&active, 3);
     assert!(versions.fall_back());
-    active.circuit.note(Ending::Answer, Instant::now());
+    active.circuit.record(CallResult::Answered, Instant::now());
     assert_eq!(stable(&versions), Some(before.serial));
 }
 
 #[test]
-fn two_open_circuits_keep_calls() {
+fn two_open_circuits_refuse_calls() {
     let (active, before) = (version(), version());
-    let versions = Versions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
+    let versions = RoutedVersions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
     trap(&active, 3);
     trap(&before, 3);
     assert_eq!(stable(&versions), None);
 }
 
 #[test]
-fn candidate_given_up_takes_no_calls() {
+fn suspended_candidate_takes_no_calls() {
     let weight = Trial::Canary(Weight::new(100).unwrap());
-    let versions = Versions::new(version(), Some((version(), weight)), None);
+    let versions = RoutedVersions::new(version(), Some((version(), weight)), None);
     assert!(versions.canary().is_some());
-    versions.given_up.store(true, Ordering::Release);
+    versions.candidate_suspended.store(true, Ordering::Release);
     assert!(versions.canary().is_none());
 }
 
@@ -174,7 +176,7 @@ fn candidate_given_up_takes_no_calls() {
 async fn twin_outlives_its_version() {
     let original = version();
     trap(&original, 3);
-    let (twin, freed) = (original.twin(), original.freed());
+    let (twin, freed) = (original.fresh_copy(), original.freed());
     assert!(Arc::ptr_eq(&twin.linked, &original.linked) && !twin.circuit.is_open());
     assert_ne!(twin.serial, original.serial);
     drop(original);

@@ -1,27 +1,27 @@
-//! How two versions' answers to one ticket are compared: what was written is told apart and not shown.
+//! The fields by which the answers of two versions to one ticket are compared. Written text is compared and not shown.
 
 use super::world::{Document, Reply};
-use crate::invoke::{Compared, hidden};
+use crate::invoke::{ShadowDiff, redacted};
 
-impl Compared for Reply {
-    fn members(&self) -> Vec<(String, String)> {
-        // Vectors that are computed in other company differ in their last digits, and so does what hangs on them.
-        let sure = |score: f32| format!("{score:.3}");
-        let written = |text: &Option<String>| text.as_deref().map_or_else(String::new, hidden);
-        let mut members = vec![
-            ("response".to_owned(), hidden(&self.response)),
+impl ShadowDiff for Reply {
+    fn fields(&self) -> Vec<(String, String)> {
+        // Vectors that are computed in another batch differ in their last digits, and so do scores.
+        let rounded = |score: f32| format!("{score:.3}");
+        let written = |text: &Option<String>| text.as_deref().map_or_else(String::new, redacted);
+        let mut fields = vec![
+            ("response".to_owned(), redacted(&self.response)),
             ("auto-publish".into(), self.auto_publish.to_string()),
             ("outcome".into(), format!("{:?}", self.outcome)),
             ("reason".into(), written(&self.reason)),
-            ("score".into(), self.score.map_or_else(String::new, sure)),
+            ("score".into(), self.score.map_or_else(String::new, rounded)),
             ("language".into(), format!("{:?}", self.language)),
         ];
         for (number, document) in (1..).zip(&self.documents) {
             let Document { title, url, score, quote } = document;
-            members.push((format!("document {number}"), format!("{title} {url} {}", sure(*score))));
-            members.push((format!("quote {number}"), hidden(quote)));
+            fields.push((format!("document {number}"), format!("{title} {url} {}", rounded(*score))));
+            fields.push((format!("quote {number}"), redacted(quote)));
         }
-        members
+        fields
     }
 }
 
@@ -49,8 +49,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_told_apart_and_not_shown() {
-        let (one, other) = (reply("Dear Eva, 12 EUR.").members(), reply("Dear Eva, 13 EUR.").members());
+    fn written_text_differs_and_is_redacted() {
+        let (one, other) = (reply("Dear Eva, 12 EUR.").fields(), reply("Dear Eva, 13 EUR.").fields());
         let differ: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
         assert_eq!(differ.len(), 1);
         assert!(!format!("{one:?}").contains("Eva") && !format!("{one:?}").contains("12 EUR"), "{one:?}");
