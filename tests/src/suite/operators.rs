@@ -12,6 +12,7 @@ mod console;
 mod deprecated;
 mod diff;
 mod durable;
+mod earlier_state;
 mod folder;
 mod full_disk;
 mod hosts;
