@@ -1,4 +1,4 @@
-//! Kept instances: `reuse = true` trades isolation between calls for speed, and a call that ends badly
+//! Pooled instances: `reuse = true` trades isolation between calls for speed, and a call that ends badly
 //! takes its instance with it.
 
 use super::*;

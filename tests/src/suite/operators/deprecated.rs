@@ -70,7 +70,8 @@ async fn a_component_that_was_built_before_answers() {
     host.stop().await;
 }
 
-/// Both names have one journal: what a live call has spent under the one is not spent again by a copy under the other.
+/// Both names share one recording: a shadow call under one name does not spend again what the live call spent under the
+/// other.
 #[tokio::test(flavor = "multi_thread")]
 async fn both_names_are_one_interface() {
     let host = hosting_a().component(claiming('A', OLD).component()).start().await;

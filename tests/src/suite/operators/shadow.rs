@@ -123,10 +123,10 @@ async fn calls_that_find_no_place_are_skipped_and_not_held_up() {
     host.stop().await;
 }
 
-/// The host's answers to a live call are kept for its copy, within a number of bytes.
+/// The host's answers to a live call are recorded for its shadow call, within a number of bytes.
 #[tokio::test(flavor = "multi_thread")]
-async fn journal_over_its_limit_skips_the_copy() {
-    // Each question takes a quarter of a KiB at least.
+async fn recording_over_limit_skips_shadow_call() {
+    // Each recorded answer takes a quarter of a KiB at least.
     let asking = "(local $left i32)
         (local.set $left (i32.const 6000))
         (loop $again

@@ -102,9 +102,9 @@ impl ApiError {
     /// A call of `slot` that its component has not answered; `error` is what the service calls that.
     fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
         match fault {
-            CallError::Unavailable(empty) => {
-                let answer = Self::unavailable(error, empty.to_string());
-                Self { retry_after: empty.retry_after_seconds().or(answer.retry_after), ..answer }
+            CallError::Unavailable(reason) => {
+                let answer = Self::unavailable(error, reason.to_string());
+                Self { retry_after: reason.retry_after_seconds().or(answer.retry_after), ..answer }
             }
             CallError::Failed(failure) => Self::failed(error, slot, &failure),
         }
