@@ -24,32 +24,31 @@
 //! ```
 
 pub mod admin;
-pub mod background;
-pub mod capabilities;
 pub mod cli;
-pub mod compile;
-pub mod config;
-pub mod deploy;
-pub mod engine;
 pub mod guard;
 pub mod host;
-pub mod http;
 pub mod inference;
-pub mod invoke;
-pub mod keys;
 pub mod knowledge;
 pub mod llm;
 pub mod outbound;
 pub mod pow;
-pub mod registry;
-pub mod sandbox;
 pub mod services;
-pub mod slots;
-pub mod telemetry;
 
 pub use bulkhead_appointments as appointments;
-use bulkhead_database as pool;
+pub use bulkhead_config as config;
+pub use bulkhead_http as http;
 pub use bulkhead_ledger as storage;
 pub use bulkhead_os::clock;
 pub use bulkhead_os::files;
+pub use bulkhead_rollout as deploy;
+pub use bulkhead_rollout::registry;
+pub use bulkhead_runtime::background;
+pub use bulkhead_runtime::capabilities;
+pub use bulkhead_runtime::compile;
+pub use bulkhead_runtime::engine;
+pub use bulkhead_runtime::invoke;
+pub use bulkhead_runtime::keys;
+pub use bulkhead_runtime::sandbox;
+pub use bulkhead_runtime::slots;
+pub use bulkhead_telemetry as telemetry;
 pub use host::Host;

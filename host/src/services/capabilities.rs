@@ -2,6 +2,7 @@
 //! each.
 
 mod appointments;
+mod call;
 mod deprecated;
 mod embeddings;
 mod guard;

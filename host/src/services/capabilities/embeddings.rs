@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use bulkhead_inference::model::TruncationSide;
-use wasmtime::component::HasSelf;
-
+use super::call::{Call, CallData};
 use crate::{
     capabilities::{
         Access::Read,
-        Capabilities, Capability, Interface, SlotResources,
+        Capability, Interface, SlotResources,
         bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
     },
     inference::{Choice, Denied, Gate, Refusal, ServedModel},
 };
+use bulkhead_inference::model::TruncationSide;
 
 /// Seconds after which an overload is worth another try.
 const RETRY_AFTER: u32 = 1;
@@ -34,9 +33,7 @@ const EMBEDDINGS: Interface = Interface {
     is_general: false,
     functions: &[("embed", Read), ("describe", Read)],
     add_to_linker: |instance| {
-        embeddings::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| {
-            &mut guest.capabilities
-        })
+        embeddings::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
     },
 };
 
@@ -105,19 +102,19 @@ fn description(model: &ServedModel) -> Description {
     }
 }
 
-impl embeddings::Host for Capabilities {
+impl embeddings::Host for Call<'_> {
     async fn embed(
         &mut self,
         model: String,
         texts: Vec<String>,
         options: Options,
     ) -> wasmtime::Result<Result<Vec<Vec<f32>>, Error>> {
-        let resources = Arc::clone(&self.resources);
+        let resources = Arc::clone(&self.0.resources);
         Ok(vectors(&resources, &model, texts, options).await)
     }
 
     async fn describe(&mut self, model: String) -> wasmtime::Result<Result<Description, Error>> {
-        let model = gate(&self.resources).and_then(|gate| Ok(gate.model(&model)?));
+        let model = gate(&self.0.resources).and_then(|gate| Ok(gate.model(&model)?));
         Ok(model.map(|model| description(&model)))
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use wasmtime::component::HasSelf;
-
+use super::call::{Call, CallData};
 use crate::{
     capabilities::{
         Access::Read,
@@ -30,7 +29,7 @@ const GUARD: Interface = Interface {
     is_general: false,
     functions: &[("check-prompt", Read), ("check-response", Read)],
     add_to_linker: |instance| {
-        guard::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
+        guard::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
     },
 };
 
@@ -55,9 +54,9 @@ fn judged(
     async move { shadow.replay_or_read(key, ask).await }
 }
 
-impl guard::Host for Capabilities {
+impl guard::Host for Call<'_> {
     async fn check_prompt(&mut self, text: String) -> wasmtime::Result<Result<Verdict, Error>> {
-        Ok(judged(self, text, None).await)
+        Ok(judged(self.0, text, None).await)
     }
 
     async fn check_response(
@@ -65,6 +64,6 @@ impl guard::Host for Capabilities {
         text: String,
         response: String,
     ) -> wasmtime::Result<Result<Verdict, Error>> {
-        Ok(judged(self, text, Some(response)).await)
+        Ok(judged(self.0, text, Some(response)).await)
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use wasmtime::component::HasSelf;
-
+use super::call::{Call, CallData};
 use crate::{
     capabilities::{
         Access::Write,
-        Capabilities, Capability, Interface,
+        Capability, Interface,
         bindings::bulkhead::host::llm::{self, Completion, Error, Request},
     },
     llm::{self as client, Llm, LlmError, metrics::SlotLlm},
@@ -30,7 +29,7 @@ const LLM: Interface = Interface {
     is_general: false,
     functions: &[("complete", Write)],
     add_to_linker: |instance| {
-        llm::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
+        llm::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
     },
 };
 
@@ -76,10 +75,10 @@ fn suppressed<T>() -> Result<T, Error> {
     Err(Error::Unavailable(reason.to_owned()))
 }
 
-impl llm::Host for Capabilities {
+impl llm::Host for Call<'_> {
     async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
-        let (resources, deadline) = (Arc::clone(&self.resources), self.deadline);
-        let key = self.shadow.key(format_args!("complete {request:?}"));
+        let (resources, deadline) = (Arc::clone(&self.0.resources), self.0.deadline);
+        let key = self.0.shadow.key(format_args!("complete {request:?}"));
         let ask = async move {
             let (Some(llm), Some(metrics)) = (resources.get::<Llm>(), resources.get::<SlotLlm>()) else {
                 return Err(Error::NotConfigured);
@@ -87,6 +86,6 @@ impl llm::Host for Capabilities {
             let completed = llm.complete(&request.into(), deadline, metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };
-        Ok(self.shadow.replay_or_write(key, suppressed, ask).await)
+        Ok(self.0.shadow.replay_or_write(key, suppressed, ask).await)
     }
 }

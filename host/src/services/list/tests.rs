@@ -6,11 +6,11 @@ mod reference;
 mod tables;
 
 use super::{load, spec};
-use crate::config::{Loaded, Problems, tables::ServiceTable, tests};
+use crate::config::{Loaded, Problems, tables::ServiceTable};
 
 /// The configuration of this binary that a text and an environment make.
 pub(in crate::services) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
-    tests::loaded_for(&spec(), toml, environment)
+    bulkhead_configured::loaded(&spec(), toml, environment)
 }
 
 /// One table of it.
@@ -20,10 +20,10 @@ pub(in crate::services) fn table<T: ServiceTable>(toml: &str, environment: &[(&s
 
 /// What is wrong with one.
 pub(in crate::services) fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
-    tests::refused_for(&spec(), toml, environment)
+    bulkhead_configured::refused(&spec(), toml, environment)
 }
 
 /// Asserts that each text gives exactly one problem, which contains the words.
 pub(in crate::services) fn each_refused(cases: &[(&str, &str)]) {
-    tests::each_refused_for(&spec(), cases);
+    bulkhead_configured::each_refused(&spec(), cases);
 }

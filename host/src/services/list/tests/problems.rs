@@ -1,10 +1,9 @@
 use std::fs;
 
+use bulkhead_configured::{sources, with_flag};
+
 use super::{each_refused, load, loaded, refused};
-use crate::{
-    config::tests::{sources, with_flag},
-    services::captcha::config::Captcha,
-};
+use crate::services::captcha::config::Captcha;
 
 #[test]
 fn every_problem_is_told_at_once_with_its_place() {

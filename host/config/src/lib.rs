@@ -1,0 +1,93 @@
+//! What the operator decides: plain types, a file a concern. Read by [`load()`].
+//!
+//! Every value has a default that is a named constant beside it, with the trade-off in one line.
+
+pub mod alias;
+pub mod database_url;
+pub mod edit;
+pub mod forms;
+pub mod grants;
+pub mod import;
+pub mod limits;
+pub mod reader;
+pub mod registries;
+pub mod rollout;
+pub mod sandbox;
+pub mod secret;
+pub mod server;
+pub mod services;
+pub mod sharing;
+pub mod signatures;
+pub mod slot_id;
+pub mod slots;
+pub mod spec;
+pub mod tables;
+pub mod tokens;
+pub mod tree;
+pub mod watch;
+
+mod environment;
+mod file;
+mod host_spec;
+mod listeners;
+mod load;
+mod problems;
+mod reference;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use host_spec::HostSpec;
+pub use load::{ConfigFile, Flag, Loaded, Sources, load};
+pub use problems::{Origin, Problem, Problems};
+pub use reader::KeyDoc;
+pub use reference::reference;
+pub use spec::ServiceSpec;
+use tables::{MissingTable, ServiceTable, Tables};
+
+/// The whole configuration of a host.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Folder for everything the host writes: databases, generated secrets, compiled code. Absolute.
+    pub data_dir: PathBuf,
+    /// Bring a demonstration site for every service.
+    pub demo: bool,
+    /// Listeners and HTTP limits.
+    pub server: server::Server,
+    /// The operators' listener.
+    pub admin: server::Admin,
+    /// Log format and level.
+    pub log: server::Log,
+    /// Limits that hold for all slots together.
+    pub sandbox: sandbox::Sandbox,
+    /// The slots of all services.
+    pub slots: slots::Slots,
+    /// How hosts on one database keep together.
+    pub sharing: sharing::Sharing,
+    /// Where components may be pulled from.
+    pub registries: Vec<registries::Registry>,
+    /// Which services run, and where.
+    pub services: services::Services,
+    /// The tables of the services.
+    tables: Tables,
+}
+
+impl Config {
+    /// Returns the table of a service.
+    ///
+    /// # Errors
+    /// When the configuration was read for a host without it.
+    pub fn table<T: ServiceTable>(&self) -> Result<&T, MissingTable> {
+        self.tables.get()
+    }
+
+    /// Changes the table of a service.
+    ///
+    /// # Errors
+    /// When the configuration was read for a host without it.
+    pub fn edit_table<T: ServiceTable>(&mut self, edit: impl FnOnce(&mut T)) -> Result<(), MissingTable> {
+        self.tables.edit(edit)
+    }
+}

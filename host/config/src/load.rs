@@ -1,0 +1,241 @@
+//! Layers in rising precedence: defaults, the TOML file, the replaced services' environment,
+//! `BULKHEAD_*`, flags.
+
+use std::{
+    collections::BTreeMap,
+    env, fs, io,
+    path::{self, Path, PathBuf},
+};
+
+use bulkhead_os::files;
+
+use super::{
+    Config,
+    alias::{self, Layer},
+    environment, file,
+    host_spec::HostSpec,
+    listeners,
+    problems::{Origin, Problem, Problems},
+    reader::Reader,
+    registries,
+    sandbox::Sandbox,
+    server::{Admin, Log, Server},
+    services::Services,
+    sharing::Sharing,
+    slots::Slots,
+    tables::Context,
+    tree::{self, Table},
+};
+
+/// Where the data folder is for a host that runs as root.
+pub const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
+
+/// A configuration file.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// How problems name it.
+    pub name: String,
+    /// Its TOML text.
+    pub text: String,
+}
+
+/// A value from the command line.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// The flag as it is typed, such as `--listen`.
+    pub name: String,
+    /// The key it sets, in dotted form.
+    pub path: String,
+    /// The value as text.
+    pub value: String,
+}
+
+/// Everything that a configuration is made of; nothing else is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The configuration file, if any.
+    pub file: Option<ConfigFile>,
+    /// Environment variables, all of them.
+    pub environment: Vec<(String, String)>,
+    /// Flags, later ones win.
+    pub flags: Vec<Flag>,
+    /// Whether the host runs as root, which decides where data goes by default.
+    pub root: bool,
+}
+
+impl Sources {
+    /// The process's environment, and a file if one is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_process(file: Option<&Path>, flags: Vec<Flag>) -> Result<Self, Problems> {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Ok(Self {
+            file: file.map(ConfigFile::open).transpose()?,
+            environment: env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
+            flags,
+            root: rustix::process::geteuid().is_root(),
+        })
+    }
+}
+
+impl ConfigFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Problems> {
+        Self::of(path, fs::read_to_string(path))
+    }
+
+    /// Reads a file that is to be changed: writing it puts a plain file in the place of whatever is there.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no plain file. A pipe is never waited for.
+    pub fn open_plain(path: &Path) -> Result<Self, Problems> {
+        Self::of(path, files::read_text(path))
+    }
+
+    fn of(path: &Path, read: io::Result<String>) -> Result<Self, Problems> {
+        let name = path.display().to_string();
+        match read {
+            Ok(text) => Ok(Self { name, text }),
+            Err(error) => {
+                let origin = Origin::File { name: name.into(), line: 0 };
+                let reason = match error.kind() {
+                    io::ErrorKind::NotFound => "is not there".to_owned(),
+                    _ => format!("cannot be read: {error}"),
+                };
+                let text = format!("{reason}; check the path given with --config or BULKHEAD_CONFIG");
+                Err(Problems::new(vec![Problem::new(origin, "", text)]))
+            }
+        }
+    }
+}
+
+/// A sound configuration.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What the host runs with.
+    pub config: Config,
+    /// What the operator should know, sorted.
+    pub warnings: Vec<Problem>,
+    /// Keys that some layer has set, with digests that tell their values apart: some are secrets.
+    pub set: BTreeMap<String, [u8; 32]>,
+}
+
+/// Reads a configuration for a host with the services of `spec`.
+///
+/// # Errors
+/// Every problem of all layers at once; in the file, syntax errors hide what stands below them.
+pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
+    let Sources { file, mut environment, flags, root } = sources;
+    environment.sort();
+    let (mut problems, mut warnings) = (Vec::new(), Vec::new());
+    let names = spec.chosen_names();
+    let read_file = |file: ConfigFile| file::read(&file.name, &file.text, &names, &mut problems);
+    let mut tree = file.map_or_else(Table::new, read_file);
+    environment::drop_service_links(&mut environment, &mut warnings);
+    let layer = Layer {
+        tree: &mut tree,
+        names: &names,
+        environment: &environment,
+        problems: &mut problems,
+        warnings: &mut warnings,
+    };
+    alias::apply(layer, spec.aliases);
+    environment::apply(&mut tree, &names, &environment);
+    for Flag { name, path, value } in &flags {
+        match path.strip_prefix("server.listen.") {
+            None => environment::apply_flag(&mut tree, name, path, value),
+            Some(part) => {
+                let origin = Origin::Flag(name.clone());
+                problems.extend(alias::set_listen_part(&mut tree, origin, part, value));
+            }
+        }
+    }
+    let set = tree::digests(&tree, &spec.settings_files());
+    let mut reader = Reader::new(tree);
+    let config = read(&mut reader, &Place::new(root, &environment), &environment, spec);
+    let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
+    reader.problems.retain(|problem| is_sure(problem, broken.as_ref()));
+    problems.append(&mut reader.problems);
+    warnings.append(&mut reader.warnings);
+    if problems.is_empty() {
+        warnings.sort();
+        return Ok(Loaded { config, warnings, set });
+    }
+    Err(Problems::new(problems))
+}
+
+/// Whether a problem would also be one without the first syntax error of the file.
+fn is_sure(problem: &Problem, broken: Option<&Origin>) -> bool {
+    match (&problem.origin, broken) {
+        (Origin::File { .. }, Some(broken)) => problem.origin < *broken,
+        _ => true,
+    }
+}
+
+/// What defaults depend on.
+#[derive(Default)]
+pub(super) struct Place {
+    data_dir: Option<PathBuf>,
+}
+
+impl Place {
+    fn new(root: bool, environment: &[(String, String)]) -> Self {
+        let folder = |name: &str| {
+            let found = environment.iter().find(|(known, _)| known == name)?;
+            Some(PathBuf::from(&found.1)).filter(|path| path.is_absolute())
+        };
+        let home = || Some(folder("HOME")?.join(".local/share"));
+        let user = || folder("XDG_DATA_HOME").or_else(home).map(|path| path.join("bulkhead"));
+        Self { data_dir: if root { Some(PathBuf::from(SYSTEM_DATA_DIR)) } else { user() } }
+    }
+}
+
+/// Reads every key there is.
+pub(super) fn read(
+    reader: &mut Reader,
+    place: &Place,
+    environment: &[(String, String)],
+    spec: &HostSpec,
+) -> Config {
+    let data_dir = read_data_dir(reader, place);
+    let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
+    let server = Server::read(reader);
+    let admin = Admin::read(reader);
+    let log = Log::read(reader);
+    let sandbox = Sandbox::read(reader);
+    let slots = Slots::read(reader, spec);
+    let sharing = Sharing::read(reader);
+    let registries = registries::read(reader, &slots);
+    let services = Services::read(reader, spec.services);
+    let mut context = Context::new(&server, &services, environment);
+    for table in spec.tables {
+        table.read(reader, &mut context);
+    }
+    let (tables, opened) = context.finish();
+    let config =
+        Config { data_dir, demo, server, admin, log, sandbox, slots, sharing, registries, services, tables };
+    listeners::check(reader, &config, opened);
+    reader.finish();
+    config
+}
+
+fn read_data_dir(reader: &mut Reader, place: &Place) -> PathBuf {
+    let written = reader
+        .key("data_dir", "Folder for everything the host writes")
+        .default_text("/var/lib/bulkhead as root, else $XDG_DATA_HOME/bulkhead")
+        .path();
+    let Some(folder) = written.or_else(|| place.data_dir.clone()) else {
+        if !reader.is_set("data_dir") {
+            reader.problem("data_dir", "has no default without HOME or XDG_DATA_HOME; set it");
+        }
+        return PathBuf::new();
+    };
+    path::absolute(&folder).unwrap_or_else(|error| {
+        reader.problem("data_dir", format!("cannot be made absolute: {error}; give it absolute"));
+        folder
+    })
+}

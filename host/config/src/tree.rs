@@ -1,0 +1,254 @@
+//! The values of all layers in one tree, each with its origin.
+
+use std::{collections::BTreeMap, path::Path};
+
+use bulkhead_os::files;
+use sha2::{Digest as _, Sha256};
+
+use super::problems::Origin;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Where the value was written.
+    pub origin: Origin,
+    /// The value.
+    pub value: Value,
+}
+
+/// What a layer said, before a key asks for its type.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// From the environment or a flag: text of which the key makes its own type.
+    Text(String),
+    /// Text in quotes.
+    String(String),
+    /// A whole number.
+    Integer(i64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A type that no key takes, by its name.
+    Other(&'static str),
+    /// Values in their order.
+    List(Vec<Node>),
+    /// Values by their keys.
+    Table(Table),
+}
+
+/// Children by their TOML key.
+pub type Table = BTreeMap<String, Node>;
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { origin: Origin::Default, value: Value::Table(Table::new()) }
+    }
+}
+
+impl Value {
+    /// The type's name with its article, for error texts.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::String(_) => "a string",
+            Self::Integer(_) => "a whole number",
+            Self::Boolean(_) => "true or false",
+            Self::Other(kind) => kind,
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Where the members of a table are names that people chose, and not keys.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenNames(Vec<&'static str>);
+
+impl ChosenNames {
+    /// Adds paths in dotted form to those that every host has.
+    pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(paths.into_iter().collect())
+    }
+
+    /// Returns whether the children of this path are names that people chose.
+    pub fn are_below(&self, path: &[String]) -> bool {
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
+            || self.0.iter().any(|known| known.split('.').eq(parts.iter().copied()))
+    }
+
+    /// Finds the spelling that a chosen name of `path` already has in `tree`, for layers that cannot write it exactly.
+    ///
+    /// Environment variables have no case, dash or dot, so `MY_SITE` means `my-site` where that exists.
+    pub fn adopt_spelling(&self, tree: &Table, mut path: Vec<String>) -> Vec<String> {
+        for depth in 1..path.len() {
+            let (above, below) = path.split_at_mut(depth);
+            let Some(name) = below.first_mut() else { break };
+            if !self.are_below(above) {
+                continue;
+            }
+            let above: Vec<&str> = above.iter().map(String::as_str).collect();
+            if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
+                let same = |known: &&String| known.eq_ignore_ascii_case(name);
+                let alike = |known: &&String| fold(known) == fold(name);
+                let known = names.keys().find(same).or_else(|| names.keys().find(alike));
+                if let Some(known) = known {
+                    name.clone_from(known);
+                }
+            }
+        }
+        path
+    }
+}
+
+/// Puts a value at a path; what stood on its way gives way.
+pub fn set(table: &mut Table, path: &[String], node: Node) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        table.insert(first.clone(), node);
+        return;
+    }
+    let empty = || Node { origin: node.origin.clone(), value: Value::Table(Table::new()) };
+    let child = table.entry(first.clone()).or_insert_with(empty);
+    if !matches!(child.value, Value::Table(_)) {
+        *child = empty();
+    }
+    if let Value::Table(inner) = &mut child.value {
+        set(inner, rest, node);
+    }
+}
+
+/// The value at a path.
+pub fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
+    let (first, rest) = path.split_first()?;
+    let node = table.get(*first)?;
+    match (&node.value, rest) {
+        (_, []) => Some(node),
+        (Value::Table(inner), _) => get(inner, rest),
+        _ => None,
+    }
+}
+
+/// Puts text of a variable or a flag at a path in dotted form.
+pub fn set_text(table: &mut Table, path: &str, origin: Origin, text: impl Into<String>) {
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+    set(table, &path, Node { origin, value: Value::Text(text.into()) });
+}
+
+fn fold(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['-', '.'], "_")
+}
+
+/// Every key that is set, by its dotted path, with a digest of its value, or of what the file holds that the value names
+/// as `file:PATH`. The keys of `files` name a file that counts so, too.
+pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
+    let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
+    while let Some((path, table)) = open.pop() {
+        for (key, node) in table {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match &node.value {
+                Value::Table(inner) => open.push((path, inner)),
+                value => {
+                    let text = plain(value);
+                    let named = Some(&text).filter(|_| files.contains(&path.as_str()));
+                    let held = named.and_then(|file| files::read_settings(Path::new(file)).ok());
+                    let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
+                    found.insert(path, digest.finalize().into());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What the file of `file:PATH` holds.
+fn held(text: &str) -> Option<String> {
+    files::read_text(Path::new(text.strip_prefix("file:")?)).ok()
+}
+
+/// A value as text, whichever layer wrote it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Text(text) | Value::String(text) => held(text).unwrap_or_else(|| text.clone()),
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Other(kind) => (*kind).to_owned(),
+        Value::List(items) => {
+            items.iter().map(|item| format!("{:?}", plain(&item.value))).collect::<Vec<_>>().join(",")
+        }
+        Value::Table(inner) => {
+            let members = inner.iter().map(|(key, node)| format!("{key:?}={:?}", plain(&node.value)));
+            members.collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+
+    use super::*;
+
+    fn node(value: Value) -> Node {
+        Node { origin: Origin::Default, value }
+    }
+
+    #[test]
+    fn values_are_told_apart_by_key_and_not_by_who_wrote_them() {
+        let mut one = Table::new();
+        let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+        set(&mut one, &path("slots.captcha.cpu_ms"), node(Value::Integer(7)));
+        set(&mut one, &path("log.level"), node(Value::String("info".into())));
+        let mut other = one.clone();
+        set(&mut other, &path("slots.captcha.cpu_ms"), node(Value::Text("7".into())));
+        assert_eq!(digests(&one, &[]), digests(&other, &[]));
+        assert_eq!(digests(&one, &[]).into_keys().collect::<Vec<_>>(), ["log.level", "slots.captcha.cpu_ms"]);
+        set(
+            &mut other,
+            &path("slots.captcha.grants"),
+            node(Value::List(vec![node(Value::String("a".into()))])),
+        );
+        set(&mut other, &path("log.level"), node(Value::String("warn".into())));
+        let (one, other) = (digests(&one, &[]), digests(&other, &[]));
+        assert_ne!(one.get("log.level"), other.get("log.level"));
+        assert_eq!(other.len(), 3);
+    }
+
+    #[test]
+    fn a_file_of_settings_counts_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("triage.toml");
+        let digest = |key: &str| {
+            let mut tree = Table::new();
+            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+            set(&mut tree, &path, node(Value::String(file.display().to_string())));
+            digests(&tree, &["shop.prices", "shop.keys.file"])
+        };
+        for (key, counts) in [("shop.prices", true), ("shop.keys.file", true), ("data_dir", false)] {
+            fs::write(&file, "one").unwrap();
+            let one = digest(key);
+            assert_eq!(one, digest(key), "{key}");
+            fs::write(&file, "two").unwrap();
+            assert_eq!(one != digest(key), counts, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_secret_s_file_counts_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secret");
+        let digest = || {
+            let mut tree = Table::new();
+            let named = Value::String(format!("file:{}", file.display()));
+            set(&mut tree, &["captcha".to_owned(), "hmac_key".to_owned()], node(named));
+            digests(&tree, &[])
+        };
+        let without = digest();
+        fs::write(&file, "one").unwrap();
+        let one = digest();
+        fs::write(&file, "two").unwrap();
+        assert!(without != one && one != digest() && without != digest());
+    }
+}

@@ -1,0 +1,174 @@
+//! JSON objects, read one level deep; each service says in its own shape what is wrong with one.
+
+use std::{fmt, marker::PhantomData};
+
+use bulkhead_telemetry::shortened;
+use serde::{
+    Deserialize, Deserializer as _,
+    de::{self, DeserializeOwned, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+
+/// Why a body is not the object that it should be. Displays as the reason, for the client.
+#[derive(Debug)]
+pub enum Fault {
+    /// It is JSON of another kind.
+    NotObject,
+    /// It is not JSON, or an object of another shape.
+    Unreadable(serde_json::Error),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotObject => f.write_str("the body must be a JSON object"),
+            Self::Unreadable(error) => f.write_str(&shortened(error.to_string())),
+        }
+    }
+}
+
+/// What an object says; other members than `T`'s are its reader's business.
+///
+/// # Errors
+/// See [`Fault`].
+pub fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
+    expect_object(text)?;
+    serde_json::from_slice(text).map_err(Fault::Unreadable)
+}
+
+/// An object's members in their order, also those that come twice.
+///
+/// # Errors
+/// See [`Fault`].
+pub fn members<'de, V: Deserialize<'de>>(text: &'de [u8]) -> Result<Vec<(String, V)>, Fault> {
+    expect_object(text)?;
+    let mut members = Vec::new();
+    let read = each(text, |name, value| {
+        members.push((name, value));
+        true
+    });
+    read.map(|()| members).map_err(Fault::Unreadable)
+}
+
+/// Hands an object's members to `take` in their order, until it refuses one. A member that is refused counts before what
+/// is wrong after it.
+///
+/// # Errors
+/// One of data where the text begins as JSON of another kind, or a member is refused; any other where it is not JSON.
+pub fn each<'de, V: Deserialize<'de>>(
+    text: &'de [u8],
+    take: impl FnMut(String, V) -> bool,
+) -> serde_json::Result<()> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    reader.deserialize_map(Each { take, value: PhantomData })?;
+    reader.end()
+}
+
+/// A component's text as JSON, as it is written, where it is an object of which every name and text can be read:
+/// `{"\ud800":1}` is JSON by its grammar only.
+///
+/// # Errors
+/// When it is anything else.
+pub fn as_written(text: String) -> serde_json::Result<Box<RawValue>> {
+    each(text.as_bytes(), |_, _: Value| true)?;
+    RawValue::from_string(text)
+}
+
+/// A derived reader would take an array for an object's members in order.
+fn expect_object(text: &[u8]) -> Result<(), Fault> {
+    if text.trim_ascii_start().starts_with(b"{") {
+        return Ok(());
+    }
+    let IgnoredAny = serde_json::from_slice(text).map_err(Fault::Unreadable)?;
+    Err(Fault::NotObject)
+}
+
+struct Each<F, V> {
+    take: F,
+    value: PhantomData<V>,
+}
+
+impl<'de, V: Deserialize<'de>, F: FnMut(String, V) -> bool> Visitor<'de> for Each<F, V> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some((name, value)) = map.next_entry()? {
+            if !(self.take)(name, value) {
+                return Err(de::Error::custom("a member is refused"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn only_an_object_is_an_object() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Point {
+            x: u8,
+        }
+        assert_eq!(object::<Point>(br#" {"x":1,"y":2}"#).unwrap(), Point { x: 1 });
+        for text in ["[1]", "1", "\"x\"", "null"] {
+            let refused = object::<Point>(text.as_bytes()).unwrap_err();
+            assert!(matches!(refused, Fault::NotObject), "{text}: {refused}");
+            assert_eq!(refused.to_string(), "the body must be a JSON object", "{text}");
+        }
+        for text in ["", "{", "[1", r#"{"x":300}"#, r#"{}"#] {
+            let refused = object::<Point>(text.as_bytes()).unwrap_err().to_string();
+            assert!(!refused.contains("struct"), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn members_keep_their_order_and_their_twins() {
+        let read = members::<Value>(br#" {"b":1,"a":null,"\u0062":"c"} "#).unwrap();
+        let read: Vec<_> = read.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(read, ["b 1", "a null", "b \"c\""]);
+    }
+
+    #[test]
+    fn what_is_refused_counts_before_what_follows() {
+        let read =
+            |text: &'static str| each(text.as_bytes(), |name, _: &'static RawValue| name != "b").unwrap_err();
+        for text in [r#"{"a":1,"b":2"#, r#"{"b":{},"#, "[", "1"] {
+            assert!(read(text).is_data(), "{text}");
+        }
+        for text in ["", "{", r#"{"b":"#, r#"{"a":1,}"#, "{}{}"] {
+            assert!(!read(text).is_data(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_kept_as_it_is_written() {
+        let text = r#"{"b":1.50, "a":{}}"#;
+        assert_eq!(as_written(text.into()).unwrap().get(), text);
+    }
+
+    #[test]
+    fn anything_but_a_readable_object_is_refused() {
+        let texts = [
+            "",
+            "1",
+            "null",
+            "\"a\"",
+            "[{}]",
+            "{}{}",
+            r#"{"\ud800":1}"#,
+            r#"{"a":"\ud800"}"#,
+            r#"{"a":1e999}"#,
+        ];
+        for text in texts {
+            assert!(as_written(text.into()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The host's metrics watch connections and requests.
+
+use bulkhead_telemetry::metrics::{Answered, Metrics};
+
+use super::{
+    accept::{ConnectionObserver, Fault},
+    access_log::{Exchange, RequestObserver},
+};
+
+impl ConnectionObserver for Metrics {
+    fn opened(&self) {
+        self.http.connections.inc();
+    }
+
+    fn closed(&self) {
+        self.http.connections.dec();
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.http.connection_error(fault.as_str());
+    }
+}
+
+impl RequestObserver for Metrics {
+    fn begin(&self) -> Box<dyn Send> {
+        Box::new(self.http.begin())
+    }
+
+    fn end(&self, exchange: &Exchange<'_>) {
+        // A request that its client gave up has no answer to count.
+        let Some(status) = exchange.status else { return };
+        self.http.answered(&Answered {
+            service: exchange.served.service,
+            route: exchange.route,
+            method: exchange.method,
+            status: status.as_u16(),
+            error: exchange.served.error,
+            elapsed: exchange.elapsed,
+        });
+    }
+}

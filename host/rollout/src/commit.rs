@@ -1,0 +1,125 @@
+//! Commits of a slot's state: to the hosts' database, to disk and to memory.
+
+use std::sync::{Arc, PoisonError};
+
+use bulkhead_runtime::background;
+use bulkhead_runtime::slots::World;
+use tokio::sync::MutexGuard;
+
+use super::{
+    DeployError, Deployment, SlotState,
+    changes::{ATTEMPTS, ChangeScope},
+    local_store::Blob,
+};
+
+impl<W: World> Deployment<W> {
+    /// Changes the state on disk and then in memory; in cluster scope it is published first.
+    pub(super) async fn commit(
+        &self,
+        guard: &MutexGuard<'_, ()>,
+        component: Option<Blob>,
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
+    ) -> Result<(), DeployError> {
+        let mut after = self.changed(change);
+        let components: Vec<Blob> = component.into_iter().chain(self.pending_blobs(&after)).collect();
+        self.publish_in_scope(&mut after, &components, scope).await?;
+        let (store, slot, kept, revision) =
+            (Arc::clone(&self.store), self.slot.name(), after.clone(), self.revision_on_disk());
+        let write = move || store.save(slot, revision, &kept, &components);
+        background::run(write).await.map_err(|_| DeployError::Stopping)??;
+        self.set_state(after);
+        self.mark_written(guard);
+        Ok(())
+    }
+
+    /// Changes the state in memory, calls `then`, and writes the state: at once if the disk accepts it, else as
+    /// soon as it does. In cluster scope the state is published first.
+    pub(super) async fn commit_in_memory(
+        &self,
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
+        self.apply_in_memory(guard, scope, false, change, then).await
+    }
+
+    /// Changes the state in memory first like [`Self::commit_in_memory`], for a rollback: a full disk releases its
+    /// reserve.
+    pub(super) async fn commit_rollback(
+        &self,
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
+        change: impl FnOnce(&mut SlotState),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
+        self.apply_in_memory(guard, scope, true, change, then).await
+    }
+
+    async fn apply_in_memory(
+        &self,
+        guard: &MutexGuard<'_, ()>,
+        scope: ChangeScope,
+        is_rollback: bool,
+        change: impl FnOnce(&mut SlotState),
+        then: impl FnOnce(),
+    ) -> Result<(), DeployError> {
+        let mut after = self.changed(change);
+        let components = self.pending_blobs(&after);
+        self.publish_in_scope(&mut after, &components, scope).await?;
+        self.mark_pending(guard, is_rollback);
+        self.set_state(after);
+        then();
+        if !self.flush(guard).await {
+            self.spawn_flush();
+        }
+        Ok(())
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut SlotState)) -> SlotState {
+        let mut after = SlotState::clone(&self.state());
+        change(&mut after);
+        after.revision += 1;
+        after.trim(self.slot.settings().rollout.history);
+        after
+    }
+
+    async fn publish_in_scope(
+        &self,
+        after: &mut SlotState,
+        components: &[Blob],
+        scope: ChangeScope,
+    ) -> Result<(), DeployError> {
+        if let (Some(shared), ChangeScope::Cluster) = (&self.shared, scope) {
+            after.stamp = Some(self.publish(shared, after, components).await?);
+        }
+        Ok(())
+    }
+
+    /// Returns components that are not in the local store yet; of those from other hosts only the ones that `state`
+    /// names.
+    pub(super) fn pending_blobs(&self, state: &SlotState) -> Vec<Blob> {
+        let named = |blob: &&Blob| state.versions.iter().any(|record| record.component == blob.component);
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        configured_blob.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
+    }
+
+    /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
+    pub(super) async fn record(
+        &self,
+        blob: Option<Blob>,
+        change: impl Fn(&mut SlotState),
+    ) -> Result<(), DeployError> {
+        for _ in 0..ATTEMPTS {
+            let guard = self.lock().await;
+            match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {
+                Err(DeployError::ConcurrentChange) => drop(guard),
+                recorded => return recorded,
+            }
+            self.refresh().await?;
+        }
+        Err(DeployError::ConcurrentChange)
+    }
+}

@@ -1,0 +1,64 @@
+//! Deployment of component versions to slots: push, swap, canary, shadow, promote and roll back.
+//!
+//! A version is a component together with the settings of its slot. [`SlotState`] records which versions answer,
+//! which answered before, and why. The host replaces the state in the data folder as a whole before it switches the
+//! calls, so that a host that is killed starts with either the old or the new versions. Every move is appended to
+//! the audit log first. Only a rollback takes effect before it is on disk, because calls fail meanwhile and the
+//! code that it returns to is already loaded.
+
+mod audit;
+mod built_in;
+mod changes;
+mod commit;
+mod configured;
+mod deployment;
+mod deployment_registry;
+mod diff;
+mod dry_run;
+mod error;
+mod folder_watch;
+mod local_store;
+mod pending_write;
+mod precompile;
+mod predecessor;
+mod push;
+mod record;
+pub mod registry;
+mod reload;
+mod restore;
+mod rollback_criteria;
+mod rollback_monitor;
+mod shared;
+pub mod signature;
+mod signature_check;
+mod slot_state;
+mod uncompiled;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    audit::{ACCESS, AuditEntry, CONFIGURATION},
+    built_in::{EMBEDDED, Exported},
+    changes::{Change, Expected},
+    configured::read_configured,
+    deployment::Deployment,
+    deployment_registry::{Deploy, DeploymentRegistry, StageReporter},
+    diff::VersionDiff,
+    dry_run::PreparedChange,
+    error::DeployError,
+    local_store::{LocalStore, LocalStoreError},
+    record::{Move, Stage, VersionRecord},
+    reload::{
+        ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,
+    },
+    shared::{SharedState, SharedStoreError, SharedView},
+    signature::Proof,
+    slot_state::{Candidate, SlotState},
+    view::{Pushed, ShadowView, SlotView, VersionView},
+};
+pub use bulkhead_runtime::slots::VersionId;
+
+/// Actor of automatic moves.
+const HOST: &str = "host";

@@ -1,0 +1,78 @@
+//! Publication of a slot's state and components to the hosts' database.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+};
+
+use bulkhead_runtime::background;
+use bulkhead_runtime::slots::World;
+
+use super::{SharedState, SharedStoreError};
+use crate::{DeployError, Deployment, SlotState, local_store::Blob};
+
+impl From<SharedStoreError> for DeployError {
+    fn from(error: SharedStoreError) -> Self {
+        match error {
+            SharedStoreError::Conflict => Self::ConcurrentChange,
+            SharedStoreError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
+            SharedStoreError::InvalidUrl
+            | SharedStoreError::Unreachable { .. }
+            | SharedStoreError::MissingComponent(_) => {
+                if let Some(detail) = error.detail() {
+                    tracing::warn!(reason = %error, detail, "the hosts' database failed");
+                }
+                Self::StateUnreachable(error.to_string())
+            }
+        }
+    }
+}
+
+impl<W: World> Deployment<W> {
+    /// Publishes `state` to all hosts with the components that the database lacks, of which `pending` are not in
+    /// the local store; returns the new stamp.
+    pub(crate) async fn publish(
+        &self,
+        shared: &SharedState,
+        state: &SlotState,
+        pending: &[Blob],
+    ) -> Result<String, DeployError> {
+        let slot = self.slot.name();
+        let named: BTreeSet<&String> = state.versions.iter().map(|record| &record.component).collect();
+        let named: Vec<String> = named.into_iter().cloned().collect();
+        let mut missing = shared.store.missing(slot, &named).await?;
+        // A component that is pushed again may have a signature now.
+        let mut blobs: Vec<Blob> = pending
+            .iter()
+            .filter(|blob| missing.contains(&blob.component) || blob.signature.is_some())
+            .filter(|blob| named.contains(&blob.component))
+            .cloned()
+            .collect();
+        missing.retain(|component| !blobs.iter().any(|blob| blob.component == *component));
+        for component in missing {
+            match self.stored_blob(&component).await {
+                Ok(blob) => blobs.push(blob),
+                Err(error) if state.serves_component(&component) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(slot = slot.as_str(), component, %error, "other hosts cannot return to this component");
+                }
+            }
+        }
+        let stamp = shared.store.publish(slot, state, &named, &blobs).await?;
+        shared.record_head(slot, &stamp, state.generation);
+        shared.metrics.sharing.follow(slot.as_str(), "published");
+        Ok(stamp)
+    }
+
+    /// Returns a component with its signature, from the local store or from those that the next change stores.
+    pub(crate) async fn stored_blob(&self, component: &str) -> Result<Blob, DeployError> {
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(blob) = configured_blob.filter(|blob| blob.component == component) {
+            return Ok(blob);
+        }
+        let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), component.to_owned());
+        let cap = self.slot.context.sandbox.component_bytes;
+        let read = move || store.blob(slot, &component, cap);
+        Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
+    }
+}

@@ -1,0 +1,100 @@
+//! The state that all calls of a slot share.
+
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+};
+
+use bulkhead_config::slots::{Slot, SlotId};
+use bulkhead_os::clock::HostClock;
+use bulkhead_telemetry::Metrics;
+
+use super::slot_log::{LogBudget, RecentLines};
+use crate::keys::KeyRing;
+
+/// The state that all calls of a slot share: what every slot has, and one value per type for single capabilities.
+pub struct SlotResources {
+    /// The slot's id.
+    pub slot: SlotId,
+    /// The clock behind `wasi:clocks/wall-clock`.
+    pub clock: HostClock,
+    /// The keys behind `bulkhead:host/keys`.
+    pub keys: KeyRing,
+    /// The log budget of its guests.
+    pub log: LogBudget,
+    /// The log budget for the host's diagnoses of failed calls, of the same size, which no guest can use up.
+    pub diagnoses: LogBudget,
+    /// The last lines of the slot's log.
+    pub recent: RecentLines,
+    /// The metrics in which dropped log text is counted.
+    pub metrics: Arc<Metrics>,
+    extensions: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for SlotResources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotResources").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl SlotResources {
+    /// Returns the state of a slot under its `settings`, without values of single capabilities.
+    pub fn new(settings: &Slot, metrics: Arc<Metrics>) -> Self {
+        Self {
+            slot: settings.id(),
+            clock: HostClock::system(),
+            keys: KeyRing::default(),
+            log: LogBudget::new(settings.limits.log_bytes_per_second),
+            diagnoses: LogBudget::new(settings.limits.log_bytes_per_second),
+            recent: RecentLines::default(),
+            metrics,
+            extensions: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a capability's value for the slot, and replaces a value of the same type.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.extensions.insert(TypeId::of::<T>(), value);
+    }
+
+    /// Returns a capability's value for the slot, if the slot's service has added it.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_config::{HostSpec, ServiceSpec, Sources, load, slots::Limits, slots::SlotSpec};
+
+    use super::*;
+
+    const SPEC: SlotSpec = SlotSpec {
+        id: SlotId::new("slot"),
+        service: "service",
+        limits: &Limits::DEFAULT,
+        grants: &[],
+        uses_models: false,
+        component: None,
+    };
+
+    #[test]
+    fn value_is_found_by_its_type() {
+        let services = &[ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
+        let spec = HostSpec { services, ..HostSpec::default() };
+        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
+        let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());
+        let mut resources = SlotResources::new(config.slots.get(SPEC.id).unwrap(), metrics);
+        assert_eq!(resources.get::<u32>(), None);
+        resources.insert(Arc::new(7_u32));
+        resources.insert(Arc::new("text".to_owned()));
+        assert_eq!(resources.get::<u32>(), Some(&7));
+        assert_eq!(resources.get::<String>().map(String::as_str), Some("text"));
+        resources.insert(Arc::new(8_u32));
+        assert_eq!(resources.get::<u32>(), Some(&8));
+    }
+}

@@ -1,0 +1,278 @@
+//! Compiles components to machine code: cached, once for concurrent requests, and a bounded number at a time.
+
+mod backend;
+mod cache;
+mod child;
+mod code;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Instant,
+};
+
+use bulkhead_config::{sandbox::Sandbox, slots::SlotId};
+use bulkhead_telemetry::Metrics;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use wasmtime::component::Component;
+
+use self::{backend::CompileBackend, cache::Cache, code::MachineCode};
+use crate::{background, engine::Engine, keys::MasterKey};
+
+pub use self::{cache::CacheError, child::compile_if_asked};
+
+/// The error of a component that was not compiled.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler refuses the component.
+    #[error("the component does not compile: {0}")]
+    Refused(Arc<str>),
+    /// The compilation exceeds its processor time.
+    #[error(
+        "compiling the component takes more than {0} s of processor time; \
+         make it smaller or raise sandbox.compile_cpu_seconds"
+    )]
+    CpuSeconds(u64),
+    /// The compilation exceeds its memory.
+    #[error(
+        "compiling the component takes more than {0} bytes of memory; \
+         make it smaller or raise sandbox.compile_memory_bytes"
+    )]
+    MemoryBytes(u64),
+    /// The compiler process returns more bytes than code for this component can have.
+    #[error("compiling the component produces more than {0} bytes of code; make it smaller")]
+    CodeBytes(u64),
+    /// The compiler process failed.
+    #[error("the process that compiles the component failed: {0}")]
+    Process(Arc<str>),
+    /// The worker has stopped, because the host stops.
+    #[error("the compile worker has stopped")]
+    Stopped,
+}
+
+impl CompileError {
+    /// Returns whether the compiler refused the component. After any other error, a retry may succeed.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
+/// The SHA-256 of a component's bytes, by which it is identified.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ComponentDigest([u8; 32]);
+
+impl ComponentDigest {
+    /// Returns the digest of `wasm`.
+    pub fn of(wasm: &[u8]) -> Self {
+        Self(Sha256::digest(wasm).into())
+    }
+
+    /// Parses the text that `Display` writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut digest = [0; 32];
+        hex::decode_to_slice(text.strip_prefix("sha256:")?, &mut digest).ok()?;
+        Some(Self(digest))
+    }
+
+    /// Returns the raw 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for ComponentDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "sha256:{}", hex::encode(self.0))
+    }
+}
+
+impl std::fmt::Debug for ComponentDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// The shared result of concurrent requests for one component (single flight).
+type Flight = tokio::sync::Mutex<Option<Result<Component, CompileError>>>;
+
+/// Compiles components, a bounded number at a time. Code in the cache is loaded without a permit.
+#[derive(Debug)]
+pub struct Compiler {
+    engine: Arc<Engine>,
+    backend: CompileBackend,
+    permits: Semaphore,
+    cache: Option<Arc<Cache>>,
+    metrics: Arc<Metrics>,
+    in_flight: Mutex<HashMap<ComponentDigest, Weak<Flight>>>,
+}
+
+/// The settings of the cache of compiled code.
+#[derive(Debug)]
+pub struct CacheSettings {
+    /// A folder that only this host uses; created when missing.
+    pub folder: std::path::PathBuf,
+    /// The key that authenticates every file.
+    pub key: MasterKey,
+    /// Most bytes of all files together. Code that a slot needs is kept even above it.
+    pub bytes: u64,
+}
+
+impl Compiler {
+    /// Returns a compiler with `sandbox.compile_workers` permits, and with a cache where `cache` is set and its folder
+    /// is usable.
+    pub fn new(
+        engine: Arc<Engine>,
+        sandbox: &Sandbox,
+        cache: Option<CacheSettings>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let backend = CompileBackend::new(&engine, sandbox);
+        Self::with_backend(engine, sandbox, cache, metrics, backend)
+    }
+
+    fn with_backend(
+        engine: Arc<Engine>,
+        sandbox: &Sandbox,
+        cache: Option<CacheSettings>,
+        metrics: Arc<Metrics>,
+        backend: CompileBackend,
+    ) -> Self {
+        let cache = cache.and_then(|settings| match Cache::open(settings, &engine) {
+            Ok(cache) => Some(Arc::new(cache)),
+            Err(error) => {
+                metrics.compile_cache("fault");
+                tracing::warn!(%error, "compiled code is not cached, every start compiles");
+                None
+            }
+        });
+        let permits = Semaphore::new(sandbox.compile_workers);
+        Self { engine, backend, permits, cache, metrics, in_flight: Mutex::default() }
+    }
+
+    /// Returns machine code for `wasm`, which has this digest, from the cache where it has an intact copy. Concurrent
+    /// requests for the same component share the result.
+    ///
+    /// # Errors
+    /// When the component cannot be compiled.
+    pub async fn compile(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
+        let flight = self.flight(digest);
+        let mut result = flight.lock().await;
+        if let Some(result) = &*result {
+            return result.clone();
+        }
+        let found = match self.load(digest).await? {
+            Some(component) => Ok(component),
+            None => self.compile_uncached(wasm, digest).await,
+        };
+        *result = Some(found.clone());
+        found
+    }
+
+    /// Keeps the compiled code of these components in the cache, until `slot` names others.
+    pub fn retain(&self, slot: SlotId, digests: Vec<ComponentDigest>) {
+        if let Some(cache) = &self.cache {
+            cache.retain(slot, digests);
+        }
+    }
+
+    /// Starts eviction, once every slot has named the components that it needs: before that, no file is known to be
+    /// unused.
+    pub async fn start_eviction(&self) {
+        if let Some(cache) = self.cache.clone() {
+            let evict = move || {
+                if let Err(error) = cache.start_eviction() {
+                    tracing::warn!(%error, "the cache of compiled code cannot be trimmed");
+                }
+            };
+            // The error means that the host stops.
+            let _ = in_background(evict).await;
+        }
+    }
+
+    /// Returns whether eviction has started.
+    pub fn evicts(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.evicts())
+    }
+
+    /// Returns whether there is a cache without code of this component.
+    pub async fn lacks(&self, digest: ComponentDigest) -> bool {
+        let Some(cache) = self.cache.clone() else { return false };
+        in_background(move || !cache.has(digest)).await.unwrap_or(false)
+    }
+
+    /// Returns the shared result for a component, an existing one where a request runs.
+    fn flight(&self, digest: ComponentDigest) -> Arc<Flight> {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        in_flight.retain(|_, flight| flight.strong_count() > 0);
+        if let Some(flight) = in_flight.get(&digest).and_then(Weak::upgrade) {
+            return flight;
+        }
+        let flight = Arc::new(Flight::default());
+        in_flight.insert(digest, Arc::downgrade(&flight));
+        flight
+    }
+
+    /// Loads code from the cache.
+    async fn load(&self, digest: ComponentDigest) -> Result<Option<Component>, CompileError> {
+        let Some(cache) = self.cache.clone() else { return Ok(None) };
+        let (engine, metrics) = (Arc::clone(&self.engine), Arc::clone(&self.metrics));
+        let load = move || {
+            let code = cache.load(digest);
+            let loaded = code.and_then(|code| {
+                code.map(|code| code.load(&engine)).transpose().map_err(CacheError::Refused)
+            });
+            match loaded {
+                Ok(Some(component)) => {
+                    metrics.compile_cache("hit");
+                    return Some(component);
+                }
+                Ok(None) => metrics.compile_cache("miss"),
+                Err(error) => {
+                    metrics.compile_cache("fault");
+                    tracing::warn!(component = %digest, %error, "compiled code in the cache is not usable, compiling again");
+                }
+            }
+            None
+        };
+        in_background(load).await
+    }
+
+    /// Compiles once a permit is free, and caches the code.
+    async fn compile_uncached(
+        &self,
+        wasm: Arc<[u8]>,
+        digest: ComponentDigest,
+    ) -> Result<Component, CompileError> {
+        let permit = self.permits.acquire().await.map_err(|_| CompileError::Stopped)?;
+        let started = Instant::now();
+        let code = self.backend.compile(wasm).await?;
+        self.metrics.compiled(started.elapsed());
+        drop(permit);
+        let (engine, cache, metrics) =
+            (Arc::clone(&self.engine), self.cache.clone(), Arc::clone(&self.metrics));
+        let load_and_store = move || {
+            // Loading also fails for code that exceeds the limits of the pooling allocator.
+            let refused = |error| CompileError::Refused(format!("{error:#}").into());
+            let component = code.load(&engine).map_err(refused)?;
+            if let Some(cache) = cache
+                && let Err(error) = cache.store(&code, digest)
+            {
+                metrics.compile_cache("fault");
+                tracing::warn!(component = %digest, %error, "compiled code cannot be cached, continuing without");
+            }
+            Ok(component)
+        };
+        in_background(load_and_store).await?
+    }
+}
+
+/// Runs `work` on a background thread.
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CompileError> {
+    background::run(work).await.map_err(|_| CompileError::Stopped)
+}

@@ -1,0 +1,169 @@
+//! The wasmtime engine of a host: its configuration, its pooling allocator and its epoch clock.
+
+mod pool;
+#[cfg(test)]
+pub(crate) mod tests;
+mod ticker;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bulkhead_config::{
+    sandbox::{Allocator, Sandbox},
+    slots::Limits,
+};
+use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, WasmBacktraceDetails};
+
+pub use self::{
+    pool::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, PoolSize, TABLES_PER_CALL},
+    ticker::{RunningGuard, TICK},
+};
+
+/// Stack that host functions need in addition to `sandbox.stack_bytes`. An overflow would abort the process, and
+/// untouched pages take no memory. Compiled without optimisation, a search in the knowledge base took more than half of
+/// it.
+const HOST_STACK_BYTES: usize = 512 << 10;
+/// Guard region of a memory that is allocated on demand, bytes: with it, most offsets of a load need no bounds check.
+const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;
+
+/// The error of an engine that cannot be created.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The pooling allocator is required and cannot be created.
+    #[error(
+        "cannot reserve address space for the instance pool: {0:#}; \
+         lower slots.*.max_concurrent or set sandbox.allocator = \"on-demand\""
+    )]
+    Pool(wasmtime::Error),
+    /// The engine itself cannot be created.
+    #[error("cannot create the WebAssembly engine: {0:#}; check sandbox.stack_bytes")]
+    Engine(wasmtime::Error),
+    /// The thread of the epoch clock cannot be started.
+    #[error("cannot start the epoch clock: {0}")]
+    Ticker(std::io::Error),
+}
+
+/// The settings that machine code depends on: engines with the same settings can run each other's code, with a pooling
+/// allocator or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeSettings {
+    /// Stack of one call, bytes.
+    pub stack_bytes: usize,
+    /// Address space of each memory that is allocated on demand, bytes; `None` with the pooling allocator.
+    pub reservation: Option<u64>,
+}
+
+impl CodeSettings {
+    /// Returns an engine that only compiles, on all threads or on the caller's.
+    ///
+    /// # Errors
+    /// When wasmtime refuses the settings.
+    pub fn compiling(&self, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
+        wasmtime::Engine::new(self.configuration().parallel_compilation(parallel))
+    }
+
+    /// Returns all wasmtime settings of the host.
+    fn configuration(&self) -> Config {
+        let mut config = Config::new();
+        config
+            .wasm_component_model(true)
+            .epoch_interruption(true)
+            // Guests are synchronous, and concurrency support doubles the cost of a call.
+            .concurrency_support(false)
+            .memory_init_cow(true)
+            // Otherwise it is read from the environment, which the compiler process does not have.
+            .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+            .max_wasm_stack(self.stack_bytes)
+            .async_stack_size(self.stack_bytes.saturating_add(HOST_STACK_BYTES));
+        // Each memory reserves the largest size that a call may have, instead of the 4 GiB and guards that make bounds
+        // checks unnecessary: on-demand allocation is for hosts with little address space.
+        if let Some(reservation) = self.reservation {
+            config
+                .memory_reservation(reservation)
+                .memory_reservation_for_growth(0)
+                .memory_guard_size(ON_DEMAND_GUARD_BYTES)
+                .guard_before_linear_memory(false);
+        }
+        config
+    }
+}
+
+/// A wasmtime engine with its epoch clock. Dropping it stops the clock.
+#[derive(Debug)]
+pub struct Engine {
+    wasmtime: wasmtime::Engine,
+    code: CodeSettings,
+    ticker: ticker::Ticker,
+    memory_in_use: Arc<AtomicUsize>,
+}
+
+impl Engine {
+    /// Returns an engine for slots with these limits.
+    ///
+    /// # Errors
+    /// When the pooling allocator is required and its address space cannot be reserved, or wasmtime refuses the settings.
+    pub fn new<'a>(
+        sandbox: &Sandbox,
+        limits: impl IntoIterator<Item = &'a Limits>,
+    ) -> Result<Self, EngineError> {
+        let size = PoolSize::of(limits);
+        let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
+        let demanded = CodeSettings { reservation: Some(size.memory_bytes as u64), ..pooled };
+        let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
+        let (wasmtime, code) = match sandbox.allocator {
+            Allocator::OnDemand => (on_demand()?, demanded),
+            Allocator::Pooling => (pooling(&pooled, &size).map_err(EngineError::Pool)?, pooled),
+            Allocator::Auto => match pooling(&pooled, &size) {
+                Ok(engine) => (engine, pooled),
+                Err(error) => {
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        "cannot reserve address space for the instance pool; instances are allocated on demand, which is slower"
+                    );
+                    (on_demand()?, demanded)
+                }
+            },
+        };
+        let clock = wasmtime.clone();
+        let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
+        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default() })
+    }
+
+    /// Returns wasmtime's engine.
+    pub const fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.wasmtime
+    }
+
+    /// Returns the settings that machine code for it depends on.
+    pub const fn code_settings(&self) -> CodeSettings {
+        self.code
+    }
+
+    /// Returns a guard that keeps the epoch clock running while a guest runs.
+    pub fn running(&self) -> RunningGuard {
+        self.ticker.running()
+    }
+
+    /// Returns the bytes of the linear memories and tables of all stores.
+    pub fn memory_in_use(&self) -> usize {
+        self.memory_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Returns the counter to which stores add their memory.
+    pub(crate) fn memory_count(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.memory_in_use)
+    }
+
+    /// Returns the metrics of the pooling allocator, or `None` when instances are allocated on demand.
+    pub fn pool_metrics(&self) -> Option<PoolingAllocatorMetrics> {
+        self.wasmtime.pooling_allocator_metrics()
+    }
+}
+
+fn pooling(settings: &CodeSettings, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = settings.configuration();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration()));
+    wasmtime::Engine::new(&config)
+}

@@ -1,0 +1,106 @@
+//! The size of the pooling allocator, from the limits of all slots.
+
+use bulkhead_config::slots::Limits;
+use wasmtime::{Enabled, PoolingAllocationConfig};
+
+/// Calls in addition to all slots' permits: self-tests and pooled instances.
+const SPARE_CALLS: usize = 8;
+/// Most core instances in one component, including adapters and lifted libraries.
+pub const CORE_INSTANCES_PER_CALL: usize = 8;
+/// Most linear memories in one component.
+pub const MEMORIES_PER_CALL: usize = 4;
+/// Most tables in one component.
+pub const TABLES_PER_CALL: usize = 4;
+/// Bytes of a WebAssembly page.
+const PAGE_BYTES: usize = 64 << 10;
+/// Memory of an instance that stays resident for the next one. It saves page faults where the kernel reports which
+/// pages were written (6.7 and newer); elsewhere, clearing it costs more than it saves.
+const KEEP_RESIDENT_BYTES: usize = 1 << 20;
+/// The same for a table: one page, which is cleared without a system call. First-party components need no more.
+const TABLE_KEEP_RESIDENT_BYTES: usize = 4 << 10;
+
+/// The size of the pooling allocator for a set of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSize {
+    /// Concurrent calls.
+    pub calls: usize,
+    /// Largest memory of a call, bytes.
+    pub memory_bytes: usize,
+    /// Largest table of a call, elements.
+    pub table_elements: usize,
+}
+
+impl PoolSize {
+    /// Returns the size for concurrent calls under all of `limits`.
+    pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
+        let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
+        limits.into_iter().fold(none, |size, limits| Self {
+            calls: size.calls.saturating_add(limits.max_concurrent).saturating_add(limits.shadow_calls),
+            memory_bytes: size.memory_bytes.max(limits.memory_bytes.next_multiple_of(PAGE_BYTES)),
+            table_elements: size.table_elements.max(limits.table_elements),
+        })
+    }
+
+    pub(super) fn configuration(&self) -> PoolingAllocationConfig {
+        let each = |per_call: usize| u32::try_from(self.calls.saturating_mul(per_call)).unwrap_or(u32::MAX);
+        let mut pool = PoolingAllocationConfig::new();
+        pool.total_component_instances(each(1))
+            .total_core_instances(each(CORE_INSTANCES_PER_CALL))
+            .total_memories(each(MEMORIES_PER_CALL))
+            .total_tables(each(TABLES_PER_CALL))
+            .total_stacks(each(1))
+            .max_core_instances_per_component(CORE_INSTANCES_PER_CALL as u32)
+            .max_memories_per_component(MEMORIES_PER_CALL as u32)
+            .max_tables_per_component(TABLES_PER_CALL as u32)
+            .max_memories_per_module(MEMORIES_PER_CALL as u32)
+            .max_tables_per_module(TABLES_PER_CALL as u32)
+            .max_memory_size(self.memory_bytes)
+            .table_elements(self.table_elements)
+            .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES)
+            .pagemap_scan(Enabled::Auto);
+        if PoolingAllocationConfig::is_pagemap_scan_available() {
+            pool.linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+        }
+        pool
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limits = Limits {
+        max_concurrent: 3,
+        shadow_calls: 1,
+        memory_bytes: (1 << 20) + 1,
+        table_elements: 50,
+        ..Limits::DEFAULT
+    };
+    const LARGE: Limits =
+        Limits { max_concurrent: 5, memory_bytes: 2 << 20, table_elements: 10, ..Limits::DEFAULT };
+
+    #[test]
+    fn size_covers_concurrent_calls_of_all_slots() {
+        let size = PoolSize::of([&SMALL, &LARGE]);
+        assert_eq!(size.calls, 3 + 1 + 5 + Limits::DEFAULT.shadow_calls + SPARE_CALLS);
+        assert_eq!((size.memory_bytes, size.table_elements), (2 << 20, 50));
+    }
+
+    #[test]
+    fn memory_is_rounded_up_to_pages() {
+        assert_eq!(PoolSize::of([&SMALL]).memory_bytes, (1 << 20) + PAGE_BYTES);
+    }
+
+    #[test]
+    fn size_without_slots_covers_self_tests() {
+        let size = PoolSize::of([]);
+        assert_eq!(size, PoolSize { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 });
+    }
+
+    #[test]
+    fn absurd_limits_do_not_overflow() {
+        let absurd = Limits { max_concurrent: usize::MAX, ..SMALL };
+        assert_eq!(PoolSize::of([&absurd, &LARGE]).calls, usize::MAX);
+        PoolSize::of([&absurd]).configuration();
+    }
+}

@@ -1,0 +1,66 @@
+//! Tests of the choice of the allocator.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use bulkhead_config::{HostSpec, Sources};
+
+use super::*;
+
+/// Limits that need more address space than exists.
+const ENDLESS: Limits = Limits { max_concurrent: 1_000_000, memory_bytes: 4 << 30, ..Limits::DEFAULT };
+
+/// Returns the default settings.
+pub(crate) fn sandbox() -> Sandbox {
+    let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
+    bulkhead_config::load(sources, &HostSpec::default()).unwrap().config.sandbox
+}
+
+fn engine(allocator: Allocator, limits: &Limits) -> Result<Engine, EngineError> {
+    Engine::new(&Sandbox { allocator, ..sandbox() }, [limits])
+}
+
+#[test]
+fn default_limits_are_pooled() {
+    assert!(engine(Allocator::Auto, &Limits::DEFAULT).unwrap().pool_metrics().is_some());
+}
+
+#[test]
+fn auto_falls_back_to_on_demand() {
+    assert!(engine(Allocator::Auto, &ENDLESS).unwrap().pool_metrics().is_none());
+}
+
+#[test]
+fn pooling_without_address_space_names_keys() {
+    let error = engine(Allocator::Pooling, &ENDLESS).err().unwrap().to_string();
+    assert!(error.contains("lower slots.*.max_concurrent or set sandbox.allocator"), "{error}");
+}
+
+#[test]
+fn on_demand_has_no_pool() {
+    assert!(engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap().pool_metrics().is_none());
+}
+
+/// Hashes the settings that decide whether one engine runs code of another.
+fn compatibility(engine: &wasmtime::Engine) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+#[test]
+fn compiling_engine_matches_each_allocator() {
+    let engines = [
+        engine(Allocator::Pooling, &Limits::DEFAULT).unwrap(),
+        engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap(),
+        engine(Allocator::Auto, &ENDLESS).unwrap(),
+    ];
+    let hashes = engines.each_ref().map(|engine| compatibility(engine.wasmtime()));
+    for (engine, hash) in engines.iter().zip(hashes) {
+        for parallel in [false, true] {
+            let compiling = engine.code_settings().compiling(parallel).unwrap();
+            assert_eq!(compatibility(&compiling), hash, "{engine:?}");
+        }
+    }
+    assert_ne!(hashes[0], hashes[1], "the fallback's code has bounds checks of its own");
+}

@@ -1,0 +1,256 @@
+//! Secrets of the host: the master key, keys that are derived from it, and key rings by name.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs, io,
+    io::Write as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+};
+
+use arc_swap::ArcSwap;
+use bulkhead_os::files;
+use hkdf::Hkdf;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use subtle::{Choice, ConstantTimeEq as _};
+
+/// Bytes of a generated secret.
+const GENERATED_BYTES: usize = 32;
+
+/// The error of a generated secret that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretFileError {
+    /// Reading or writing failed.
+    #[error("{0}: {1}; make the data folder writable or set data_dir")]
+    Io(PathBuf, io::Error),
+    /// The file is shorter than a generated secret.
+    #[error("{0} holds no usable secret; remove it to have a new one generated")]
+    Short(PathBuf),
+    /// Other users can read the file.
+    #[error("{0} can be read by others; run chmod 600 on it")]
+    Exposed(PathBuf),
+    /// The operating system returned no random bytes.
+    #[error("the operating system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+}
+
+/// API keys of callers. Only their SHA-256 is kept, so that all have the same length and a comparison takes the same
+/// time. Clones share one set, which can be replaced while it is used.
+#[derive(Clone, Debug, Default)]
+pub struct ApiKeys(Arc<ArcSwap<Vec<[u8; 32]>>>);
+
+/// Returns the SHA-256 of a key, which is what is kept of it.
+pub fn token_hash(key: &str) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
+impl ApiKeys {
+    /// Returns a set of keys.
+    pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
+        Self::of_hashes(keys.into_iter().map(token_hash))
+    }
+
+    /// Returns a set of keys of which only the SHA-256 is known.
+    pub fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(hashes.into_iter().collect())))
+    }
+
+    /// Replaces the keys, given by their SHA-256.
+    pub fn replace(&self, hashes: impl IntoIterator<Item = [u8; 32]>) {
+        self.0.store(Arc::new(hashes.into_iter().collect()));
+    }
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.load().is_empty()
+    }
+
+    /// Returns whether `token` is one of the keys. Takes the same time whichever it is.
+    pub fn holds(&self, token: &str) -> bool {
+        let token = token_hash(token);
+        self.0.load().iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
+    }
+}
+
+/// A secret from which others are derived. Its debug output is `***`.
+#[derive(Clone)]
+pub struct MasterKey(Vec<u8>);
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl MasterKey {
+    /// Returns a master key from configured text.
+    pub fn new(secret: &str) -> Self {
+        Self(secret.as_bytes().to_vec())
+    }
+
+    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or others can read it.
+    pub fn load_or_generate(path: &Path) -> Result<Self, SecretFileError> {
+        let io = |error| SecretFileError::Io(path.to_owned(), error);
+        if let Some(key) = read(path)? {
+            return Ok(key);
+        }
+        let mut secret = [0; GENERATED_BYTES];
+        getrandom::fill(&mut secret).map_err(SecretFileError::Random)?;
+        let text = hex::encode(secret);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(io)?;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(io)?;
+        }
+        let temporary = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
+        let mut file =
+            fs::File::options().write(true).create_new(true).mode(0o600).open(&temporary).map_err(io)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
+        // A hard link fails where a rename would replace: of two hosts that start at once, the second uses the first
+        // one's secret.
+        let linked = fs::hard_link(&temporary, path);
+        fs::remove_file(&temporary).map_err(io)?;
+        match linked {
+            Ok(()) => Ok(Self(text.into_bytes())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                read(path)?.ok_or_else(|| SecretFileError::Short(path.to_owned()))
+            }
+            Err(error) => Err(io(error)),
+        }
+    }
+
+    /// Derives 32 bytes for one `purpose` (HKDF-SHA-256, RFC 5869); `context` separates uses of one purpose.
+    pub fn derive(&self, purpose: &[u8], context: &[u8]) -> [u8; 32] {
+        let mut key = [0; 32];
+        let length = (purpose.len() as u64).to_be_bytes();
+        // 32 bytes are under HKDF's limit of 255 blocks, so expanding cannot fail.
+        let _ = Hkdf::<Sha256>::new(Some(b"bulkhead"), &self.0)
+            .expand_multi_info(&[&length, purpose, context], &mut key);
+        key
+    }
+
+    /// Returns the secret as it was configured, for peers that use it without derivation.
+    pub fn raw(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reads a secret file, if it exists.
+fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
+    let io = |error| SecretFileError::Io(path.to_owned(), error);
+    let text = match files::read_text(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    if fs::metadata(path).map_err(io)?.permissions().mode() & 0o077 != 0 {
+        return Err(SecretFileError::Exposed(path.to_owned()));
+    }
+    let text = text.trim();
+    if text.len() < GENERATED_BYTES {
+        return Err(SecretFileError::Short(path.to_owned()));
+    }
+    Ok(Some(MasterKey::new(text)))
+}
+
+/// The hash function of an HMAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Hash {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+/// One key of a ring. Its debug output omits the secret.
+#[derive(Clone)]
+pub struct Key {
+    id: String,
+    secret: Vec<u8>,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.id).finish()
+    }
+}
+
+impl Key {
+    /// Returns a key whose id discloses nothing of its secret.
+    pub fn new(secret: impl Into<Vec<u8>>) -> Self {
+        let secret = secret.into();
+        let id = Sha256::new_with_prefix(b"bulkhead key id").chain_update(&secret).finalize();
+        Self { id: id.iter().take(4).map(|byte| format!("{byte:02x}")).collect(), secret }
+    }
+
+    /// Returns its id, eight hex digits.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the HMAC (RFC 2104) of `data`.
+    pub fn hmac(&self, hash: Hash, data: &[u8]) -> Vec<u8> {
+        // HMAC accepts keys of any length, so this cannot fail.
+        macro_rules! tag {
+            ($sha:ty) => {
+                <Hmac<$sha>>::new_from_slice(&self.secret)
+                    .map(|mac| mac.chain_update(data).finalize().into_bytes().to_vec())
+                    .unwrap_or_default()
+            };
+        }
+        match hash {
+            Hash::Sha256 => tag!(Sha256),
+            Hash::Sha384 => tag!(Sha384),
+            Hash::Sha512 => tag!(Sha512),
+        }
+    }
+
+    /// Returns whether `tag` is the HMAC of `data`, compared in constant time.
+    pub fn verifies(&self, hash: Hash, data: &[u8], tag: &[u8]) -> bool {
+        let expected = self.hmac(hash, data);
+        !expected.is_empty() && bool::from(expected.ct_eq(tag))
+    }
+
+    /// Returns HKDF-SHA-256 output for a component, or `None` above 255 * 32 bytes.
+    pub fn derive_for_guest(&self, info: &[u8], length: usize) -> Option<Vec<u8>> {
+        let mut output = vec![0; length];
+        Hkdf::<Sha256>::new(Some(b"bulkhead guest"), &self.secret).expand(info, &mut output).ok()?;
+        Some(output)
+    }
+}
+
+/// The keys of one name, the current one first.
+pub type NamedKeys = Arc<[Key]>;
+
+/// Keys by name, held weakly. A name is known while a holder of its keys lives, so that a running operation ends with
+/// the keys with which it began.
+#[derive(Debug, Default)]
+pub struct KeyRing(ArcSwap<BTreeMap<String, Weak<[Key]>>>);
+
+impl KeyRing {
+    /// Returns the keys of a name, the current one first: those that another holder has, or else those of `make`.
+    pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> Vec<Key>) -> NamedKeys {
+        if let Some(keys) = self.accepted(name) {
+            return keys;
+        }
+        let keys: NamedKeys = make().into();
+        self.0.rcu(|names| {
+            let live = names.iter().filter(|(_, keys)| keys.strong_count() > 0);
+            let live = live.map(|(name, keys)| (name.clone(), Weak::clone(keys)));
+            live.chain([(name.to_owned(), Arc::downgrade(&keys))]).collect::<BTreeMap<_, _>>()
+        });
+        keys
+    }
+
+    /// Returns every key that verifies under `name`, of which the first signs.
+    pub fn accepted(&self, name: &str) -> Option<NamedKeys> {
+        self.0.load().get(name)?.upgrade()
+    }
+}

@@ -1,0 +1,326 @@
+//! The preflight check: a slot's contract against the outline of a component, before compilation.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use bulkhead_config::{
+    grants::near_miss,
+    slots::{SlotId, SlotSpec},
+};
+
+use super::outline::{Outline, outline};
+use crate::{
+    capabilities::{CapabilitySet, Interface},
+    engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
+};
+
+/// Most findings in one refusal: a hostile component may have thousands.
+const LISTED: usize = 20;
+/// Largest count that a refusal shows.
+const COUNT_SHOWN: u64 = 1_000_000;
+/// Most imports, or exports, of one component: several times what any slot offers.
+const NAMES: u64 = 200;
+
+/// The requirements of a slot on its components.
+#[derive(Debug)]
+pub struct Contract<'a> {
+    /// The slot's description.
+    pub slot: SlotSpec,
+    /// The slot's world.
+    pub world: &'static str,
+    /// The exports that a component must have.
+    pub exports: &'static [&'static str],
+    /// The interfaces that the configuration grants, in addition to the slot's own.
+    pub grants: &'a [String],
+    /// The capabilities that the host offers.
+    pub capabilities: &'a CapabilitySet,
+}
+
+/// A reason to refuse a component.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It is larger than the host reads.
+    TooLarge {
+        /// Its size, bytes.
+        bytes: usize,
+        /// The cap, bytes.
+        cap: usize,
+    },
+    /// It is not a component, or not complete.
+    NotAComponent(String),
+    /// It has more of something than a call may have.
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// The count; nested instantiations count as often as they are made.
+        count: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// It is a component for another kind of host.
+    OtherKind {
+        /// The kind, such as `wasi:http`.
+        kind: &'static str,
+        /// The export that shows it.
+        export: String,
+    },
+    /// It lacks an export of the world.
+    MissingExport {
+        /// The name in the world.
+        wanted: String,
+        /// An export of the component that is one edit away from it.
+        nearest: Option<String>,
+    },
+    /// It has an export of another version than the world's.
+    OtherExport {
+        /// The name in the world.
+        wanted: String,
+        /// The name in the component.
+        found: String,
+    },
+    /// It imports an interface that the slot is not granted.
+    Ungranted {
+        /// The name in the component.
+        wanted: String,
+        /// The offered interface, with its version.
+        offered: String,
+        /// The configuration line that would grant it.
+        grant: String,
+    },
+    /// It imports an interface of a version that is not offered.
+    OtherVersion {
+        /// The name in the component.
+        wanted: String,
+        /// The offered interface, with its version.
+        offered: String,
+    },
+    /// It imports an interface that the host does not offer.
+    Unknown {
+        /// The name in the component.
+        wanted: String,
+        /// An offered interface that is one edit away from it.
+        nearest: Option<String>,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nearest = |f: &mut fmt::Formatter<'_>, nearest: &Option<String>| match nearest {
+            Some(name) => write!(f, "; the nearest is {name}"),
+            None => Ok(()),
+        };
+        match self {
+            Self::TooLarge { bytes, cap } => {
+                write!(f, "it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes")
+            }
+            Self::NotAComponent(why) => write!(f, "it is not a WebAssembly component: {why}"),
+            Self::TooMany { what, count, limit } if *count > COUNT_SHOWN => write!(
+                f,
+                "it has more than {COUNT_SHOWN} {what}, over the limit of {limit}; reduce the number"
+            ),
+            Self::TooMany { what, count, limit } => {
+                write!(f, "it has {count} {what}, over the limit of {limit}; reduce the number")
+            }
+            Self::OtherKind { kind, export } => write!(
+                f,
+                "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
+                 slot's world"
+            ),
+            Self::MissingExport { wanted, nearest: name } => {
+                write!(f, "it does not export {wanted}")?;
+                nearest(f, name)
+            }
+            Self::OtherExport { wanted, found } => {
+                write!(f, "it exports {found}, this slot takes {wanted}; build it against that version")
+            }
+            Self::Ungranted { wanted, offered, grant } => {
+                write!(f, "it imports {wanted}, offered as {offered} but not granted; grant it with {grant}")
+            }
+            Self::OtherVersion { wanted, offered } => {
+                write!(f, "it imports {wanted}, this host offers {offered}; build it against that version")
+            }
+            Self::Unknown { wanted, nearest: name } => {
+                write!(f, "it imports {wanted}, not offered by this host")?;
+                nearest(f, name)
+            }
+        }
+    }
+}
+
+/// The error of a component that a slot refuses, with all reasons.
+#[derive(Debug, thiserror::Error)]
+pub struct PreflightError {
+    /// The slot that refuses it.
+    pub slot: SlotId,
+    /// The slot's world.
+    pub world: &'static str,
+    /// The reasons.
+    pub findings: Vec<Finding>,
+    /// The interfaces that the slot offers, with versions.
+    pub offered: Vec<String>,
+}
+
+impl fmt::Display for PreflightError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot {} refuses the component for {}:", self.slot.as_str(), self.world)?;
+        for finding in &self.findings {
+            write!(f, "\n  - {finding}")?;
+        }
+        write!(f, "\n  the slot offers {}", self.offered.join(", "))
+    }
+}
+
+impl Contract<'_> {
+    /// Checks the size, format, exports and imports of a component.
+    ///
+    /// # Errors
+    /// With all reasons to refuse it.
+    pub fn check(&self, wasm: &[u8], cap: usize) -> Result<(), PreflightError> {
+        let findings = if wasm.len() > cap {
+            vec![Finding::TooLarge { bytes: wasm.len(), cap }]
+        } else {
+            match outline(wasm) {
+                Ok(outline) => match excess(&outline) {
+                    // Names over the limit are not checked. For a component of another kind of host, its size does not
+                    // matter.
+                    excess if !excess.is_empty() && self.other_kind(&outline).is_none() => excess,
+                    _ => self.compare(&outline),
+                },
+                Err(why) => vec![Finding::NotAComponent(why)],
+            }
+        };
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(PreflightError { slot: self.slot.id, world: self.world, findings, offered: self.offered() })
+    }
+
+    /// Returns the interfaces that this slot's components may import, with versions.
+    fn offered(&self) -> Vec<String> {
+        let mine = self.capabilities.interfaces().filter(|interface| self.is_granted(interface));
+        mine.map(|interface| format!("{interface:?}")).collect()
+    }
+
+    /// Returns the kind of a component that lacks an export of the world.
+    fn other_kind(&self, outline: &Outline) -> Option<Finding> {
+        let _ = self.missing(outline).next()?;
+        other_kind(&outline.exports)
+    }
+
+    /// Returns the exports of the world that the component lacks.
+    fn missing<'a>(&'a self, outline: &'a Outline) -> impl Iterator<Item = &'a str> {
+        let exports = self.exports.iter().copied();
+        exports.filter(|wanted| !outline.exports.iter().any(|found| compatible(found, wanted)))
+    }
+
+    /// Compares exports and imports.
+    fn compare(&self, outline: &Outline) -> Vec<Finding> {
+        if let Some(other) = self.other_kind(outline) {
+            // Other findings would only distract from it.
+            return vec![other];
+        }
+        let missing = self.missing(outline).map(|wanted| {
+            let wanted = wanted.to_owned();
+            let same = |found: &&String| split(found).0 == split(&wanted).0;
+            match outline.exports.iter().find(same).cloned() {
+                Some(found) => Finding::OtherExport { wanted, found },
+                None => {
+                    let nearest = near_miss(&wanted, outline.exports.iter().map(String::as_str));
+                    let nearest = nearest.map(str::to_owned);
+                    Finding::MissingExport { wanted, nearest }
+                }
+            }
+        });
+        missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
+    }
+
+    fn is_granted(&self, interface: &Interface) -> bool {
+        self.capabilities.is_granted(interface, &self.slot, self.grants)
+    }
+
+    fn import(&self, wanted: &str) -> Option<Finding> {
+        let wanted = wanted.to_owned();
+        let (name, _) = split(&wanted);
+        let Some(interface) = self.capabilities.find(name) else {
+            // Never a name that is deprecated.
+            let nearest =
+                near_miss(name, self.capabilities.names()).and_then(|near| self.capabilities.find(near));
+            let nearest = nearest.map(|interface| interface.name.to_owned());
+            return Some(Finding::Unknown { nearest, wanted });
+        };
+        let offered = format!("{interface:?}");
+        let under_this_name = match self.capabilities.deprecation(name) {
+            Some(deprecated) => format!("{deprecated:?}"),
+            None => offered.clone(),
+        };
+        if !compatible(&wanted, &under_this_name) {
+            return Some(Finding::OtherVersion { wanted, offered });
+        }
+        if self.is_granted(interface) {
+            return None;
+        }
+        let grants = self.grants.iter().map(String::as_str).chain([interface.name]);
+        let list = grants.map(|grant| format!("\"{grant}\"")).collect::<Vec<_>>().join(", ");
+        let grant = format!("slots.{}.grants = [{list}]", self.slot.id);
+        Some(Finding::Ungranted { wanted, offered, grant })
+    }
+}
+
+/// Returns the counts of a component that are over a limit.
+fn excess(outline: &Outline) -> Vec<Finding> {
+    let Outline { import_count, export_count, usage, .. } = outline;
+    let limits = [
+        ("imports", *import_count, NAMES),
+        ("exports", *export_count, NAMES),
+        ("core instances", usage.core_instances, CORE_INSTANCES_PER_CALL as u64),
+        ("memories", usage.memories, MEMORIES_PER_CALL as u64),
+        ("tables", usage.tables, TABLES_PER_CALL as u64),
+    ];
+    let over = limits.into_iter().filter(|(_, count, limit)| count > limit);
+    over.map(|(what, count, limit)| Finding::TooMany { what, count, limit }).collect()
+}
+
+/// Exports of components for hosts of another kind: `wasi:http` 0.2 has `incoming-handler`, 0.3 `handler`.
+const OTHER_KINDS: [(&str, &str); 4] = [
+    ("wasi:http/incoming-handler", "wasi:http"),
+    ("wasi:http/handler", "wasi:http"),
+    ("wasi:http/proxy", "wasi:http"),
+    ("wasi:cli/run", "wasi:cli"),
+];
+
+/// Returns the kind of a component for another kind of host.
+fn other_kind(exports: &[String]) -> Option<Finding> {
+    OTHER_KINDS.iter().find_map(|(name, kind)| {
+        let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
+        Some(Finding::OtherKind { kind, export })
+    })
+}
+
+/// Splits a name into interface and version.
+fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once('@').map_or((name, None), |(name, version)| (name, Some(version)))
+}
+
+/// Returns whether `found` is semver-compatible with `wanted`: the same name, and the same version up to the first
+/// number that is not zero. Pre-releases must be equal.
+fn compatible(found: &str, wanted: &str) -> bool {
+    let (found_name, found_version) = split(found);
+    let (wanted_name, wanted_version) = split(wanted);
+    found_name == wanted_name
+        && (found_version == wanted_version
+            || matches!((found_version.and_then(track), wanted_version.and_then(track)), (Some(a), Some(b)) if a == b))
+}
+
+/// Returns the leading numbers that must be equal, or `None` for a pre-release or 0.0.x, where the whole version must
+/// be equal.
+fn track(version: &str) -> Option<(u64, u64)> {
+    let version = version.split_once('+').map_or(version, |(version, _)| version);
+    let mut numbers = version.splitn(3, '.').map(str::parse::<u64>);
+    match (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?) {
+        (0, 0, _) => None,
+        (0, minor, _) => Some((0, minor)),
+        (major, ..) => Some((major, 0)),
+    }
+}

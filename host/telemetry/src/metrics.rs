@@ -1,0 +1,231 @@
+//! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
+
+mod http;
+mod pool;
+mod process;
+mod pulls;
+mod sets;
+mod sharing;
+mod slot;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use bulkhead_config::slot_id::SlotId;
+use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, proto::MetricFamily};
+
+use self::{pool::Pools, process::Process, sets::Sets, slot::Families};
+use crate::{catalog, family::Family, series::Series};
+
+pub use http::{Answered, Http, method_label};
+pub use pool::{PoolStats, Times};
+pub use process::{DiskSpace, WasmMemory};
+pub use pulls::{Pull, Pulls};
+pub use sets::MetricSet;
+pub use sharing::Sharing;
+pub use slot::{SlotMetrics, SlotReading, VersionLabels};
+
+/// Runs before each scrape and sets what is only read then.
+type Hook = dyn Fn(&Metrics) + Send + Sync;
+
+/// Results of a look-up in the compiled-code cache.
+const CACHE_RESULTS: [&str; 3] = ["hit", "miss", "fault"];
+
+/// A kind of place in the pooling allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// Component instances.
+    ComponentInstances,
+    /// Core instances inside them.
+    CoreInstances,
+    /// Linear memories.
+    Memories,
+    /// Tables.
+    Tables,
+    /// Stacks of calls.
+    Stacks,
+}
+
+impl PoolKind {
+    const ALL: [Self; 5] =
+        [Self::ComponentInstances, Self::CoreInstances, Self::Memories, Self::Tables, Self::Stacks];
+
+    /// The label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ComponentInstances => "component_instances",
+            Self::CoreInstances => "core_instances",
+            Self::Memories => "memories",
+            Self::Tables => "tables",
+            Self::Stacks => "stacks",
+        }
+    }
+}
+
+/// All metrics of a host.
+pub struct Metrics {
+    registry: Registry,
+    before_scrape: RwLock<Vec<Arc<Hook>>>,
+    sets: Sets,
+    slots: BTreeMap<SlotId, SlotMetrics>,
+    slot_families: Families,
+    pool_slots: Series<Gauge, 1>,
+    compile_cache: Series<IntCounter, 1>,
+    compile: Histogram,
+    pools: Pools,
+    process: Process,
+    /// Connections and requests.
+    pub http: Http,
+    /// The state that hosts share.
+    pub sharing: Sharing,
+    /// Components that are pulled from registries.
+    pub pulls: Pulls,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// Returns metrics at zero for a host that keeps its data in `data_dir` and has these slots: their series exist
+    /// from the start. Fails only when the list of names is at fault.
+    pub fn new(data_dir: PathBuf, slots: impl IntoIterator<Item = SlotId>) -> Result<Self> {
+        let registry = Registry::new();
+        Series::<Gauge, 1>::register(&catalog::BUILD_INFO, &registry)?
+            .get([env!("CARGO_PKG_VERSION")])
+            .set(1.0);
+        let slot_families = Families::register(&registry)?;
+        let compile_cache = Series::register(&catalog::COMPILE_CACHE, &registry)?;
+        for result in CACHE_RESULTS {
+            compile_cache.get([result]);
+        }
+        let pool_slots = Series::<Gauge, 1>::register(&catalog::POOL_SLOTS, &registry)?;
+        for kind in PoolKind::ALL {
+            pool_slots.get([kind.as_str()]);
+        }
+        Ok(Self {
+            slots: slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect(),
+            slot_families,
+            before_scrape: RwLock::default(),
+            sets: Sets::default(),
+            pool_slots,
+            compile_cache,
+            compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
+            pools: Pools::register(&registry)?,
+            process: Process::register(&registry, data_dir)?,
+            http: Http::register(&registry)?,
+            sharing: Sharing::register(&registry)?,
+            pulls: Pulls::register(&registry)?,
+            registry,
+        })
+    }
+
+    /// Returns a set of metrics, and registers it the first time: from then on its families are shown.
+    ///
+    /// # Errors
+    /// Only when the set's families are at fault, see [`MetricSet::register`].
+    pub fn set<T: MetricSet>(&self) -> Result<Arc<T>> {
+        self.sets.get(&self.registry)
+    }
+
+    /// Returns every family that is registered: those of the platform, then those of sets.
+    pub fn families(&self) -> Vec<&'static Family> {
+        let mut families = catalog::ALL.to_vec();
+        families.extend(self.sets.families());
+        families
+    }
+
+    /// Returns the figures of one slot.
+    pub fn slot(&self, id: SlotId) -> SlotMetrics {
+        self.slots.get(&id).cloned().unwrap_or_else(|| self.slot_families.slot(id.as_str()))
+    }
+
+    /// Returns the slots whose series exist from the start.
+    pub fn slots(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.keys().copied()
+    }
+
+    /// Log text that a slot wrote beyond its rate, bytes.
+    pub fn guest_log_dropped(&self, slot: &str, bytes: usize) {
+        self.slot_families.log_dropped(slot, bytes as u64);
+    }
+
+    /// A log line that a slot wrote.
+    pub fn guest_log_line(&self, slot: &str, level: &'static str) {
+        self.slot_families.log_line(slot, level);
+    }
+
+    /// A look-up in the compiled-code cache: `hit`, `miss` or `fault`.
+    pub fn compile_cache(&self, result: &'static str) {
+        self.compile_cache.get([result]).inc();
+    }
+
+    /// The time that compiling a component took.
+    pub fn compiled(&self, elapsed: Duration) {
+        self.compile.observe(elapsed.as_secs_f64());
+    }
+
+    /// Places of the pooling allocator in use.
+    pub fn set_pool_slots(&self, kind: PoolKind, in_use: u64) {
+        self.pool_slots.get([kind.as_str()]).set(in_use as f64);
+    }
+
+    /// Linear memory of running components.
+    pub fn set_wasm_memory(&self, memory: WasmMemory) {
+        self.process.set_wasm_memory(memory);
+    }
+
+    /// The services are built.
+    pub fn started(&self) {
+        self.process.started();
+    }
+
+    /// The host answers.
+    pub fn ready(&self) {
+        self.process.ready();
+    }
+
+    /// The state of a database connection pool.
+    pub fn set_pool_stats(&self, pool: &str, stats: &PoolStats) {
+        self.pools.set(pool, stats);
+    }
+
+    /// The file system that holds the data folder; `None` when it cannot be read.
+    pub fn disk_space(&self) -> Option<DiskSpace> {
+        self.process.disk_space()
+    }
+
+    /// Has `hook` set what is only read at a scrape. It is given these metrics, so that it need not
+    /// hold them; it must not wait.
+    pub fn before_scrape(&self, hook: impl Fn(&Self) + Send + Sync + 'static) {
+        let mut hooks = self.before_scrape.write().unwrap_or_else(PoisonError::into_inner);
+        hooks.push(Arc::new(hook));
+    }
+
+    /// All families with their present figures, sorted by name.
+    pub fn gather(&self) -> Vec<MetricFamily> {
+        self.process.refresh();
+        let hooks = self.before_scrape.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for hook in hooks {
+            hook(self);
+        }
+        self.registry.gather()
+    }
+
+    /// These families alone, for a page that anybody may read.
+    pub fn gather_only(&self, families: &[&Family]) -> Vec<MetricFamily> {
+        let mut gathered = self.gather();
+        gathered.retain(|gathered| families.iter().any(|family| family.name == gathered.name()));
+        gathered
+    }
+}
+
+#[cfg(test)]
+mod tests;

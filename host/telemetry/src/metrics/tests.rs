@@ -1,0 +1,116 @@
+//! What a host's registry holds and shows.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+
+use prometheus::core::{Collector, Desc};
+
+use super::*;
+use crate::{exposition::Format, series::descs};
+
+fn metrics() -> Metrics {
+    Metrics::new(PathBuf::from("/"), [SlotId::new("slot")]).unwrap()
+}
+
+struct Twin(Vec<Desc>);
+
+impl Collector for Twin {
+    fn desc(&self) -> Vec<&Desc> {
+        self.0.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        Vec::new()
+    }
+}
+
+/// Asserts that `metrics` has registered these families as they are listed, and shows no other.
+fn assert_registered(metrics: &Metrics, families: &[&Family]) {
+    for family in families {
+        for desc in descs(family).unwrap() {
+            let name = desc.fq_name.clone();
+            let twin = metrics.registry.register(Box::new(Twin(vec![desc])));
+            assert!(twin.is_err(), "{name} is listed and not registered as listed");
+        }
+    }
+    let listed: Vec<String> = families.iter().flat_map(|family| family.exposed()).collect();
+    for family in metrics.gather() {
+        assert!(listed.iter().any(|name| name == family.name()), "{}", family.name());
+    }
+}
+
+#[test]
+fn every_listed_family_is_registered_and_no_other() {
+    assert_registered(&metrics(), catalog::ALL);
+}
+
+mod counted {
+    crate::family::families! {
+        COUNTED: crate::family::Kind::Counter, "counted_total" [] "",
+            "Counted.";
+    }
+}
+
+struct Counted(Series<IntCounter, 0>);
+
+impl MetricSet for Counted {
+    const FAMILIES: &'static [&'static Family] = counted::ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
+        Series::register(&counted::COUNTED, registry).map(Self)
+    }
+}
+
+#[test]
+fn a_set_is_registered_once() {
+    let metrics = metrics();
+    assert_eq!(metrics.families().len(), catalog::ALL.len());
+    metrics.set::<Counted>().unwrap().0.get([]).inc();
+    metrics.set::<Counted>().unwrap().0.get([]).inc();
+    let families = metrics.families();
+    assert_eq!(families.len(), catalog::ALL.len() + 1);
+    assert_registered(&metrics, &families);
+    let text = Format::Text.encode(&metrics.gather()).unwrap();
+    assert!(text.contains("counted_total 2\n"), "{text}");
+}
+
+#[test]
+fn hosts_in_one_process_keep_apart() {
+    let (one, other) = (metrics(), metrics());
+    one.compile_cache("hit");
+    assert_eq!(other.compile_cache.get(["hit"]).get(), 0);
+}
+
+#[test]
+fn hooks_run_at_every_scrape() {
+    let metrics = metrics();
+    metrics.before_scrape(|metrics| metrics.set_pool_slots(PoolKind::Stacks, 3));
+    let text = Format::Text.encode(&metrics.gather()).unwrap();
+    assert!(text.contains("bulkhead_pool_slots_in_use{kind=\"stacks\"} 3\n"), "{text}");
+}
+
+/// What `promtool check metrics` asks of the text: help and type once, ahead of a family's lines.
+#[test]
+fn the_text_is_well_formed() {
+    let metrics = metrics();
+    for format in Format::ALL {
+        let text = format.encode(&metrics.gather()).unwrap();
+        let mut seen: HashMap<&str, u32> = HashMap::new();
+        let mut family = "";
+        for line in text.lines().filter(|line| *line != "# EOF") {
+            if let Some(rest) = line.strip_prefix("# ") {
+                let (word, rest) = rest.split_once(' ').unwrap();
+                family = rest.split(' ').next().unwrap();
+                if word == "TYPE" {
+                    *seen.entry(family).or_default() += 1;
+                }
+            } else {
+                assert!(line.starts_with(family), "{line} under {family}");
+                assert!(line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");
+            }
+        }
+        assert!(seen.values().all(|count| *count == 1), "{seen:?}");
+        assert!(seen.len() > 30);
+    }
+}

@@ -1,0 +1,184 @@
+//! A family's series: one cell of numbers for each combination of label values.
+//!
+//! The crate's own vectors key a series by a hash of its label values run together, so that
+//! (`a1`, `0`) and (`a`, `10`) are one; here the key holds the values themselves.
+
+mod high_water;
+mod long_task;
+mod summary;
+mod timer;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use prometheus::{
+    Error, Gauge, Histogram, HistogramOpts, IntCounter, Registry, Result,
+    core::{Collector, Desc, Metric},
+    proto::{LabelPair, MetricFamily},
+};
+
+use crate::family::{Family, Kind};
+
+pub use high_water::HighWater;
+pub use long_task::{InProgress, LongTask};
+pub use summary::Summary;
+pub use timer::Timer;
+
+/// The numbers of one series. Clones share them.
+pub trait Cell: Metric + 'static {
+    /// A fresh cell for `family`; fails on a name or bucket list that Prometheus does not allow.
+    fn create(family: &Family) -> Result<Self>;
+}
+
+impl Cell for IntCounter {
+    fn create(family: &Family) -> Result<Self> {
+        Self::new(family.name, family.help)
+    }
+}
+
+impl Cell for Gauge {
+    fn create(family: &Family) -> Result<Self> {
+        Self::new(family.name, family.help)
+    }
+}
+
+impl Cell for Histogram {
+    fn create(family: &Family) -> Result<Self> {
+        let (Kind::Histogram(bounds) | Kind::Timer(bounds)) = family.kind else {
+            return Err(Error::Msg(format!("{} is listed without buckets", family.name)));
+        };
+        Self::with_opts(HistogramOpts::new(family.name, family.help).buckets(bounds.to_vec()))
+    }
+}
+
+/// The series of a family with `N` labels. Clones share them.
+#[derive(Clone)]
+pub struct Series<T, const N: usize>(Arc<Inner<T>>);
+
+struct Inner<T> {
+    family: &'static Family,
+    descs: Vec<Desc>,
+    /// Stands in should creating a cell fail after [`Series::register`] saw it succeed.
+    spare: T,
+    /// By the label values, each ended by a byte that UTF-8 has not.
+    cells: RwLock<HashMap<Vec<u8>, Labelled<T>>>,
+}
+
+struct Labelled<T> {
+    labels: Vec<LabelPair>,
+    cell: T,
+}
+
+impl<T: Cell, const N: usize> Series<T, N> {
+    /// Adds the family to a registry. Fails when it is there already, or has not `N` labels.
+    pub fn register(family: &'static Family, registry: &Registry) -> Result<Self> {
+        if family.labels.len() != N {
+            return Err(Error::InconsistentCardinality { expect: N, got: family.labels.len() });
+        }
+        let inner =
+            Inner { family, descs: descs(family)?, spare: T::create(family)?, cells: RwLock::default() };
+        let series = Self(Arc::new(inner));
+        registry.register(Box::new(series.clone()))?;
+        Ok(series)
+    }
+
+    /// The cell for these label values, created at zero when new. Values must come from a bounded
+    /// set, never from a client.
+    pub fn get(&self, values: [&str; N]) -> T {
+        let key = key(&values);
+        let cells = self.0.cells.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = cells.get(&key) {
+            return found.cell.clone();
+        }
+        drop(cells);
+        let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
+        cells.entry(key).or_insert_with(|| self.create(&values)).cell.clone()
+    }
+
+    /// Forgets a series.
+    pub fn remove(&self, values: [&str; N]) {
+        let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
+        cells.remove(&key(&values));
+    }
+
+    fn create(&self, values: &[&str; N]) -> Labelled<T> {
+        let pair = |(name, value): (&&str, &&str)| {
+            let mut pair = LabelPair::default();
+            pair.set_name((*name).to_owned());
+            pair.set_value((*value).to_owned());
+            pair
+        };
+        let mut labels: Vec<LabelPair> = self.0.family.labels.iter().zip(values).map(pair).collect();
+        labels.sort_by(|a, b| a.name().cmp(b.name()));
+        let cell = T::create(self.0.family).unwrap_or_else(|_| self.0.spare.clone());
+        Labelled { labels, cell }
+    }
+}
+
+impl<T: Cell, const N: usize> Collector for Series<T, N> {
+    fn desc(&self) -> Vec<&Desc> {
+        self.0.descs.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let cells = self.0.cells.read().unwrap_or_else(PoisonError::into_inner);
+        let metric = |labelled: &Labelled<T>| {
+            let mut metric = labelled.cell.metric();
+            metric.set_label(labelled.labels.clone());
+            metric
+        };
+        self.0.family.expose(cells.values().map(metric).collect())
+    }
+}
+
+/// What a registry knows a family by: a description for each exposed name.
+pub(super) fn descs(family: &Family) -> Result<Vec<Desc>> {
+    let labels: Vec<String> = family.labels.iter().map(|label| (*label).to_owned()).collect();
+    let desc = |name| Desc::new(name, family.help.to_owned(), labels.clone(), HashMap::new());
+    family.exposed().into_iter().map(desc).collect()
+}
+
+fn key(values: &[&str]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(values.iter().map(|value| value.len() + 1).sum());
+    for value in values {
+        key.extend_from_slice(value.as_bytes());
+        key.push(u8::MAX);
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    static TWO_LABELS: Family =
+        Family { name: "test_total", kind: Kind::Counter, unit: "", labels: &["site", "cost"], help: "help" };
+
+    #[test]
+    fn label_values_do_not_run_together() {
+        let registry = Registry::new();
+        let series = Series::<IntCounter, 2>::register(&TWO_LABELS, &registry).unwrap();
+        series.get(["a1", "0"]).inc();
+        series.get(["a", "10"]).inc_by(5);
+        assert_eq!(series.get(["a1", "0"]).get(), 1);
+        assert_eq!(registry.gather()[0].get_metric().len(), 2);
+        series.remove(["a1", "0"]);
+        assert_eq!(registry.gather()[0].get_metric().len(), 1);
+    }
+
+    #[test]
+    fn a_wrong_number_of_labels_is_refused() {
+        assert!(Series::<IntCounter, 1>::register(&TWO_LABELS, &Registry::new()).is_err());
+    }
+
+    #[test]
+    fn a_family_is_registered_once() {
+        let registry = Registry::new();
+        assert!(Series::<IntCounter, 2>::register(&TWO_LABELS, &registry).is_ok());
+        assert!(Series::<IntCounter, 2>::register(&TWO_LABELS, &registry).is_err());
+    }
+}
