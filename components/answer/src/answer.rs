@@ -6,10 +6,10 @@ mod draft;
 mod tests;
 mod written;
 
+use bulkhead_answer_configuration::{ActionType, Configuration};
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::llm::{Failure, Question};
 
-use crate::configuration::{ActionType, Configuration};
 use crate::passage::Passage;
 use crate::references::Document;
 use crate::wording::NoAnswer;

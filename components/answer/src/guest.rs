@@ -5,8 +5,9 @@ mod imports;
 
 use std::sync::Once;
 
+use bulkhead_answer_configuration::Configuration;
+
 use crate::answer::{self, Policy};
-use crate::configuration::Configuration;
 use crate::prompts;
 use bindings::exports::bulkhead::answer::answers as wit;
 use bindings::wasi::logging::logging::{Level, log};

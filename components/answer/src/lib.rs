@@ -6,7 +6,6 @@
 pub mod answer;
 pub mod asked;
 pub mod calendar;
-pub mod configuration;
 pub mod extractive;
 pub mod grounding;
 pub mod guard;
@@ -17,6 +16,8 @@ pub mod passage;
 pub mod prompts;
 pub mod publication;
 pub mod references;
+#[cfg(test)]
+mod sample;
 pub mod self_test;
 pub mod sentences;
 pub mod statement;

@@ -10,11 +10,11 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
+use bulkhead_answer_configuration::Configuration;
 use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
 
-use crate::configuration::Configuration;
 use crate::passage::Passage;
 use crate::sentences::sentences;
 use crate::statement::Statement;

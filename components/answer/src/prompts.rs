@@ -1,11 +1,11 @@
 //! What answers hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
 //! sees by them whether they answer alike.
 
+use bulkhead_answer_configuration::Configuration;
 use bulkhead_ticket_text::language::Language;
 use serde_json::json;
 
 use crate::answer::Strategy;
-use crate::configuration::Configuration;
 use crate::{guard, llm};
 
 /// One of them.
@@ -58,7 +58,7 @@ pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configuration::tests::configuration;
+    use crate::sample::configuration;
 
     #[test]
     fn each_changes_with_what_it_stands_for() {

@@ -4,7 +4,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::configuration::{Category, Configuration};
+use bulkhead_answer_configuration::{Category, Configuration};
+
 use crate::guard::Objection;
 
 /// Why an answer is not published.

@@ -1,8 +1,8 @@
 //! Checks that the component works where it stands.
 
 use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, answer};
-use crate::configuration::{Action, ActionType, Category, Configuration};
 use crate::passage::Passage;
+use bulkhead_answer_configuration::{Action, ActionType, Category, Configuration};
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::llm::{Failure, Question};
 

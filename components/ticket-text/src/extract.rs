@@ -1,12 +1,11 @@
 //! Values in a text, checked: an account number with a wrong checksum or the 31st of June is no value.
 
-mod account;
+pub mod account;
 pub mod birth;
 pub mod date;
 mod districts;
-mod email;
+pub mod email;
 mod number;
-pub mod pattern;
 mod phone;
 pub(crate) mod plate;
 pub(crate) mod streets;
@@ -16,27 +15,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use date::Date;
-use pattern::Pattern;
-
-/// Values of one kind that are kept; the rest of a long list says no more.
-const MOST_OF_A_KIND: usize = 5;
-
-/// A typed value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// `true` or `false`
-    Boolean(bool),
-    /// A whole number.
-    Integer(i64),
-    /// Any other number.
-    Number(f64),
-    /// Text; dates as `2026-05-03`.
-    Text(String),
-}
 
 /// What is found without being configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,31 +95,6 @@ pub fn find(text: &str, today: Date) -> Vec<Found> {
     }
     all.sort_by_key(|found| found.range.start);
     all
-}
-
-/// Named values: what is found anyway, then what `patterns` find; a pattern's name wins over a built-in one. The
-/// second value of a kind is called `date_2`, and so on.
-pub fn extract(text: &str, today: Date, patterns: &[Pattern]) -> BTreeMap<String, Value> {
-    let mut values = BTreeMap::new();
-    let mut seen: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
-    for found in find(text, today) {
-        let of_kind = seen.entry(found.kind).or_default();
-        if of_kind.contains(&found.value) || of_kind.len() == MOST_OF_A_KIND {
-            continue;
-        }
-        of_kind.push(found.value.clone());
-        let name = match of_kind.len() {
-            1 => found.kind.name().to_owned(),
-            count => format!("{}_{count}", found.kind.name()),
-        };
-        values.insert(name, Value::Text(found.value));
-    }
-    for pattern in patterns {
-        if let Some(value) = pattern.find(text, today) {
-            values.insert(pattern.name().to_owned(), value);
-        }
-    }
-    values
 }
 
 /// Places that do not overlap: where each ends, by where it begins.

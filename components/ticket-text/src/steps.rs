@@ -3,15 +3,10 @@
 
 use bulkhead_steps::{Shape, assert_linear, assert_linear_text};
 
-use crate::extract::date::Date;
-use crate::{clean, extract, injection, language, redact, sentences, tokens, window};
+use crate::{clean, injection, language, redact, sentences, tokens, window};
 
 /// What is read of a ticket, characters.
 const READ: usize = 20_000;
-
-fn today() -> Date {
-    Date::from_calendar_date(2026, time::Month::May, 3).unwrap_or(Date::MIN)
-}
 
 #[test]
 fn window_steps_grow_with_a_mail() {
@@ -63,30 +58,6 @@ fn html_steps_grow_with_a_ticket() {
     ];
     assert_linear_text(concat!(module_path!(), "::html_steps_grow_with_a_ticket"), READ, &units, |text| {
         (clean::clean(text), clean::rows(text))
-    });
-}
-
-#[test]
-fn extract_steps_grow_with_a_ticket() {
-    let units = [
-        ("", "1.1. "),
-        ("", "3. Mai "),
-        ("", "0171 2345678, "),
-        ("", "1"),
-        ("", "1 "),
-        ("", "a@b.de "),
-        ("", "a@"),
-        ("", "M-AB 123 "),
-        ("", "M-"),
-        ("", "DE89 3704 0044 0532 0130 00 "),
-        ("", "DE"),
-        ("", "Az. 12/34-5 "),
-        ("", "Ticket #1"),
-        ("", "am 3. Mai, "),
-        ("", "1.1.,"),
-    ];
-    assert_linear_text(concat!(module_path!(), "::extract_steps_grow_with_a_ticket"), READ, &units, |text| {
-        extract::extract(text, today(), &[])
     });
 }
 

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::configuration::Configuration;
+use bulkhead_triage_configuration::Configuration;
 
 /// Categories that are told besides the first.
 const MOST_ALTERNATIVES: usize = 3;

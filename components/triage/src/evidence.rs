@@ -5,8 +5,7 @@ mod empty;
 mod tests;
 
 use bulkhead_ticket_text::tokens::spaced;
-
-use crate::features::{FeatureSettings, Row};
+use bulkhead_triage_features::{FeatureSettings, Row};
 
 /// Words that are told at most.
 const MOST_WORDS: usize = 4;

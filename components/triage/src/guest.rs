@@ -5,7 +5,8 @@ mod imports;
 
 use std::sync::Once;
 
-use crate::configuration::Configuration;
+use bulkhead_triage_configuration::Configuration;
+
 use crate::prompts;
 use crate::triage::{self, Policy};
 use bindings::exports::bulkhead::triage::tickets as wit;

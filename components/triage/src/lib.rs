@@ -2,14 +2,12 @@
 //!
 //! Everything here is plain Rust that knows no WIT and is tested natively.
 
-pub mod configuration;
 pub mod decision;
 pub mod evidence;
-pub mod features;
+pub mod extraction;
 #[cfg(target_family = "wasm")]
 mod guest;
 pub mod llm;
-pub mod preparser;
 pub mod prompts;
 pub mod reasoning;
 pub mod request;
@@ -18,4 +16,3 @@ pub mod self_test;
 #[cfg(test)]
 mod steps;
 pub mod triage;
-pub mod violation;

@@ -14,8 +14,8 @@ mod tests;
 use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
+use bulkhead_triage_configuration::Configuration;
 
-use crate::configuration::Configuration;
 use crate::decision::{Decision, decide};
 
 pub use prompt::{VERSION, schema, system};

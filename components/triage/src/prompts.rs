@@ -3,9 +3,9 @@
 
 use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language::Language;
+use bulkhead_triage_configuration::Configuration;
 use serde_json::json;
 
-use crate::configuration::Configuration;
 use crate::llm;
 use crate::triage::Strategy;
 

@@ -10,7 +10,7 @@ use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{Kind, find};
 use bulkhead_ticket_text::sentences::sentences;
 
-use crate::rules::conditions::Facts;
+use crate::rules::Facts;
 
 /// Bytes of the longest sentence in which a request is looked for: each of its clauses is held against all others.
 const LONGEST_SENTENCE: usize = 1000;

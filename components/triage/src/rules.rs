@@ -1,32 +1,63 @@
-//! Which action a category leads to.
+//! Which action a rule leads to: its conditions on what a ticket says, compared by type.
 
-pub mod conditions;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
-use conditions::{Condition, Facts};
+use bulkhead_triage_configuration::rules::{Condition, Field, Operator, Rule, Value};
 
-/// What happens with the tickets of one category.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// Name of the category.
-    pub category_name: String,
-    /// Name of the action unless a condition is met.
-    pub action_name: String,
-    /// Exceptions; among those that are met, the lowest priority counts.
-    #[serde(default)]
-    pub conditions: Vec<Condition>,
+/// The text that stands for a processing id that a ticket does not give.
+pub const UNKNOWN: &str = "unknown";
+
+/// What a ticket says of the request it is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Days since the request was made.
+    pub days_since_request: Option<i64>,
+    /// The number under which the request is processed.
+    pub processing_id: Option<String>,
 }
 
-impl Rule {
-    /// Name of the action for a ticket with these facts.
-    pub(crate) fn action(&self, facts: &Facts) -> &str {
-        let met = self.conditions.iter().filter(|condition| condition.is_met(facts));
-        // Of equal priorities `min_by_key` takes the first.
-        met.min_by_key(|condition| condition.priority)
-            .map_or(&self.action_name, |condition| &condition.action_name)
+/// Name of the action that `rule` leads to for a ticket with these facts.
+pub(crate) fn action<'r>(rule: &'r Rule, facts: &Facts) -> &'r str {
+    let met = rule.conditions.iter().filter(|condition| is_met(condition, facts));
+    // Of equal priorities `min_by_key` takes the first.
+    met.min_by_key(|condition| condition.priority)
+        .map_or(&rule.action_name, |condition| &condition.action_name)
+}
+
+/// Whether the ticket meets `condition`. What a ticket does not say equals nothing, differs from everything and
+/// has no place in an order; only a processing id that is not given equals the text [`UNKNOWN`].
+fn is_met(condition: &Condition, facts: &Facts) -> bool {
+    let ordering = match (condition.field, &condition.value) {
+        (Field::DaysSinceRequest, Value::Integer(value)) => {
+            facts.days_since_request.map(|days| days.cmp(value))
+        }
+        (Field::ProcessingId, Value::Text(value)) => match &facts.processing_id {
+            Some(id) => Some(id.as_str().cmp(value)),
+            None if value == UNKNOWN && !orders(condition.operator) => Some(Ordering::Equal),
+            None => None,
+        },
+        _ => None,
+    };
+    match ordering {
+        Some(ordering) => holds(condition.operator, ordering),
+        None => condition.operator == Operator::NotEquals,
+    }
+}
+
+fn orders(operator: Operator) -> bool {
+    !matches!(operator, Operator::Equals | Operator::NotEquals)
+}
+
+fn holds(operator: Operator, ordering: Ordering) -> bool {
+    match operator {
+        Operator::Equals => ordering.is_eq(),
+        Operator::NotEquals => ordering.is_ne(),
+        Operator::Less => ordering.is_lt(),
+        Operator::LessEquals => ordering.is_le(),
+        Operator::Greater => ordering.is_gt(),
+        Operator::GreaterEquals => ordering.is_ge(),
     }
 }

@@ -1,12 +1,12 @@
 //! Checks that the component works where it stands.
 
-use crate::configuration::Configuration;
 use crate::decision::Unclassified;
-use crate::features::{FeatureSettings, Row};
 use crate::triage::{Head, Host, Policy, triage};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::llm::{Failure, Question};
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::{FeatureSettings, Row};
 
 /// Two categories and a rule.
 const CONFIGURATION: &str = r#"{

@@ -2,16 +2,18 @@
 
 use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::extract::date::{Date, Month};
+use bulkhead_triage_features::MOST_READ;
 
 use crate::evidence::evidence;
-use crate::features::FeatureSettings;
-use crate::preparser::{Form, PreparserSettings, TableSettings};
+use crate::extraction::extract;
 use crate::request;
-use crate::triage::MOST_READ;
+
+fn today() -> Date {
+    Date::from_calendar_date(2026, Month::May, 3).unwrap_or(Date::MIN)
+}
 
 #[test]
 fn request_steps_grow_with_a_ticket() {
-    let today = Date::from_calendar_date(2026, Month::May, 3).unwrap_or(Date::MIN);
     let long = format!("{}. ", "Antrag vom 3. Mai, ".repeat(30));
     let units = [
         ("", "Antrag vom 3. Mai, "),
@@ -24,24 +26,40 @@ fn request_steps_grow_with_a_ticket() {
         ("", "1."),
     ];
     let test = concat!(module_path!(), "::request_steps_grow_with_a_ticket");
-    assert_linear_text(test, MOST_READ, &units, |text| request::facts(text, text, today));
+    assert_linear_text(test, MOST_READ, &units, |text| request::facts(text, text, today()));
 }
 
 #[test]
-fn table_steps_grow_with_a_ticket() {
-    let table = TableSettings { keep_rows: vec!["a".to_owned()], case_sensitive: false, value_column: 1 };
-    let settings = PreparserSettings { enabled: true, config: Some(Form::Table(table)) };
-    let units =
-        [("", "|"), ("", "|a|b|\n"), ("", "\\|"), ("<table>", "<tr><td>a<td>b"), ("<table>", "<table>")];
-    let test = concat!(module_path!(), "::table_steps_grow_with_a_ticket");
-    assert_linear_text(test, MOST_READ, &units, |text| settings.apply(text));
+fn extract_steps_grow_with_a_ticket() {
+    let units = [
+        ("", "1.1. "),
+        ("", "3. Mai "),
+        ("", "0171 2345678, "),
+        ("", "1"),
+        ("", "1 "),
+        ("", "a@b.de "),
+        ("", "a@"),
+        ("", "M-AB 123 "),
+        ("", "M-"),
+        ("", "DE89 3704 0044 0532 0130 00 "),
+        ("", "DE"),
+        ("", "Az. 12/34-5 "),
+        ("", "Ticket #1"),
+        ("", "am 3. Mai, "),
+        ("", "1.1.,"),
+    ];
+    assert_linear_text(
+        concat!(module_path!(), "::extract_steps_grow_with_a_ticket"),
+        MOST_READ,
+        &units,
+        |text| extract(text, today(), &[]),
+    );
 }
 
 #[test]
-fn feature_steps_grow_with_a_ticket() {
+fn evidence_steps_grow_with_a_ticket() {
     let examples = ["Meine Tonne wurde nicht geleert.".to_owned(), "a b c d e f".to_owned()];
-    let settings = FeatureSettings::words_and_characters(18);
     let units = [("", "a"), ("", "a "), ("", "Tonne "), ("", "\u{308}")];
-    let test = concat!(module_path!(), "::feature_steps_grow_with_a_ticket");
-    assert_linear_text(test, MOST_READ, &units, |text| (settings.row(text), evidence(text, &examples)));
+    let test = concat!(module_path!(), "::evidence_steps_grow_with_a_ticket");
+    assert_linear_text(test, MOST_READ, &units, |text| evidence(text, &examples));
 }

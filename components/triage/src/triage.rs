@@ -9,23 +9,19 @@ use std::collections::BTreeMap;
 
 use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::extract::date::Date;
-use bulkhead_ticket_text::extract::{self, Value};
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language;
 use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::window::window;
+use bulkhead_triage_configuration::{Action, Category, Configuration};
+use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 
-use crate::configuration::{Action, Category, Configuration};
 use crate::decision::{Candidate, Decision, Refusal, Unclassified};
 use crate::evidence::{Evidence, evidence};
-use crate::features::{FeatureSettings, Row};
+use crate::extraction::{Value, extract};
 use crate::reasoning::{self, reasoning};
 use crate::request;
-
-/// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
-/// and threads, and reading it would take longer than a call may.
-pub const MOST_READ: usize = 20_000;
 
 /// A classifier over embeddings and sparse features.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +128,7 @@ pub fn triage(
     policy: Policy,
     text: &str,
 ) -> Result<Triage, Undecided> {
-    let user_text = configuration.preparser.apply(text);
+    let user_text = preparser::apply(&configuration.preparser, text);
     let read = window(user_text.trim(), MOST_READ);
     let rendered = clean::render(&read);
     let plain = &rendered.plain;
@@ -167,7 +163,7 @@ pub fn triage(
         category: category.name.clone(),
         auto_publish: category.auto_publish && choice.verdict.publishes(),
         confidence: confidence(&decision),
-        extracted_values: extract::extract(&written, today, &category.extract),
+        extracted_values: extract(&written, today, &category.extract),
         alternatives: alternatives(&decision),
         language: language::detect(&own).map(str::to_owned),
         user_text,

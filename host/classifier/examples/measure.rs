@@ -17,8 +17,8 @@ use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
-use bulkhead_triage::configuration::Configuration;
-use bulkhead_triage::features::{FeatureSettings, Row};
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::{FeatureSettings, Row};
 
 #[derive(Default)]
 struct Arguments {

@@ -5,7 +5,7 @@ mod tests;
 
 use bulkhead_inference::head::{Coefficients, Head, InvalidHead, Link, Prompt, Record};
 use bulkhead_inference::model::Description;
-use bulkhead_triage::features::FeatureSettings;
+use bulkhead_triage_features::FeatureSettings;
 
 use crate::model::Model;
 

@@ -10,9 +10,8 @@ use bulkhead_inference::head::{Csr, Head};
 use bulkhead_inference::model::{EmbedOptions, Model, Scratch};
 use bulkhead_ticket_text::clean::clean;
 use bulkhead_ticket_text::window::window;
-use bulkhead_triage::configuration::Configuration;
-use bulkhead_triage::features::{FeatureSettings, Row};
-use bulkhead_triage::triage::MOST_READ;
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 
 use crate::artefact::{self, Origin};
 use crate::dataset::Dataset;
@@ -116,7 +115,7 @@ impl Course<'_> {
 
     /// A text as the component would have it classified.
     fn row(&self, text: &str, scratch: &mut Scratch) -> Result<TextRow, Error> {
-        let own = clean(&window(&self.configuration.preparser.apply(text), MOST_READ));
+        let own = clean(&window(&preparser::apply(&self.configuration.preparser, text), MOST_READ));
         let text = window(&own, self.configuration.max_user_text_length);
         let prompt = self.prompt.and_then(|name| self.model.description().prompts.get(name));
         let options =

@@ -1,6 +1,6 @@
 //! Labelled examples as rows of numbers.
 
-use bulkhead_triage::features::Row;
+use bulkhead_triage_features::Row;
 
 use crate::error::Error;
 

@@ -4,7 +4,7 @@
 //! the method of liblinear's solver 1. The order of the examples comes from a fixed seed: the same examples
 //! give the same weights.
 
-use bulkhead_triage::features::Row;
+use bulkhead_triage_features::Row;
 
 #[cfg(test)]
 mod tests;

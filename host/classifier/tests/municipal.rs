@@ -10,8 +10,8 @@ use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
 use bulkhead_ticket_text::clean::clean;
-use bulkhead_triage::configuration::Configuration;
-use bulkhead_triage::features::FeatureSettings;
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::FeatureSettings;
 
 fn read(file: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/triage");

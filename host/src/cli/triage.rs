@@ -13,7 +13,6 @@ use std::{
 use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_inference::{model::Model, source};
-use bulkhead_triage::configuration;
 use clap::Subcommand;
 
 use super::{Configuration, make_data_folder};
@@ -65,7 +64,7 @@ struct Loaded {
 }
 
 impl Place {
-    fn categories(&self) -> anyhow::Result<configuration::Configuration> {
+    fn categories(&self) -> anyhow::Result<bulkhead_triage_configuration::Configuration> {
         let rules = Rules::parse_file(&self.triage, &read(&self.triage)?)?;
         Ok(rules.configuration().clone())
     }

@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Instant};
 use anyhow::Context as _;
 use bulkhead_classifier::course::Course;
 use bulkhead_inference::head::Head;
-use bulkhead_triage::configuration::Category;
+use bulkhead_triage_configuration::Category;
 use sha2::{Digest, Sha256};
 
 use crate::{

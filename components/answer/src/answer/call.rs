@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use bulkhead_answer_configuration::{Action, Configuration};
 use bulkhead_ticket_text::clean;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict};
 use bulkhead_ticket_text::language::{self, Language};
@@ -11,7 +12,6 @@ use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::has_words;
 
 use super::{Error, Host, Outcome, Policy, Reply, Request};
-use crate::configuration::{Action, Configuration};
 use crate::guard::{self, Objection};
 use crate::publication::{Record, hindrances};
 use crate::references::Document;

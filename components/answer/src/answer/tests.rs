@@ -7,7 +7,7 @@ mod guarded;
 use std::cell::RefCell;
 
 use super::*;
-use crate::configuration::tests::configuration;
+use crate::sample::configuration;
 use crate::wording::PLACEHOLDER;
 
 /// A host whose search always gives the same, and remembers what was asked.

@@ -1,9 +1,9 @@
 //! What the model is told, and what it is shown.
 
+use bulkhead_answer_configuration::Configuration;
 use bulkhead_ticket_text::language::Language;
 use serde_json::json;
 
-use crate::configuration::Configuration;
 use crate::passage::Passage;
 
 /// Counts the changes of the texts below.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::configuration::tests::configuration;
+use crate::sample::configuration;
 
 fn good() -> Record {
     Record {

@@ -9,6 +9,11 @@ use super::Reading;
 /// Letters and digits of the shortest and the longest account number.
 const LENGTHS: Range<usize> = 15..35;
 
+/// The first account number in `text`, without spaces.
+pub fn first(text: &str) -> Option<String> {
+    find(text).into_iter().next().map(|(_, value)| value)
+}
+
 pub(super) fn find(text: &str) -> Vec<Reading> {
     let mut found: Vec<Reading> = Vec::new();
     for (start, letter) in text.char_indices() {

@@ -126,7 +126,7 @@ fn is_aimed_at(text: &str, range: &Range<usize>) -> bool {
 }
 
 /// The whole of `text` as a date.
-pub(super) fn parse(text: &str, today: Date) -> Option<Date> {
+pub fn parse(text: &str, today: Date) -> Option<Date> {
     let text = text.trim();
     find(text, today).into_iter().find(|(range, _)| *range == (0..text.len())).map(|(_, date)| date)
 }

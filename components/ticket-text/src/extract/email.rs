@@ -5,6 +5,11 @@ use super::Reading;
 /// Longest address (RFC 5321), bytes.
 const LONGEST: usize = 254;
 
+/// The first address in `text`, in lower case.
+pub fn first(text: &str) -> Option<String> {
+    find(text).into_iter().next().map(|(_, value)| value)
+}
+
 pub(super) fn find(text: &str) -> Vec<Reading> {
     text.match_indices('@').filter_map(|(at, _)| around(text, at)).collect()
 }

@@ -1,11 +1,11 @@
 //! From plain types to WIT records.
 
 use super::wit;
-use crate::configuration::{Action, ActionType};
 use crate::decision::Candidate;
+use crate::extraction::Value;
 use crate::triage::{Strategy, Triage, Undecided};
-use bulkhead_ticket_text::extract::Value;
 use bulkhead_ticket_text::guarding::Guarding;
+use bulkhead_triage_configuration::{Action, ActionType};
 
 impl From<Action> for wit::Action {
     fn from(action: Action) -> Self {

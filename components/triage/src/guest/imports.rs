@@ -8,13 +8,13 @@ use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
 use super::wit;
 use crate::decision::Unclassified;
-use crate::features::{FeatureSettings, Row, Rows};
 use crate::llm::ANSWER_TOKENS;
 use crate::triage::{Head, Host};
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::host;
 use bulkhead_ticket_text::llm::{Failure, Question};
+use bulkhead_triage_features::{FeatureSettings, Row, Rows};
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

@@ -9,8 +9,7 @@ use bulkhead_ticket_text::numerals::number;
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::words::has_words;
-
-use crate::configuration::Configuration;
+use bulkhead_triage_configuration::Configuration;
 
 /// Days to come that have a word of their own.
 const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];

@@ -1,9 +1,8 @@
 //! What the model is told, and what it is shown.
 
 use bulkhead_ticket_text::language::Language;
+use bulkhead_triage_configuration::{Category, Configuration};
 use serde_json::json;
-
-use crate::configuration::{Category, Configuration};
 
 /// Counts the changes of the texts below.
 pub const VERSION: u32 = 1;

@@ -3,8 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::configuration::Configuration;
-use crate::rules::conditions::Facts;
+use bulkhead_triage_configuration::Configuration;
+
+use crate::rules::{self, Facts};
 
 /// Name of the action for a ticket of `category`. The first rule of a category counts; a category without one
 /// and tickets of no category lead to the action where no rule says otherwise.
@@ -14,5 +15,5 @@ pub(super) fn action_name<'c>(configuration: &'c Configuration, category: &str, 
         return none;
     }
     let rule = configuration.action_rules.iter().find(|rule| rule.category_name == category);
-    rule.map_or(none, |rule| rule.action(facts))
+    rule.map_or(none, |rule| rules::action(rule, facts))
 }

@@ -6,11 +6,11 @@ use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::{has_words, usual};
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::Row;
 
 use super::{Host, Policy, Strategy, Undecided};
-use crate::configuration::Configuration;
 use crate::decision::{Decision, Refusal, decide};
-use crate::features::Row;
 use crate::llm::{self, Advice, Unadvised};
 
 /// What was chosen, and how that came.

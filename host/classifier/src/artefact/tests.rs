@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bulkhead_inference::head::Csr;
-use bulkhead_triage::features::Row;
+use bulkhead_triage_features::Row;
 
 use super::*;
 use crate::dataset::Dataset;

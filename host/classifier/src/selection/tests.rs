@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_triage::features::Row;
+use bulkhead_triage_features::Row;
 
 use super::*;
 use crate::training::prototypes::Prototypes;

@@ -1,6 +1,6 @@
 //! What is done to rows before solving, and undone in the weights after it.
 
-use bulkhead_triage::features::Row;
+use bulkhead_triage_features::Row;
 
 use crate::dataset::{Dataset, Example};
 use crate::model::Model;

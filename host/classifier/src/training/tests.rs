@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_triage::features::{FeatureSettings, Row};
+use bulkhead_triage_features::{FeatureSettings, Row};
 
 use super::scaling::Scaling;
 use super::*;

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use anyhow::Context as _;
 use bulkhead_classifier::{course::Course, tickets::Ticket};
 use bulkhead_inference::head::Head;
-use bulkhead_triage::features::FeatureSettings;
+use bulkhead_triage_features::FeatureSettings;
 
 use super::{Loaded, Place, labels, read_tickets};
 use crate::cli::{output, share::share};

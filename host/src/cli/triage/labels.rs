@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use bulkhead_classifier::tickets::Ticket;
-use bulkhead_triage::configuration::Configuration;
+use bulkhead_triage_configuration::Configuration;
 
 /// Lines of a category that are told; more help nobody.
 const MOST_LINES: usize = 5;

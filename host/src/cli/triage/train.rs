@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_classifier::{course::Course, tickets::Ticket};
-use bulkhead_triage::{configuration::Configuration, features::FeatureSettings};
+use bulkhead_triage_configuration::Configuration;
+use bulkhead_triage_features::FeatureSettings;
 
 use super::{Loaded, Place, labels, read_tickets};
 use crate::{cli::output, services::tickets::config::HEAD};

@@ -1,8 +1,8 @@
 //! What the answer component is told to work by: the configuration of answers, and what triage knows of categories and
 //! actions.
 
-use bulkhead_answer::configuration::{Action, ActionType, Category, Configuration};
-use bulkhead_triage::configuration as triage;
+use bulkhead_answer_configuration::{Action, ActionType, Category, Configuration};
+use bulkhead_triage_configuration as triage;
 
 use crate::{
     knowledge::config::Knowledge,

@@ -4,7 +4,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_triage::configuration::{Reading, Violation};
+use bulkhead_triage_configuration::{Reading, Violation};
 use serde_json::{Map, Value as Json};
 
 use super::located::{Lines, member};

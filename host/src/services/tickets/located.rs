@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bulkhead_triage::configuration::{Invalid, Violation};
+use bulkhead_triage_configuration::{Invalid, Violation};
 use serde_json::{Map, Number, Value};
 use toml::{
     Spanned,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bulkhead_triage::configuration::{Configuration, Invalid, Reading, Settings};
+use bulkhead_triage_configuration::{Configuration, Invalid, Reading, Settings};
 use serde_json::Value;
 
 use crate::{files, services::tickets::located};

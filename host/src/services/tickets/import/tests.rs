@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_triage::configuration::Settings;
+use bulkhead_triage_configuration::Settings;
 
 use super::*;
 

@@ -99,48 +99,28 @@ impl Configuration {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
 
-    /// One of each, for tests.
-    pub(crate) fn configuration() -> Configuration {
-        let category =
-            |name: &str, auto_publish| Category { name: name.to_owned(), auto_publish, threshold: 0.6 };
-        let action = |name: &str, kind, answer: Option<&str>| Action {
-            name: name.to_owned(),
-            kind,
-            answer: answer.map(str::to_owned),
-        };
-        Configuration {
-            categories: vec![category("passports", true), category("fines", false)],
-            actions: vec![
-                action("answer", ActionType::AIAnswer, None),
-                action("clerk", ActionType::NoAction, None),
-                action("fees", ActionType::StaticAnswer, Some("Ein Reisepass kostet 70 Euro.")),
-            ],
-            floor: 0.5,
-            limit: 5,
-            by_category: false,
-            publish_score: 0.8,
-            max_sentences: 5,
-            max_answer_length: 1200,
-            max_user_text_length: 2000,
-            office_contacts: vec!["@stadt.example".to_owned(), "+49 89 233".to_owned()],
-            disclaimer: None,
-        }
-    }
+    const WRITTEN: &str = r#"{"categories":[{"name":"passports","auto_publish":true,"threshold":0.6}],"actions":[{"name":"fees","type":"StaticAnswer","answer":"Ein Reisepass kostet 70 Euro."}],"floor":0.5,"limit":5,"by_category":false,"publish_score":0.8,"max_sentences":5,"max_answer_length":1200,"max_user_text_length":2000,"office_contacts":["@stadt.example"],"disclaimer":null}"#;
 
     #[test]
     fn what_the_host_writes_is_read() {
-        let json = serde_json::to_string(&configuration()).unwrap();
-        assert_eq!(Configuration::from_json(&json).unwrap(), configuration());
+        let read = Configuration::from_json(WRITTEN).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), WRITTEN);
+        assert_eq!(
+            (read.category("passports"), read.action("fees")),
+            (read.categories.first(), read.actions.first())
+        );
+        assert_eq!((read.category("fees"), read.action("passports")), (None, None));
     }
 
     #[test]
     fn what_is_no_share_is_refused() {
-        let json = serde_json::to_string(&Configuration { floor: 1.5, ..configuration() }).unwrap();
+        let read = Configuration::from_json(WRITTEN).unwrap();
+        let json = serde_json::to_string(&Configuration { floor: 1.5, ..read }).unwrap();
         assert!(Configuration::from_json(&json).unwrap_err().contains("floor must be from 0 to 1"));
         assert!(Configuration::from_json("{}").unwrap_err().contains("missing field"));
     }

@@ -9,10 +9,9 @@ use super::{
     Action, ActionType, CategorySettings, Configuration, DEFAULT_MARGIN, DEFAULT_TEXT_LENGTH,
     DEFAULT_THRESHOLD, Invalid, Settings, Violation,
 };
+use crate::pattern::{Pattern, PatternSettings};
 use crate::preparser::{Form, PreparserSettings, TableSettings};
-use crate::rules::Rule;
-use crate::rules::conditions::{self, Condition, Field, Operator};
-use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
+use crate::rules::{self, Condition, Field, Operator, Rule};
 
 /// What could be read.
 #[derive(Debug)]
@@ -138,7 +137,7 @@ fn condition(mut entry: Entry<'_>) -> Condition {
         priority: entry.required("priority"),
         field: entry.required_or("field", Field::DaysSinceRequest),
         operator: entry.required_or("operator", Operator::Equals),
-        value: entry.required_or("value", conditions::Value::Integer(0)),
+        value: entry.required_or("value", rules::Value::Integer(0)),
         action_name: entry.required("action_name"),
     };
     entry.end();

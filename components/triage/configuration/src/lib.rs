@@ -1,24 +1,30 @@
-//! What an operator configures: categories, actions, and which action a category leads to.
+//! What an operator configures of triage: categories, actions, and which action a category leads to.
+//!
+//! Host and component both read it; what a configuration means for a ticket is the component's business.
 //!
 //! [`Settings`] is what is written; [`Configuration`] is the same, checked. Names are the identities.
 
 mod check;
 mod entry;
 mod note;
+pub mod pattern;
+pub mod preparser;
 mod read;
+pub mod rules;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 use serde::{Deserialize, Serialize};
 
-use self::check::Gaps;
-use crate::preparser::PreparserSettings;
-use crate::rules::Rule;
-use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
+use check::Gaps;
+use pattern::{Pattern, PatternSettings};
+use preparser::PreparserSettings;
+use rules::Rule;
 
-pub use crate::violation::{Invalid, Violation};
 pub use note::NotePlaceholder;
 pub use read::Reading;
+pub use violation::{Invalid, Violation};
 
 /// Confidence below which nothing is decided: at the break-even between a wrong decision and none.
 pub const DEFAULT_THRESHOLD: f32 = 0.5;

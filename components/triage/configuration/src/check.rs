@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, Violation, note};
+use crate::pattern::{Pattern, PatternSettings};
 use crate::rules::Rule;
-use bulkhead_ticket_text::extract::pattern::{Pattern, PatternSettings};
 
 /// Makes a pattern, or says what is wrong with it.
 pub(super) type Compile = fn(PatternSettings) -> Result<Pattern, String>;

@@ -4,8 +4,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{ActionType, Violation};
-use crate::rules::conditions::{self, Field, Operator};
-use bulkhead_ticket_text::extract::pattern::PatternType;
+use crate::pattern::PatternType;
+use crate::rules::{self, Field, Operator};
 
 /// What members are read as.
 pub(super) trait Kind: DeserializeOwned {
@@ -49,7 +49,7 @@ impl Kind for Operator {
     const WORDS: &'static str = "one of equals, not_equals, less, less_equals, greater, greater_equals";
 }
 
-impl Kind for conditions::Value {
+impl Kind for rules::Value {
     const WORDS: &'static str = "true or false, a whole number or text";
 }
 

@@ -1,15 +1,23 @@
-//! Hashed word and character n-grams: what a linear head sees of a text besides its embedding.
+//! What a classifier sees of a ticket: the rows of a form that matter, and, besides an embedding, hashed word and character
+//! n-grams.
 //!
 //! Trainer and component compute them with the same code and the same recorded [`FeatureSettings`]. Hashing
 //! (feature hashing, Weinberger et al. 2009) needs no vocabulary file; inverse document frequencies are
 //! folded into the head's weights, so a text's features depend on the text alone.
 
+pub mod preparser;
+#[cfg(test)]
+mod steps;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
 use bulkhead_ticket_text::tokens;
+
+/// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
+/// and threads, and reading it would take longer than a call may.
+pub const MOST_READ: usize = 20_000;
 
 /// What the features are; raised when the same settings would give other features than before.
 pub const FEATURES_VERSION: u32 = 1;

@@ -1,12 +1,12 @@
 //! Patterns that an operator configures.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
-
-use super::date::{self, Date};
-use super::{Reading, Value, account, email};
 
 /// A compiled pattern takes at most as much memory, bytes: enough for lists of hundreds of words.
 const MOST_MEMORY: usize = 256 * 1024;
@@ -77,61 +77,19 @@ impl Pattern {
         &self.settings.name
     }
 
-    /// The first match that can be read as the type.
-    pub fn find(&self, text: &str, today: Date) -> Option<Value> {
-        let expression = self.expression.get_or_init(|| compiled(&self.settings.pattern).ok()).as_ref()?;
-        let matches = expression.captures_iter(text);
-        matches
-            .filter_map(|captures| captures.get(1).or_else(|| captures.get(0)))
-            .find_map(|found| self.read(found.as_str(), today))
+    /// What the value is.
+    pub fn kind(&self) -> PatternType {
+        self.settings.kind
     }
 
-    fn read(&self, text: &str, today: Date) -> Option<Value> {
-        let only = |found: Vec<Reading>| found.into_iter().next().map(|(_, value)| value);
-        match self.settings.kind {
-            PatternType::Text => {
-                Some(text.trim().to_owned()).filter(|text| !text.is_empty()).map(Value::Text)
-            }
-            PatternType::Integer => integer(text).map(Value::Integer),
-            PatternType::Number => number(text).map(Value::Number),
-            PatternType::Date => date::parse(text, today).map(|date| Value::Text(date.to_string())),
-            PatternType::Iban => only(account::find(text)).map(Value::Text),
-            PatternType::Email => only(email::find(text)).map(Value::Text),
-        }
+    /// What to look for; `None` where it does not compile.
+    pub fn expression(&self) -> Option<&Regex> {
+        self.expression.get_or_init(|| compiled(&self.settings.pattern).ok()).as_ref()
     }
 }
 
 fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).size_limit(MOST_MEMORY).build()
-}
-
-fn number(text: &str) -> Option<f64> {
-    plain_number(text).parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-/// `1.234` and `1.234,00`
-fn integer(text: &str) -> Option<i64> {
-    let number = plain_number(text);
-    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'))
-}
-
-/// As machines write it: `1.234,50`, `1 234,50` and `1,234.50` as `1234.50`, `1.234` as `1234`, `12.50` as it stands.
-fn plain_number(text: &str) -> String {
-    let text = text.trim().trim_end_matches(['.', ',', '-', '–']).replace([' ', '\u{a0}', '\''], "");
-    match (text.rfind('.'), text.rfind(',')) {
-        (Some(point), Some(comma)) if point > comma => text.replace(',', ""),
-        (_, Some(_)) => text.replace('.', "").replace(',', "."),
-        _ if is_grouped(&text) => text.replace('.', ""),
-        _ => text,
-    }
-}
-
-/// Whether points stand between thousands: `1.234`, not `0.125` or `1234.567`.
-fn is_grouped(text: &str) -> bool {
-    let mut groups = text.trim_start_matches(['-', '+']).split('.');
-    let first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && !first.starts_with('0'));
-    first && groups.all(|group| group.len() == 3)
 }
 
 /// The compiler draws the expression over several lines; what is wrong stands in the last.

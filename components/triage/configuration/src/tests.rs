@@ -173,9 +173,9 @@ fn words_name_what_is_read() {
         }
     }
     each::<ActionType>();
-    each::<crate::rules::conditions::Field>();
-    each::<crate::rules::conditions::Operator>();
-    each::<bulkhead_ticket_text::extract::pattern::PatternType>();
+    each::<rules::Field>();
+    each::<rules::Operator>();
+    each::<pattern::PatternType>();
     each::<entry::FormType>();
 }
 
