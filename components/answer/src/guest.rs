@@ -3,14 +3,12 @@
 mod convert;
 mod imports;
 
-use std::sync::Once;
-
 use bulkhead_answer_configuration::Configuration;
+use bulkhead_guest::Log;
 
 use crate::answer::{self, Policy};
 use crate::prompts;
 use bindings::exports::bulkhead::answer::answers as wit;
-use bindings::wasi::logging::logging::{Level, log};
 use imports::Imports;
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
@@ -35,15 +33,15 @@ mod bindings {
     export!(Component);
 }
 
-/// Context of everything that this component logs.
-const LOG_CONTEXT: &str = "answer";
+/// Where this component logs.
+const LOG: Log = Log::new("answer");
 
 /// What the exports hang on.
 struct Component;
 
 impl wit::Guest for Component {
     fn answer(settings: wit::Settings, request: wit::Request) -> Result<wit::Reply, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let configuration = configuration(&settings)?;
         let wit::Request { text, category, action } = &request;
         let request = answer::Request { text, category, action };
@@ -53,7 +51,7 @@ impl wit::Guest for Component {
     }
 
     fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let prompts = prompts::prompts(&configuration(&settings)?, settings.strategy.into());
         let version = |prompt: prompts::Prompt| wit::PromptVersion {
             name: prompt.name.to_owned(),
@@ -66,19 +64,11 @@ impl wit::Guest for Component {
 
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
-        report_panics();
+        LOG.report_panics();
         crate::self_test::self_test()
     }
 }
 
 fn configuration(settings: &wit::Settings) -> Result<Configuration, wit::Error> {
     Configuration::from_json(&settings.configuration).map_err(wit::Error::Configuration)
-}
-
-/// Sends panics to the host's log: a component has no standard error.
-fn report_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
-    });
 }

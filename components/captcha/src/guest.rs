@@ -4,12 +4,11 @@
 mod convert;
 mod imports;
 
-use std::sync::Once;
+use bulkhead_guest::Log;
 
 use crate::error::Error;
 use crate::{issue, self_test, verify};
 use bindings::exports::bulkhead::captcha::challenges as wit;
-use bindings::wasi::logging::logging::{Level, log};
 use imports::Imports;
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
@@ -37,8 +36,8 @@ mod bindings {
     export!(Component);
 }
 
-/// Context of everything that this component logs.
-const LOG_CONTEXT: &str = "captcha";
+/// Where this component logs.
+const LOG: Log = Log::new("captcha");
 
 /// What the exports hang on.
 struct Component;
@@ -49,7 +48,7 @@ impl wit::Guest for Component {
         client: wit::Client,
         action: Option<String>,
     ) -> Result<wit::Issued, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let issued = issue::issue(&Imports, &site.into(), &client.into(), action.as_deref())?;
         Ok(issued.into())
     }
@@ -60,28 +59,20 @@ impl wit::Guest for Component {
         payload: String,
         action: Option<String>,
     ) -> Result<wit::Verdict, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let (site, client) = (site.into(), client.into());
         Ok(verify::verify(&Imports, &site, &client, &payload, action.as_deref())?.into())
     }
 
     fn invalidate(site: wit::Site, payload: String) -> Result<bool, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         Ok(verify::invalidate(&Imports, &site.into(), &payload)?)
     }
 }
 
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
-        report_panics();
+        LOG.report_panics();
         self_test::self_test(&Imports)
     }
-}
-
-/// Sends panics to the host's log: a component has no standard error.
-fn report_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
-    });
 }

@@ -2,14 +2,13 @@
 
 mod convert;
 
-use std::sync::Once;
+use bulkhead_guest::Log;
 
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::{health, metrics, payload, self_test};
 use bindings::bulkhead::status::appointments;
 use bindings::exports::bulkhead::status::{findings as found, reports as wit};
-use bindings::wasi::logging::logging::{Level, log};
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
 mod bindings {
@@ -28,27 +27,27 @@ mod bindings {
     export!(Component);
 }
 
-/// Context of everything that this component logs.
-const LOG_CONTEXT: &str = "status";
+/// Where this component logs.
+const LOG: Log = Log::new("status");
 
 /// What the exports hang on.
 struct Component;
 
 impl wit::Guest for Component {
     fn status(options: wit::Options) -> Result<wit::Report, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let figures = read(options.statistics)?;
         let (data, collected_at) = payload::payload(&figures, options.wire.into(), &options.version)?;
         Ok(wit::Report { data, collected_at })
     }
 
     fn health() -> Result<wit::Verdict, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         Ok(health::health(&read(true)?).into())
     }
 
     fn metrics(version: String) -> Result<Vec<wit::Family>, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let families = metrics::families(&read(true)?, &version);
         Ok(families.into_iter().map(wit::Family::from).collect())
     }
@@ -56,14 +55,14 @@ impl wit::Guest for Component {
 
 impl found::Guest for Component {
     fn judge() -> Result<found::Judgement, String> {
-        report_panics();
+        LOG.report_panics();
         Ok(health::health(&read(true).map_err(|error| error.to_string())?).into())
     }
 }
 
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
-        report_panics();
+        LOG.report_panics();
         self_test::self_test()
     }
 }
@@ -73,12 +72,4 @@ fn read(statistics: bool) -> Result<Figures, Error> {
         Ok(figures) => Ok(figures.into()),
         Err(appointments::Error::Unavailable(text)) => Err(Error::Internal(text)),
     }
-}
-
-/// Sends panics to the host's log: a component has no standard error.
-fn report_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
-    });
 }

@@ -1,6 +1,7 @@
 //! The host's language model and its guard, as every component that reads tickets asks them.
 
 use bindings::bulkhead::host::{guard, llm};
+use bulkhead_guest::Log;
 
 use crate::guarding::Verdict;
 use crate::llm::{Failure, Question};
@@ -51,8 +52,9 @@ pub fn ask(question: &Question, name: &str, max_tokens: Option<u32>) -> Result<S
     })
 }
 
-/// What the guard says of a ticket's text, or of the answer to it where there is one.
-pub fn judge(text: &str, answer: Option<&str>) -> Verdict {
+/// What the guard says of a ticket's text, or of the answer to it where there is one. `log` gets the host's own words
+/// where it says nothing.
+pub fn judge(log: Log, text: &str, answer: Option<&str>) -> Verdict {
     let judged = match answer {
         None => guard::check_prompt(text),
         Some(answer) => guard::check_response(text, answer),
@@ -61,6 +63,9 @@ pub fn judge(text: &str, answer: Option<&str>) -> Verdict {
         Ok(verdict) if verdict.safe => Verdict::Safe,
         Ok(verdict) => Verdict::Unsafe(verdict.labels),
         Err(guard::Error::NotConfigured) => Verdict::Unguarded,
-        Err(guard::Error::Unavailable(why)) => Verdict::Unavailable(why),
+        Err(guard::Error::Unavailable(why)) => {
+            log.warn(&format!("the guard does not answer: {why}"));
+            Verdict::Unavailable(why)
+        }
     }
 }

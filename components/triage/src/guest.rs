@@ -3,14 +3,12 @@
 mod convert;
 mod imports;
 
-use std::sync::Once;
-
+use bulkhead_guest::Log;
 use bulkhead_triage_configuration::Configuration;
 
 use crate::prompts;
 use crate::triage::{self, Policy};
 use bindings::exports::bulkhead::triage::tickets as wit;
-use bindings::wasi::logging::logging::{Level, log};
 use imports::Imports;
 
 /// Generated from the WIT, including the `unsafe` code of the canonical ABI.
@@ -38,15 +36,15 @@ mod bindings {
     export!(Component);
 }
 
-/// Context of everything that this component logs.
-const LOG_CONTEXT: &str = "triage";
+/// Where this component logs.
+const LOG: Log = Log::new("triage");
 
 /// What the exports hang on.
 struct Component;
 
 impl wit::Guest for Component {
     fn triage(settings: wit::Settings, text: String) -> Result<wit::Decision, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let configuration = configuration(&settings)?;
         let imports = Imports::new(settings.classifier).map_err(wit::Error::Configuration)?;
         let policy = Policy { strategy: settings.strategy.into(), guarding: settings.guarding.into() };
@@ -55,7 +53,7 @@ impl wit::Guest for Component {
     }
 
     fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
-        report_panics();
+        LOG.report_panics();
         let head = settings.classifier.as_ref().ok().map(|classifier| classifier.head.as_str());
         let prompts = prompts::prompts(&configuration(&settings)?, head, settings.strategy.into());
         let version = |prompt: prompts::Prompt| wit::PromptVersion {
@@ -69,7 +67,7 @@ impl wit::Guest for Component {
 
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
-        report_panics();
+        LOG.report_panics();
         crate::self_test::self_test()
     }
 }
@@ -77,12 +75,4 @@ impl bindings::Guest for Component {
 fn configuration(settings: &wit::Settings) -> Result<Configuration, wit::Error> {
     let configuration = Configuration::from_host(&settings.configuration);
     configuration.map_err(|invalid| wit::Error::Configuration(invalid.to_string()))
-}
-
-/// Sends panics to the host's log: a component has no standard error.
-fn report_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| log(Level::Critical, LOG_CONTEXT, &info.to_string())));
-    });
 }

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use super::LOG_CONTEXT;
+use super::LOG;
 use super::bindings::bulkhead::captcha::{ledger, pow};
 use super::bindings::bulkhead::host::keys;
 use super::bindings::wasi::clocks::wall_clock;
-use super::bindings::wasi::logging::logging::{Level, log};
 use super::bindings::wasi::random::random;
 use crate::algorithm::{Algorithm, Hash};
 use crate::error::Error;
@@ -82,7 +81,7 @@ impl Host for Imports {
     }
 
     fn warn(&self, message: &str) {
-        log(Level::Warn, LOG_CONTEXT, message);
+        LOG.warn(message);
     }
 }
 

@@ -1,8 +1,7 @@
 //! The host as the logic sees it: a clock, two graphs of `wasi:nn`, a language model and a guard.
 
-use super::LOG_CONTEXT;
+use super::LOG;
 use super::bindings::wasi::clocks::wall_clock;
-use super::bindings::wasi::logging::logging::{Level, log};
 use super::bindings::wasi::nn::errors::Error;
 use super::bindings::wasi::nn::graph;
 use super::bindings::wasi::nn::tensor::{Tensor, TensorType};
@@ -41,13 +40,8 @@ impl Imports {
     }
 }
 
-/// Tells an operator the host's own words for what a clerk is told in fewer.
-fn told(what: &str, why: &str) {
-    log(Level::Warn, LOG_CONTEXT, &format!("{what}: {why}"));
-}
-
 fn unclassified(reason: Unclassified, why: &str) -> Unclassified {
-    told("the classifier cannot answer", why);
+    LOG.warn(&format!("the classifier cannot answer: {why}"));
     reason
 }
 
@@ -97,17 +91,13 @@ impl Host for Imports {
 
     fn ask(&self, question: &Question) -> Result<String, Failure> {
         host::ask(question, "category", Some(ANSWER_TOKENS)).map_err(|(failure, why)| {
-            told("the language model has not chosen a category", &why);
+            LOG.warn(&format!("the language model has not chosen a category: {why}"));
             failure
         })
     }
 
     fn guard(&self, text: &str) -> Verdict {
-        let verdict = host::judge(text, None);
-        if let Verdict::Unavailable(why) = &verdict {
-            told("the guard does not answer", why);
-        }
-        verdict
+        host::judge(LOG, text, None)
     }
 
     fn today(&self) -> Date {
