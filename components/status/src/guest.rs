@@ -3,9 +3,9 @@
 mod convert;
 
 use bulkhead_guest::Log;
+use bulkhead_status_figures::Figures;
 
 use crate::error::Error;
-use crate::figures::Figures;
 use crate::{health, metrics, payload, self_test};
 use bindings::bulkhead::status::appointments;
 use bindings::exports::bulkhead::status::{findings as found, reports as wit};

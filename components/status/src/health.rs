@@ -3,7 +3,7 @@
 //! Closed are: an import exactly four hours old, an import or calculation that is not recorded at all, the share
 //! of connections (a ratio that was compared with a percentage), and a section, or a figure, that cannot be read.
 
-use crate::figures::{Database, Figures, Lacking, Mail, Section, Sources};
+use bulkhead_status_figures::{Database, Figures, Lacking, Mail, Section, Sources};
 
 /// Seconds after which the hourly import is late, and very late.
 const IMPORT_LATE: i64 = 7200;

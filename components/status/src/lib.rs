@@ -4,7 +4,6 @@
 //! health or metric families come out. Where figures come from, and how old they may be, is the host's business.
 
 pub mod error;
-pub mod figures;
 #[cfg(target_family = "wasm")]
 mod guest;
 pub mod health;

@@ -2,7 +2,9 @@
 //!
 //! Times are Unix seconds, ages and durations seconds, shares 0 to 1, ON and OFF 1 and 0.
 
-use crate::figures::{Collection, Database, Figures, Mail, Moment, Processes, Sessions, Slots, Sources};
+use bulkhead_status_figures::{
+    Collection, Database, Figures, Mail, Moment, Processes, Sessions, Slots, Sources,
+};
 
 /// What a family's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,12 +119,12 @@ fn processes(page: &mut Page, section: &Processes) {
     page.count_some(
         "zms_processes_with_external_user_id",
         "Appointments of any status that are linked to a citizen's account.",
-        section.with_external_user_id,
+        section.external_user_ids.map(|linked| linked.all),
     );
     page.count_some(
         "zms_processes_confirmed_with_external_user_id",
         "Confirmed appointments that are linked to a citizen's account.",
-        section.confirmed_with_external_user_id,
+        section.external_user_ids.map(|linked| linked.confirmed),
     );
     page.count(
         "zms_processes_since_midnight",

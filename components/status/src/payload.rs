@@ -4,9 +4,10 @@
 //! a sum is text while a count is a number, and whatever is empty is left out. [`Wire::Legacy`] does the
 //! same, value for value; [`Wire::Typed`] gives what the published schema promises, and more of it.
 
+use bulkhead_status_figures::{Database, Department, Figures, Mail, Processes, Sessions, Slots, Sources};
+
 use crate::{
     error::Error,
-    figures::{Database, Department, Figures, Mail, Processes, Sessions, Slots, Sources},
     json::{Json, Object},
     version,
 };
@@ -121,9 +122,10 @@ fn put_counters(object: &mut Object, section: &Processes, wire: Wire) {
         }
         object.put("total", section.total);
     }
-    let number = |count: Option<u64>| count.map(|count| wire.number(count));
-    object.put_some("withExternalUserId", number(section.with_external_user_id));
-    object.put_some("confirmedWithExternalUserId", number(section.confirmed_with_external_user_id));
+    if let Some(linked) = section.external_user_ids {
+        object.put("withExternalUserId", wire.number(linked.all));
+        object.put("confirmedWithExternalUserId", wire.number(linked.confirmed));
+    }
     // The old server's sums over no rows are nothing, its counters over no rows are 0.
     let rows = (section.total > 0).then_some(());
     let sum = |figure: u64| wire.or_zero(rows.map(|()| figure)).map(|figure| wire.number(figure));

@@ -1,7 +1,8 @@
 //! Checks that the component works where it stands: a payload and a verdict with known answers.
 
+use bulkhead_status_figures::{Collection, Figures, Mail, Moment, Section, Sources};
+
 use crate::{
-    figures::{Collection, Figures, Mail, Moment, Section, Sources},
     health::{Level, health},
     payload::{Wire, payload},
 };

@@ -1,11 +1,12 @@
 //! Plain types from WIT records and back.
 
+use bulkhead_status_figures::{
+    Collection, Database, Department, ExternalUserIds, Figures, Lacking, Mail, Moment, Processes, Scope,
+    Section, Sessions, Slots, Sources,
+};
+
 use super::{appointments as host, found, wit};
 use crate::error::Error;
-use crate::figures::{
-    Collection, Database, Department, Figures, Lacking, Mail, Moment, Processes, Scope, Section, Sessions,
-    Slots, Sources,
-};
 use crate::health::{Finding, Health, Level};
 use crate::metrics::{Family, Kind, Sample};
 use crate::payload::Wire;
@@ -15,7 +16,7 @@ impl From<host::PartialFigures> for Figures {
         let lacking: Vec<Lacking> = lacking.into_iter().map(Lacking::from).collect();
         let mut processes = figures.processes.map(Processes::from);
         if let Some(section) = processes.as_mut().filter(|_| lacking.contains(&Lacking::ExternalUserIds)) {
-            (section.with_external_user_id, section.confirmed_with_external_user_id) = (None, None);
+            section.external_user_ids = None;
         }
         let mut slots = figures.slots.map(Slots::from);
         if let Some(section) = slots.as_mut().filter(|_| lacking.contains(&Lacking::OutdatedSlots)) {
@@ -100,8 +101,10 @@ impl From<host::Processes> for Processes {
             preconfirmed: processes.preconfirmed,
             queued: processes.queued,
             processing: processes.processing,
-            with_external_user_id: Some(processes.with_external_user_id),
-            confirmed_with_external_user_id: Some(processes.confirmed_with_external_user_id),
+            external_user_ids: Some(ExternalUserIds {
+                all: processes.with_external_user_id,
+                confirmed: processes.confirmed_with_external_user_id,
+            }),
             since_midnight: processes.since_midnight,
             last_seven_days: processes.last_seven_days,
             last_insert: processes.last_insert.map(Moment::from),

@@ -1,9 +1,7 @@
 //! Known answers, character for character.
 
-use bulkhead_status::{
-    figures::{Database, Department, Figures, Sessions},
-    payload::{Wire, payload},
-};
+use bulkhead_status::payload::{Wire, payload};
+use bulkhead_status_figures::{Database, Department, Figures, Sessions};
 
 use super::{clean, golden, nothing};
 

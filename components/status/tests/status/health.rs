@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_status::{
-    figures::{Database, Figures, Lacking, Mail, Moment, Section, Sources},
-    health::{Level, health},
-};
+use bulkhead_status::health::{Level, health};
+use bulkhead_status_figures::{Database, Figures, Lacking, Mail, Moment, Section, Sources};
 
 use super::{ago, clean, unknown};
 

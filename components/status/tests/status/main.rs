@@ -6,9 +6,9 @@ mod health;
 mod metrics;
 mod payload;
 
-use bulkhead_status::figures::{
-    Collection, Database, Department, Figures, Mail, Moment, Processes, Scope, Section, Sessions, Slots,
-    Sources,
+use bulkhead_status_figures::{
+    Collection, Database, Department, ExternalUserIds, Figures, Mail, Moment, Processes, Scope, Section,
+    Sessions, Slots, Sources,
 };
 
 /// 2026-08-21 14:05:00 in Berlin.
@@ -50,11 +50,7 @@ fn unknown() -> Figures {
 
 /// No appointments.
 fn nothing() -> Processes {
-    Processes {
-        with_external_user_id: Some(0),
-        confirmed_with_external_user_id: Some(0),
-        ..Processes::default()
-    }
+    Processes { external_user_ids: Some(ExternalUserIds::default()), ..Processes::default() }
 }
 
 /// Everything collected, nothing wrong and nothing there.
@@ -109,8 +105,7 @@ fn golden() -> Figures {
             preconfirmed: 1,
             queued: 1,
             processing: 1,
-            with_external_user_id: Some(3),
-            confirmed_with_external_user_id: Some(2),
+            external_user_ids: Some(ExternalUserIds { all: 3, confirmed: 2 }),
             since_midnight: 5,
             last_seven_days: 6,
             last_insert: Some(moment("2026-08-21 14:05:00", NOW)),

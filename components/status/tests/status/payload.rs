@@ -2,9 +2,9 @@
 
 use bulkhead_status::{
     error::Error,
-    figures::{Figures, Section, Sessions, Sources},
     payload::{Wire, payload},
 };
+use bulkhead_status_figures::{Figures, Section, Sessions, Sources};
 
 use super::{NOW, clean, collection, golden, unknown};
 
@@ -53,8 +53,7 @@ fn a_figure_without_a_column_is_absent_alone() {
     let mut figures = golden();
     (figures.slots.as_mut().unwrap().outdated, figures.slots.as_mut().unwrap().outdated_oldest) =
         (None, None);
-    let section = figures.processes.as_mut().unwrap();
-    (section.with_external_user_id, section.confirmed_with_external_user_id) = (None, None);
+    figures.processes.as_mut().unwrap().external_user_ids = None;
     for wire in [Wire::Typed, Wire::Legacy] {
         let whole = payload(&golden(), wire, "1.0.0").unwrap().0;
         let text = payload(&figures, wire, "1.0.0").unwrap().0;

@@ -4,7 +4,10 @@ use wasmtime::component::HasSelf;
 
 use self::bindings::bulkhead::status::appointments::{self as wit, Error};
 use crate::{
-    appointments::{self, Collector, Lacking, Snapshot},
+    appointments::{
+        Collection, Collector, Database, Department, Figures, Lacking, Mail, Moment, Processes, Scope,
+        Section, Sessions, Slots, Sources,
+    },
     capabilities::{Access::Read, Capabilities, Capability, Interface},
 };
 
@@ -48,12 +51,12 @@ const APPOINTMENTS: Interface = Interface {
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
         let request = if statistics { "all figures" } else { "figures" };
-        Ok(look(self, request, |collector| whole(&collector.snapshot(statistics), collector)))
+        Ok(look(self, request, |collector| whole(collector.figures(statistics))))
     }
 
     fn read_partial(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::PartialFigures, Error>> {
         let request = if statistics { "all partial figures" } else { "partial figures" };
-        Ok(look(self, request, |collector| partial(&collector.snapshot(statistics), collector)))
+        Ok(look(self, request, |collector| collector.figures(statistics).into()))
     }
 }
 
@@ -68,129 +71,137 @@ where
 }
 
 /// Without the sections that lack a figure.
-fn whole(snapshot: &Snapshot, collector: &Collector) -> wit::Figures {
-    let is_whole = |processes: &&appointments::Processes| processes.external_user_ids.is_some();
-    let is_dated = |slots: &&appointments::Slots| slots.outdated.is_some();
-    wit::Figures {
-        processes: snapshot.processes().filter(is_whole).map(processes),
-        slots: snapshot.slots().filter(is_dated).map(slots),
-        ..partial(snapshot, collector).figures
+fn whole(mut figures: Figures) -> wit::Figures {
+    figures.processes = figures.processes.filter(|processes| processes.external_user_ids.is_some());
+    figures.slots = figures.slots.filter(|slots| slots.outdated.is_some());
+    wit::PartialFigures::from(figures).figures
+}
+
+impl From<Figures> for wit::PartialFigures {
+    fn from(figures: Figures) -> Self {
+        Self {
+            figures: wit::Figures {
+                now: figures.now.into(),
+                database: figures.database.map(wit::Database::from),
+                processes: figures.processes.map(wit::Processes::from),
+                slots: figures.slots.map(wit::Slots::from),
+                mail: figures.mail.map(wit::Mail::from),
+                sources: figures.sources.map(wit::Sources::from),
+                sessions: figures.sessions.map(wit::Sessions::from),
+                collections: figures.collections.into_iter().map(wit::Collection::from).collect(),
+            },
+            lacking: figures.lacking.into_iter().map(wit::Lacking::from).collect(),
+        }
     }
 }
 
-fn partial(snapshot: &Snapshot, collector: &Collector) -> wit::PartialFigures {
-    let figures = wit::Figures {
-        now: moment(&snapshot.now),
-        database: snapshot.database().map(database),
-        processes: snapshot.processes().map(processes),
-        slots: snapshot.slots().map(slots),
-        mail: snapshot.mail().map(mail),
-        sources: snapshot.sources().map(sources),
-        sessions: snapshot.sessions().map(sessions),
-        collections: collector.collections().into_iter().map(collection).collect(),
-    };
-    let lacking = |lacking| match lacking {
-        Lacking::OutdatedSlots => wit::Lacking::OutdatedSlots,
-        Lacking::ExternalUserIds => wit::Lacking::ExternalUserIds,
-    };
-    wit::PartialFigures { figures, lacking: snapshot.lacking().into_iter().map(lacking).collect() }
-}
-
-fn moment(moment: &appointments::Moment) -> wit::Moment {
-    wit::Moment { text: moment.text.clone(), unix_seconds: moment.unix_seconds }
-}
-
-fn collection(collection: appointments::Collection) -> wit::Collection {
-    let section = match collection.section {
-        appointments::Section::Database => wit::Section::Database,
-        appointments::Section::Processes => wit::Section::Processes,
-        appointments::Section::Slots => wit::Section::Slots,
-        appointments::Section::Mail => wit::Section::Mail,
-        appointments::Section::Sources => wit::Section::Sources,
-        appointments::Section::Sessions => wit::Section::Sessions,
-    };
-    wit::Collection {
-        section,
-        succeeded_at: collection.succeeded_at,
-        duration_seconds: collection.took.map(|took| took.as_secs_f64()),
-        error: collection.error.map(str::to_owned),
-        successes: collection.successes,
-        failures: collection.failures,
+impl From<Lacking> for wit::Lacking {
+    fn from(lacking: Lacking) -> Self {
+        match lacking {
+            Lacking::OutdatedSlots => Self::OutdatedSlots,
+            Lacking::ExternalUserIds => Self::ExternalUserIds,
+        }
     }
 }
 
-fn database(section: &appointments::Database) -> wit::Database {
-    let sizes = section.size_settings.iter();
-    let size = |setting: &appointments::SizeSetting| wit::SizeSetting {
-        name: setting.name.clone(),
-        bytes: setting.bytes,
-    };
-    wit::Database {
-        connections: section.connections,
-        connection_limit: section.connection_limit,
-        lock_waits: section.lock_waits,
-        cluster_ready: section.cluster_ready,
-        replication_log: section.replication_log,
-        size_settings: sizes.map(size).collect(),
+impl From<Moment> for wit::Moment {
+    fn from(Moment { text, unix_seconds }: Moment) -> Self {
+        Self { text, unix_seconds }
     }
 }
 
-fn processes(section: &appointments::Processes) -> wit::Processes {
-    let linked = section.external_user_ids.unwrap_or_default();
-    wit::Processes {
-        total: section.total,
-        blocked: section.blocked,
-        called: section.called,
-        confirmed: section.confirmed,
-        deleted: section.deleted,
-        missed: section.missed,
-        parked: section.parked,
-        pending: section.pending,
-        reserved: section.reserved,
-        preconfirmed: section.preconfirmed,
-        queued: section.queued,
-        processing: section.processing,
-        with_external_user_id: linked.all,
-        confirmed_with_external_user_id: linked.confirmed,
-        since_midnight: section.since_midnight,
-        last_seven_days: section.last_seven_days,
-        last_insert: section.last_insert.as_ref().map(moment),
+impl From<Section> for wit::Section {
+    fn from(section: Section) -> Self {
+        match section {
+            Section::Database => Self::Database,
+            Section::Processes => Self::Processes,
+            Section::Slots => Self::Slots,
+            Section::Mail => Self::Mail,
+            Section::Sources => Self::Sources,
+            Section::Sessions => Self::Sessions,
+        }
     }
 }
 
-fn slots(section: &appointments::Slots) -> wit::Slots {
-    wit::Slots {
-        outdated: section.outdated.unwrap_or(0),
-        outdated_oldest: section.outdated_oldest.as_ref().map(moment),
-        free: section.free,
+impl From<Collection> for wit::Collection {
+    fn from(collection: Collection) -> Self {
+        let Collection { section, succeeded_at, duration_seconds, error, successes, failures } = collection;
+        Self { section: section.into(), succeeded_at, duration_seconds, error, successes, failures }
     }
 }
 
-fn mail(section: &appointments::Mail) -> wit::Mail {
-    let appointments::Mail { queued, oldest_seconds, newest_seconds } = *section;
-    wit::Mail { queued, oldest_seconds, newest_seconds }
-}
-
-fn sources(section: &appointments::Sources) -> wit::Sources {
-    wit::Sources {
-        last_import: section.last_import.as_ref().map(moment),
-        last_calculation: section.last_calculation.as_ref().map(moment),
+impl From<Database> for wit::Database {
+    fn from(database: Database) -> Self {
+        let sizes = database.size_settings.into_iter();
+        Self {
+            connections: database.connections,
+            connection_limit: database.connection_limit,
+            lock_waits: database.lock_waits,
+            cluster_ready: database.cluster_ready,
+            replication_log: database.replication_log,
+            size_settings: sizes.map(|(name, bytes)| wit::SizeSetting { name, bytes }).collect(),
+        }
     }
 }
 
-fn sessions(section: &appointments::Sessions) -> wit::Sessions {
-    let scope = |scope: &appointments::Scope| wit::Scope {
-        id: scope.id,
-        name: scope.name.clone(),
-        active_sessions: scope.active_sessions,
-    };
-    let department = |department: &appointments::Department| wit::Department {
-        id: department.id,
-        name: department.name.clone(),
-        scopes: department.scopes.iter().map(scope).collect(),
-    };
-    wit::Sessions {
-        active: section.active,
-        departments: section.departments.iter().map(department).collect(),
+impl From<Processes> for wit::Processes {
+    fn from(processes: Processes) -> Self {
+        let linked = processes.external_user_ids.unwrap_or_default();
+        Self {
+            total: processes.total,
+            blocked: processes.blocked,
+            called: processes.called,
+            confirmed: processes.confirmed,
+            deleted: processes.deleted,
+            missed: processes.missed,
+            parked: processes.parked,
+            pending: processes.pending,
+            reserved: processes.reserved,
+            preconfirmed: processes.preconfirmed,
+            queued: processes.queued,
+            processing: processes.processing,
+            with_external_user_id: linked.all,
+            confirmed_with_external_user_id: linked.confirmed,
+            since_midnight: processes.since_midnight,
+            last_seven_days: processes.last_seven_days,
+            last_insert: processes.last_insert.map(wit::Moment::from),
+        }
+    }
+}
+
+impl From<Slots> for wit::Slots {
+    fn from(Slots { outdated, outdated_oldest, free }: Slots) -> Self {
+        Self {
+            outdated: outdated.unwrap_or(0),
+            outdated_oldest: outdated_oldest.map(wit::Moment::from),
+            free,
+        }
+    }
+}
+
+impl From<Mail> for wit::Mail {
+    fn from(Mail { queued, oldest_seconds, newest_seconds }: Mail) -> Self {
+        Self { queued, oldest_seconds, newest_seconds }
+    }
+}
+
+impl From<Sources> for wit::Sources {
+    fn from(Sources { last_import, last_calculation }: Sources) -> Self {
+        Self {
+            last_import: last_import.map(wit::Moment::from),
+            last_calculation: last_calculation.map(wit::Moment::from),
+        }
+    }
+}
+
+impl From<Sessions> for wit::Sessions {
+    fn from(Sessions { active, departments }: Sessions) -> Self {
+        let scope = |Scope { id, name, active_sessions }| wit::Scope { id, name, active_sessions };
+        let department = |Department { id, name, scopes }| wit::Department {
+            id,
+            name,
+            scopes: scopes.into_iter().map(scope).collect(),
+        };
+        Self { active, departments: departments.into_iter().map(department).collect() }
     }
 }

@@ -4,14 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::{Timestamp, ToSpan as _, civil::DateTime, tz::TimeZone};
 
-/// A point in time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// `2026-08-21 14:05:00` on the configured clocks, or the database's own text.
-    pub text: String,
-    /// `None` when the text is no time.
-    pub unix_seconds: Option<i64>,
-}
+use super::Moment;
 
 /// The clocks of one time zone.
 #[derive(Clone, Debug)]

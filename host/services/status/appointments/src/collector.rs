@@ -12,11 +12,10 @@ use tokio::{
 };
 
 use super::{
-    Accounts, Clock, CollectError, Database, Figures, Lacking, Mail, Moment, Place, Processes, Section,
-    Sessions, Slots, Sources,
+    Accounts, Clock, CollectError, Collection, Figures, Lacking, Moment, Place, Section,
     connection::Connections,
     queries,
-    section::{Began, Cell, Due, Known, Turn},
+    section::{Began, Cell, Collected, Due, Known, Turn},
 };
 
 /// What a collector is made of.
@@ -47,28 +46,10 @@ struct Shared {
     lanes: [Semaphore; 2],
 }
 
-/// How the collection of one section stands.
-#[derive(Clone, Debug)]
-pub struct Collection {
-    /// Which section.
-    pub section: Section,
-    /// Unix seconds of the last success.
-    pub succeeded_at: Option<f64>,
-    /// Time that the last attempt took.
-    pub took: Option<Duration>,
-    /// What kept the last attempt from succeeding, in a word.
-    pub error: Option<&'static str>,
-    /// Attempts that succeeded.
-    pub successes: u64,
-    /// Attempts that failed.
-    pub failures: u64,
-}
-
 /// What is known at one time.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The time.
-    pub now: Moment,
+    now: Moment,
     known: Vec<(Section, Known)>,
 }
 
@@ -88,52 +69,32 @@ impl Snapshot {
         self.known.iter().map(|(section, known)| (*section, known.serial)).collect()
     }
 
-    fn find<T>(&self, pick: impl Fn(&Figures) -> Option<&T>) -> Option<&T> {
-        self.known.iter().find_map(|(_, known)| pick(&known.figures))
-    }
-
-    /// Figures of the sections that are not known for want of a column.
-    pub fn lacking(&self) -> BTreeSet<Lacking> {
-        let noted = self.database().map_or(&[][..], |section| &section.lacking);
-        let found = [
-            (Lacking::OutdatedSlots, self.slots().is_some_and(|section| section.outdated.is_none())),
-            (
-                Lacking::ExternalUserIds,
-                self.processes().is_some_and(|section| section.external_user_ids.is_none()),
-            ),
-        ];
-        let found = found.into_iter().filter(|(_, is_lacking)| *is_lacking).map(|(lacking, _)| lacking);
-        noted.iter().copied().chain(found).collect()
-    }
-
-    /// The section, if it is known.
-    pub fn database(&self) -> Option<&Database> {
-        self.find(|figures| if let Figures::Database(section) = figures { Some(section) } else { None })
-    }
-
-    /// The section, if it is known.
-    pub fn processes(&self) -> Option<&Processes> {
-        self.find(|figures| if let Figures::Processes(section) = figures { Some(section) } else { None })
-    }
-
-    /// The section, if it is known.
-    pub fn slots(&self) -> Option<&Slots> {
-        self.find(|figures| if let Figures::Slots(section) = figures { Some(section) } else { None })
-    }
-
-    /// The section, if it is known.
-    pub fn mail(&self) -> Option<&Mail> {
-        self.find(|figures| if let Figures::Mail(section) = figures { Some(section) } else { None })
-    }
-
-    /// The section, if it is known.
-    pub fn sources(&self) -> Option<&Sources> {
-        self.find(|figures| if let Figures::Sources(section) = figures { Some(section) } else { None })
-    }
-
-    /// The section, if it is known.
-    pub fn sessions(&self) -> Option<&Sessions> {
-        self.find(|figures| if let Figures::Sessions(section) = figures { Some(section) } else { None })
+    /// All of it in one, with how the collection of every section stands.
+    fn figures(self, collections: Vec<Collection>) -> Figures {
+        let (mut database, mut processes, mut slots) = (None, None, None);
+        let (mut mail, mut sources, mut sessions) = (None, None, None);
+        let mut lacking: BTreeSet<Lacking> = BTreeSet::new();
+        for (_, known) in &self.known {
+            match &*known.figures {
+                Collected::Database(section, noted) => {
+                    lacking.extend(noted);
+                    database = Some(section.clone());
+                }
+                Collected::Processes(section) => {
+                    lacking.extend(section.external_user_ids.is_none().then_some(Lacking::ExternalUserIds));
+                    processes = Some(section.clone());
+                }
+                Collected::Slots(section) => {
+                    lacking.extend(section.outdated.is_none().then_some(Lacking::OutdatedSlots));
+                    slots = Some(section.clone());
+                }
+                Collected::Mail(section) => mail = Some(section.clone()),
+                Collected::Sources(section) => sources = Some(section.clone()),
+                Collected::Sessions(section) => sessions = Some(section.clone()),
+            }
+        }
+        let (now, lacking) = (self.now, lacking.into_iter().collect());
+        Figures { now, database, processes, slots, mail, sources, sessions, lacking, collections }
     }
 }
 
@@ -195,6 +156,11 @@ impl Collector {
         Snapshot { now: self.shared.clock.moment(Clock::now()), known: known.collect() }
     }
 
+    /// What is known, from memory, and how the collection of every section stands.
+    pub fn figures(&self, statistics: bool) -> Figures {
+        self.snapshot(statistics).figures(self.collections())
+    }
+
     /// How the collection of every section stands.
     pub fn collections(&self) -> Vec<Collection> {
         let standing = |cell: &Arc<Cell>| {
@@ -202,8 +168,8 @@ impl Collector {
             Collection {
                 section: cell.section,
                 succeeded_at: standing.known.map(|known| known.at),
-                took: standing.attempt.as_ref().map(|attempt| attempt.took),
-                error: standing.attempt.and_then(|attempt| Some(attempt.error?.as_str())),
+                duration_seconds: standing.attempt.as_ref().map(|attempt| attempt.took.as_secs_f64()),
+                error: standing.attempt.and_then(|attempt| Some(attempt.error?.as_str().to_owned())),
                 successes: standing.successes,
                 failures: standing.failures,
             }

@@ -19,7 +19,6 @@ mod connection;
 mod demo;
 mod dialect;
 mod error;
-mod figures;
 mod queries;
 mod section;
 mod server;
@@ -29,12 +28,12 @@ mod server;
 mod tests;
 
 pub use accounts::Accounts;
-pub use clock::{Clock, Moment};
-pub use collector::{Collection, Collector, Options, Snapshot};
+pub use bulkhead_status_figures::{
+    Collection, Database, Department, ExternalUserIds, Figures, Lacking, Mail, Moment, Processes, Scope,
+    Section, Sessions, Slots, Sources,
+};
+pub use clock::Clock;
+pub use collector::{Collector, Options, Snapshot};
 pub use connection::Place;
 pub use demo::{Demo, DemoError};
 pub use error::CollectError;
-pub use figures::{
-    Database, Department, ExternalUserIds, Figures, Lacking, Mail, Processes, Scope, Section, Sessions,
-    SizeSetting, Slots, Sources,
-};

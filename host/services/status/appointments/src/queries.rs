@@ -1,13 +1,14 @@
 //! What is asked, and how the answers become figures. The text is one for all databases, see [`super::dialect`].
 
 use super::{
-    Clock, CollectError, Database, Department, ExternalUserIds, Figures, Mail, Moment, Processes, Scope,
-    Section, Sessions, Slots, Sources,
+    Clock, CollectError, Department, ExternalUserIds, Mail, Moment, Processes, Scope, Section, Sessions,
+    Slots, Sources,
     columns::{self, CHANGED, EXTERNAL_USER_ID},
     connection::{
         Column::{self, Integer, Text},
         Connections, Parameter, Row,
     },
+    section::Collected,
     server,
 };
 
@@ -70,17 +71,17 @@ pub(super) async fn collect(
     connections: &Connections,
     clock: &Clock,
     now: i64,
-) -> Result<Figures, CollectError> {
+) -> Result<Collected, CollectError> {
     Ok(match section {
         Section::Database => {
             let database = server::database(connections).await?;
-            Figures::Database(Database { lacking: columns::lacking(connections).await?, ..database })
+            Collected::Database(database, columns::lacking(connections).await?)
         }
-        Section::Processes => Figures::Processes(processes(connections, clock, now).await?),
-        Section::Slots => Figures::Slots(slots(connections, clock).await?),
-        Section::Mail => Figures::Mail(mail(connections, now).await?),
-        Section::Sources => Figures::Sources(sources(connections, clock).await?),
-        Section::Sessions => Figures::Sessions(sessions(connections, clock, now).await?),
+        Section::Processes => Collected::Processes(processes(connections, clock, now).await?),
+        Section::Slots => Collected::Slots(slots(connections, clock).await?),
+        Section::Mail => Collected::Mail(mail(connections, now).await?),
+        Section::Sources => Collected::Sources(sources(connections, clock).await?),
+        Section::Sessions => Collected::Sessions(sessions(connections, clock, now).await?),
     })
 }
 

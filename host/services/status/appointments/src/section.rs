@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{CollectError, Figures, Section};
+use super::{CollectError, Database, Lacking, Mail, Processes, Section, Sessions, Slots, Sources};
 
 /// After a failure the section is left alone for this long, or for its time to live when that is shorter.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -19,10 +19,22 @@ const PATIENCE_FOR_FRESH: Duration = Duration::from_millis(900);
 /// little early, still has it collected.
 const EARLY: u32 = 20;
 
+/// The figures of one section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Collected {
+    /// With the figures of other sections that the tables have no column for.
+    Database(Database, Vec<Lacking>),
+    Processes(Processes),
+    Slots(Slots),
+    Mail(Mail),
+    Sources(Sources),
+    Sessions(Sessions),
+}
+
 /// What was collected, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    pub figures: Arc<Figures>,
+    pub figures: Arc<Collected>,
     /// Unix seconds at which the collection began: the figures are no older.
     pub at: f64,
     /// Unix seconds at which it ended: nobody was shown the figures before.
@@ -176,11 +188,11 @@ impl Turn {
     }
 
     /// Records what came of it, and when it began.
-    pub(super) fn end(mut self, collected: Result<Figures, CollectError>, began: Began) {
+    pub(super) fn end(mut self, collected: Result<Collected, CollectError>, began: Began) {
         self.record(collected, began);
     }
 
-    fn record(&mut self, collected: Result<Figures, CollectError>, began: Began) {
+    fn record(&mut self, collected: Result<Collected, CollectError>, began: Began) {
         self.ended = true;
         let (now, section) = (Instant::now(), self.section().as_str());
         let mut state = self.cell.lock();
@@ -218,9 +230,9 @@ impl Turn {
 }
 
 /// Says once which figures the tables have no column for.
-fn warn_of_columns(before: Option<&Figures>, now: &Figures) {
-    let lacking = |figures: &Figures| match figures {
-        Figures::Database(database) => database.lacking.clone(),
+fn warn_of_columns(before: Option<&Collected>, now: &Collected) {
+    let lacking = |collected: &Collected| match collected {
+        Collected::Database(_, lacking) => lacking.clone(),
         _ => Vec::new(),
     };
     let (known, lacking) = (before.map(lacking).unwrap_or_default(), lacking(now));

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    CollectError, Database, SizeSetting,
+    CollectError, Database,
     connection::{
         Column::{Integer, Text},
         Connections,
@@ -45,7 +45,7 @@ async fn mariadb(connections: &Connections) -> Result<Database, CollectError> {
     }
     let number = |name: &str| known.get(name).and_then(|text| text.parse::<u64>().ok());
     let on = |name: &str| known.get(name).map(|text| text.eq_ignore_ascii_case("on"));
-    let size = |name: &&str| Some(SizeSetting { name: (*name).to_owned(), bytes: number(name)? });
+    let size = |name: &&str| Some(((*name).to_owned(), number(name)?));
     Ok(Database {
         connections: number("threads_connected").unwrap_or(0),
         connection_limit: number("max_connections"),
@@ -53,7 +53,6 @@ async fn mariadb(connections: &Connections) -> Result<Database, CollectError> {
         cluster_ready: on("wsrep_ready"),
         replication_log: on("log_bin").unwrap_or(false),
         size_settings: SIZES.iter().filter_map(size).collect(),
-        lacking: Vec::new(),
     })
 }
 
@@ -73,7 +72,6 @@ async fn postgres(connections: &Connections) -> Result<Database, CollectError> {
         cluster_ready: Some(row.count() > 0),
         replication_log: row.count() > 0,
         size_settings: Vec::new(),
-        lacking: Vec::new(),
     })
 }
 

@@ -4,8 +4,8 @@ use tempfile::TempDir;
 
 use super::{NOW, collector, fill};
 use crate::{
-    Clock, CollectError, Department, ExternalUserIds, Figures, Lacking, Mail, Processes, Scope, Section,
-    Sessions, Slots, Sources, connection::Connections, queries,
+    Clock, CollectError, Department, ExternalUserIds, Lacking, Mail, Processes, Scope, Section, Sessions,
+    Slots, Sources, connection::Connections, queries, section::Collected,
 };
 
 /// Eleven appointments, five slots, six users: their figures are known.
@@ -44,7 +44,7 @@ INSERT INTO config VALUES ('sources_dldb_last', '2022-04-12T13:22:45+02:00'),
     ('status__calculateSlotsLastRun', '2016-04-01 00:00:00');
 ";
 
-async fn collect(rows: &str, section: Section) -> Result<Figures, CollectError> {
+async fn collect(rows: &str, section: Section) -> Result<Collected, CollectError> {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     fill(&file, rows).await;
@@ -74,9 +74,9 @@ async fn appointments_count_once_and_by_their_status() {
         last_insert: Some(super::berlin().moment(NOW)),
         ..Processes::default()
     };
-    assert_eq!(collect(ROWS, Section::Processes).await, Ok(Figures::Processes(expected)));
+    assert_eq!(collect(ROWS, Section::Processes).await, Ok(Collected::Processes(expected)));
     let none = Some(ExternalUserIds::default());
-    let nothing = Figures::Processes(Processes { external_user_ids: none, ..Processes::default() });
+    let nothing = Collected::Processes(Processes { external_user_ids: none, ..Processes::default() });
     assert_eq!(collect("", Section::Processes).await, Ok(nothing));
 }
 
@@ -84,9 +84,9 @@ async fn appointments_count_once_and_by_their_status() {
 async fn slots_are_outdated_by_their_opening_hours() {
     let outdated_oldest = Some(super::berlin().moment(NOW));
     let expected = Slots { outdated: Some(1), outdated_oldest, free: Some(9) };
-    assert_eq!(collect(ROWS, Section::Slots).await, Ok(Figures::Slots(expected)));
+    assert_eq!(collect(ROWS, Section::Slots).await, Ok(Collected::Slots(expected)));
     let nothing = Slots { outdated: Some(0), ..Slots::default() };
-    assert_eq!(collect("", Section::Slots).await, Ok(Figures::Slots(nothing)));
+    assert_eq!(collect("", Section::Slots).await, Ok(Collected::Slots(nothing)));
 }
 
 /// What `change` of the tables leaves of the slots, the appointments and what they are said to lack.
@@ -96,8 +96,8 @@ async fn left_by(change: &str) -> (Slots, Processes, Vec<Lacking>) {
     let processes = collect(&rows, Section::Processes).await.unwrap();
     let database = collect(&rows, Section::Database).await.unwrap();
     match (slots, processes, database) {
-        (Figures::Slots(slots), Figures::Processes(processes), Figures::Database(database)) => {
-            (slots, processes, database.lacking)
+        (Collected::Slots(slots), Collected::Processes(processes), Collected::Database(_, lacking)) => {
+            (slots, processes, lacking)
         }
         other => panic!("{other:?}"),
     }
@@ -128,20 +128,20 @@ async fn sessions_count_until_they_expire() {
     let department = |id, name: &str, scopes| Department { id, name: Some(name.into()), scopes };
     let departments = vec![department(1, "Testbehoerde", vec![scope]), department(2, "Leer", vec![])];
     let expected = Sessions { active: 1, departments };
-    assert_eq!(collect(ROWS, Section::Sessions).await, Ok(Figures::Sessions(expected)));
+    assert_eq!(collect(ROWS, Section::Sessions).await, Ok(Collected::Sessions(expected)));
 }
 
 #[tokio::test]
 async fn mails_have_an_age_and_other_parts_a_time() {
     let mail = Mail { queued: 2, oldest_seconds: Some(480), newest_seconds: Some(-100) };
-    assert_eq!(collect(ROWS, Section::Mail).await, Ok(Figures::Mail(mail)));
+    assert_eq!(collect(ROWS, Section::Mail).await, Ok(Collected::Mail(mail)));
     let clock = Clock::new("Europe/Berlin").unwrap();
     let moment = |text: &str| Some(clock.foreign(text.into()));
     let sources = Sources {
         last_import: moment("2022-04-12T13:22:45+02:00"),
         last_calculation: moment("2016-04-01 00:00:00"),
     };
-    assert_eq!(collect(ROWS, Section::Sources).await, Ok(Figures::Sources(sources)));
+    assert_eq!(collect(ROWS, Section::Sources).await, Ok(Collected::Sources(sources)));
 }
 
 #[tokio::test]
@@ -152,6 +152,6 @@ async fn a_missing_column_is_told_from_a_missing_file() {
     let absent = collector(&folder.path().join("none"), Duration::from_secs(1), Duration::from_secs(1));
     absent.refresh(false).await;
     let collections = absent.collections();
-    let errors: Vec<_> = collections.iter().filter_map(|collection| collection.error).collect();
+    let errors: Vec<_> = collections.iter().filter_map(|collection| collection.error.as_deref()).collect();
     assert_eq!(errors, ["unreachable"; 4]);
 }

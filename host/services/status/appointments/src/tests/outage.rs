@@ -5,18 +5,18 @@ use std::{
 
 use super::{collector, fill};
 use crate::{
-    CollectError, Figures, Mail, Place, Section,
+    CollectError, Mail, Place, Section,
     connection::Connections,
-    section::{Began, Cell, Due, Turn},
+    section::{Began, Cell, Collected, Due, Turn},
 };
 
 const NEVER: Duration = Duration::from_secs(3600);
 
-fn mail() -> Result<Figures, CollectError> {
-    Ok(Figures::Mail(Mail { queued: 0, oldest_seconds: None, newest_seconds: None }))
+fn mail() -> Result<Collected, CollectError> {
+    Ok(Collected::Mail(Mail { queued: 0, oldest_seconds: None, newest_seconds: None }))
 }
 
-fn down() -> Result<Figures, CollectError> {
+fn down() -> Result<Collected, CollectError> {
     Err(CollectError::Failed("down".into()))
 }
 

@@ -38,7 +38,7 @@ async fn without_statistics_no_large_table_is_read() {
     collector.refresh(false).await;
     assert_eq!(attempts(&collector, Section::Mail), (1, 0));
     assert_eq!(attempts(&collector, Section::Processes), (0, 0));
-    assert!(collector.snapshot(true).processes().is_none());
+    assert!(collector.figures(true).processes.is_none());
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_poll_shows_what_came_after_the_one_before() {
     for queued in 0..3 {
         collector.refresh(false).await;
         let snapshot = collector.snapshot(false);
-        assert_eq!(snapshot.mail().unwrap().queued, queued);
+        assert_eq!(collector.figures(false).mail.unwrap().queued, queued);
         assert!(snapshot.oldest().unwrap() <= snapshot.newest());
         let mut connection = open(&file).await;
         connection.execute("INSERT INTO mailqueue (createTimestamp, subject) VALUES (0, 'a')").await.unwrap();
@@ -66,7 +66,7 @@ async fn the_first_poll_after_an_outage_has_figures() {
     open(&file).await.close().await.unwrap();
     let collector = collector(&file, Duration::ZERO, HOUR);
     collector.refresh(true).await;
-    assert!(collector.snapshot(true).mail().is_none(), "there are no tables");
+    assert!(collector.figures(true).mail.is_none(), "there are no tables");
     fill(&file, "").await;
     collector.refresh(true).await;
     assert_eq!(collector.snapshot(true).serials().len(), Section::ALL.len());
@@ -107,14 +107,14 @@ async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
 async fn what_is_known_is_shown_while_the_database_fails() {
     let folder = TempDir::new().unwrap();
     let collector = failing(&folder, HOUR).await;
-    assert!(collector.snapshot(false).mail().is_some(), "the last good value is gone");
+    assert!(collector.figures(false).mail.is_some(), "the last good value is gone");
 }
 
 #[tokio::test]
 async fn what_is_too_old_is_no_longer_shown() {
     let folder = TempDir::new().unwrap();
     let collector = failing(&folder, Duration::from_millis(20)).await;
-    eventually("the value is too old", async || collector.snapshot(false).mail().is_none()).await;
+    eventually("the value is too old", async || collector.figures(false).mail.is_none()).await;
 }
 
 #[tokio::test]
@@ -129,13 +129,13 @@ async fn a_demonstration_is_whole_and_the_same_for_the_same_seed() {
         assert!(demo.create(&place).await.is_err(), "an existing file is overwritten");
         let collector = collector(&file, HOUR, HOUR);
         collector.refresh(true).await;
-        let snapshot = collector.snapshot(true);
-        let processes = snapshot.processes().unwrap().clone();
+        let found = collector.figures(true);
+        let processes = found.processes.unwrap();
         assert_eq!(processes.total, 400);
         assert!(processes.confirmed > 200 && processes.deleted > 0, "{processes:?}");
-        let slots = snapshot.slots().unwrap().clone();
+        let slots = found.slots.unwrap();
         assert!(slots.outdated > Some(0) && slots.free.unwrap() > 100, "{slots:?}");
-        assert_eq!(snapshot.mail().unwrap().queued, 14);
+        assert_eq!(found.mail.unwrap().queued, 14);
         figures.push((processes, slots));
         collector.close().await;
     }

@@ -1,4 +1,4 @@
-//! Raw figures, as the host collected them. `None` for a section: not known, not asked for, or too old.
+//! Figures of an appointment system, as the host collects them and the status component reports them.
 
 /// A group of figures that is collected at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,11 @@ pub enum Section {
 }
 
 impl Section {
-    /// The name in metrics and findings.
+    /// Every section, the cheap ones first, for they are collected in this order.
+    pub const ALL: [Self; 6] =
+        [Self::Database, Self::Sources, Self::Mail, Self::Sessions, Self::Slots, Self::Processes];
+
+    /// The name in metrics, findings and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",
@@ -24,14 +28,19 @@ impl Section {
             Self::Sessions => "sessions",
         }
     }
+
+    /// Whether collecting it scans a large table.
+    pub const fn is_statistics(self) -> bool {
+        matches!(self, Self::Processes | Self::Slots)
+    }
 }
 
 /// Figures that need a column which older releases of the appointment system do not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lacking {
     /// [`Slots::outdated`] and its oldest change.
     OutdatedSlots,
-    /// The two figures of [`Processes`] on external users.
+    /// [`Processes::external_user_ids`].
     ExternalUserIds,
 }
 
@@ -44,7 +53,7 @@ pub struct Collection {
     pub succeeded_at: Option<f64>,
     /// Seconds that the last attempt took.
     pub duration_seconds: Option<f64>,
-    /// What kept the last attempt from succeeding.
+    /// What kept the last attempt from succeeding, in a word.
     pub error: Option<String>,
     /// Attempts that succeeded.
     pub successes: u64,
@@ -103,6 +112,15 @@ impl Database {
 /// Least size of temporary tables in memory, bytes.
 const TABLE_BYTES: u64 = 32_000_000;
 
+/// Appointments that are linked to a citizen's account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExternalUserIds {
+    /// Of any status.
+    pub all: u64,
+    /// Confirmed ones.
+    pub confirmed: u64,
+}
+
 /// Appointments; one that takes several slots counts once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -119,9 +137,8 @@ pub struct Processes {
     pub preconfirmed: u64,
     pub queued: u64,
     pub processing: u64,
-    /// `None` where the database has no column for it, as the next.
-    pub with_external_user_id: Option<u64>,
-    pub confirmed_with_external_user_id: Option<u64>,
+    /// `None` where the tables have no column for it.
+    pub external_user_ids: Option<ExternalUserIds>,
     pub since_midnight: u64,
     pub last_seven_days: u64,
     pub last_insert: Option<Moment>,
@@ -158,7 +175,8 @@ impl Processes {
 /// Bookable times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// Slots that a calculation would change; `None` where the database has no column for it.
+    /// Free slots older than their opening hours, which a calculation would change; `None` where the tables have no
+    /// column for it.
     pub outdated: Option<u64>,
     /// The oldest change that they lack.
     pub outdated_oldest: Option<Moment>,
@@ -224,7 +242,7 @@ pub struct Sessions {
     pub departments: Vec<Department>,
 }
 
-/// Everything that is known.
+/// Everything that is known; `None` for a section that is not known, not asked for, or too old.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Figures {
@@ -235,7 +253,7 @@ pub struct Figures {
     pub mail: Option<Mail>,
     pub sources: Option<Sources>,
     pub sessions: Option<Sessions>,
-    /// Figures of these sections that the database has no column for.
+    /// Figures of these sections that the tables have no column for, in order, each once.
     pub lacking: Vec<Lacking>,
     /// Every section.
     pub collections: Vec<Collection>,
