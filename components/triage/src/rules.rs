@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use bulkhead_triage_configuration::rules::{Condition, Field, Operator, Rule, Value};
 
-/// The text that stands for a processing id that a ticket does not give.
+/// The text that is compared in place of a processing id that a ticket does not give.
 pub const UNKNOWN: &str = "unknown";
 
 /// What a ticket says of the request it is about.

@@ -69,7 +69,7 @@ impl Snapshot {
         self.known.iter().map(|(section, known)| (*section, known.serial)).collect()
     }
 
-    /// All of it in one, with how the collection of every section stands.
+    /// All of it in one, with the record of every section's collections.
     fn figures(self, collections: Vec<Collection>) -> Figures {
         let (mut database, mut processes, mut slots) = (None, None, None);
         let (mut mail, mut sources, mut sessions) = (None, None, None);
@@ -156,7 +156,7 @@ impl Collector {
         Snapshot { now: self.shared.clock.moment(Clock::now()), known: known.collect() }
     }
 
-    /// What is known, from memory, and how the collection of every section stands.
+    /// What is known, from memory, with the record of every section's collections.
     pub fn figures(&self, statistics: bool) -> Figures {
         self.snapshot(statistics).figures(self.collections())
     }
