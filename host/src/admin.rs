@@ -29,10 +29,7 @@ use serde_json::json;
 use tokio::runtime;
 use tower_http::catch_panic::CatchPanicLayer;
 
-pub use self::{
-    health::{Failing, Generations, ReadyReport},
-    v1::Operators,
-};
+pub use self::v1::Operators;
 use self::{hosts::Hosts, refusals::Refusals};
 use crate::{
     config,
@@ -45,6 +42,7 @@ use crate::{
         path,
         tls::{Certificates, TlsError},
     },
+    service::ReadyReport,
 };
 
 /// The configuration key of the address.

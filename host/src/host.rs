@@ -1,19 +1,10 @@
 //! The host as one thing: everything that a configuration asks for, started and stopped.
 
-mod captcha;
-mod component;
-mod embedding;
-mod heads;
-mod health;
-mod knowledge;
 mod listeners;
-mod models;
 mod observe;
 mod sharing;
 mod slot_context;
 mod start;
-mod status;
-mod tickets;
 
 use std::{
     collections::BTreeMap, fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
@@ -23,19 +14,13 @@ use std::{
 use anyhow::Context as _;
 use tokio::{runtime::Handle, task::JoinSet};
 
-pub use self::component::MayNotAnswer;
-use self::{captcha::CaptchaParts, health::HostHealth, listeners::Listeners, observe::FaultObserver};
+use self::{listeners::Listeners, observe::FaultObserver};
 use crate::{
     admin::{self, Admin, Operators},
-    appointments::Collector,
     background,
-    capabilities::SlotResources,
     compile::ComponentDigest,
-    config::{
-        Config, Loaded,
-        slots::{Slot as SlotSettings, SlotId},
-    },
-    deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, SharedState},
+    config::{Config, Loaded, slots::SlotId},
+    deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader},
     files,
     http::{
         accept,
@@ -44,21 +29,13 @@ use crate::{
         listen,
         tls::Certificates,
     },
-    inference::{Gate, Inference, metrics::InferenceMetrics},
-    pow::Pow,
     registry::Registries,
-    services::{
-        list::{self, name},
-        triage::Rules,
-    },
-    slots::SlotContext,
-    storage::Ledger,
+    service::{self, Close, Context, Extensions, HostHealth, SECRETS, ServedAt, ServiceList, Started},
+    services::list,
     telemetry::{Metrics, exposition::Format},
 };
 
-/// Folder of generated secrets, in the data folder.
-const SECRETS: &str = "secrets";
-/// The generated secret that authenticates what the host writes for itself, in that folder.
+/// The generated secret that authenticates what the host writes for itself, in the folder of secrets.
 const HOST_KEY: &str = "host.key";
 /// Folder of pushed components and of what answers, in the data folder.
 const SLOTS: &str = "slots";
@@ -80,94 +57,53 @@ pub struct Host {
     addresses: Addresses,
     lifecycle: Lifecycle,
     servers: JoinSet<()>,
-    opened: Opened,
+    /// What is closed at the end, the last first.
+    open: Vec<Box<dyn Close>>,
     health: Arc<HostHealth>,
     reloader: Arc<Reloader>,
     // Last, so that operators see a host drain.
     admin: Admin,
 }
 
-/// What services are built from.
-struct Parts<'a> {
-    config: &'a Config,
-    context: SlotContext,
-    pow: Arc<Pow>,
-    /// What tickets are decided by.
-    rules: Option<Rules>,
-    /// None where nobody embeds.
-    inference: Option<Arc<Inference>>,
-    inference_metrics: Arc<InferenceMetrics>,
-    /// What may be asked about tickets, besides the components.
-    advisers: tickets::Advisers,
-    metrics: Arc<Metrics>,
-    health: Arc<HostHealth>,
-    deployments: Arc<DeploymentRegistry>,
-    /// Where components may be pulled from.
-    registries: Arc<Registries>,
-}
-
-impl<'a> Parts<'a> {
-    fn new(config: &'a Config, lifecycle: Lifecycle) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
-        list::register_metrics(&metrics)?;
-        observe::connections(&metrics);
-        let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
-        let store = LocalStore::new(config.data_dir.join(SLOTS))
-            .with_key(config.data_dir.join(SECRETS).join(HOST_KEY))
-            .with_built_in(built_in);
-        let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(config, &metrics)?);
-        let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
-        let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
-        let rules = tickets::rules(config)?;
-        let context = slot_context::new(config, &metrics)?;
-        observe::engine(&metrics, &context.engine);
-        let pow = Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).map(Arc::new);
-        let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
-        let advisers = tickets::Advisers::new(config.table()?, &metrics)?;
-        let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
-        let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
-        let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
-        let inference_metrics = metrics.set()?;
-        Ok(Self {
-            config,
-            context,
-            pow,
-            rules,
-            inference: None,
-            inference_metrics,
-            advisers,
-            metrics,
-            health,
-            deployments,
-            registries,
-        })
-    }
-
-    /// Returns the settings of a slot of this binary.
-    fn slot(&self, id: SlotId) -> anyhow::Result<&'a SlotSettings> {
-        self.config.slots.get(id).with_context(|| format!("this host has no slot {id}"))
-    }
-
-    /// A slot's resources, before its service has added to them: proof-of-work threads and models are for all slots.
-    fn resources(&self, settings: &SlotSettings) -> SlotResources {
-        let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
-        resources.insert(Arc::clone(&self.pow));
-        resources.insert(Arc::new(self.gate(settings)));
-        resources
-    }
-
-    /// A slot's way to the models.
-    fn gate(&self, settings: &SlotSettings) -> Gate {
-        Gate::new(settings, self.inference.clone(), self.inference_metrics.slot(settings.id()))
-    }
-}
-
-/// What is closed at the end.
-#[derive(Debug, Default)]
-struct Opened {
-    ledger: Option<Ledger>,
-    appointments: Option<Collector>,
-    shared: Option<Arc<SharedState>>,
+/// Builds what the services of a host are started with, and has them prepare it for each other.
+fn context(
+    services: ServiceList,
+    loaded: &Loaded,
+    source: Option<ConfigSource>,
+    lifecycle: Lifecycle,
+) -> anyhow::Result<Context> {
+    let config = &loaded.config;
+    let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
+    list::register_metrics(&metrics)?;
+    observe::connections(&metrics);
+    let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
+    let store = LocalStore::new(config.data_dir.join(SLOTS))
+        .with_key(config.data_dir.join(SECRETS).join(HOST_KEY))
+        .with_built_in(built_in);
+    let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
+    let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
+    let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
+    let slot_context = slot_context::new(config, &metrics)?;
+    observe::engine(&metrics, &slot_context.engine);
+    let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
+    let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
+    let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
+    let reloader = Arc::new(Reloader::new(loaded, source, Arc::clone(&deployments)));
+    let config = config.clone();
+    let extensions = Extensions::default();
+    let context = Context {
+        config,
+        slot_context,
+        metrics,
+        health,
+        deployments,
+        registries,
+        reloader,
+        extensions,
+        services,
+    };
+    services.iter().try_for_each(|service| service.prepare(&context))?;
+    Ok(context)
 }
 
 impl Host {
@@ -184,79 +120,62 @@ impl Host {
     /// # Errors
     /// See [`Host::start`].
     pub async fn start_reloading(loaded: Loaded, source: Option<ConfigSource>) -> anyhow::Result<Self> {
+        let services = list::all();
         let demo = loaded.config.demo;
-        let loaded = demonstrating(loaded, demo);
-        let add_demo = move |loaded| demonstrating(loaded, demo);
-        let source = source.map(|read| -> ConfigSource { Arc::new(move || read().map(add_demo)) });
-        let config = loaded.config.clone();
-        data_folder(&config.data_dir)?;
+        let loaded = demonstrating(services, loaded, demo);
+        let source = source.map(|source| -> ConfigSource {
+            Arc::new(move || source().map(|loaded| demonstrating(services, loaded, demo)))
+        });
+        data_folder(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
-        let mut parts = Parts::new(&config, lifecycle.clone())?;
-        let health = Arc::clone(&parts.health);
+        let context = context(services, &loaded, source, lifecycle.clone())?;
+        let config = &context.config;
 
-        let reloader = Arc::new(Reloader::new(&loaded, source, Arc::clone(&parts.deployments)));
-        let sources = admin_sources(&parts, &reloader);
-        let admin = Admin::start(config.server.admin_listen, &config.admin, sources)?;
+        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
         let mut listeners = Listeners::default();
-        listeners.merge(None, "server.listen", start::router(&parts, admin.url()));
-        parts.inference = models::load(&parts).await?;
-        sharing::start(&parts).await;
-        let opened = services(&parts, &reloader, &mut listeners).await?;
-        parts.deployments.mark_complete();
-        parts.metrics.started();
+        listeners.merge(None, "server.listen", start::router(&context, admin.url()));
+        for service in services {
+            service.load(&context).await?;
+        }
+        sharing::start(&context).await;
+        let open = start_services(&context, &mut listeners).await?;
+        context.deployments.mark_complete();
+        context.metrics.started();
 
-        let layers = Layers::new(&config.server, parts.metrics.clone());
-        let certificates = config.server.tls.as_ref().map(Certificates::load).transpose();
-        let certificates =
-            certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
-        let settings = accept::Settings::new(&config.server, parts.metrics.clone());
         let mut servers = JoinSet::new();
-        let mut public = config.server.listen;
-        for (address, setting, router) in listeners.0 {
-            let bound = listen::bind(setting, address.unwrap_or(config.server.listen), certificates.clone())?;
-            tracing::info!(url = bound.url(), setting, "listening");
-            if address.is_none() {
-                public = bound.local_addr();
-            }
-            let innermost = start::innermost(config.demo && address.is_none());
-            let router = layers::around(router, Layers { innermost, ..layers.clone() });
-            servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
-        }
-        if let Some(certificates) = certificates {
-            servers.spawn(certificates.watch(lifecycle.stopping()));
-        }
-        servers.spawn(precompile(&parts, lifecycle.stopping()));
+        let public = serve(&context, listeners, &lifecycle, &mut servers)?;
+        servers.spawn(precompile(&context, lifecycle.stopping()));
         lifecycle.ready();
-        parts.metrics.ready();
+        context.metrics.ready();
         let addresses = Addresses { public, admin: admin.local_addr() };
         let (admin_url, version) = (admin.url(), env!("CARGO_PKG_VERSION"));
-        if health.report().is_ready() {
+        if context.health.report().is_ready() {
             tracing::info!(admin = admin_url, version, "ready");
         } else {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
-        Ok(Self { addresses, lifecycle, servers, opened, health, reloader, admin })
+        let Context { health, reloader, .. } = context;
+        Ok(Self { addresses, lifecycle, servers, open, health, reloader, admin })
     }
 
     /// Checks a component as [`Host::start`] would before it may answer: size, form, exports, imports,
     /// compilation, linking and its self-test. Nothing is served and nothing is written.
     ///
     /// # Errors
-    /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`]; else why it cannot be checked.
+    /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`](service::MayNotAnswer); else why it
+    /// cannot be checked.
     pub async fn check_component(
         mut config: Config,
         slot: SlotId,
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
         config.sandbox.cache = false;
-        let parts = Parts::new(&config, Lifecycle::new())?;
-        match slot {
-            list::CAPTCHA => captcha::check(&parts, wasm).await,
-            list::TRIAGE => tickets::check_triage(&parts, wasm).await,
-            list::ANSWER => tickets::check_answer(&parts, wasm).await,
-            list::STATUS => status::check(&parts, wasm).await,
-            other => anyhow::bail!("no service of this host owns the slot {other}"),
-        }
+        let services = list::all();
+        let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
+        let context = context(services, &loaded, None, Lifecycle::new())?;
+        let owner = services.iter().find(|service| service.spec().slots.iter().any(|own| own.id == slot));
+        let owner = owner.ok_or_else(|| service::not_owned(slot))?;
+        owner.check(&context, slot, wasm).await
     }
 
     /// Reads the configuration anew: what can change while the host runs changes, or nothing does.
@@ -278,16 +197,8 @@ impl Host {
         self.lifecycle.shut_down(NOTICE).await;
         while self.servers.join_next().await.is_some() {}
         self.health.stop();
-        if let Some(ledger) = &self.opened.ledger
-            && let Err(error) = ledger.close().await
-        {
-            tracing::error!(%error, "the ledger did not close cleanly");
-        }
-        if let Some(shared) = &self.opened.shared {
-            shared.stop().await;
-        }
-        if let Some(appointments) = &self.opened.appointments {
-            appointments.close().await;
+        for open in self.open.into_iter().rev() {
+            open.close().await;
         }
         tracing::info!("stopped");
         // Joins the admin thread, which a worker must not wait for.
@@ -297,11 +208,14 @@ impl Host {
     }
 }
 
-/// A configuration with what a demonstration adds to each service whose table it has.
-fn demonstrating(mut loaded: Loaded, demo: bool) -> Loaded {
-    let adds = [captcha::add_demo_site, status::add_demo_token, tickets::add_demo_contacts];
-    for add in adds.into_iter().filter(|_| demo) {
-        let _ = add(&mut loaded.config);
+/// A configuration with what a demonstration adds to each service.
+fn demonstrating(services: ServiceList, mut loaded: Loaded, demo: bool) -> Loaded {
+    if !demo {
+        return loaded;
+    }
+    for service in services {
+        // A table that was not read needs no demonstration.
+        let _ = service.add_demo(&mut loaded.config);
     }
     loaded
 }
@@ -316,8 +230,9 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
-fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
-    let (compiler, deployments) = (Arc::clone(&parts.context.compiler), Arc::clone(&parts.deployments));
+fn precompile(context: &Context, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
+    let (compiler, deployments) =
+        (Arc::clone(&context.slot_context.compiler), Arc::clone(&context.deployments));
     let store = Arc::clone(deployments.store());
     async move {
         let compiled = async {
@@ -336,8 +251,8 @@ fn precompile(parts: &Parts<'_>, mut stopping: Stopping) -> impl Future<Output =
     }
 }
 
-fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources {
-    let (health, metrics) = (Arc::clone(&parts.health), Arc::clone(&parts.metrics));
+fn admin_sources(context: &Context) -> admin::Sources {
+    let (health, metrics) = (Arc::clone(&context.health), Arc::clone(&context.metrics));
     let text = move |accept: Option<&str>| {
         let format = Format::negotiate(accept).unwrap_or(Format::Text);
         (format.content_type(), format.encode(&metrics.gather()).unwrap_or_default())
@@ -345,54 +260,66 @@ fn admin_sources(parts: &Parts<'_>, reloader: &Arc<Reloader>) -> admin::Sources 
     admin::Sources {
         ready: Arc::new(move || health.report()),
         metrics: Arc::new(text),
-        connections: Arc::new(FaultObserver(Arc::clone(&parts.metrics))),
+        connections: Arc::new(FaultObserver(Arc::clone(&context.metrics))),
         operators: Some(Operators {
-            deployments: Arc::clone(&parts.deployments),
-            reloader: Arc::clone(reloader),
+            deployments: Arc::clone(&context.deployments),
+            reloader: Arc::clone(&context.reloader),
             runtime: Handle::current(),
-            registries: Arc::clone(&parts.registries),
-            component_bytes: parts.config.sandbox.component_bytes,
-            metrics: Arc::clone(&parts.metrics),
+            registries: Arc::clone(&context.registries),
+            component_bytes: context.config.sandbox.component_bytes,
+            metrics: Arc::clone(&context.metrics),
         }),
     }
 }
 
-/// Builds every service that is on, and gives back what is to be closed.
-async fn services(
-    parts: &Parts<'_>,
-    reloader: &Reloader,
-    listeners: &mut Listeners,
-) -> anyhow::Result<Opened> {
-    let mut opened = Opened { shared: parts.deployments.shared().cloned(), ..Opened::default() };
-    let service = |name| parts.config.services.get(name);
-    let own = service(name::EMBEDDING);
-    if let Some(inference) = parts.inference.as_ref().filter(|_| own.enabled) {
-        let router = embedding::build(parts, inference, reloader).await?;
-        listeners.add(own, "services.embedding.listen", router);
+/// Starts every service that is on, and returns what is to be closed.
+async fn start_services(context: &Context, listeners: &mut Listeners) -> anyhow::Result<Vec<Box<dyn Close>>> {
+    let mut opened = Vec::new();
+    for service in context.services {
+        // Closed after the service whose database it is in.
+        opened.extend(sharing::open(context, *service));
+        let name = service.spec().name;
+        let settings = context.config.services.get(name);
+        if !settings.enabled {
+            continue;
+        }
+        let Started { routers, open } = service.start(context).await?;
+        for (at, router) in routers {
+            match at {
+                ServedAt::Service => listeners.add(name, settings, router),
+                ServedAt::Address { address, setting } => listeners.merge(Some(address), setting, router),
+            }
+        }
+        opened.extend(open);
     }
-    let own = service(name::TICKETS);
-    if own.enabled {
-        let router = tickets::build(parts, reloader).await?;
-        listeners.add(own, "services.tickets.listen", router);
-    }
-    let own = service(name::STATUS);
-    if own.enabled {
-        let (router, appointments) = status::build(parts, reloader).await?;
-        listeners.add(own, "services.status.listen", router);
-        opened.appointments = Some(appointments);
-    }
-    let own = service(name::CAPTCHA);
-    if !own.enabled {
-        return Ok(opened);
-    }
-    let CaptchaParts { router, probes, actuator, management, ledger } =
-        captcha::build(parts, reloader).await?;
-    listeners.add(own, "services.captcha.listen", router);
-    listeners.add(own, "services.captcha.listen", probes);
-    match management {
-        None => listeners.add(own, "services.captcha.listen", actuator),
-        address => listeners.merge(address, "management.server.port", actuator),
-    }
-    opened.ledger = Some(ledger);
     Ok(opened)
+}
+
+/// Has `servers` serve every listener, and returns the address of the shared one.
+fn serve(
+    context: &Context,
+    listeners: Listeners,
+    lifecycle: &Lifecycle,
+    servers: &mut JoinSet<()>,
+) -> anyhow::Result<SocketAddr> {
+    let server = &context.config.server;
+    let layers = Layers::new(server, context.metrics.clone());
+    let certificates = server.tls.as_ref().map(Certificates::load).transpose();
+    let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
+    let settings = accept::Settings::new(server, context.metrics.clone());
+    let mut public = server.listen;
+    for (address, setting, router) in listeners.0 {
+        let bound = listen::bind(&setting, address.unwrap_or(server.listen), certificates.clone())?;
+        tracing::info!(url = bound.url(), setting, "listening");
+        if address.is_none() {
+            public = bound.local_addr();
+        }
+        let innermost = start::innermost(context.config.demo && address.is_none());
+        let router = layers::around(router, Layers { innermost, ..layers.clone() });
+        servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
+    }
+    if let Some(certificates) = certificates {
+        servers.spawn(certificates.watch(lifecycle.stopping()));
+    }
+    Ok(public)
 }

@@ -1,6 +1,7 @@
 //! The models that are loaded and the threads that embed with them: one registry and one queue for HTTP and for
 //! guests alike.
 
+mod additions;
 pub mod config;
 mod gate;
 mod graphs;
@@ -18,17 +19,18 @@ use bulkhead_inference::{
     model::{EmbedOptions, Model, TextError},
 };
 
-use self::{
-    config::Embedding,
-    metrics::{InferenceMetrics, Spent},
-    wanted::Wanted,
-};
 pub use self::{
+    additions::{AdditionError, Additions},
     gate::{Denied, Gate, Graph},
     graphs::{GraphError, NamedHead, NamedOnnx},
     model::{Choice, Refusal, ServedModel},
     names::NameError,
     wanted::{load_options, models_dir, packed_dir},
+};
+use self::{
+    config::Embedding,
+    metrics::{InferenceMetrics, Spent},
+    wanted::Wanted,
 };
 
 /// Why there is no inference.

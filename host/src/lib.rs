@@ -8,6 +8,7 @@
 //! cli, host            the command line; the host as one thing
 //! admin                operators
 //! services             what clients ask over HTTP, and what slots are asked for it in typed WIT records
+//! service              what a service is to the host, and what it is started with
 //! deploy               how versions come to answer: push, swap, canary, roll back
 //! invoke               one call
 //! slots                which version answers
@@ -32,6 +33,7 @@ pub mod knowledge;
 pub mod llm;
 pub mod outbound;
 pub mod pow;
+pub mod service;
 pub mod services;
 
 pub use bulkhead_appointments as appointments;

@@ -5,7 +5,7 @@ use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
     services::{
-        captcha::{config::Captcha, http::WidgetFiles},
+        captcha::{config::Captcha, http::WidgetFiles, spec},
         list,
     },
 };
@@ -98,7 +98,7 @@ impl Command {
 
 /// The widget's files as `bulkhead serve` would read them.
 fn widget_files(config: &Config) -> anyhow::Result<Option<WidgetFiles>> {
-    let is_served = config.services.get(list::name::CAPTCHA).enabled;
+    let is_served = config.services.get(spec::NAME).enabled;
     if is_served { Ok(WidgetFiles::configured(config.table::<Captcha>()?)?) } else { Ok(None) }
 }
 

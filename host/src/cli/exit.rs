@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::client::Failure;
 use crate::{
     config::Problems,
-    host::MayNotAnswer,
     registry::{Fault, PullError},
+    service::MayNotAnswer,
 };
 
 /// Arguments, or variables that stand for them, that make no sense.

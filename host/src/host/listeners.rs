@@ -8,24 +8,24 @@ use crate::config::services::Service;
 
 /// Routers by the address they are served at, with the setting that names it; none is the shared listener.
 #[derive(Default)]
-pub(super) struct Listeners(pub(super) Vec<(Option<SocketAddr>, &'static str, Router)>);
+pub(super) struct Listeners(pub(super) Vec<(Option<SocketAddr>, String, Router)>);
 
 impl Listeners {
     /// Adds a service's router where the service listens, below its prefix.
-    pub(super) fn add(&mut self, service: &Service, setting: &'static str, router: Router) {
+    pub(super) fn add(&mut self, name: &str, service: &Service, router: Router) {
         let prefix = service.path_prefix.as_str();
         let router = if prefix.is_empty() { router } else { Router::new().nest(prefix, router) };
-        self.merge(service.listen, setting, router);
+        self.merge(service.listen, &format!("services.{name}.listen"), router);
     }
 
     /// Adds a router at an address, beside those that are there.
-    pub(super) fn merge(&mut self, address: Option<SocketAddr>, setting: &'static str, router: Router) {
+    pub(super) fn merge(&mut self, address: Option<SocketAddr>, setting: &str, router: Router) {
         // Each listener on port 0 gets a port of its own.
         let shared =
             |known: &Option<SocketAddr>| *known == address && known.is_none_or(|known| known.port() != 0);
         match self.0.iter_mut().find(|(known, ..)| shared(known)) {
             Some((.., known)) => *known = std::mem::take(known).merge(router),
-            None => self.0.push((address, setting, router)),
+            None => self.0.push((address, setting.to_owned(), router)),
         }
     }
 }

@@ -3,32 +3,41 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use futures_util::future::LocalBoxFuture;
 
-use super::Parts;
 use crate::{
     config::Config,
     deploy::SharedState,
-    services::captcha::config::{Captcha, Database},
+    service::{Close, Context, Service, ServiceList, SharedDatabase},
     telemetry::Metrics,
 };
 
-/// The state in the captcha service's database, where that is PostgreSQL.
-pub(super) fn shared(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<SharedState>>> {
+/// Returns the state in the first database that a service offers, if the configuration has hosts share one.
+pub(super) fn shared(
+    services: ServiceList,
+    config: &Config,
+    metrics: &Arc<Metrics>,
+) -> anyhow::Result<Option<Arc<SharedState>>> {
     let sharing = &config.sharing;
-    let captcha: &Captcha = config.table()?;
-    let (Database::Postgres(url), true) = (&captcha.database, sharing.enabled) else {
+    let Some((_, database)) = offered(services, config).filter(|_| sharing.enabled) else {
         return Ok(None);
     };
-    let shared = SharedState::new(url.expose(), sharing.poll, Arc::clone(metrics));
-    Ok(Some(Arc::new(shared.context("cannot share what answers; check captcha.database")?)))
+    let shared = SharedState::new(database.url.expose(), sharing.poll, Arc::clone(metrics));
+    let mend = || format!("cannot share what answers; check {}", database.setting);
+    Ok(Some(Arc::new(shared.with_context(mend)?)))
+}
+
+/// Returns the first database that a service offers, and the name of that service.
+fn offered(services: ServiceList, config: &Config) -> Option<(&'static str, SharedDatabase)> {
+    services.iter().find_map(|service| Some((service.spec().name, service.shared_database(config)?)))
 }
 
 /// Begins to look at it, so that slots that start know what there is, and has every scrape say where they stand.
-pub(super) async fn start(parts: &Parts<'_>) {
-    let Some(shared) = parts.deployments.shared() else { return };
+pub(super) async fn start(context: &Context) {
+    let Some(shared) = context.deployments.shared() else { return };
     shared.start().await;
-    let deployments = Arc::downgrade(&parts.deployments);
-    parts.metrics.before_scrape(move |metrics| {
+    let deployments = Arc::downgrade(&context.deployments);
+    context.metrics.before_scrape(move |metrics| {
         let Some(deployments) = deployments.upgrade() else { return };
         for slot in deployments.all() {
             if let Some(view) = slot.shared() {
@@ -36,4 +45,24 @@ pub(super) async fn start(parts: &Parts<'_>) {
             }
         }
     });
+}
+
+/// Returns what closes the shared state, if that is in the database of `service`.
+pub(super) fn open(context: &Context, service: &dyn Service) -> Option<Box<dyn Close>> {
+    let shared = context.deployments.shared()?;
+    let (owner, _) = offered(context.services, &context.config)?;
+    if owner != service.spec().name {
+        return None;
+    }
+    Some(Box::new(OpenState(Arc::clone(shared))))
+}
+
+/// The shared state as long as the host looks at it.
+#[derive(Debug)]
+struct OpenState(Arc<SharedState>);
+
+impl Close for OpenState {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move { self.0.stop().await })
+    }
 }

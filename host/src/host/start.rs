@@ -7,23 +7,22 @@ use std::sync::Arc;
 use axum::{Router, middleware::from_fn};
 use serde_json::{Value, json};
 
-use super::Parts;
 use crate::{
-    config::{Config, services::Service},
+    config::Config,
     deploy::{Deploy, DeploymentRegistry},
-    services::status::config::Status,
+    service::{Context, PageEntry, Service},
 };
 
 /// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
 /// operators' listener.
-pub(super) fn router(parts: &Parts<'_>, admin: &str) -> Router {
-    let config = parts.config;
+pub(super) fn router(context: &Context, admin: &str) -> Router {
+    let config = &context.config;
     if !config.demo {
         return Router::new();
     }
-    let (console, deployments) = (format!("{admin}/console"), Arc::clone(&parts.deployments));
-    let described = |(name, service)| (name, described(config, name, service));
-    let services: Vec<_> = config.services.each().map(described).collect();
+    let (console, deployments) = (format!("{admin}/console"), Arc::clone(&context.deployments));
+    let described = |service: &&dyn Service| (service.spec().name, described(config, *service));
+    let services: Vec<_> = context.services.iter().map(described).collect();
     page::router(move || {
         let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &deployments));
         json!({
@@ -44,31 +43,21 @@ fn greeted(router: Router) -> Router {
 }
 
 /// What is known of a service before it starts.
-fn described(config: &Config, name: &str, service: &Service) -> Value {
-    let state = match (service.enabled, service.listen) {
+fn described(config: &Config, service: &dyn Service) -> Value {
+    let (name, PageEntry { base_path, docs }) = (service.spec().name, service.page_entry(config));
+    let settings = config.services.get(name);
+    let state = match (settings.enabled, settings.listen) {
         (false, _) => "off",
         (true, None) => "on",
         (true, Some(_)) => "elsewhere",
     };
     let scheme = if config.server.tls.is_some() { "https" } else { "http" };
     // A port that the system chooses is known once the listener is bound, and the log names it.
-    let listen = service.listen.filter(|listen| listen.port() != 0);
-    let base = match name {
-        "status" => {
-            let base_path = config.table::<Status>().map_or("", |status| status.base_path.as_str());
-            format!("{}{base_path}", service.path_prefix)
-        }
-        _ => service.path_prefix.clone(),
-    };
-    let docs = match name {
-        "embedding" => Some("docs"),
-        "tickets" => Some("api/docs"),
-        _ => None,
-    };
+    let listen = settings.listen.filter(|listen| listen.port() != 0);
     json!({
         "name": name,
         "state": state,
-        "base": base,
+        "base": format!("{}{base_path}", settings.path_prefix),
         "address": listen.map(|listen| format!("{scheme}://{listen}")),
         "docs": docs,
     })

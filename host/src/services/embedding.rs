@@ -3,6 +3,9 @@
 pub mod alias;
 pub mod http;
 pub mod metrics;
+mod models;
+pub mod service;
+pub mod spec;
 
 use std::{
     borrow::Cow,

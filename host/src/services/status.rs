@@ -4,7 +4,9 @@ pub mod alias;
 pub mod config;
 mod families;
 pub mod http;
+pub mod service;
 mod shadow_diff;
+pub mod spec;
 mod world;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,11 @@
 //! what clients ask it, and what is counted of it.
 
 pub mod config;
+mod heads;
 pub mod http;
 pub mod import;
+mod knowledge;
 pub mod located;
 pub mod metrics;
+pub mod service;
+pub mod spec;

@@ -12,7 +12,7 @@ use super::super::*;
 use crate::{
     llm::metrics::LLM_TIME,
     services::tickets::metrics::{ANSWER_TIME, TICKET_REQUEST_TIME, TRIAGE_TIME},
-    telemetry::family::Kind,
+    telemetry::{MetricSet, family::Kind},
 };
 
 fn metrics() -> Metrics {

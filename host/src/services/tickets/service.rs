@@ -1,29 +1,30 @@
-//! Builds the ticket service from its configuration.
+//! The ticket service as a host starts it, from its configuration.
 
 use std::sync::Arc;
 
-use axum::Router;
-
-use super::{Parts, component, knowledge};
+use super::{heads, knowledge};
 use crate::{
     capabilities::SlotResources,
     compile::ComponentDigest,
     config::{
-        Config,
+        Config, ServiceSpec,
         slots::{Slot as SlotSettings, SlotId},
-        tables::MissingTable,
+        tables::{MissingTable, TableSpec},
     },
-    deploy::{LiveKeys, Reloader},
+    deploy::LiveKeys,
     guard::{Guard, metrics::GuardMetrics},
+    inference::{Additions, Inference},
     keys::{ApiKeys, token_hash},
     knowledge::Knowledge,
     llm::{Llm, metrics::LlmMetrics},
+    service::{Context, MetricRegistrar, PageEntry, Service, Started, Step, not_owned, try_out},
     services::{
         answer::AnswerService,
-        list::{ANSWER, TRIAGE, name},
         tickets::{
             config::Tickets,
             http::{self, TicketState},
+            metrics::TicketMetrics,
+            spec::{ANSWER, NAME, SPEC, TRIAGE},
         },
         triage::{Rules, TriageService},
     },
@@ -33,9 +34,66 @@ use crate::{
 /// What `--demo` sorts tickets by.
 const DEMO: &str = include_str!("demo/tickets.toml");
 
+const METRICS: &[MetricRegistrar] = &[
+    MetricRegistrar::of::<LlmMetrics>(),
+    MetricRegistrar::of::<GuardMetrics>(),
+    MetricRegistrar::of::<TicketMetrics>(),
+];
+
+/// The ticket service in the list of services.
+#[derive(Clone, Copy, Debug)]
+pub struct TicketsPlugin;
+
+impl Service for TicketsPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        METRICS
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Tickets>()] }
+    }
+
+    fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {
+        add_demo_contacts(config)
+    }
+
+    fn page_entry(&self, _config: &Config) -> PageEntry {
+        PageEntry { docs: Some("api/docs"), ..PageEntry::default() }
+    }
+
+    fn prepare(&self, context: &Context) -> anyhow::Result<()> {
+        let config = &context.config;
+        if let Some(rules) = rules(config)?.map(Arc::new) {
+            context.extensions.insert(Arc::clone(&rules));
+            let (additions, config) = (context.extensions.get_or_default::<Additions>(), config.clone());
+            additions.push(move |inference| heads::teach(&config, &rules, inference).map_err(Into::into));
+        }
+        context.extensions.insert(Arc::new(Advisers::new(config.table()?, &context.metrics)?));
+        Ok(())
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(build(context))
+    }
+
+    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+        Box::pin(async move {
+            match slot {
+                TRIAGE => check_triage(context, wasm).await,
+                ANSWER => check_answer(context, wasm).await,
+                other => Err(not_owned(other)),
+            }
+        })
+    }
+}
+
 /// The language model and the guard, where they are configured. All slots share one of each, and its limits.
 #[derive(Debug)]
-pub(super) struct Advisers {
+struct Advisers {
     llm: Option<Arc<Llm>>,
     guard: Option<Arc<Guard>>,
     llm_metrics: Arc<LlmMetrics>,
@@ -43,7 +101,7 @@ pub(super) struct Advisers {
 }
 
 impl Advisers {
-    pub(super) fn new(settings: &Tickets, metrics: &Metrics) -> anyhow::Result<Self> {
+    fn new(settings: &Tickets, metrics: &Metrics) -> anyhow::Result<Self> {
         let llm = settings.llm.as_ref().map(Llm::new).transpose();
         let guard = settings.guard.as_ref().map(Guard::new).transpose();
         let mend = |table: &str, reason: String| anyhow::anyhow!("{reason}; mend {table}");
@@ -72,16 +130,16 @@ impl Advisers {
 const DEMO_CONTACTS: [&str; 3] = ["@beispielstadt.example", "01999 115", "01999 700"];
 
 /// Lets answers name the demonstration's office.
-pub(super) fn add_demo_contacts(config: &mut Config) -> Result<(), MissingTable> {
+fn add_demo_contacts(config: &mut Config) -> Result<(), MissingTable> {
     config.edit_table::<Tickets>(|tickets| {
         tickets.answer.office_contacts.extend(DEMO_CONTACTS.map(str::to_owned));
     })
 }
 
 /// What tickets are decided by: the configured file, or the demonstration's.
-pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
+fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
     Ok(match &config.table::<Tickets>()?.triage {
-        _ if !config.services.get(name::TICKETS).enabled => None,
+        _ if !config.services.get(NAME).enabled => None,
         Some(file) => Some(Rules::read(file)?),
         None if config.demo => Some(Rules::parse(DEMO)?),
         None => None,
@@ -89,13 +147,14 @@ pub(super) fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
 }
 
 /// The service's routes, with the components in their slots.
-pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<Router> {
-    let settings: &Tickets = parts.config.table()?;
-    let rules = parts.rules.as_ref();
-    let triage = triage(parts, rules)?;
-    let answer = answer(parts, rules, Some(knowledge::open(parts).await?))?;
-    component::fill(parts, triage.slot()).await;
-    component::fill(parts, answer.slot()).await;
+async fn build(context: &Context) -> anyhow::Result<Started> {
+    let settings: &Tickets = context.config.table()?;
+    let rules = context.extensions.get::<Rules>();
+    let rules = rules.as_deref();
+    let triage = triage(context, rules)?;
+    let answer = answer(context, rules, Some(knowledge::open(context).await?))?;
+    context.fill(triage.slot()).await;
+    context.fill(answer.slot()).await;
     if let Err(reason) = triage.classifies() {
         tracing::warn!(reason, "tickets are not classified");
     }
@@ -110,9 +169,9 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
         triage,
         answer,
         settings,
-        &parts.config.server,
-        &parts.config.services.get(name::TICKETS).path_prefix,
-        parts.metrics.set()?,
+        &context.config.server,
+        &context.config.services.get(NAME).path_prefix,
+        context.metrics.set()?,
     );
     if state.keys.is_empty() {
         warn_of_open();
@@ -126,8 +185,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             replace_key(&keys, tickets);
         }
     };
-    reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(follow)).await;
-    Ok(http::router(Arc::new(state)))
+    context.reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(follow)).await;
+    Ok(Started::with_router(http::router(Arc::new(state))))
 }
 
 fn warn_of_open() {
@@ -146,37 +205,40 @@ fn replace_key(keys: &ApiKeys, settings: &Tickets) {
 }
 
 /// The settings of a slot, and its resources with the language model and the guard.
-fn slot<'a>(parts: &Parts<'a>, id: SlotId) -> anyhow::Result<(&'a SlotSettings, SlotResources)> {
-    let slot = parts.slot(id)?;
-    let mut resources = parts.resources(slot);
-    parts.advisers.lend(&mut resources);
+fn slot(context: &Context, id: SlotId) -> anyhow::Result<(&SlotSettings, SlotResources)> {
+    let slot = context.slot(id)?;
+    let mut resources = context.resources(slot)?;
+    if let Some(advisers) = context.extensions.get::<Advisers>() {
+        advisers.lend(&mut resources);
+    }
     Ok((slot, resources))
 }
 
-fn triage(parts: &Parts<'_>, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
-    let (slot, resources) = slot(parts, TRIAGE)?;
-    let (inference, tickets) = (parts.inference.as_deref(), parts.config.table()?);
-    Ok(TriageService::new(slot, parts.context.clone(), resources, rules, inference, tickets))
+fn triage(context: &Context, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
+    let (slot, resources) = slot(context, TRIAGE)?;
+    let (inference, tickets) = (context.extensions.get::<Inference>(), context.config.table()?);
+    let inference = inference.as_deref();
+    Ok(TriageService::new(slot, context.slot_context.clone(), resources, rules, inference, tickets))
 }
 
 fn answer(
-    parts: &Parts<'_>,
+    context: &Context,
     rules: Option<&Rules>,
     knowledge: Option<Arc<Knowledge>>,
 ) -> anyhow::Result<AnswerService> {
-    let (slot, mut resources) = slot(parts, ANSWER)?;
+    let (slot, mut resources) = slot(context, ANSWER)?;
     if let Some(knowledge) = knowledge {
         resources.insert(knowledge);
     }
-    Ok(AnswerService::new(slot, parts.context.clone(), resources, rules, parts.config.table()?)?)
+    Ok(AnswerService::new(slot, context.slot_context.clone(), resources, rules, context.config.table()?)?)
 }
 
 /// Checks a component without serving or writing anything.
-pub(super) async fn check_triage(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(component::try_out(triage(parts, None)?.slot(), wasm, "check").await?.digest)
+async fn check_triage(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(try_out(triage(context, None)?.slot(), wasm, "check").await?.digest)
 }
 
 /// Checks a component without serving or writing anything.
-pub(super) async fn check_answer(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(component::try_out(answer(parts, None, None)?.slot(), wasm, "check").await?.digest)
+async fn check_answer(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(try_out(answer(context, None, None)?.slot(), wasm, "check").await?.digest)
 }

@@ -2,30 +2,29 @@
 
 use std::sync::Arc;
 
-use super::{Parts, heads};
+use super::spec::NAME;
 use crate::{
     config::slots::Slot,
-    inference::{Inference, models_dir},
-    services::list::name,
+    inference::{Additions, Inference, metrics::InferenceMetrics, models_dir},
+    service::Context,
 };
 
 /// The models and their threads; none where the embedding service is off and no slot that is in use wants one.
-pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inference>>> {
-    let config = parts.config;
+pub(super) async fn load(context: &Context) -> anyhow::Result<Option<Arc<Inference>>> {
+    let config = &context.config;
     let wants_models = |slot: &Slot| {
         let names = slot.models.as_ref();
         config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
     };
-    if !config.services.get(name::EMBEDDING).enabled && !config.slots.each().any(wants_models) {
+    if !config.services.get(NAME).enabled && !config.slots.each().any(wants_models) {
         return Ok(None);
     }
-    let (config, rules) = (config.clone(), parts.rules.clone());
-    let metrics = Arc::clone(&parts.inference_metrics);
+    let (config, additions) = (config.clone(), context.extensions.get_or_default::<Additions>());
+    let figures = context.metrics.set::<InferenceMetrics>()?;
+    let metrics = Arc::clone(&figures);
     let start = move || {
         let mut inference = Inference::start(config.table()?, &models_dir(&config)?, metrics)?;
-        if let Some(rules) = rules.filter(|_| config.services.get(name::TICKETS).enabled) {
-            heads::teach(&config, &rules, &mut inference)?;
-        }
+        additions.make(&mut inference).map_err(anyhow::Error::from_boxed)?;
         anyhow::Ok(Arc::new(inference))
     };
     let inference = tokio::task::spawn_blocking(start).await??;
@@ -37,8 +36,8 @@ pub(super) async fn load(parts: &Parts<'_>) -> anyhow::Result<Option<Arc<Inferen
     for missing in inference.missing() {
         tracing::warn!(model = missing.id, remedy = missing.remedy, "model not loaded");
     }
-    let (waiting, figures) = (Arc::downgrade(&inference), Arc::clone(&parts.inference_metrics));
-    parts.metrics.before_scrape(move |_| {
+    let waiting = Arc::downgrade(&inference);
+    context.metrics.before_scrape(move |_| {
         let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
         figures.waiting.set(texts as f64);
     });

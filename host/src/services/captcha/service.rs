@@ -1,25 +1,38 @@
-//! Builds the captcha service from its configuration.
+//! The captcha service as a host starts it, from its configuration.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+mod health;
+
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use axum::{Router, http::HeaderMap};
+use axum::http::HeaderMap;
 
-use super::{Parts, SECRETS, component};
+use self::health::{ActuatorHealth, OpenLedger};
 use crate::{
+    capabilities::SlotResources,
     compile::ComponentDigest,
-    config::{Config, secret::Secret, tables::MissingTable},
-    deploy::{LiveKeys, Reloader},
+    config::{
+        Config, ServiceSpec,
+        alias::Aliases,
+        secret::Secret,
+        slots::{Slot as SlotSettings, SlotId},
+        tables::{MissingTable, TableSpec},
+    },
+    deploy::LiveKeys,
     keys::MasterKey,
-    services::{
-        captcha::{
-            CaptchaService,
-            actuator::{self, ActuatorState, Application},
-            config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
-            http::{self, CaptchaState, demo},
-            metrics::{CaptchaMetrics, Table},
-        },
-        list::{CAPTCHA, name},
+    pow::Pow,
+    service::{
+        Context, MetricRegistrar, SECRETS, ServedAt, Service, SharedDatabase, Started, Step, not_owned,
+        try_out,
+    },
+    services::captcha::{
+        CaptchaService,
+        actuator::{self, ActuatorState, Application},
+        alias::ALIASES,
+        config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
+        http::{self, CaptchaState, Guard, demo},
+        metrics::{CaptchaMetrics, Table},
+        spec::{CAPTCHA, NAME, SPEC},
     },
     storage::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing},
     telemetry::metrics::{PoolStats, Times},
@@ -32,19 +45,76 @@ const LEAST_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 /// The demonstration site's key, and its secret.
 const DEMO: &str = "demo";
 
-pub(super) struct CaptchaParts {
-    pub router: Router,
-    /// Served beside the service, wherever the operational endpoints are.
-    pub probes: Router,
-    /// The operational endpoints.
-    pub actuator: Router,
-    /// Where they are served; `None`: beside the service.
-    pub management: Option<SocketAddr>,
-    pub ledger: Ledger,
+const METRICS: &[MetricRegistrar] = &[MetricRegistrar::of::<CaptchaMetrics>()];
+
+/// The captcha service in the list of services. The proof-of-work threads, which other services use too, are its own.
+#[derive(Clone, Copy, Debug)]
+pub struct CaptchaPlugin;
+
+impl Service for CaptchaPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        METRICS
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Captcha>(), TableSpec::of::<Management>()] }
+    }
+
+    fn aliases(&self) -> Aliases {
+        ALIASES
+    }
+
+    fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {
+        add_demo_site(config)
+    }
+
+    fn shared_database(&self, config: &Config) -> Option<SharedDatabase> {
+        match &config.table::<Captcha>().ok()?.database {
+            Database::Postgres(url) => Some(SharedDatabase { url: url.clone(), setting: "captcha.database" }),
+            Database::EmbeddedSqlite | Database::Sqlite(_) => None,
+        }
+    }
+
+    fn prepare(&self, context: &Context) -> anyhow::Result<()> {
+        let sandbox = &context.config.sandbox;
+        let pow = Pow::start(sandbox.pow_threads, sandbox.pow_queue).map(Arc::new);
+        let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
+        context.extensions.insert(pow);
+        Ok(())
+    }
+
+    fn lend(
+        &self,
+        context: &Context,
+        _settings: &SlotSettings,
+        resources: &mut SlotResources,
+    ) -> anyhow::Result<()> {
+        if let Some(pow) = context.extensions.get::<Pow>() {
+            resources.insert(pow);
+        }
+        Ok(())
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(build(context))
+    }
+
+    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+        Box::pin(async move {
+            match slot {
+                CAPTCHA => check(context, wasm).await,
+                other => Err(not_owned(other)),
+            }
+        })
+    }
 }
 
 /// Adds a site that anyone may use.
-pub(super) fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
+fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
     let site =
         Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
     config.edit_table::<Captcha>(|captcha| {
@@ -52,25 +122,25 @@ pub(super) fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
     })
 }
 
-pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Result<CaptchaParts> {
-    let config = parts.config;
+async fn build(context: &Context) -> anyhow::Result<Started> {
+    let config = &context.config;
     let settings: &Captcha = config.table()?;
-    let slot = parts.slot(CAPTCHA)?;
+    let slot = context.slot(CAPTCHA)?;
     let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
     let masters = masters(settings, config)?;
-    let metrics = parts.metrics.set::<CaptchaMetrics>()?;
+    let metrics = context.metrics.set::<CaptchaMetrics>()?;
     let service = CaptchaService::new(
         settings,
         slot,
-        parts.context.clone(),
-        parts.resources(slot),
+        context.slot_context.clone(),
+        context.resources(slot)?,
         &masters,
         ledger.clone(),
         Arc::clone(&metrics),
     );
     let service = Arc::new(service);
-    component::fill(parts, service.slot()).await;
-    watch(parts, &ledger, metrics);
+    context.fill(service.slot()).await;
+    watch(context, &ledger, metrics);
     if settings.sites.is_empty() {
         tracing::warn!(
             "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
@@ -82,8 +152,8 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
             served.replace_sites(&captcha.sites);
         }
     };
-    reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(follow)).await;
-    let prefix = &config.services.get(name::CAPTCHA).path_prefix;
+    context.reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(follow)).await;
+    let prefix = &config.services.get(NAME).path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
     let guarded = Arc::clone(&guard);
@@ -94,31 +164,43 @@ pub(super) async fn build(parts: &Parts<'_>, reloader: &Reloader) -> anyhow::Res
     };
     // Whether keys let calls in at all is up to a restart.
     let followed = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
-    reloader.subscribe(followed, Box::new(follow)).await;
+    context.reloader.subscribe(followed, Box::new(follow)).await;
     let mut router = http::router(state);
     if config.demo {
         router = router.merge(demo::router());
     }
+    let management: &Management = config.table()?;
+    let state = actuator_state(context, management.clone(), guard);
+    let management = match management.listen {
+        None => ServedAt::Service,
+        Some(address) => ServedAt::Address { address, setting: "management.server.port" },
+    };
+    let routers = vec![
+        (ServedAt::Service, router),
+        (ServedAt::Service, actuator::probes(state.clone())),
+        (management, actuator::router(state)),
+    ];
+    Ok(Started { routers, open: vec![Box::new(OpenLedger(ledger))] })
+}
+
+/// What the operational endpoints tell of. Details are for callers that the guard lets in.
+fn actuator_state(context: &Context, management: Management, guard: Arc<Guard>) -> ActuatorState {
     let authorized = move |headers: &HeaderMap| {
         let (guard, headers) = (guard.clone(), headers.clone());
         let authenticated = async move { guard.authenticates(&headers).await };
         Box::pin(authenticated) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
     };
-    let management: &Management = config.table()?;
-    let actuator = ActuatorState {
-        metrics: Arc::clone(&parts.metrics),
-        management: management.clone(),
-        health: parts.health.clone(),
+    ActuatorState {
+        metrics: Arc::clone(&context.metrics),
+        management,
+        health: Arc::new(ActuatorHealth(Arc::clone(&context.health))),
         authorized: Arc::new(authorized),
         application: Application {
             name: "bulkhead",
             version: env!("CARGO_PKG_VERSION"),
             description: env!("CARGO_PKG_DESCRIPTION"),
         },
-    };
-    let probes = actuator::probes(actuator.clone());
-    let actuator = actuator::router(actuator);
-    Ok(CaptchaParts { router, probes, actuator, management: management.listen, ledger })
+    }
 }
 
 async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {
@@ -155,28 +237,28 @@ fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>
 }
 
 /// Checks a component without serving or writing anything.
-pub(super) async fn check(parts: &Parts<'_>, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    let settings: &Captcha = parts.config.table()?;
-    let slot = parts.slot(CAPTCHA)?;
+async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    let settings: &Captcha = context.config.table()?;
+    let slot = context.slot(CAPTCHA)?;
     let options = Options::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await?;
     let service = CaptchaService::new(
         settings,
         slot,
-        parts.context.clone(),
-        parts.resources(slot),
+        context.slot_context.clone(),
+        context.resources(slot)?,
         &[MasterKey::new("check")],
         ledger,
-        parts.metrics.set()?,
+        context.metrics.set()?,
     );
-    Ok(component::try_out(service.slot(), wasm, "check").await?.digest)
+    Ok(try_out(service.slot(), wasm, "check").await?.digest)
 }
 
 /// Has health and metrics look at the ledger.
-fn watch(parts: &Parts<'_>, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
-    parts.health.watch("captcha ledger", ledger.clone());
+fn watch(context: &Context, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
+    context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
     let ledger = ledger.clone();
-    parts.metrics.before_scrape(move |metrics| {
+    context.metrics.before_scrape(move |metrics| {
         let rows = ledger.rows();
         captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
         captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
@@ -203,7 +285,7 @@ fn pool_stats(stats: &storage::PoolStats) -> PoolStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::services::list::CAPTCHA_LIMITS;
+    use crate::services::captcha::spec::CAPTCHA_LIMITS;
 
     #[test]
     fn two_waits_for_the_ledger_fit_into_a_call() {

@@ -1,0 +1,43 @@
+//! What a service gives to the host once it has started.
+
+use std::{fmt, net::SocketAddr};
+
+use axum::Router;
+use futures_util::future::LocalBoxFuture;
+
+/// The listener that a router is served by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedAt {
+    /// The listener that `[services.NAME]` sets, below its path prefix.
+    Service,
+    /// A listener at an address of its own.
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// The setting that has it, for errors and the log.
+        setting: &'static str,
+    },
+}
+
+/// What is open as long as a service runs, such as a database.
+pub trait Close: fmt::Debug + Send + Sync {
+    /// Closes it. Its errors go to the log.
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
+}
+
+/// A service that has started.
+#[derive(Debug, Default)]
+pub struct Started {
+    /// Its routers, each with the listener that serves it.
+    pub routers: Vec<(ServedAt, Router)>,
+    /// What is closed once the last request has ended, the last first. Services are closed in the reverse order of
+    /// their start.
+    pub open: Vec<Box<dyn Close>>,
+}
+
+impl Started {
+    /// Returns a service that has one router at its own listener, and nothing to close.
+    pub fn with_router(router: Router) -> Self {
+        Self { routers: vec![(ServedAt::Service, router)], open: Vec::new() }
+    }
+}
