@@ -24,24 +24,19 @@
 //! telemetry, config, clock, files
 //! ```
 
-pub mod admin;
 pub mod cli;
-pub mod guard;
 pub mod host;
-pub mod inference;
-pub mod knowledge;
-pub mod llm;
-pub mod outbound;
-pub mod pow;
-pub mod service;
 pub mod services;
 
+pub use bulkhead_admin as admin;
 pub use bulkhead_appointments as appointments;
 pub use bulkhead_config as config;
 pub use bulkhead_http as http;
 pub use bulkhead_ledger as storage;
+pub use bulkhead_models as inference;
 pub use bulkhead_os::clock;
 pub use bulkhead_os::files;
+pub use bulkhead_pow as pow;
 pub use bulkhead_rollout as deploy;
 pub use bulkhead_rollout::registry;
 pub use bulkhead_runtime::background;
@@ -52,5 +47,9 @@ pub use bulkhead_runtime::invoke;
 pub use bulkhead_runtime::keys;
 pub use bulkhead_runtime::sandbox;
 pub use bulkhead_runtime::slots;
+pub use bulkhead_service as service;
 pub use bulkhead_telemetry as telemetry;
+pub use bulkhead_tickets_service::guard;
+pub use bulkhead_tickets_service::knowledge;
+pub use bulkhead_tickets_service::llm;
 pub use host::Host;

@@ -1,12 +1,11 @@
-//! A module for each service: what clients ask it over HTTP, and what its slots are asked in typed WIT records; the
-//! list of all, and what their guests may ask for.
+//! The services of this binary.
 
-pub mod answer;
 pub mod capabilities;
-pub mod captcha;
-pub mod embedding;
 pub mod list;
-mod shared_answer;
-pub mod status;
-pub mod tickets;
-pub mod triage;
+
+pub use bulkhead_captcha_service as captcha;
+pub use bulkhead_embedding_service as embedding;
+pub use bulkhead_status_service as status;
+pub use bulkhead_tickets_service as tickets;
+pub use bulkhead_tickets_service::answer;
+pub use bulkhead_tickets_service::triage;

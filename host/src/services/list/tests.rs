@@ -6,16 +6,11 @@ mod reference;
 mod tables;
 
 use super::{load, spec};
-use crate::config::{Loaded, Problems, tables::ServiceTable};
+use crate::config::{Loaded, Problems};
 
 /// The configuration of this binary that a text and an environment make.
 pub(in crate::services) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
     bulkhead_configured::loaded(&spec(), toml, environment)
-}
-
-/// One table of it.
-pub(in crate::services) fn table<T: ServiceTable>(toml: &str, environment: &[(&str, &str)]) -> T {
-    loaded(toml, environment).config.table::<T>().unwrap().clone()
 }
 
 /// What is wrong with one.

@@ -12,7 +12,7 @@ mod bindings {
         world: "example:embed-probe/embed-probe",
         exports: { default: async },
         with: {
-            "wasi:nn": ::bulkhead::services::capabilities::nn_bindings::wasi::nn,
+            "wasi:nn": ::bulkhead::inference::nn::bindings::wasi::nn,
             "bulkhead:host": ::bulkhead::capabilities::bindings::bulkhead::host,
         },
     });

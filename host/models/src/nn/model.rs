@@ -1,0 +1,169 @@
+//! Computing with a model: texts in, vectors out.
+
+use bulkhead_inference::engine::Embedded;
+
+use super::{
+    NnError, Outputs,
+    tensor::{Inputs, Tensor},
+};
+use crate::{Choice, Gate, ServedModel};
+
+/// Everything that a model takes.
+const INPUTS: [&str; 5] = ["text", "offsets", "prompt_name", "input_ids", "attention_mask"];
+/// What it gives.
+const OUTPUT: &str = "embedding";
+
+/// The vectors of the texts, or of the token ids, in `named`.
+pub(super) async fn compute(
+    gate: &Gate,
+    model: &ServedModel,
+    named: Vec<(String, Tensor)>,
+) -> Result<Outputs, NnError> {
+    let mut inputs = Inputs::new(named, &INPUTS)?;
+    let ids = inputs.take("input_ids", |tensor| tensor.long_matrix())?;
+    let mask = inputs.take("attention_mask", |tensor| tensor.long_matrix())?;
+    if ids.is_some() || mask.is_some() {
+        inputs.nothing_else("`input_ids` and `attention_mask`")?;
+        let ids = ids.ok_or_else(|| NnError::invalid("input \"input_ids\" is missing"))?;
+        let mask = mask.ok_or_else(|| NnError::invalid("input \"attention_mask\" is missing"))?;
+        return Ok(output(&gate.embed_ids(model, unpadded(ids, mask)?).await?));
+    }
+    let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
+    let prompt_name = inputs.take("prompt_name", Tensor::text)?;
+    let text = inputs.take("text", Tensor::text)?;
+    let text = text.ok_or_else(|| NnError::invalid("input \"text\" is missing"))?;
+    let texts = match offsets {
+        None => vec![text],
+        Some(offsets) => cut(&text, &offsets)?,
+    };
+    let embedded = gate.embed(model, texts, &Choice { prompt_name, ..Choice::default() }).await?;
+    Ok(output(&embedded))
+}
+
+fn output(embedded: &Embedded) -> Outputs {
+    let rows = embedded.vectors.len() / embedded.dims.max(1);
+    vec![(OUTPUT.to_owned(), Tensor::matrix(rows, embedded.dims, &embedded.vectors))]
+}
+
+/// The ids of each row where the mask is 1.
+fn unpadded(
+    (shape, ids): ([usize; 2], Vec<i64>),
+    (mask_shape, mask): ([usize; 2], Vec<i64>),
+) -> Result<Vec<Vec<u32>>, NnError> {
+    let invalid = |name: &str, fault: &str| NnError::invalid(format!("input {name:?} {fault}"));
+    if shape != mask_shape {
+        return Err(invalid(
+            "attention_mask",
+            &format!("must have dimensions {shape:?}, not {mask_shape:?}"),
+        ));
+    }
+    if mask.iter().any(|one| !matches!(one, 0 | 1)) {
+        return Err(invalid("attention_mask", "must be of zeros and ones"));
+    }
+    let [rows, columns] = shape;
+    let mut texts = vec![Vec::new(); if columns == 0 { 0 } else { rows }];
+    for (place, (id, mask)) in ids.iter().zip(&mask).enumerate() {
+        let Some(text) = texts.get_mut(place / columns) else { break };
+        if *mask == 1 {
+            let id = u32::try_from(*id);
+            text.push(id.map_err(|_| invalid("input_ids", &format!("has no token id at place {place}")))?);
+        }
+    }
+    Ok(texts)
+}
+
+/// The texts between `offsets`, which begin at 0, do not fall, and end where `text` ends.
+fn cut(text: &str, offsets: &[i32]) -> Result<Vec<String>, NnError> {
+    let invalid = |fault: String| NnError::invalid(format!("input \"offsets\" {fault}"));
+    let places: Option<Vec<usize>> = offsets.iter().map(|offset| usize::try_from(*offset).ok()).collect();
+    let places = places.ok_or_else(|| invalid("has a number below 0".to_owned()))?;
+    if places.first() != Some(&0) || places.last() != Some(&text.len()) {
+        return Err(invalid(format!("must begin with 0 and end with {}, the bytes of the text", text.len())));
+    }
+    let ranges = places.windows(2).enumerate();
+    let texts = ranges.map(|(index, range)| {
+        let piece = match *range {
+            [start, end] if start <= end => text.get(start..end),
+            _ => None,
+        };
+        let fault = || invalid(format!("must not fall, nor divide a character: see text {index}"));
+        piece.map(str::to_owned).ok_or_else(fault)
+    });
+    texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_steps::{Shape, assert_linear};
+
+    use super::*;
+
+    fn texts(text: &str, offsets: &[i32]) -> Result<Vec<String>, String> {
+        cut(text, offsets).map_err(|error| error.text)
+    }
+
+    #[test]
+    fn texts_lie_between_offsets() {
+        assert_eq!(texts("abc", &[0, 1, 3]), Ok(vec!["a".to_owned(), "bc".to_owned()]));
+        assert_eq!(texts("abc", &[0, 0, 3]), Ok(vec![String::new(), "abc".to_owned()]));
+        assert_eq!(texts("", &[0]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn padding_is_dropped() {
+        let rows = unpadded(([2, 3], vec![1, 2, 3, 4, 0, 0]), ([2, 3], vec![1, 1, 1, 1, 0, 0]));
+        assert_eq!(rows, Ok(vec![vec![1, 2, 3], vec![4]]));
+        assert_eq!(unpadded(([5, 0], vec![]), ([5, 0], vec![])), Ok(vec![]));
+        for (ids, mask, fault) in [
+            (([1, 1], vec![1]), ([1, 2], vec![1, 1]), "must have dimensions [1, 1], not [1, 2]"),
+            (([1, 1], vec![1]), ([1, 1], vec![2]), "zeros and ones"),
+            (([1, 1], vec![-1]), ([1, 1], vec![1]), "no token id at place 0"),
+            (([1, 1], vec![1 << 40]), ([1, 1], vec![1]), "no token id at place 0"),
+        ] {
+            let refused = unpadded(ids, mask);
+            assert!(refused.as_ref().is_err_and(|error| error.text.contains(fault)), "{fault}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn offsets_are_checked() {
+        for (offsets, fault) in [
+            (vec![], "must begin with 0 and end with 4"),
+            (vec![1, 4], "must begin with 0"),
+            (vec![0, 3], "end with 4"),
+            (vec![0, 9, 4], "must not fall"),
+            (vec![0, 3, 2, 4], "must not fall"),
+            (vec![0, 1, 4], "divide a character: see text 0"),
+            (vec![0, -1, 4], "below 0"),
+        ] {
+            let refused = texts("\u{e9}ab", &offsets);
+            assert!(refused.as_ref().is_err_and(|text| text.contains(fault)), "{offsets:?}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn text_steps_grow_with_offsets() {
+        let end = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
+        let shapes: [Shape<'_, (String, Vec<i32>)>; 3] = [
+            ("letters", &|bytes| ("a".repeat(bytes), (0..=end(bytes)).collect())),
+            ("empty texts", &|bytes| ("a".into(), [vec![0; bytes / 4], vec![1]].concat())),
+            ("one text", &|bytes| ("\u{e9}".repeat(bytes / 2), vec![0, end(bytes / 2 * 2)])),
+        ];
+        let test = concat!(module_path!(), "::text_steps_grow_with_offsets");
+        assert_linear(test, 1 << 20, &shapes, |(text, offsets)| cut(text, offsets).is_ok());
+    }
+
+    #[test]
+    fn token_steps_grow_with_a_matrix() {
+        let shapes: [Shape<'_, [usize; 2]>; 3] = [
+            ("one row", &|bytes| [1, bytes / 8]),
+            ("one column", &|bytes| [bytes / 8, 1]),
+            ("no column", &|bytes| [bytes, 0]),
+        ];
+        let test = concat!(module_path!(), "::token_steps_grow_with_a_matrix");
+        assert_linear(test, 1 << 20, &shapes, |shape| {
+            let ones = vec![1; shape[0] * shape[1]];
+            unpadded((*shape, ones.clone()), (*shape, ones)).is_ok()
+        });
+    }
+}

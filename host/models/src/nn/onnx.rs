@@ -1,0 +1,31 @@
+//! Computing with an ONNX model: its own names, shapes and types.
+
+use std::sync::Arc;
+
+use bulkhead_inference::onnx::OnnxError;
+use bulkhead_telemetry::quoted;
+
+use super::{NnError, Outputs, bindings::wasi::nn::errors::ErrorCode, tensor::Tensor};
+use crate::{Gate, NamedOnnx};
+
+/// Everything that the graph gives for what is in `named`.
+pub(super) async fn compute(
+    gate: &Gate,
+    graph: &Arc<NamedOnnx>,
+    named: Vec<(String, Tensor)>,
+) -> Result<Outputs, NnError> {
+    let inputs = named.into_iter().map(|(name, tensor)| match tensor.value() {
+        Ok(value) => Ok((name, value)),
+        Err(fault) => Err(NnError::invalid(format!("input \"{}\" {fault}", quoted(&name)))),
+    });
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let running = Arc::clone(graph);
+    let outputs = gate.compute(move || running.graph.run(inputs)).await?.map_err(|error| match error {
+        OnnxError::Input(fault) => NnError::invalid(fault),
+        OnnxError::Run(reason) => {
+            tracing::error!(graph = graph.name, reason, "an ONNX graph failed");
+            NnError::new(ErrorCode::RuntimeError, "the graph failed; the host's log has the reason")
+        }
+    })?;
+    Ok(outputs.into_iter().map(|(name, value)| (name, Tensor::of(value))).collect())
+}

@@ -1,0 +1,143 @@
+//! `/actuator`: health, application information and metrics in Spring Boot's shapes, so that probes,
+//! scrapers and dashboards of the replaced captcha service go on working.
+//!
+//! Paths, media types and members: Spring Boot 4's "Actuator REST API". Only reading is served. An
+//! endpoint that is not exposed does not exist.
+
+mod health;
+mod info;
+mod media;
+mod meters;
+mod metrics;
+mod problem;
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use axum::{
+    Router,
+    handler::Handler,
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header::CACHE_CONTROL},
+    middleware::map_response,
+    response::{IntoResponse as _, Response},
+    routing::{MethodRouter, any, get},
+};
+use bulkhead_http::{
+    access_log::Served,
+    forwarded::{self, Contradicting},
+};
+use bulkhead_telemetry::Metrics;
+
+use self::problem::Problem;
+use crate::config::management::{Endpoint, Management};
+
+pub use health::{Component, Health, Status};
+pub use info::Application;
+
+/// Answers are never kept, as the replaced service's filter has it.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-cache, no-store, must-revalidate");
+
+/// Whether a request's headers show that its sender may see details.
+pub type Authorized = Arc<dyn Fn(&HeaderMap) -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
+
+/// What the endpoints tell of.
+#[derive(Clone)]
+pub struct ActuatorState {
+    /// The host's metrics.
+    pub metrics: Arc<Metrics>,
+    /// What is exposed, and where.
+    pub management: Management,
+    /// The host's health.
+    pub health: Arc<dyn Health>,
+    /// Asked where details are shown to some callers only.
+    pub authorized: Authorized,
+    /// The host itself.
+    pub application: Application,
+}
+
+impl fmt::Debug for ActuatorState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActuatorState").field("management", &self.management).finish_non_exhaustive()
+    }
+}
+
+impl ActuatorState {
+    fn exposes(&self, endpoint: Endpoint) -> bool {
+        self.management.exposed.contains(&endpoint)
+    }
+
+    /// The base path without a slash at its end; empty for the root.
+    fn base(&self) -> &str {
+        self.management.base_path.trim_end_matches('/')
+    }
+}
+
+/// The endpoints at their full paths, to be merged into a listener's router. Where the base path is not
+/// the root, everything else below it is answered with 404.
+pub fn router(state: ActuatorState) -> Router {
+    let base = state.base().to_owned();
+    let mut router: Router<Arc<ActuatorState>> = Router::new();
+    if !base.is_empty() {
+        let links = !state.management.exposed.is_empty();
+        router = router
+            .route(&base, if links { reads(info::links) } else { any(problem::not_found) })
+            .route(&format!("{base}/"), any(problem::not_found))
+            .route(&format!("{base}/{{*path}}"), any(problem::not_found));
+    }
+    if state.exposes(Endpoint::Health) {
+        router = router
+            .route(&format!("{base}/health"), reads(health::all))
+            .route(&format!("{base}/health/{{component}}"), reads(health::component));
+    }
+    if state.exposes(Endpoint::Info) {
+        router = router.route(&format!("{base}/info"), reads(info::info));
+    }
+    if state.exposes(Endpoint::Metrics) {
+        router = router
+            .route(&format!("{base}/metrics"), reads(metrics::list))
+            .route(&format!("{base}/metrics/{{name}}"), reads(metrics::one));
+    }
+    for (endpoint, path) in [(Endpoint::Scrape, "scrape"), (Endpoint::Prometheus, "prometheus")] {
+        if state.exposes(endpoint) {
+            router = router.route(&format!("{base}/{path}"), reads(metrics::scrape));
+        }
+    }
+    finished(router, state)
+}
+
+/// The probes at `/livez` and `/readyz`, which are on the service's own listener wherever the endpoints are; none where
+/// health is not exposed.
+pub fn probes(state: ActuatorState) -> Router {
+    let mut router = Router::new();
+    if state.exposes(Endpoint::Health) {
+        router = router.route("/livez", reads(health::livez)).route("/readyz", reads(health::readyz));
+    }
+    finished(router, state)
+}
+
+fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router {
+    forwarded::refuse_contradictions(router, contradiction)
+        .layer(map_response(no_store))
+        .with_state(Arc::new(state))
+}
+
+fn contradiction(uri: &Uri) -> Response {
+    Problem::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE, uri).into_response()
+}
+
+/// GET and HEAD; 405 for other methods.
+fn reads<H, T>(handler: H) -> MethodRouter<Arc<ActuatorState>>
+where
+    H: Handler<T, Arc<ActuatorState>>,
+    T: 'static,
+{
+    get(handler).fallback(problem::method_not_allowed)
+}
+
+async fn no_store(mut response: Response) -> Response {
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(NO_STORE);
+    response.extensions_mut().insert(Served { service: "actuator", error: None });
+    response
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! A client's address becomes opaque keys; the address itself goes no further.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
+
+use bulkhead_runtime::keys::{Hash, Key, MasterKey};
+use sha2::{Digest as _, Sha256};
+
+use super::{config::Site, world::Client};
+
+/// Shortest life of a pepper: the window of visits may be shorter.
+const EPOCH_AT_LEAST: Duration = Duration::from_secs(3600);
+
+/// Master keys under which a client is known at most: two epochs each, and the ledger counts a visit under
+/// eight keys at most.
+const MASTERS: usize = 4;
+
+/// Turns addresses into keys with a pepper that changes every epoch. All hosts with one master key
+/// agree on it; under former ones a client is still known, so that a rotation forgets nobody.
+#[derive(Debug)]
+pub struct Peppers {
+    masters: Vec<MasterKey>,
+    epoch_seconds: u64,
+}
+
+impl Peppers {
+    /// Peppers whose epoch is no shorter than `window`, so that the present and the last one cover it.
+    /// `masters` holds the current master key first.
+    pub fn new(masters: &[MasterKey], window: Duration) -> Self {
+        let masters = masters.iter().take(MASTERS).cloned().collect();
+        Self { masters, epoch_seconds: window.max(EPOCH_AT_LEAST).as_secs() }
+    }
+
+    /// Keys of `text` in this epoch and the one before, those of the current master key first.
+    fn keys(&self, text: &str, now: Duration) -> Vec<String> {
+        let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
+        let key = |master: &MasterKey, epoch: u64| {
+            let pepper = Key::new(master.derive(b"captcha address pepper", &epoch.to_be_bytes()));
+            hex::encode(pepper.hmac(Hash::Sha256, text.as_bytes()))
+        };
+        let epochs = [epoch, epoch.wrapping_sub(1)];
+        self.masters.iter().flat_map(|master| epochs.map(|epoch| key(master, epoch))).collect()
+    }
+
+    /// The client at `address`, seen at `now` (since the Unix epoch), as `site` may know it.
+    pub fn client(&self, site: &Site, address: IpAddr, now: Duration) -> Client {
+        let address = address.to_canonical();
+        let network = text(network(site, address));
+        let allow_listed = site.whitelisted_source_addresses.iter().any(|range| range.contains(&address));
+        if site.compat {
+            return Client {
+                network: vec![java_hash(&network)],
+                exact: vec![java_hash(&text(address))],
+                allow_listed,
+            };
+        }
+        // Different texts, so that the key of a network tells nothing of the key of an address in it.
+        let exact = format!("address {}", text(address));
+        Client { network: self.keys(&network, now), exact: self.keys(&exact, now), allow_listed }
+    }
+}
+
+/// The network of `address` by the site's prefix lengths.
+fn network(site: &Site, address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let host_bits = 32_u32.saturating_sub(site.source_address_ipv4_net_size.into());
+            Ipv4Addr::from_bits(address.to_bits() & u32::MAX.checked_shl(host_bits).unwrap_or(0)).into()
+        }
+        IpAddr::V6(address) => {
+            let host_bits = 128_u32.saturating_sub(site.source_address_ipv6_net_size.into());
+            Ipv6Addr::from_bits(address.to_bits() & u128::MAX.checked_shl(host_bits).unwrap_or(0)).into()
+        }
+    }
+}
+
+/// Java's text form: IPv4 dotted; IPv6 eight groups, neither compressed nor padded.
+fn text(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => address.segments().map(|group| format!("{group:x}")).join(":"),
+    }
+}
+
+/// captchaservice's key: an unsalted hash, which anyone can reverse by trying all addresses.
+fn java_hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::{java_hash, network, text};
+    use crate::config::Site;
+
+    fn masked(address: &str, v4: u8, v6: u8) -> String {
+        let site =
+            Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::default() };
+        text(network(&site, address.parse().unwrap()))
+    }
+
+    #[test]
+    fn ipv4_networks() {
+        assert_eq!(masked("192.168.1.100", 24, 128), "192.168.1.0");
+        assert_eq!(masked("192.168.1.100", 16, 128), "192.168.0.0");
+        assert_eq!(masked("192.168.1.100", 8, 128), "192.0.0.0");
+        assert_eq!(masked("192.168.1.100", 20, 128), "192.168.0.0");
+        assert_eq!(masked("10.10.10.10", 13, 128), "10.8.0.0");
+        assert_eq!(masked("192.168.1.100", 32, 128), "192.168.1.100");
+        assert_eq!(masked("192.168.1.100", 0, 128), "0.0.0.0");
+    }
+
+    #[test]
+    fn ipv6_networks() {
+        let address = "2001:db8:85a3:8d3:1319:8a2e:370:7348";
+        assert_eq!(masked(address, 32, 64), "2001:db8:85a3:8d3:0:0:0:0");
+        assert_eq!(masked(address, 32, 32), "2001:db8:0:0:0:0:0:0");
+        assert_eq!(masked(address, 32, 70), "2001:db8:85a3:8d3:1000:0:0:0");
+        assert_eq!(masked(address, 32, 128), address);
+        assert_eq!(masked(address, 32, 0), "0:0:0:0:0:0:0:0");
+    }
+
+    #[test]
+    fn compatible_hashes_are_those_of_the_java_service() {
+        assert_eq!(java_hash("1.2.3.4"), "6694f83c9f476da31f5df6bcc520034e7e57d421d247b9d34f49edbfc84a764c");
+        assert_eq!(
+            java_hash("ea28:fb8:e3f6:2836:0:0:0:0"),
+            "6f70f5e3d3975f74b80d7b8bc483949bd404ae619bb1f0b7869c1f4d5b575019"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! A JSON object taken apart one level deep: every value stays text, so that hostile nesting is
+//! parsed by whoever is meant to (a payload: the sandbox).
+
+use std::collections::BTreeMap;
+
+use bulkhead_http::json;
+use serde_json::value::RawValue;
+
+use super::error::ApiError;
+
+/// Deepest nesting of objects and arrays in a request, the outermost included.
+const MAX_DEPTH: usize = 32;
+
+/// The member that stays text.
+const PAYLOAD: &str = "payload";
+
+/// The members of a JSON object by name; a name that comes twice is an error.
+#[derive(Debug)]
+pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    /// Takes an object apart; `what` names it in the error.
+    pub fn parse(text: &'a str, what: &'static str) -> Result<Self, ApiError> {
+        let members = Self::read(text).map_err(|error| refusal(&error, what))?;
+        if nesting(text) > MAX_DEPTH {
+            return Err(ApiError::bad_request(
+                "too-deep",
+                format!("{what} must not nest deeper than {MAX_DEPTH} levels"),
+            ));
+        }
+        Ok(members)
+    }
+
+    fn read(text: &'a str) -> serde_json::Result<Self> {
+        let mut members = BTreeMap::new();
+        json::each(text.as_bytes(), |name, value| members.insert(name, value).is_none())?;
+        Ok(Self(members))
+    }
+
+    /// Takes a body apart. No object in it may have a member twice, except in the payload, which the sandbox reads.
+    pub fn of_body(text: &'a str) -> Result<Self, ApiError> {
+        const WHAT: &str = "the body";
+        let members = Self::parse(text, WHAT)?;
+        for (_, value) in members.0.iter().filter(|(name, _)| *name != PAYLOAD) {
+            refuse_twins(value).map_err(|error| refusal(&error, WHAT))?;
+        }
+        Ok(members)
+    }
+
+    /// Whether there is a member of this name, null or not.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A string that must be there and hold more than blanks.
+    pub fn required(&self, name: &'static str) -> Result<String, ApiError> {
+        match self.optional(name)? {
+            Some(text) if !is_blank(&text) => Ok(text),
+            _ => Err(invalid(name, "is required and must not be blank")),
+        }
+    }
+
+    /// A string that may be absent or null.
+    pub fn optional(&self, name: &'static str) -> Result<Option<String>, ApiError> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let text: Option<String> = serde_json::from_str(value.get())
+            .map_err(|_| invalid(name, "must be a string of valid characters"))?;
+        match text {
+            Some(text) if text.contains('\0') => Err(invalid(name, "must not contain NUL")),
+            other => Ok(other),
+        }
+    }
+
+    /// The text of an object that must be there.
+    pub fn object(&self, name: &'static str) -> Result<&'a str, ApiError> {
+        match self.0.get(name).map(|value| value.get()) {
+            Some(text) if text.starts_with('{') => Ok(text),
+            _ => Err(invalid(name, "is required and must be an object")),
+        }
+    }
+}
+
+/// Fails when an object in `value` has a member twice. No deeper than [`MAX_DEPTH`], which has been checked.
+fn refuse_twins(value: &RawValue) -> serde_json::Result<()> {
+    let text = value.get();
+    match text.as_bytes().first() {
+        Some(b'{') => Members::read(text)?.0.into_values().try_for_each(refuse_twins),
+        Some(b'[') => {
+            let values: Vec<&RawValue> = serde_json::from_str(text)?;
+            values.into_iter().try_for_each(refuse_twins)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A member that breaks its rule.
+pub fn invalid(name: &'static str, rule: &str) -> ApiError {
+    ApiError::bad_request("invalid-field", format!("{name} {rule}"))
+}
+
+/// Blank in Java's sense: nothing above U+0020.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c <= ' ')
+}
+
+fn refusal(error: &serde_json::Error, what: &'static str) -> ApiError {
+    if error.is_data() {
+        let rule = "must be a JSON object in which no member comes twice";
+        return ApiError::bad_request("invalid-object", format!("{what} {rule}"));
+    }
+    let (line, column) = (error.line(), error.column());
+    let message = format!("{what} is not JSON: see line {line}, column {column}");
+    ApiError::bad_request("invalid-json", message)
+}
+
+/// How deep objects and arrays nest in a text that is known to be JSON.
+fn nesting(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    fn code(text: &str) -> &'static str {
+        Members::parse(text, "the body").unwrap_err().code
+    }
+
+    #[test]
+    fn values_stay_text() {
+        let members = Members::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
+        assert_eq!(members.object("a").unwrap(), r#"{ "x": [1.50, null] }"#);
+        assert_eq!(members.required("b").unwrap(), "tä");
+        assert!(members.contains("a") && !members.contains("c"));
+    }
+
+    #[test]
+    fn what_is_not_json_is_named_so() {
+        for text in [
+            "",
+            "{",
+            "nope",
+            r#"{"a":1}x"#,
+            r#"{"a":01}"#,
+            "{\"a\":\"\0\"}",
+            "{\"a\":1\0}",
+            r#"{"a":"\q"}"#,
+            "{'a':1}",
+            r#"{"a":1,}"#,
+            r#"{"a":{]}}"#,
+        ] {
+            assert_eq!(code(text), "invalid-json", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_objects_without_twins_pass() {
+        for text in ["[]", "1", "\"x\"", "null", r#"{"a":1,"a":1}"#, r#"{"\u0061":1,"b":2,"a":1}"#] {
+            assert_eq!(code(text), "invalid-object", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn twins_are_found_at_any_depth_but_in_the_payload() {
+        for text in [
+            r#"{"zz":{"a":1,"a":2}}"#,
+            r#"{"zz":[0,[{"b":{"x":"\ud800","a":1,"\u0061":2}}]]}"#,
+            r#"{"payload":{},"zz":{"payload":{"a":1,"a":2}}}"#,
+        ] {
+            assert_eq!(Members::of_body(text).unwrap_err().code, "invalid-object", "{text}");
+            assert!(Members::parse(text, "x").is_ok());
+        }
+        for text in [r#"{"payload":{"a":1,"a":2}}"#, r#"{"zz":[{"a":1},{"a":"\ud800"}],"a":1e999}"#] {
+            assert!(Members::of_body(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_capped_outside_of_strings() {
+        let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(Members::parse(&nested(31), "x").is_ok());
+        assert_eq!(code(&nested(32)), "too-deep");
+        assert_eq!(code(&nested(100_000)), "too-deep");
+        let text = format!(r#"{{"a":"\"{}"}}"#, "[".repeat(100));
+        assert!(Members::parse(&text, "x").is_ok());
+    }
+
+    #[test]
+    fn strings_must_be_strings() {
+        let members =
+            Members::parse(r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#, "x")
+                .unwrap();
+        for name in ["n", "null", "blank", "nul", "half", "absent"] {
+            assert_eq!(members.required(name).unwrap_err().code, "invalid-field", "{name}");
+        }
+        assert_eq!(members.optional("null").unwrap(), None);
+        assert_eq!(members.optional("absent").unwrap(), None);
+        for name in ["n", "null", "blank", "absent"] {
+            assert_eq!(members.object(name).unwrap_err().code, "invalid-field", "{name}");
+        }
+    }
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| {
+            let members = (0..bytes / 11).map(|number| format!("\"{number:06}\":0,"));
+            format!("{{{}\"end\":0}}", members.collect::<String>())
+        };
+        let deep = format!("{}1{},", "[".repeat(8), "]".repeat(8));
+        let shapes: [Shape<'_, String>; 5] = [
+            ("members", &numbered),
+            ("one member again and again", &|bytes| repeated("{\"a\":{", "\"a\":0,", "\"b\":0}}", bytes)),
+            ("nested arrays", &|bytes| repeated("{\"a\":[", &deep, "0]}", bytes)),
+            ("brackets", &|bytes| repeated("{\"a\":", "[", "", bytes)),
+            ("escapes", &|bytes| repeated("{\"a\":\"", "\\u00e9", "\"}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            Members::of_body(text).and_then(|members| members.optional("a")).is_ok()
+        });
+    }
+}

@@ -1,0 +1,324 @@
+//! Properties into TOML.
+
+use std::collections::BTreeSet;
+
+use bulkhead_config::{
+    Origin,
+    import::Imported,
+    server,
+    tree::{self, Node, Table, Value},
+};
+
+use super::{
+    placeholder::Known,
+    property::{Property, Reading},
+};
+use crate::spring::{self, datasource::Datasource};
+
+/// A first step for sites that name none: where the Java service's documentation begins.
+const COST: i64 = 1000;
+
+const HEADER: &str = "# Converted by `bulkhead captcha import`.\n\n";
+
+/// Properties by which the Java service asks its callers for tokens.
+const TOKENS: &str = "spring.security.oauth2.resourceserver.jwt.";
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Conversion {
+    tree: Table,
+    sites: BTreeSet<String>,
+    datasource: Datasource,
+    address: Option<String>,
+    port: Option<String>,
+    /// Where the file has the Prometheus endpoint; the Java service's own file has it at `metrics`.
+    scrape_path: Option<String>,
+    tls: Tls,
+    notes: Vec<(usize, String)>,
+}
+
+/// `server.ssl.*` and `management.server.ssl.*`.
+#[derive(Default)]
+struct Tls {
+    names: Vec<String>,
+    line: usize,
+    is_off: bool,
+}
+
+impl Conversion {
+    /// Notes something about a line for readers of the result; 0 means the file as a whole.
+    pub(super) fn note(&mut self, line: usize, text: impl Into<String>) {
+        self.notes.push((line, text.into()));
+    }
+
+    /// Takes one property; `known` are those that placeholders may name.
+    pub(super) fn property(&mut self, property: &Property, known: &Known<'_>) {
+        self.site(&property.words);
+        let Some(text) = known.resolve(&property.text) else {
+            // Callers must not get in without a token because of it.
+            if property.name().starts_with(TOKENS) {
+                self.set("captcha.auth", Value::String("jwt".to_owned()));
+            }
+            let text = "holds a placeholder; write the value, or set it in the environment";
+            return self.note(property.line, format!("{} {text}", property.words.join(".")));
+        };
+        let property = Property { words: property.words.clone(), text, ..*property };
+        let parts: Vec<&str> = property.words.iter().map(String::as_str).collect();
+        match spring::key_of_property(&parts) {
+            Some(path) => self.key(&path, &property),
+            None => self.other(&property),
+        }
+    }
+
+    /// Remembers the site that a property is of.
+    fn site(&mut self, words: &[String]) {
+        if let [captcha, sites, site, _, ..] = words
+            && (captcha.as_str(), sites.as_str()) == ("captcha", "sites")
+        {
+            self.sites.insert(site.clone());
+        }
+    }
+
+    fn key(&mut self, path: &[String], property: &Property) {
+        let secret = path.last().is_some_and(|last| last == "secret" || last == "hmac_key");
+        if secret {
+            self.note_secret(property);
+        }
+        let value = match number(&property.text) {
+            Some(number) if !secret => Value::Integer(number),
+            _ => Value::String(property.text.clone()),
+        };
+        tree::set(&mut self.tree, path, Node { origin: Origin::Default, value });
+    }
+
+    /// A secret without quotes that is no text in YAML: the Java service accepts another one than what is written.
+    fn note_secret(&mut self, property: &Property) {
+        let text = match property.reading {
+            Reading::AsWritten => return,
+            Reading::Converted => {
+                "is a number or a boolean without its quotes; what Java prints of it is carried over, as that is what \
+                 the Java service accepts"
+            }
+            Reading::Fraction => {
+                "is a number with a fraction or an exponent without its quotes, of which the Java service accepts what \
+                 Java prints; write that text here"
+            }
+        };
+        self.note(property.line, format!("{} {text}", property.words.join(".")));
+    }
+
+    /// Properties that have no key of the same form.
+    fn other(&mut self, property: &Property) {
+        let Property { words, text, line, .. } = property;
+        let name = property.name();
+        let jwt = name.strip_prefix(TOKENS);
+        let field = name.strip_prefix("spring.datasource.");
+        if let Some(field) = field.and_then(|field| self.datasource.field(field)) {
+            *field = Some(text.clone());
+            return;
+        }
+        match (name.as_str(), jwt) {
+            ("server.port", _) => self.port = Some(text.clone()),
+            ("server.address", _) => self.address = Some(text.clone()),
+            ("server.servlet.contextpath", _) => {
+                let prefix = text.trim().trim_end_matches('/').to_owned();
+                self.set("services.captcha.path_prefix", Value::String(prefix));
+            }
+            ("management.endpoints.web.pathmapping.prometheus", _) => self.scrape_path = Some(text.clone()),
+            (ssl, _) if ssl.starts_with("server.ssl.") || ssl.starts_with("management.server.ssl.") => {
+                self.tls(property);
+            }
+            (_, Some("jwkseturi")) => self.token("key_set_url", text),
+            (_, Some("issueruri")) => self.token("issuer", text),
+            (_, Some(audiences)) if audiences.starts_with("audiences") => {
+                let index = audiences.strip_prefix("audiences.");
+                let key = index.map_or("audiences".to_owned(), |index| format!("audiences.{index}"));
+                self.token(&key, text);
+            }
+            _ => self.note(*line, format!("{} is not carried over", words.join("."))),
+        }
+    }
+
+    fn tls(&mut self, property: &Property) {
+        let Property { words, text, line, .. } = property;
+        let Tls { names, line: first, is_off } = &mut self.tls;
+        if names.is_empty() {
+            *first = *line;
+        }
+        names.push(words.join("."));
+        *is_off |= words.iter().map(String::as_str).eq(["server", "ssl", "enabled"]) && text == "false";
+    }
+
+    fn token(&mut self, key: &str, text: &str) {
+        self.set("captcha.auth", Value::String("jwt".to_owned()));
+        self.set(&format!("captcha.jwt.{key}"), Value::String(text.to_owned()));
+    }
+
+    fn set(&mut self, path: &str, value: Value) {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        tree::set(&mut self.tree, &path, Node { origin: Origin::Default, value });
+    }
+
+    /// Ends the conversion.
+    pub(super) fn finish(mut self) -> Imported {
+        self.finish_sites();
+        self.finish_listener();
+        self.finish_tls();
+        self.finish_database();
+        self.finish_tokens();
+        self.finish_exposure();
+        self.notes.sort();
+        let line = |(line, text): (usize, String)| match line {
+            0 => text,
+            line => format!("line {line}: {text}"),
+        };
+        Imported {
+            toml: format!("{HEADER}{}", to_toml(&self.tree, &mut Vec::new())),
+            notes: self.notes.into_iter().map(line).collect(),
+        }
+    }
+
+    fn finish_sites(&mut self) {
+        for site in std::mem::take(&mut self.sites) {
+            let path = |key: &str| ["captcha", "sites", &site, key].map(str::to_owned);
+            let node = |value| Node { origin: Origin::Default, value };
+            tree::set(&mut self.tree, &path("compat"), node(Value::Boolean(true)));
+            if tree::get(&self.tree, &["captcha", "sites", &site, "secret"]).is_none() {
+                let text = "has no secret, without which no host starts; set captcha.sites";
+                self.note(0, format!("site {site} {text}.{site}.secret"));
+            }
+            if tree::get(&self.tree, &["captcha", "sites", &site, "difficulty_map"]).is_some() {
+                continue;
+            }
+            let step = [("min_visits", Value::Integer(1)), ("cost", Value::Integer(COST))];
+            let step = step.into_iter().map(|(key, value)| (key.to_owned(), node(value)));
+            let ladder = Value::List(vec![node(Value::Table(step.collect()))]);
+            tree::set(&mut self.tree, &path("difficulty_map"), node(ladder));
+            self.note(0, format!("site {site} has no difficulty-map; it gets cost {COST} throughout"));
+        }
+    }
+
+    fn finish_listener(&mut self) {
+        if self.port.is_none() && self.address.is_none() {
+            return;
+        }
+        if self.address.is_none() {
+            let text = "server.listen stays on loopback where the Java service took every address";
+            self.note(0, text);
+        }
+        let host = self.address.take().unwrap_or_else(|| server::LISTEN.ip().to_string());
+        let port = self.port.take().unwrap_or_else(|| server::LISTEN.port().to_string());
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        self.set("server.listen", Value::String(format!("{host}:{port}")));
+    }
+
+    fn finish_database(&mut self) {
+        match std::mem::take(&mut self.datasource).translate() {
+            None => self.note(0, "no spring.datasource.url: the ledger is a file in data_dir"),
+            Some(Err(text)) => self.note(0, format!("spring.datasource.url {text}")),
+            Some(Ok(translated)) => {
+                for name in translated.dropped {
+                    let text = format!("parameter {name} of spring.datasource.url is not carried over");
+                    self.note(0, text);
+                }
+                self.set("captcha.database", Value::String(translated.url));
+            }
+        }
+    }
+
+    fn finish_tokens(&mut self) {
+        if tree::get(&self.tree, &["captcha", "auth"]).is_none() {
+            return;
+        }
+        self.note(0, "callers need tokens (captcha.auth); with profile no-security set it to \"none\"");
+        if tree::get(&self.tree, &["captcha", "jwt", "key_set_url"]).is_none() {
+            self.note(0, "captcha.jwt.key_set_url is missing: write the issuer's jwks_uri there");
+        }
+    }
+
+    fn finish_tls(&mut self) {
+        let Tls { names, line, is_off } = std::mem::take(&mut self.tls);
+        if names.is_empty() || is_off {
+            return;
+        }
+        self.note(line, format!("{} is not carried over: {}", names.join(", "), spring::LOST_TLS));
+    }
+
+    /// The Java service answers a scrape at `/actuator/metrics`; so do we where both are exposed.
+    fn finish_exposure(&mut self) {
+        if self.scrape_path.as_deref().is_some_and(|path| path != "metrics") {
+            return;
+        }
+        for list in ["include", "exclude"] {
+            let path = ["management", "endpoints", "web", "exposure", list];
+            let ids: Vec<String> = match tree::get(&self.tree, &path).map(|node| node.value.clone()) {
+                Some(Value::String(text)) => text.split(',').map(|id| id.trim().to_owned()).collect(),
+                Some(Value::Table(table)) => table.into_values().filter_map(text_of).collect(),
+                _ => continue,
+            };
+            if spring::maps_scrape(ids.iter().map(String::as_str)) {
+                let node = |id| Node { origin: Origin::Default, value: Value::String(id) };
+                let ids = ids.into_iter().chain([spring::SCRAPE_PATH.to_owned()]).map(node).collect();
+                self.set(&path.join("."), Value::List(ids));
+            }
+        }
+    }
+}
+
+/// A whole number as Spring reads it from text.
+fn number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    match hexadecimal.or_else(|| digits.strip_prefix('#')) {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            i64::from_str_radix(&format!("{sign}{digits}"), 16).ok()
+        }
+        Some(_) => None,
+        None => text.parse().ok(),
+    }
+}
+
+fn text_of(node: Node) -> Option<String> {
+    match node.value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn to_toml(table: &Table, path: &mut Vec<String>) -> toml::Table {
+    let mut out = toml::Table::new();
+    for (key, node) in table {
+        path.push(key.clone());
+        out.insert(key.clone(), to_value(&node.value, path));
+        path.pop();
+    }
+    out
+}
+
+fn to_value(value: &Value, path: &mut Vec<String>) -> toml::Value {
+    match value {
+        Value::Text(text) | Value::String(text) => toml::Value::String(text.clone()),
+        Value::Integer(number) => toml::Value::Integer(*number),
+        Value::Boolean(flag) => toml::Value::Boolean(*flag),
+        Value::Other(kind) => toml::Value::String((*kind).to_owned()),
+        Value::List(nodes) => {
+            toml::Value::Array(nodes.iter().map(|node| to_value(&node.value, path)).collect())
+        }
+        Value::Table(table) => match indexed(table, path) {
+            Some(nodes) => toml::Value::Array(nodes.iter().map(|node| to_value(&node.value, path)).collect()),
+            None => toml::Value::Table(to_toml(table, path)),
+        },
+    }
+}
+
+/// A list that was written with indexes; sites may have numbers for names.
+fn indexed<'t>(table: &'t Table, path: &[String]) -> Option<Vec<&'t Node>> {
+    if table.is_empty() || path == ["captcha", "sites"] {
+        return None;
+    }
+    let number = |(key, node): (&String, &'t Node)| Some((key.parse::<u32>().ok()?, node));
+    let mut nodes = table.iter().map(number).collect::<Option<Vec<_>>>()?;
+    nodes.sort_by_key(|(index, _)| *index);
+    Some(nodes.into_iter().map(|(_, node)| node).collect())
+}

@@ -1,0 +1,297 @@
+//! The captcha service as a host starts it, from its configuration.
+
+mod health;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use axum::http::HeaderMap;
+use bulkhead_config::{
+    Config, ServiceSpec,
+    alias::Aliases,
+    secret::Secret,
+    slots::{Slot as SlotSettings, SlotId},
+    tables::{MissingTable, TableSpec},
+};
+use bulkhead_ledger::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing};
+use bulkhead_pow::Pow;
+use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::compile::ComponentDigest;
+use bulkhead_runtime::keys::MasterKey;
+use bulkhead_service::{
+    Context, MetricRegistrar, SECRETS, ServedAt, Service, SharedDatabase, Started, Step, not_owned, try_out,
+};
+use bulkhead_telemetry::metrics::{PoolStats, Times};
+
+use self::health::{ActuatorHealth, OpenLedger};
+use crate::{
+    CaptchaService,
+    actuator::{self, ActuatorState, Application},
+    alias::ALIASES,
+    config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
+    http::{self, CaptchaState, Guard, demo},
+    metrics::{CaptchaMetrics, Table},
+    spec::{CAPTCHA, NAME, SPEC},
+};
+
+/// Shortest time that the ledger's database gets for an answer, however short a call's deadline: a disk's flush may take
+/// as long.
+const LEAST_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// What the operational endpoints say of the application: the description of the binary.
+const DESCRIPTION: &str =
+    "A WebAssembly component host for embedding, ticket triage, status and captcha services";
+
+/// The demonstration site's key, and its secret.
+const DEMO: &str = "demo";
+
+const METRICS: &[MetricRegistrar] = &[MetricRegistrar::of::<CaptchaMetrics>()];
+
+/// The captcha service in the list of services. The proof-of-work threads, which other services use too, are its own.
+#[derive(Clone, Copy, Debug)]
+pub struct CaptchaPlugin;
+
+impl Service for CaptchaPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        METRICS
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Captcha>(), TableSpec::of::<Management>()] }
+    }
+
+    fn aliases(&self) -> Aliases {
+        ALIASES
+    }
+
+    fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {
+        add_demo_site(config)
+    }
+
+    fn shared_database(&self, config: &Config) -> Option<SharedDatabase> {
+        match &config.table::<Captcha>().ok()?.database {
+            Database::Postgres(url) => Some(SharedDatabase { url: url.clone(), setting: "captcha.database" }),
+            Database::EmbeddedSqlite | Database::Sqlite(_) => None,
+        }
+    }
+
+    fn prepare(&self, context: &Context) -> anyhow::Result<()> {
+        let sandbox = &context.config.sandbox;
+        let pow = Pow::start(sandbox.pow_threads, sandbox.pow_queue).map(Arc::new);
+        let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
+        context.extensions.insert(pow);
+        Ok(())
+    }
+
+    fn lend(
+        &self,
+        context: &Context,
+        _settings: &SlotSettings,
+        resources: &mut SlotResources,
+    ) -> anyhow::Result<()> {
+        if let Some(pow) = context.extensions.get::<Pow>() {
+            resources.insert(pow);
+        }
+        Ok(())
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(build(context))
+    }
+
+    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+        Box::pin(async move {
+            match slot {
+                CAPTCHA => check(context, wasm).await,
+                other => Err(not_owned(other)),
+            }
+        })
+    }
+}
+
+/// Adds a site that anyone may use.
+fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
+    let site =
+        Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
+    config.edit_table::<Captcha>(|captcha| {
+        captcha.sites.entry(DEMO.into()).or_insert(site);
+    })
+}
+
+async fn build(context: &Context) -> anyhow::Result<Started> {
+    let config = &context.config;
+    let settings: &Captcha = config.table()?;
+    let slot = context.slot(CAPTCHA)?;
+    let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
+    let masters = masters(settings, config)?;
+    let metrics = context.metrics.set::<CaptchaMetrics>()?;
+    let service = CaptchaService::new(
+        settings,
+        slot,
+        context.slot_context.clone(),
+        context.resources(slot)?,
+        &masters,
+        ledger.clone(),
+        Arc::clone(&metrics),
+    );
+    let service = Arc::new(service);
+    context.fill(service.slot()).await;
+    watch(context, &ledger, metrics);
+    if settings.sites.is_empty() {
+        tracing::warn!(
+            "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
+        );
+    }
+    let served = Arc::clone(&service);
+    let follow = move |config: &Config| {
+        if let Ok(captcha) = config.table::<Captcha>() {
+            served.replace_sites(&captcha.sites);
+        }
+    };
+    context.reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(follow)).await;
+    let prefix = &config.services.get(NAME).path_prefix;
+    let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
+    let guard = state.guard.clone();
+    let guarded = Arc::clone(&guard);
+    let follow = move |config: &Config| {
+        if let Ok(captcha) = config.table::<Captcha>() {
+            guarded.replace_keys(&captcha.auth);
+        }
+    };
+    // Whether keys let calls in at all is up to a restart.
+    let followed = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
+    context.reloader.subscribe(followed, Box::new(follow)).await;
+    let mut router = http::router(state);
+    if config.demo {
+        router = router.merge(demo::router());
+    }
+    let management: &Management = config.table()?;
+    let state = actuator_state(context, management.clone(), guard);
+    let management = match management.listen {
+        None => ServedAt::Service,
+        Some(address) => ServedAt::Address { address, setting: "management.server.port" },
+    };
+    let routers = vec![
+        (ServedAt::Service, router),
+        (ServedAt::Service, actuator::probes(state.clone())),
+        (management, actuator::router(state)),
+    ];
+    Ok(Started { routers, open: vec![Box::new(OpenLedger(ledger))] })
+}
+
+/// What the operational endpoints tell of. Details are for callers that the guard lets in.
+fn actuator_state(context: &Context, management: Management, guard: Arc<Guard>) -> ActuatorState {
+    let authorized = move |headers: &HeaderMap| {
+        let (guard, headers) = (guard.clone(), headers.clone());
+        let authenticated = async move { guard.authenticates(&headers).await };
+        Box::pin(authenticated) as std::pin::Pin<Box<dyn Future<Output = bool> + Send>>
+    };
+    ActuatorState {
+        metrics: Arc::clone(&context.metrics),
+        management,
+        health: Arc::new(ActuatorHealth(Arc::clone(&context.health))),
+        authorized: Arc::new(authorized),
+        application: Application {
+            name: "bulkhead",
+            version: env!("CARGO_PKG_VERSION"),
+            description: DESCRIPTION,
+        },
+    }
+}
+
+async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {
+    let backend = match &settings.database {
+        Database::EmbeddedSqlite => Backend::Sqlite(config.data_dir.join("captcha.sqlite")),
+        Database::Sqlite(path) => Backend::Sqlite(path.clone()),
+        Database::Postgres(url) => Backend::Postgres(url.expose().to_owned()),
+    };
+    let options = Options {
+        lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
+        clock: settings.clock.clone(),
+        answer_timeout: answer_timeout(deadline),
+        ..Options::new(settings.source_address_window, settings.database_connections)
+    };
+    Ledger::open_when_reached(backend, options)
+        .await
+        .context("cannot open the captcha ledger; check captcha.database")
+}
+
+/// How long a call whose own deadline is `deadline` waits for the ledger's database: two fifths of that, so that it has
+/// time left to go on without an answer, even where it has waited twice.
+fn answer_timeout(deadline: Duration) -> Duration {
+    deadline.mul_f64(0.4).clamp(LEAST_ANSWER_TIMEOUT, ANSWER_TIMEOUT)
+}
+
+/// The master keys, the current one first.
+fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
+    let current = match &settings.hmac_key {
+        Some(key) => MasterKey::new(key.expose()),
+        None => MasterKey::load_or_generate(&config.data_dir.join(SECRETS).join("captcha.key"))?,
+    };
+    let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
+    Ok([current].into_iter().chain(previous).collect())
+}
+
+/// Checks a component without serving or writing anything.
+async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    let settings: &Captcha = context.config.table()?;
+    let slot = context.slot(CAPTCHA)?;
+    let options = Options::new(settings.source_address_window, 1);
+    let ledger = Ledger::open(Backend::Memory, options).await?;
+    let service = CaptchaService::new(
+        settings,
+        slot,
+        context.slot_context.clone(),
+        context.resources(slot)?,
+        &[MasterKey::new("check")],
+        ledger,
+        context.metrics.set()?,
+    );
+    Ok(try_out(service.slot(), wasm, "check").await?.digest)
+}
+
+/// Has health and metrics look at the ledger.
+fn watch(context: &Context, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
+    context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
+    let ledger = ledger.clone();
+    context.metrics.before_scrape(move |metrics| {
+        let rows = ledger.rows();
+        captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
+        captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
+        captcha.set_claims_without_ledger(ledger.granted_without_database());
+        metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
+    });
+}
+
+fn pool_stats(stats: &bulkhead_ledger::PoolStats) -> PoolStats {
+    let times = |timing: &Timing| Times { count: timing.count, sum: timing.sum, max: timing.max };
+    PoolStats {
+        size: stats.size,
+        idle: stats.idle,
+        active: stats.active,
+        pending: u32::try_from(stats.pending).unwrap_or(u32::MAX),
+        max: stats.max,
+        min: stats.min,
+        timeouts_total: stats.timeouts,
+        acquire: times(&stats.acquire),
+        usage: times(&stats.usage),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::CAPTCHA_LIMITS;
+
+    #[test]
+    fn two_waits_for_the_ledger_fit_into_a_call() {
+        let millis = |deadline| answer_timeout(Duration::from_millis(deadline)).as_millis();
+        assert!(2 * answer_timeout(CAPTCHA_LIMITS.deadline) < CAPTCHA_LIMITS.deadline);
+        assert_eq!([1, 1250, 2000, 5000, 600_000].map(millis), [500, 500, 800, 2000, 2000]);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the host's health sees of the ledger, and what the operational endpoints show of the host's health.
+
+use std::sync::Arc;
+
+use bulkhead_ledger::Ledger;
+use bulkhead_service::{Close, DatabaseState, HostHealth, WatchedDatabase};
+use futures_util::future::{BoxFuture, LocalBoxFuture};
+use serde_json::{Map, json};
+
+use crate::actuator::{Component, Health, Status};
+
+/// The ledger as long as it is open.
+#[derive(Debug)]
+pub(super) struct OpenLedger(pub(super) Ledger);
+
+impl WatchedDatabase for OpenLedger {
+    fn has_been_reached(&self) -> bool {
+        self.0.has_been_reached()
+    }
+
+    fn ping(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move { self.0.ping().await.map_err(|error| error.to_string()) })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move { self.0.probe().await.map_err(|error| error.to_string()) })
+    }
+
+    fn clock_fault(&self) -> Option<String> {
+        self.0.clock_fault()
+    }
+
+    fn without(&self) -> Option<&'static str> {
+        self.0.is_lenient().then_some(
+            "payloads are accepted without it, so that one may be accepted twice (captcha.on_ledger_failure = \
+             \"allow\")",
+        )
+    }
+}
+
+impl Close for OpenLedger {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.0.close().await {
+                tracing::error!(%error, "the ledger did not close cleanly");
+            }
+        })
+    }
+}
+
+/// The host's health in the terms of the operational endpoints.
+pub(super) struct ActuatorHealth(pub(super) Arc<HostHealth>);
+
+impl Health for ActuatorHealth {
+    fn liveness(&self) -> Status {
+        Status::Up
+    }
+
+    fn readiness(&self) -> Status {
+        if self.0.report().is_ready() { Status::Up } else { Status::OutOfService }
+    }
+
+    fn components(&self) -> Vec<Component> {
+        let component = |DatabaseState { name, answers }| {
+            let details = Map::from_iter([("database".to_owned(), json!(name))]);
+            Component { name: "db", status: if answers { Status::Up } else { Status::Down }, details }
+        };
+        self.0.databases().into_iter().map(component).collect()
+    }
+}

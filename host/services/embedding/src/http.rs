@@ -1,0 +1,137 @@
+//! The embedding service's HTTP surface: text-embeddings-inference's paths, OpenAI's, and the service's own health,
+//! metrics and documentation.
+
+mod auth;
+mod cors;
+pub mod error;
+mod floats;
+mod health;
+mod observe;
+mod openai;
+mod openapi;
+mod request;
+mod tei;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::{HeaderValue, Uri},
+    middleware,
+    response::{IntoResponse as _, Response},
+    routing::{any, get, post},
+};
+use bulkhead_config::server::Server;
+use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
+use bulkhead_models::{ServedModel, config::Embedding};
+use bulkhead_runtime::keys::ApiKeys;
+use bulkhead_telemetry::Metrics;
+use tokio::sync::Semaphore;
+
+use self::error::ApiError;
+use crate::{EmbeddingService, metrics::EmbeddingMetrics};
+
+/// What the routes work with.
+pub struct EmbeddingState {
+    /// The service behind the routes.
+    pub service: EmbeddingService,
+    /// Who may call; empty: everybody.
+    pub keys: ApiKeys,
+    /// What a request body may cost.
+    pub body_limits: BodyLimits,
+    /// Stands before every path: empty or `/something`.
+    pub path_prefix: String,
+    /// `owned_by` of every model.
+    pub model_owner: String,
+    /// Pages that may call from a browser; `*`: all.
+    pub cors_origins: Vec<HeaderValue>,
+    /// What the page of metrics is made of.
+    pub metrics: Arc<Metrics>,
+    /// Where calls are counted.
+    pub calls: Arc<EmbeddingMetrics>,
+    /// A permit for each byte that answers of `/tokenize` may hold.
+    pub tokenized: Arc<Semaphore>,
+}
+
+impl EmbeddingState {
+    /// A state as configured.
+    pub fn new(
+        service: EmbeddingService,
+        settings: &Embedding,
+        server: &Server,
+        path_prefix: &str,
+        metrics: Arc<Metrics>,
+        calls: Arc<EmbeddingMetrics>,
+    ) -> Self {
+        Self {
+            service,
+            keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
+            body_limits: BodyLimits {
+                bytes: settings.body_bytes,
+                time: server.body_timeout,
+                key: Some("embedding.body_bytes"),
+            },
+            path_prefix: path_prefix.to_owned(),
+            model_owner: settings.model_owner.clone(),
+            cors_origins: settings.cors_origins.clone(),
+            metrics,
+            calls,
+            tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
+        }
+    }
+
+    /// The default model.
+    ///
+    /// # Errors
+    /// 503 with what mends it when it is not loaded.
+    fn default_model(&self) -> Result<&ServedModel, ApiError> {
+        self.service.inference.default_model().ok_or_else(|| {
+            let id = self.service.inference.default_id();
+            let missing = self.service.inference.missing().iter().find(|model| model.id == id);
+            let remedy = missing.map_or("see --default-model", |model| model.remedy.as_str());
+            ApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
+        })
+    }
+
+    /// The model of `/tei/{model_id}`.
+    fn model_at(&self, segment: &str) -> Result<&ServedModel, ApiError> {
+        self.service.inference.by_path_name(segment).ok_or_else(|| ApiError::no_such_path(segment))
+    }
+}
+
+fn contradiction(_: &Uri) -> Response {
+    ApiError::contradicting_forwarded().into_response()
+}
+
+/// All routes; other paths are left to whoever merges or nests this router.
+pub fn router(state: Arc<EmbeddingState>) -> Router {
+    let guarded = Router::new()
+        .route("/", post(tei::embed))
+        .route("/embed", post(tei::embed))
+        .route("/info", get(tei::info))
+        .route("/tokenize", post(tei::tokenize))
+        .route("/v1/embeddings", post(openai::embeddings))
+        .route("/v1/models", get(openai::models))
+        .route("/v1/models/{*id}", get(openai::model))
+        .route("/tei/{model_id}", post(tei::embed_with))
+        .route("/tei/{model_id}/embed", post(tei::embed_with))
+        .route("/tei/{model_id}/info", get(tei::info_of))
+        .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
+        .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
+    let public = Router::new()
+        .route("/health", get(health::health))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(observe::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .merge(docs::router("/docs"))
+        // A page of another origin reads a 404 or a 405 only with the header that lets it.
+        .route("/v1/{*rest}", any(async || HostError::NOT_FOUND))
+        .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
+    let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
+    cors::around(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
+        .with_state(state)
+}

@@ -1,0 +1,141 @@
+//! What a client sees when a call fails: `{"error":"<code>","message":"<text>"}` for every status.
+
+use std::borrow::Cow;
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradicting};
+use bulkhead_models::Refusal;
+use bulkhead_telemetry::quoted;
+use serde_json::json;
+
+/// The service's name in logs and metrics.
+pub const SERVICE: &str = "embedding";
+
+/// A client may ask again after this many seconds when there was no room or no time.
+const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// A refusal or failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: Cow<'static, str>,
+    retry_after: Option<u32>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, message: message.into(), retry_after: None }
+    }
+
+    /// 400: the request is not what it should be.
+    pub fn invalid(reason: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"))
+    }
+
+    /// 400: the proxies' headers contradict each other.
+    pub fn contradicting_forwarded() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE)
+    }
+
+    /// 400: a body names a model that is not loaded.
+    pub fn unknown_model(id: &str) -> Self {
+        let message = format!(
+            "model not found: no model with id `{}` is loaded; GET /v1/models lists them",
+            quoted(id)
+        );
+        Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
+    }
+
+    /// 401.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "unauthorized")
+    }
+
+    /// 404: a path names a model that is not loaded.
+    pub fn no_such_path(segment: &str) -> Self {
+        let segment = quoted(segment);
+        let message = format!("no model is served at /tei/{segment}; GET /v1/models lists the models");
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 404: no model has this id.
+    pub fn no_such_model(id: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
+    }
+
+    /// 429: clients have not read what they have asked for.
+    pub fn unread() -> Self {
+        let message = "too many answers with tokens are not read yet; ask again";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(RETRY_AFTER_SECONDS)
+    }
+
+    /// 503: what is needed is not there; another try will not help soon.
+    pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", message)
+    }
+
+    fn retry_after(self, seconds: u32) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response =
+            (self.status, Json(json!({ "error": self.code, "message": self.message }))).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        let error = self.status.is_server_error().then_some(self.code);
+        response.extensions_mut().insert(Served { service: SERVICE, error });
+        response
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        let answer = error.answer();
+        let code = match error {
+            BodyError::Gone | BodyError::Invalid => "invalid_request",
+            BodyError::TooLarge { .. } => "payload_too_large",
+            BodyError::Timeout => "request_timeout",
+            BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => "unsupported_media_type",
+        };
+        Self::new(answer.status, code, answer.message)
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid(reason) => Self::invalid(reason),
+            Refusal::Overloaded => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
+                    .retry_after(RETRY_AFTER_SECONDS)
+            }
+            Refusal::Quota { retry_after } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
+                    .retry_after(retry_after)
+            }
+            Refusal::Deadline => {
+                Self::unavailable("the request took longer than --request-timeout-seconds allows")
+                    .retry_after(RETRY_AFTER_SECONDS)
+            }
+            Refusal::Stopped => Self::unavailable("the host is stopping").retry_after(RETRY_AFTER_SECONDS),
+            Refusal::Internal => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal_error",
+                "inference failed; the log has the reason under the request id",
+            ),
+        }
+    }
+}

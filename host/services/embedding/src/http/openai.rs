@@ -1,0 +1,117 @@
+//! OpenAI's endpoints: `/v1/embeddings` and `/v1/models`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    response::Response,
+};
+use bulkhead_models::{Choice, ServedModel};
+use bulkhead_telemetry::quoted;
+use serde_json::{Value, json};
+
+use super::{
+    EmbeddingState,
+    error::ApiError,
+    floats,
+    request::{JsonObject, OpenAiBody},
+    tei::with_headers,
+};
+
+/// `created` of every model, as the replaced server has it: files say nothing of when a model was made.
+const CREATED: u64 = 1_686_935_002;
+
+/// How vectors are written.
+#[derive(Clone, Copy)]
+enum Encoding {
+    Float,
+    Base64,
+}
+
+impl Encoding {
+    fn of(name: Option<&str>) -> Result<Self, ApiError> {
+        match name {
+            None | Some("float") => Ok(Self::Float),
+            Some("base64") => Ok(Self::Base64),
+            Some(other) => {
+                let other = quoted(other);
+                Err(ApiError::invalid(format_args!("encoding_format must be float or base64, not `{other}`")))
+            }
+        }
+    }
+}
+
+/// `POST /v1/embeddings`.
+pub async fn embeddings(
+    State(state): State<Arc<EmbeddingState>>,
+    JsonObject(body): JsonObject<OpenAiBody>,
+) -> Result<Response, ApiError> {
+    let encoding = checked(&state, &body)?;
+    let model = match &body.model {
+        None => state.default_model()?,
+        Some(id) => state.service.inference.by_id(id).ok_or_else(|| ApiError::unknown_model(id))?,
+    };
+    answer(&state, model, body, encoding).await
+}
+
+/// `POST /tei/{model_id}/v1/embeddings`. The path names the model, whatever `model` says.
+pub async fn embeddings_with(
+    State(state): State<Arc<EmbeddingState>>,
+    Path(model_id): Path<String>,
+    JsonObject(body): JsonObject<OpenAiBody>,
+) -> Result<Response, ApiError> {
+    let encoding = checked(&state, &body)?;
+    answer(&state, state.model_at(&model_id)?, body, encoding).await
+}
+
+/// What is wrong with the texts is said before what is wrong with the rest.
+fn checked(state: &EmbeddingState, body: &OpenAiBody) -> Result<Encoding, ApiError> {
+    state.service.inference.check_texts(&body.input.0)?;
+    Encoding::of(body.encoding_format.as_deref())
+}
+
+async fn answer(
+    state: &EmbeddingState,
+    model: &ServedModel,
+    body: OpenAiBody,
+    encoding: Encoding,
+) -> Result<Response, ApiError> {
+    let choice = Choice { prompt_name: body.prompt_name, dimensions: body.dimensions, ..Choice::default() };
+    let embedded = state.service.embed(model, body.input.0, &choice).await?;
+    let mut text = floats::room(embedded.vectors.len());
+    text.extend_from_slice(br#"{"object":"list","data":["#);
+    for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let head = format!(r#"{comma}{{"object":"embedding","index":{index},"embedding":"#);
+        text.extend_from_slice(head.as_bytes());
+        match encoding {
+            Encoding::Float => floats::write_json(vector, &mut text),
+            Encoding::Base64 => floats::write_base64(vector, &mut text),
+        }
+        text.push(b'}');
+    }
+    let (id, tokens) = (Value::from(model.id.as_str()), embedded.tokens);
+    let tail = format!(r#"],"model":{id},"usage":{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}}}"#);
+    text.extend_from_slice(tail.as_bytes());
+    Ok(with_headers(model, &embedded, text))
+}
+
+/// `GET /v1/models`: the default first, then in configured order.
+pub async fn models(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
+    let data: Vec<Value> = state.service.inference.models().map(|model| record(&state, model)).collect();
+    Json(json!({ "object": "list", "data": data }))
+}
+
+/// `GET /v1/models/{id}`, the id with or without its slash encoded.
+pub async fn model(
+    State(state): State<Arc<EmbeddingState>>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let model = state.service.inference.by_id(&id).ok_or_else(|| ApiError::no_such_model(&id))?;
+    Ok(Json(record(&state, model)))
+}
+
+fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
+    json!({ "id": model.id, "object": "model", "created": CREATED, "owned_by": state.model_owner })
+}

@@ -1,0 +1,238 @@
+//! `GET /openapi.json`: what the service takes and gives, as OpenAPI 3.1.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use bulkhead_http::openapi::{self, answers, object, public, reference};
+use serde_json::{Map, Value, json};
+
+use super::EmbeddingState;
+
+/// Answers the document.
+pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
+    Json(describe(&state.path_prefix, !state.keys.is_empty()))
+}
+
+/// The document of a service below `prefix`; `guarded` when calls need a key.
+pub fn describe(prefix: &str, guarded: bool) -> Value {
+    let about = "Text embeddings in the shapes of text-embeddings-inference and of OpenAI.";
+    let document =
+        openapi::document(("Bulkhead embedding service", about), prefix, paths(), schemas(), responses());
+    if guarded { openapi::guarded(document) } else { document }
+}
+
+const EMBED_ERRORS: [&str; 9] = ["400", "401", "404", "408", "413", "415", "429", "500", "503"];
+
+fn paths() -> Value {
+    let mut paths = Map::new();
+    let mut add = |path: &str, method: &str, operation: Value| {
+        let item = paths.entry(path).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(method.to_owned(), operation);
+        }
+    };
+    for (path, named) in
+        [("/embed", false), ("/", false), ("/tei/{model_id}/embed", true), ("/tei/{model_id}", true)]
+    {
+        add(path, "post", posting("Embed texts", "EmbedRequest", "Vectors", named, &EMBED_ERRORS));
+    }
+    for (path, named) in [("/tokenize", false), ("/tei/{model_id}/tokenize", true)] {
+        add(
+            path,
+            "post",
+            posting("Show the tokens of texts", "TokenizeRequest", "Tokens", named, &EMBED_ERRORS),
+        );
+    }
+    for (path, named) in [("/v1/embeddings", false), ("/tei/{model_id}/v1/embeddings", true)] {
+        let operation =
+            posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
+        add(path, "post", operation);
+    }
+    add("/info", "get", getting("The default model", "Info", &[], &["400", "401", "503"]));
+    let segment = [parameter("model_id", "A model's alias, else the last segment of its id")];
+    add("/tei/{model_id}/info", "get", getting("One model", "Info", &segment, &["400", "401", "404"]));
+    add("/v1/models", "get", getting("The models, the default first", "Models", &[], &["401"]));
+    let id = [parameter("id", "A canonical id, its slash encoded or not, or an alias")];
+    add("/v1/models/{id}", "get", getting("One model", "ModelRecord", &id, &["401", "404"]));
+    add("/health", "get", public(getting("Whether the service runs", "Health", &[], &[])));
+    let mut ready = public(getting("Whether the default model is loaded", "Health", &[], &[]));
+    if let Some(responses) = ready.get_mut("responses").and_then(Value::as_object_mut) {
+        responses.insert(
+            "503".to_owned(),
+            json!({
+                "description": "It is not",
+                "content": { "application/json": { "schema": reference("Health") } },
+            }),
+        );
+    }
+    add("/ready", "get", ready);
+    for (path, what, media) in [
+        ("/metrics", "Metrics of this service, for Prometheus", "text/plain"),
+        ("/docs", "This description as a page", "text/html"),
+        ("/openapi.json", "This description", "application/json"),
+    ] {
+        add(path, "get", openapi::page(what, media));
+    }
+    Value::Object(paths)
+}
+
+fn parameter(name: &str, description: &str) -> Value {
+    json!({
+        "name": name, "in": "path", "required": true, "description": description,
+        "schema": { "type": "string" },
+    })
+}
+
+fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]) -> Value {
+    let segment = parameter("model_id", "A model's alias, else the last segment of its id");
+    let mut responses = answers(answer, errors);
+    if let Some(ok) = responses.get_mut("200").and_then(Value::as_object_mut) {
+        let cut = json!({ "description": "How many texts were cut", "schema": { "type": "integer" } });
+        ok.insert("headers".to_owned(), json!({ "x-truncated-inputs": cut }));
+    }
+    json!({
+        "summary": summary,
+        "parameters": if named { vec![segment] } else { Vec::new() },
+        "requestBody": openapi::body(body),
+        "responses": responses,
+    })
+}
+
+fn getting(summary: &str, answer: &str, parameters: &[Value], errors: &[&str]) -> Value {
+    json!({ "summary": summary, "parameters": parameters, "responses": answers(answer, errors) })
+}
+
+fn responses() -> Value {
+    openapi::responses(&[
+        ("400", "The request is not what it should be: invalid_request, model_not_found", "Error"),
+        ("401", "No key, or none that is accepted: unauthorized", "Error"),
+        ("404", "No model of this name: not_found", "Error"),
+        ("408", "The body did not arrive in time", "Error"),
+        ("413", "The body is too large", "Error"),
+        ("415", "The body is not declared as JSON", "Error"),
+        ("429", "Too many texts wait, see Retry-After: rate_limited", "Error"),
+        ("500", "Inference failed: internal_error", "Error"),
+        ("503", "The model is not loaded, or the request took too long: service_unavailable", "Error"),
+    ])
+}
+
+fn schemas() -> Value {
+    let texts = json!({ "oneOf": [
+        { "type": "string", "minLength": 1 },
+        { "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } },
+    ] });
+    let nullable = |kind: &str| json!({ "type": [kind, "null"] });
+    let prompt = json!({ "type": ["string", "null"], "description": "A prompt of the model, see /info" });
+    let dimensions =
+        json!({ "type": ["integer", "null"], "minimum": 1, "description": "Keep the first numbers" });
+    json!({
+        "Error": object(json!({ "error": { "type": "string" }, "message": { "type": "string" } }), &["error", "message"]),
+        "EmbedRequest": object(json!({
+            "inputs": texts,
+            "truncate": { "type": ["boolean", "null"], "description": "false refuses texts that are too long" },
+            "truncation_direction": { "type": ["string", "null"], "description": "left or right, in any case" },
+            "normalize": nullable("boolean"),
+            "prompt_name": prompt,
+            "dimensions": dimensions,
+        }), &["inputs"]),
+        "Vectors": { "type": "array", "items": { "type": "array", "items": { "type": "number" } } },
+        "TokenizeRequest": object(json!({
+            "inputs": texts, "add_special_tokens": nullable("boolean"), "prompt_name": prompt,
+        }), &["inputs"]),
+        "Tokens": { "type": "array", "items": { "type": "array", "items": object(json!({
+            "id": { "type": "integer" },
+            "text": { "type": "string" },
+            "special": { "type": "boolean" },
+            "start": nullable("integer"),
+            "stop": nullable("integer"),
+        }), &["id", "text", "special", "start", "stop"]) } },
+        "EmbeddingsRequest": object(json!({
+            "input": texts,
+            "model": nullable("string"),
+            "encoding_format": { "type": ["string", "null"], "enum": ["float", "base64", null] },
+            "dimensions": dimensions,
+            "prompt_name": prompt,
+        }), &["input"]),
+        "Embeddings": object(json!({
+            "object": { "const": "list" },
+            "data": { "type": "array", "items": object(json!({
+                "object": { "const": "embedding" },
+                "index": { "type": "integer" },
+                "embedding": { "oneOf": [
+                    { "type": "array", "items": { "type": "number" } },
+                    { "type": "string", "contentEncoding": "base64" },
+                ] },
+            }), &["object", "index", "embedding"]) },
+            "model": { "type": "string" },
+            "usage": object(json!({
+                "prompt_tokens": { "type": "integer" }, "total_tokens": { "type": "integer" },
+            }), &["prompt_tokens", "total_tokens"]),
+        }), &["object", "data", "model", "usage"]),
+        "Info": object(json!({
+            "model_id": { "type": "string" },
+            "max_input_length": { "type": "integer" },
+            "embedding_dimension": { "type": "integer" },
+            "pooling": { "type": "string" },
+            "model_sha": { "type": "string", "description": "SHA-256 of the weights" },
+            "model_dtype": { "type": "string" },
+            "model_type": { "type": "object" },
+            "served_model_name": { "type": "string", "description": "The segment of /tei/{model_id}" },
+            "prompts": { "type": "object", "additionalProperties": { "type": "string" } },
+            "max_concurrent_requests": { "type": "integer" },
+            "max_batch_tokens": { "type": "integer" },
+            "max_batch_requests": nullable("integer"),
+            "max_client_batch_size": { "type": "integer" },
+            "auto_truncate": { "type": "boolean" },
+            "tokenization_workers": { "type": "integer" },
+            "version": { "type": "string" },
+            "sha": nullable("string"),
+            "docker_label": nullable("string"),
+        }), &["model_id", "max_input_length", "embedding_dimension", "pooling"]),
+        "ModelRecord": object(json!({
+            "id": { "type": "string" },
+            "object": { "const": "model" },
+            "created": { "type": "integer" },
+            "owned_by": { "type": "string" },
+        }), &["id", "object", "created", "owned_by"]),
+        "Models": object(json!({
+            "object": { "const": "list" }, "data": { "type": "array", "items": reference("ModelRecord") },
+        }), &["object", "data"]),
+        "Health": object(json!({
+            "status": { "enum": ["healthy", "unhealthy"] },
+            "ready": { "type": "boolean" },
+            "message": { "type": "string" },
+            "models": { "type": "array", "items": object(json!({
+                "model_id": { "type": "string" },
+                "status": { "enum": ["ready", "failed"] },
+                "message": { "type": "string" },
+            }), &["model_id", "status", "message"]) },
+        }), &["status", "ready", "message", "models"]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn keys_are_asked_for_where_they_are_needed() {
+        let open = describe("", false);
+        assert!(open.get("security").is_none());
+        let guarded = describe("", true);
+        assert_eq!(guarded["security"], json!([{ "key": [] }]));
+        for (path, item) in guarded["paths"].as_object().unwrap() {
+            let is_public =
+                ["/health", "/ready", "/metrics", "/docs", "/openapi.json"].contains(&path.as_str());
+            for operation in item.as_object().unwrap().values() {
+                assert_eq!(operation.get("security").is_some(), is_public, "{path}");
+            }
+        }
+    }
+}

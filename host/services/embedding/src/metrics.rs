@@ -1,0 +1,97 @@
+//! Figures of the embedding service. Paths are route templates, models are configured ones.
+
+use std::{fmt, time::Duration};
+
+use bulkhead_models::metrics as models;
+use bulkhead_telemetry::{
+    MetricSet,
+    bounds::TIMES,
+    family::{Family, Kind, families},
+    metrics::method_label,
+    series::Series,
+};
+use prometheus::{Histogram, IntCounter, Registry, Result};
+
+families! {
+    EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
+        "Requests to the embedding service, by route.";
+    EMBEDDING_REQUEST_TIME: Kind::Histogram(TIMES), "http_request_duration_seconds"
+        ["method", "path", "model"] "seconds",
+        "Time to answer a request to the embedding service.";
+    EMBEDDING_ERRORS: Kind::Counter, "http_errors_total" ["status"] "",
+        "Requests to the embedding service that it could not answer.";
+}
+
+/// The families that the embedding service's own page shows.
+pub static PAGE: [&Family; 10] = [
+    &EMBEDDING_REQUESTS,
+    &EMBEDDING_REQUEST_TIME,
+    &EMBEDDING_ERRORS,
+    &models::EMBEDDING_TEXTS,
+    &models::EMBEDDING_TOKENS,
+    &models::EMBEDDING_TRUNCATED,
+    &models::EMBEDDING_QUEUE,
+    &models::EMBEDDING_TOKENIZE,
+    &models::EMBEDDING_INFERENCE,
+    &models::EMBEDDING_WAITING,
+];
+
+/// Statuses whose count begins at 0, so that an alert sees the first.
+const ERRORS: [&str; 2] = ["500", "503"];
+
+/// An answered call.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingCall<'a> {
+    /// The method as the client sent it.
+    pub method: &'a str,
+    /// The route's template.
+    pub route: &'a str,
+    /// The answer's status.
+    pub status: u16,
+    /// Canonical id of the model that answered, or `none`.
+    pub model: &'a str,
+    /// From the request's head to the answer's.
+    pub elapsed: Duration,
+}
+
+/// Figures of the embedding service.
+pub struct EmbeddingMetrics {
+    requests: Series<IntCounter, 4>,
+    request_time: Series<Histogram, 3>,
+    errors: Series<IntCounter, 1>,
+}
+
+impl fmt::Debug for EmbeddingMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddingMetrics").finish_non_exhaustive()
+    }
+}
+
+impl MetricSet for EmbeddingMetrics {
+    const FAMILIES: &'static [&'static Family] = ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
+        let errors = Series::register(&EMBEDDING_ERRORS, registry)?;
+        for status in ERRORS {
+            errors.get([status]);
+        }
+        Ok(Self {
+            requests: Series::register(&EMBEDDING_REQUESTS, registry)?,
+            request_time: Series::register(&EMBEDDING_REQUEST_TIME, registry)?,
+            errors,
+        })
+    }
+}
+
+impl EmbeddingMetrics {
+    /// Counts an answered call.
+    pub fn answered(&self, call: &EmbeddingCall<'_>) {
+        let (method, status) = (method_label(call.method), call.status.to_string());
+        self.requests.get([method, call.route, &status, call.model]).inc();
+        let time = self.request_time.get([method, call.route, call.model]);
+        time.observe(call.elapsed.as_secs_f64());
+        if call.status >= 500 {
+            self.errors.get([&status]).inc();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The embedding service as a host starts it, from its configuration.
+
+use std::sync::Arc;
+
+use axum::Router;
+use bulkhead_config::{Config, ServiceSpec, alias::Aliases, slots::Slot as SlotSettings, tables::TableSpec};
+use bulkhead_models::{Gate, Inference, config::Embedding, metrics::InferenceMetrics};
+use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::keys::token_hash;
+use bulkhead_service::{Context, MetricRegistrar, PageEntry, Service, Started, Step};
+
+use crate::{
+    EmbeddingService,
+    alias::ALIASES,
+    http::{self, EmbeddingState},
+    metrics::EmbeddingMetrics,
+    models,
+    spec::{NAME, SPEC},
+};
+
+const METRICS: &[MetricRegistrar] =
+    &[MetricRegistrar::of::<InferenceMetrics>(), MetricRegistrar::of::<EmbeddingMetrics>()];
+
+/// The embedding service in the list of services. The models, which the guests of other services use too, are its own.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingPlugin;
+
+impl Service for EmbeddingPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        METRICS
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Embedding>()] }
+    }
+
+    fn aliases(&self) -> Aliases {
+        ALIASES
+    }
+
+    fn page_entry(&self, _config: &Config) -> PageEntry {
+        PageEntry { docs: Some("docs"), ..PageEntry::default() }
+    }
+
+    fn load<'a>(&'a self, context: &'a Context) -> Step<'a, ()> {
+        Box::pin(async move {
+            if let Some(inference) = models::load(context).await? {
+                context.extensions.insert(inference);
+            }
+            Ok(())
+        })
+    }
+
+    fn lend(
+        &self,
+        context: &Context,
+        settings: &SlotSettings,
+        resources: &mut SlotResources,
+    ) -> anyhow::Result<()> {
+        let figures = context.metrics.set::<InferenceMetrics>()?.slot(settings.id());
+        resources.insert(Arc::new(Gate::new(settings, context.extensions.get(), figures)));
+        Ok(())
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(async move {
+            match context.extensions.get::<Inference>() {
+                Some(inference) => Ok(Started::with_router(build(context, inference).await?)),
+                None => Ok(Started::default()),
+            }
+        })
+    }
+}
+
+/// The service's routes.
+async fn build(context: &Context, inference: Arc<Inference>) -> anyhow::Result<Router> {
+    let settings: &Embedding = context.config.table()?;
+    let service = EmbeddingService::new(inference, settings.request_timeout);
+    let state = EmbeddingState::new(
+        service,
+        settings,
+        &context.config.server,
+        &context.config.services.get(NAME).path_prefix,
+        Arc::clone(&context.metrics),
+        context.metrics.set()?,
+    );
+    let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
+    tracing::info!(service = http::error::SERVICE, access, "service on");
+    let keys = state.keys.clone();
+    let follow = move |config: &Config| {
+        if let Ok(embedding) = config.table::<Embedding>() {
+            keys.replace(embedding.api_keys.iter().map(|key| token_hash(key.expose())));
+        }
+    };
+    let followed = LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
+    context.reloader.subscribe(followed, Box::new(follow)).await;
+    Ok(http::router(Arc::new(state)))
+}

@@ -1,0 +1,18 @@
+//! Finds the components that the service brings.
+
+use std::{env, path::PathBuf};
+
+/// Folders under `components/` whose components the service carries.
+const COMPONENTS: [&str; 1] = ["status"];
+
+fn main() {
+    let Some(root) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };
+    for name in COMPONENTS {
+        let file = root.join("../../../target/components").join(name).with_extension("wasm");
+        println!("cargo::rerun-if-changed={}", file.display());
+        if !file.is_file() {
+            println!("cargo::error=the {name} component is not built yet; run `just components`");
+        }
+        println!("cargo::rustc-env=BULKHEAD_COMPONENT_{}={}", name.to_uppercase(), file.display());
+    }
+}

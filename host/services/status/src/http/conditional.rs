@@ -1,0 +1,162 @@
+//! Headers by which a client keeps an answer and asks whether it still holds.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::Payload;
+
+/// What an answer is called and how old its figures are.
+#[derive(Debug)]
+pub struct Validity {
+    etag: String,
+    /// Its oldest figures.
+    collected: SystemTime,
+    /// When it came about.
+    modified: SystemTime,
+    /// Whether another answer came about in the same second.
+    shares_second: bool,
+}
+
+impl Validity {
+    /// Of `data`, which is `payload` as a client with these wishes gets it.
+    pub fn new(data: &str, wishes: &str, payload: &Payload) -> Self {
+        let digest = Sha256::new_with_prefix(wishes).chain_update([0]).chain_update(data).finalize();
+        let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            etag: format!("W/\"{digits}\""),
+            collected: time(payload.collected_at),
+            modified: time(payload.modified_at),
+            shares_second: payload.shares_second,
+        }
+    }
+
+    /// Whether the client has this answer already (RFC 9110, 13.1).
+    pub fn is_known(&self, request: &HeaderMap) -> bool {
+        let mut tags = request.get_all(header::IF_NONE_MATCH).iter().peekable();
+        if tags.peek().is_some() {
+            let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+            let own = opaque(&self.etag);
+            let texts = tags.filter_map(|line| line.to_str().ok());
+            return texts.flat_map(|line| line.split(',')).any(|tag| tag.trim() == "*" || opaque(tag) == own);
+        }
+        let since = request.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+        let since = since.and_then(|text| httpdate::parse_http_date(text).ok());
+        let modified = self.modified_second();
+        // The other answer of that second has the same date.
+        since.is_some_and(|since| if self.shares_second { modified < since } else { modified <= since })
+    }
+
+    /// The bodiless answer to a client that has it.
+    pub fn not_modified(&self) -> Response {
+        let mut response = StatusCode::NOT_MODIFIED.into_response();
+        self.add_to(&mut response);
+        response
+    }
+
+    /// Adds the headers.
+    pub fn add_to(&self, response: &mut Response) {
+        let now = SystemTime::now();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"));
+        headers.insert(header::AGE, age(self.collected, now));
+        for (name, text) in [
+            (header::ETAG, self.etag.clone()),
+            (header::LAST_MODIFIED, httpdate::fmt_http_date(self.modified)),
+            (header::EXPIRES, httpdate::fmt_http_date(now)),
+        ] {
+            if let Ok(value) = HeaderValue::from_str(&text) {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    /// Headers have whole seconds.
+    fn modified_second(&self) -> SystemTime {
+        let seconds = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+}
+
+/// The `Age` of an answer whose oldest figures were collected at these Unix seconds.
+pub fn age_since(collected_at: f64) -> HeaderValue {
+    age(time(collected_at), SystemTime::now())
+}
+
+fn age(collected: SystemTime, now: SystemTime) -> HeaderValue {
+    HeaderValue::from(now.duration_since(collected).unwrap_or_default().as_secs())
+}
+
+fn time(unix_seconds: f64) -> SystemTime {
+    UNIX_EPOCH + Duration::try_from_secs_f64(unix_seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    fn payload(modified_at: f64, shares_second: bool) -> Payload {
+        let data = serde_json::from_str("{}").unwrap();
+        Payload { data, collected_at: 784_111_700.0, modified_at, shares_second }
+    }
+
+    fn known(validity: &Validity, headers: &[(header::HeaderName, &str)]) -> bool {
+        let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+        validity.is_known(&headers.collect())
+    }
+
+    #[test]
+    fn a_tag_goes_before_a_date() {
+        let validity = Validity::new("{}", "true", &payload(784_111_777.5, false));
+        let own = validity.etag.clone();
+        let strong = own.trim_start_matches("W/").to_owned();
+        for tag in [own.as_str(), strong.as_str(), "*", &format!("\"x\", {own}")] {
+            assert!(known(&validity, &[(header::IF_NONE_MATCH, tag)]), "{tag}");
+        }
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert!(known(&validity, &[(header::IF_MODIFIED_SINCE, date)]));
+        assert!(!known(&validity, &[(header::IF_MODIFIED_SINCE, "Sun, 06 Nov 1994 08:49:36 GMT")]));
+        assert!(!known(&validity, &[(header::IF_NONE_MATCH, "\"x\""), (header::IF_MODIFIED_SINCE, date)]));
+        assert!(!known(&validity, &[]));
+    }
+
+    #[test]
+    fn a_date_that_two_answers_share_proves_neither() {
+        let validity = Validity::new("{}", "true", &payload(784_111_777.5, true));
+        for (date, is_known) in [("08:49:37", false), ("08:49:38", true)] {
+            let date = format!("Sun, 06 Nov 1994 {date} GMT");
+            assert_eq!(known(&validity, &[(header::IF_MODIFIED_SINCE, &date)]), is_known, "{date}");
+        }
+    }
+
+    #[test]
+    fn other_data_and_other_wishes_have_other_tags() {
+        let tag = |data, wishes| Validity::new(data, wishes, &payload(0.0, false)).etag;
+        assert_ne!(tag("{}", "a"), tag("{ }", "a"));
+        assert_ne!(tag("{}", "a"), tag("{}", "b"));
+        assert_eq!(tag("{}", "a"), tag("{}", "a"));
+    }
+
+    #[test]
+    fn tag_steps_grow_with_their_list() {
+        let validity = Validity::new("{}", "true", &payload(0.0, false));
+        let with = |unit: &str, bytes| {
+            HeaderMap::from_iter([(header::IF_NONE_MATCH, repeated("", unit, "", bytes).parse().unwrap())])
+        };
+        let shapes: [Shape<'_, HeaderMap>; 3] = [
+            ("commas", &|bytes| with(",", bytes)),
+            ("tags", &|bytes| with("W/\"a\", ", bytes)),
+            ("marks of weak tags", &|bytes| with("W/", bytes)),
+        ];
+        let test = concat!(module_path!(), "::tag_steps_grow_with_their_list");
+        assert_linear(test, 1 << 20, &shapes, |headers| validity.is_known(headers));
+    }
+}

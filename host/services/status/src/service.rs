@@ -1,0 +1,167 @@
+//! The status service as a host starts it, from its configuration.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use bulkhead_appointments::{Clock, Collector, Demo, Options, Place, Section};
+use bulkhead_config::{
+    Config, ServiceSpec,
+    alias::Aliases,
+    slots::SlotId,
+    tables::{MissingTable, TableSpec},
+};
+use bulkhead_pow::Pow;
+use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::compile::ComponentDigest;
+use bulkhead_runtime::keys::token_hash;
+use bulkhead_service::{Close, Context, PageEntry, Service, Started, Step, not_owned, try_out};
+use futures_util::future::LocalBoxFuture;
+
+use crate::{
+    StatusService,
+    alias::ALIASES,
+    config::{AppointmentDatabase, Status, TokenHash, embedded_appointments},
+    http::{self, StatusState},
+    spec::{NAME, SPEC, STATUS},
+};
+
+/// The demonstration's token.
+const DEMO: &str = "demo";
+/// Appointments of the demonstration, and the seed of its dice.
+const DEMO_ROWS: u32 = 5000;
+const DEMO_SEED: u64 = 1;
+
+/// The status service in the list of services.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusPlugin;
+
+impl Service for StatusPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Status>()] }
+    }
+
+    fn aliases(&self) -> Aliases {
+        ALIASES
+    }
+
+    fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {
+        config.edit_table::<Status>(|status| status.tokens.push(TokenHash(token_hash(DEMO))))
+    }
+
+    fn page_entry(&self, config: &Config) -> PageEntry {
+        let base_path = config.table::<Status>().map(|status| status.base_path.clone());
+        PageEntry { base_path: base_path.unwrap_or_default(), docs: None }
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(build(context))
+    }
+
+    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+        Box::pin(async move {
+            match slot {
+                STATUS => check(context, wasm).await,
+                other => Err(not_owned(other)),
+            }
+        })
+    }
+}
+
+/// The collector as long as its connections are open.
+#[derive(Debug)]
+struct OpenCollector(Collector);
+
+impl Close for OpenCollector {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move { self.0.close().await })
+    }
+}
+
+async fn build(context: &Context) -> anyhow::Result<Started> {
+    let config = &context.config;
+    let settings: &Status = config.table()?;
+    let clock = clock(settings)?;
+    let place = match &settings.database {
+        AppointmentDatabase::Embedded if config.demo => demonstration(config, &clock).await?,
+        database => place(database, config),
+    };
+    let collector = collector(settings, place, clock)?;
+    let slot = context.slot(STATUS)?;
+    let resources = context.resources(slot)?;
+    let service =
+        StatusService::new(settings, slot, context.slot_context.clone(), resources, collector.clone());
+    context.fill(service.slot()).await;
+    if settings.tokens.is_empty() {
+        tracing::warn!(
+            "no status token is configured, so only users who are logged in may read the status; add one to status.tokens"
+        );
+    }
+    let access = if settings.tokens.is_empty() { "guarded by logins" } else { "guarded by tokens" };
+    tracing::info!(service = http::SERVICE, access, "service on");
+    let prefix = &config.services.get(NAME).path_prefix;
+    let pow = context.extensions.get::<Pow>().context("no service of this host has proof-of-work threads")?;
+    let state = StatusState::new(service, settings, prefix, pow)
+        .context("cannot draw a random key for rate limits")?;
+    let tokens = state.tokens();
+    let follow = move |config: &Config| {
+        if let Ok(status) = config.table::<Status>() {
+            tokens.replace(status.tokens.iter().map(|token| token.0));
+        }
+    };
+    context.reloader.subscribe(LiveKeys::always(&["status.tokens"]), Box::new(follow)).await;
+    Ok(Started {
+        open: vec![Box::new(OpenCollector(collector))],
+        ..Started::with_router(http::router(state))
+    })
+}
+
+/// Checks a component without serving or writing anything.
+async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    let settings: &Status = context.config.table()?;
+    let collector = collector(settings, place(&settings.database, &context.config), clock(settings)?)?;
+    let slot = context.slot(STATUS)?;
+    let resources = context.resources(slot)?;
+    let service = StatusService::new(settings, slot, context.slot_context.clone(), resources, collector);
+    Ok(try_out(service.slot(), wasm, "check").await?.digest)
+}
+
+fn clock(settings: &Status) -> anyhow::Result<Clock> {
+    Clock::new(&settings.time_zone).context("status.time_zone names no time zone")
+}
+
+/// Connects to nothing yet.
+fn collector(settings: &Status, place: Place, clock: Clock) -> anyhow::Result<Collector> {
+    let options =
+        Options { place, clock, statement_timeout: settings.statement_timeout, max_age: settings.max_stale };
+    let refresh = &settings.refresh;
+    let time_to_live = |section| match section {
+        Section::Database => refresh.database,
+        Section::Processes => refresh.processes,
+        Section::Slots => refresh.slots,
+        Section::Mail => refresh.mail,
+        Section::Sources => refresh.sources,
+        Section::Sessions => refresh.sessions,
+    };
+    Ok(Collector::new(options, time_to_live)?)
+}
+
+fn place(database: &AppointmentDatabase, config: &Config) -> Place {
+    match database {
+        AppointmentDatabase::Embedded => Place::Sqlite(embedded_appointments(config)),
+        AppointmentDatabase::Sqlite(path) => Place::Sqlite(path.clone()),
+        AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
+        AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
+    }
+}
+
+/// A made-up database beside the embedded one, new at every start, so that its times are of today.
+async fn demonstration(config: &Config, clock: &Clock) -> anyhow::Result<Place> {
+    let file = config.data_dir.join("demo").join("appointments.sqlite");
+    let demo = Demo { rows: DEMO_ROWS, seed: DEMO_SEED, now: Clock::now(), clock: clock.clone() };
+    demo.replace(&file).await.context("cannot make the demonstration's appointments")?;
+    Ok(Place::Sqlite(file))
+}

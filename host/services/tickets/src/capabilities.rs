@@ -1,0 +1,6 @@
+//! What the service offers to the guests of its slots.
+
+mod call;
+pub mod guard;
+pub mod llm;
+pub mod search;

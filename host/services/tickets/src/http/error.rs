@@ -1,0 +1,287 @@
+//! The ticket service's error bodies: `{"detail": ...}` with a text, an object, or the list of what is wrong with a
+//! request.
+
+use std::borrow::Cow;
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradicting};
+use bulkhead_runtime::invoke::{CallError, CallFailure, Outcome};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{SERVICE, session};
+use crate::answer::AnswerError;
+use crate::triage::TriageError;
+
+/// Seconds after which an empty slot or an overload is worth another try.
+const RETRY_AFTER: u32 = 5;
+
+/// One thing that is wrong with a request, as FastAPI tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// FastAPI's name of the fault: `missing`, `string_type`, `json_invalid`, ...
+    pub kind: &'static str,
+    /// Where: `["body", "text"]`.
+    pub place: Vec<Value>,
+    /// What, in words.
+    pub message: String,
+    /// What was there instead.
+    pub input: Value,
+}
+
+/// An answer that is no decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError {
+    status: StatusCode,
+    detail: Detail,
+    retry_after: Option<u32>,
+    /// The session that was asked in, where it is known.
+    session: Option<Uuid>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Detail {
+    Text(&'static str),
+    Typed { error: &'static str, message: Cow<'static, str>, retryable: bool },
+    Violations(Vec<Violation>),
+}
+
+impl ApiError {
+    /// 401.
+    pub const UNAUTHORIZED: Self = Self::new(StatusCode::UNAUTHORIZED, Detail::Text("Unauthorized"));
+    /// 404.
+    pub const NOT_FOUND: Self = Self::new(StatusCode::NOT_FOUND, Detail::Text("Not Found"));
+    /// 405.
+    pub const METHOD_NOT_ALLOWED: Self =
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Detail::Text("Method Not Allowed"));
+
+    /// 400: the proxies' headers contradict each other.
+    pub fn contradicting_forwarded() -> Self {
+        Self::typed(StatusCode::BAD_REQUEST, "InvalidRequestError", Contradicting::NAMED_MESSAGE, false)
+    }
+
+    const fn new(status: StatusCode, detail: Detail) -> Self {
+        Self { status, detail, retry_after: None, session: None }
+    }
+
+    fn typed(
+        status: StatusCode,
+        error: &'static str,
+        message: impl Into<Cow<'static, str>>,
+        retryable: bool,
+    ) -> Self {
+        Self::new(status, Detail::Typed { error, message: message.into(), retryable })
+    }
+
+    /// The same, in the session that was asked in.
+    pub fn in_session(self, session: impl Into<Option<Uuid>>) -> Self {
+        Self { session: session.into(), ..self }
+    }
+
+    /// 503: what is needed is not there.
+    pub fn unavailable(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let answer = Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, true);
+        Self { retry_after: Some(RETRY_AFTER), ..answer }
+    }
+
+    /// 503: nobody has configured what is asked for, and asking again configures nothing.
+    fn unconfigured(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, false)
+    }
+
+    /// 422: the request is not what it should be.
+    pub const fn violations(violations: Vec<Violation>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Detail::Violations(violations))
+    }
+
+    /// A call of `slot` that its component has not answered; `error` is what the service calls that.
+    fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
+        match fault {
+            CallError::Unavailable(reason) => {
+                let answer = Self::unavailable(error, reason.to_string());
+                Self { retry_after: reason.retry_after_seconds().or(answer.retry_after), ..answer }
+            }
+            CallError::Failed(failure) => Self::failed(error, slot, &failure),
+        }
+    }
+
+    /// What found no place or no time may find it later. What met a limit, or trapped, would do so again.
+    fn failed(error: &'static str, slot: &'static str, failure: &CallFailure) -> Self {
+        match failure.outcome {
+            Outcome::Overloaded => {
+                let answer = Self::unavailable(error, "too many tickets are waiting; ask again");
+                let seconds = failure.retry_after.and_then(|wait| u32::try_from(wait.as_secs().max(1)).ok());
+                Self { retry_after: seconds.or(answer.retry_after), ..answer }
+            }
+            Outcome::Deadline => {
+                let message = format!("the ticket took longer than slots.{slot}.deadline_ms allows");
+                Self::typed(StatusCode::GATEWAY_TIMEOUT, error, message, true)
+            }
+            Outcome::CpuBudget => {
+                Self::lasting(format!("the ticket needs more processor time than slots.{slot}.cpu_ms allows"))
+            }
+            Outcome::MemoryLimit => {
+                Self::lasting(format!("the ticket needs more memory than the limits of slots.{slot} allow"))
+            }
+            Outcome::ResponseTooLarge => {
+                Self::lasting(format!("the answer is larger than slots.{slot}.response_bytes allows"))
+            }
+            // The services tell a guest's own error apart, and nobody hears of a cancelled call.
+            Outcome::Trap | Outcome::BadAnswer | Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => {
+                Self::internal()
+            }
+        }
+    }
+
+    fn internal() -> Self {
+        Self::lasting("Unexpected server error; the log has the reason under the request id")
+    }
+
+    /// 500: asking again would not help.
+    fn lasting(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::typed(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, false)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let detail = match &self.detail {
+            Detail::Text(text) => json!(text),
+            Detail::Typed { error, message, retryable } => {
+                json!({ "error": error, "message": message, "retryable": retryable })
+            }
+            Detail::Violations(violations) => violations
+                .iter()
+                .map(|Violation { kind, place, message, input }| {
+                    json!({ "type": kind, "loc": place, "msg": message, "input": input })
+                })
+                .collect(),
+        };
+        let mut response = (self.status, Json(json!({ "detail": detail }))).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(session) = self.session {
+            session::name(headers, session);
+        }
+        let error = match self.detail {
+            Detail::Typed { error, .. } if self.status.is_server_error() => Some(error),
+            _ => None,
+        };
+        response.extensions_mut().insert(Served { service: SERVICE, error });
+        response
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        let answer = error.answer();
+        match error {
+            BodyError::TooLarge { .. } => {
+                Self::typed(answer.status, "InputTooLongError", answer.message, false)
+            }
+            BodyError::Timeout => Self::typed(answer.status, "RequestTimeoutError", answer.message, true),
+            BodyError::UnsupportedMediaType | BodyError::UnsupportedEncoding => {
+                Self::typed(answer.status, "UnsupportedMediaTypeError", answer.message, false)
+            }
+            BodyError::Gone | BodyError::Invalid => {
+                Self::typed(answer.status, "InvalidRequestError", answer.message, false)
+            }
+        }
+    }
+}
+
+impl From<TriageError> for ApiError {
+    fn from(error: TriageError) -> Self {
+        match error {
+            TriageError::Unconfigured => Self::unconfigured("TriageError", error.to_string()),
+            TriageError::Refused(_) => {
+                Self::typed(StatusCode::UNPROCESSABLE_ENTITY, "TriageError", error.to_string(), false)
+            }
+            TriageError::Guest(reason) => {
+                tracing::error!(reason, "the triage component failed");
+                Self::internal()
+            }
+            TriageError::Call(error) => Self::call("TriageError", "triage", error),
+        }
+    }
+}
+
+impl From<AnswerError> for ApiError {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::Unconfigured => Self::unconfigured("AnswerServiceError", error.to_string()),
+            AnswerError::UnknownAction(_) | AnswerError::Refused(_) => {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                Self::typed(status, "ActionExecutionError", error.to_string(), false)
+            }
+            AnswerError::Unavailable(reason) => Self::unavailable("AnswerServiceError", reason),
+            AnswerError::Guest(reason) => {
+                tracing::error!(reason, "the answer component failed");
+                Self::internal()
+            }
+            AnswerError::Call(error) => Self::call("AnswerServiceError", "answer", error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bulkhead_runtime::slots::SlotUnavailable;
+
+    use super::*;
+
+    #[test]
+    fn an_open_circuit_says_when_it_closes() {
+        let answer = |unavailable| ApiError::from(TriageError::Call(CallError::Unavailable(unavailable)));
+        let retry_after = Duration::from_millis(41_500);
+        let open = answer(SlotUnavailable::CircuitOpen { slot: "triage", retry_after });
+        assert_eq!((open.status, open.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
+        let Detail::Typed { message, .. } = &open.detail else { unreachable!("it is typed") };
+        assert_eq!(message, "slot triage: circuit open, retry in 42 s");
+        let empty = SlotUnavailable::Empty { slot: "triage", reason: "no component is loaded yet" };
+        assert_eq!(answer(empty).retry_after, Some(RETRY_AFTER));
+    }
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        for (outcome, status, error, retryable, retry_after) in [
+            (Outcome::Overloaded, 503, "AnswerServiceError", true, Some(2)),
+            (Outcome::Deadline, 504, "AnswerServiceError", true, None),
+            (Outcome::CpuBudget, 500, "InternalServerError", false, None),
+            (Outcome::MemoryLimit, 500, "InternalServerError", false, None),
+            (Outcome::ResponseTooLarge, 500, "InternalServerError", false, None),
+            (Outcome::Trap, 500, "InternalServerError", false, None),
+            (Outcome::BadAnswer, 500, "InternalServerError", false, None),
+            (Outcome::Ok, 500, "InternalServerError", false, None),
+            (Outcome::GuestError, 500, "InternalServerError", false, None),
+            (Outcome::Cancelled, 500, "InternalServerError", false, None),
+        ] {
+            let failure = CallFailure { outcome, retry_after: Some(Duration::from_secs(2)) };
+            let answer = ApiError::from(AnswerError::Call(failure.into()));
+            let Detail::Typed { error: told, retryable: again, .. } = answer.detail else {
+                unreachable!("it is typed")
+            };
+            let answered = (answer.status.as_u16(), told, again, answer.retry_after);
+            assert_eq!(answered, (status, error, retryable, retry_after), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn asking_again_configures_nothing() {
+        for answer in [ApiError::from(TriageError::Unconfigured), ApiError::from(AnswerError::Unconfigured)] {
+            assert_eq!((answer.status, answer.retry_after), (StatusCode::SERVICE_UNAVAILABLE, None));
+            assert!(matches!(answer.detail, Detail::Typed { retryable: false, .. }), "{answer:?}");
+        }
+    }
+}

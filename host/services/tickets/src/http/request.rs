@@ -1,0 +1,162 @@
+//! Request bodies, checked as FastAPI checks them: everything that is wrong at once.
+
+use axum::extract::{FromRequest, Request};
+use bulkhead_http::body;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    TicketState,
+    error::{ApiError, Violation},
+};
+
+/// Numbers below this are whole where they have no fraction: 2 to the power of 53.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// The members of a body, and what has been found wrong with them so far.
+pub struct Members {
+    members: Map<String, Value>,
+    violations: Vec<Violation>,
+    /// The session, once it is known.
+    session: Option<Uuid>,
+}
+
+impl FromRequest<std::sync::Arc<TicketState>> for Members {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &std::sync::Arc<TicketState>) -> Result<Self, ApiError> {
+        let (parts, content) = request.into_parts();
+        let is_json = body::is_json(&parts.headers);
+        let bytes = match is_json {
+            true => body::read_text(&parts.headers, content, state.body_limits).await?,
+            false => body::read(content, state.body_limits).await?,
+        };
+        Self::read(is_json, &bytes)
+    }
+}
+
+impl Members {
+    /// Reads a body. What is not declared as JSON is a text, and no object; nothing at all, and null, are no body.
+    ///
+    /// # Errors
+    /// 422 where it is no object.
+    pub fn read(is_json: bool, bytes: &[u8]) -> Result<Self, ApiError> {
+        let refused = |kind, place: Vec<Value>, message: String, input| {
+            ApiError::violations(vec![Violation { kind, place, message, input }])
+        };
+        let body = match is_json {
+            _ if bytes.is_empty() => Value::Null,
+            true => serde_json::from_slice(bytes).map_err(|error| {
+                let place = vec![json!("body"), json!(error.column())];
+                refused("json_invalid", place, format!("JSON decode error: {error}"), json!({}))
+            })?,
+            false => Value::String(String::from_utf8_lossy(bytes).into_owned()),
+        };
+        let (kind, message) = match body {
+            Value::Object(members) => return Ok(Self { members, violations: Vec::new(), session: None }),
+            Value::Null => ("missing", "Field required"),
+            _ => (
+                "model_attributes_type",
+                "Input should be a valid dictionary or object to extract fields from",
+            ),
+        };
+        Err(refused(kind, vec![json!("body")], message.to_owned(), body))
+    }
+
+    fn violated(&mut self, name: &str, kind: &'static str, message: &str, input: Value) {
+        let place = vec![json!("body"), json!(name)];
+        self.violations.push(Violation { kind, place, message: message.to_owned(), input });
+    }
+
+    /// A text that must be there.
+    pub fn text(&mut self, name: &str) -> String {
+        match self.members.remove(name) {
+            Some(Value::String(text)) => return text,
+            Some(other) => self.violated(name, "string_type", "Input should be a valid string", other),
+            None => {
+                let input = Value::Object(self.members.clone());
+                self.violated(name, "missing", "Field required", input);
+            }
+        }
+        String::new()
+    }
+
+    /// A whole number, if there is one.
+    pub fn whole_number(&mut self, name: &str) -> Option<i64> {
+        let value = self.members.remove(name)?;
+        let (kind, message) = match &value {
+            Value::Null => return None,
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) => return Some(number),
+                (None, Some(number)) if number.fract() != 0.0 => {
+                    ("int_from_float", "Input should be a valid integer, got a number with a fractional part")
+                }
+                (None, Some(number)) if number.abs() < WHOLE => return Some(number as i64),
+                (None, _) => {
+                    ("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
+                }
+            },
+            Value::String(text) => match text.trim().parse() {
+                Ok(number) => return Some(number),
+                Err(_) => {
+                    ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+                }
+            },
+            _ => ("int_type", "Input should be a valid integer"),
+        };
+        self.violated(name, kind, message, value);
+        None
+    }
+
+    /// The session: a UUID, or a new one for null, nothing and the empty text. What else is wrong is told with it.
+    pub fn session(&mut self) -> Uuid {
+        let (kind, message, input) = match self.members.remove("session_id") {
+            None | Some(Value::Null) => return *self.session.insert(Uuid::new_v4()),
+            Some(Value::String(text)) if text.is_empty() => return *self.session.insert(Uuid::new_v4()),
+            Some(Value::String(text)) => match Uuid::parse_str(&text) {
+                Ok(session) => return *self.session.insert(session),
+                Err(_) => ("uuid_parsing", "Input should be a valid UUID", Value::String(text)),
+            },
+            Some(other) => ("string_type", "Input should be a valid string", other),
+        };
+        self.violated("session_id", kind, message, input);
+        Uuid::nil()
+    }
+
+    /// Whether all that was taken is as it should be.
+    ///
+    /// # Errors
+    /// 422 with everything that is not.
+    pub fn check(self) -> Result<(), ApiError> {
+        match self.violations.is_empty() {
+            true => Ok(()),
+            false => Err(ApiError::violations(self.violations).in_session(self.session)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let numbered = |bytes: usize| {
+            let members = (0..bytes / 11).map(|number| format!("\"{number:06}\":0,"));
+            format!("{{{}\"end\":0}}", members.collect::<String>())
+        };
+        let shapes: [Shape<'_, String>; 3] = [
+            ("members, and none that is needed", &numbered),
+            ("one text", &|bytes| repeated("{\"text\":\"", "\\u00e9", "\"}", bytes)),
+            ("one session", &|bytes| repeated("{\"session_id\":\"", "-", "\"}", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| {
+            let mut members = Members::read(true, text.as_bytes()).ok()?;
+            let asked = (members.session(), members.text("text"), members.whole_number("ticket_id"));
+            members.check().ok().map(|()| asked)
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! What a configuration is read for on behalf of the ticket service: its name and its slots.
+
+use bulkhead_config::{
+    ServiceSpec,
+    slots::{Limits, SlotId, SlotSpec},
+};
+
+/// Name of the service in `[services.NAME]`.
+pub const NAME: &str = "tickets";
+/// The slot that classifies tickets.
+pub const TRIAGE: SlotId = SlotId::new("triage");
+/// The slot that answers tickets.
+pub const ANSWER: SlotId = SlotId::new("answer");
+
+/// The service and its slots.
+pub(super) const SPEC: ServiceSpec = ServiceSpec {
+    name: NAME,
+    slots: &[
+        SlotSpec {
+            id: TRIAGE,
+            service: NAME,
+            limits: &Limits::DEFAULT,
+            grants: &[
+                "wasi:nn/errors",
+                "wasi:nn/tensor",
+                "wasi:nn/inference",
+                "wasi:nn/graph",
+                "bulkhead:host/embeddings",
+                "bulkhead:host/llm",
+                "bulkhead:host/guard",
+            ],
+            uses_models: true,
+            component: Some(include_bytes!(env!("BULKHEAD_COMPONENT_TRIAGE"))),
+        },
+        SlotSpec {
+            id: ANSWER,
+            service: NAME,
+            limits: &Limits::DEFAULT,
+            grants: &[
+                "wasi:nn/errors",
+                "wasi:nn/tensor",
+                "wasi:nn/inference",
+                "wasi:nn/graph",
+                "bulkhead:host/embeddings",
+                "bulkhead:answer/search",
+                "bulkhead:host/llm",
+                "bulkhead:host/guard",
+            ],
+            uses_models: true,
+            component: Some(include_bytes!(env!("BULKHEAD_COMPONENT_ANSWER"))),
+        },
+    ],
+};

@@ -1,9 +1,0 @@
-//! What a configuration is read for on behalf of the embedding service: its name. It has no slots.
-
-use crate::config::ServiceSpec;
-
-/// Name of the service in `[services.NAME]`.
-pub const NAME: &str = "embedding";
-
-/// The service.
-pub(super) const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[] };
