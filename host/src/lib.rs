@@ -1,25 +1,23 @@
 //! Bulkhead, a WebAssembly component host: one binary serves ticket triage and answers, appointment
 //! status and captcha over HTTP; the logic of each runs in a sandboxed component.
 //!
-//! The library is the host itself, for the binary and for tests. A module may use only those below it,
-//! and those to its right; a test reads this list and fails on any other arrow:
+//! The library is the command line and the start of the host. Every other part is a crate of its own, and is named here as
+//! a module for those who use the host as a library. A module may use only those below it, and those to its right; a test
+//! reads this list and fails on any other arrow:
 //!
 //! ```text
 //! cli, host            the command line; the host as one thing
+//! services             the list of services and capabilities of this binary
 //! admin                operators
-//! services             what clients ask over HTTP, and what slots are asked for it in typed WIT records
-//! service              what a service is to the host, and what it is started with
-//! deploy               how versions come to answer: push, swap, canary, roll back
+//! service              the trait of a service
+//! deploy, registry     how versions come to answer: push, swap, canary, roll back; OCI registries
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
-//! knowledge            what answers come from, searched by words and meaning
-//! inference            loaded models and the threads that embed with them
-//! llm, guard, outbound  a language model and a guard, over HTTP
-//! registry             components from OCI registries
-//! storage, pow         the ledger's databases; proof-of-work threads
-//! appointments         the appointment system's database
-//! sandbox, compile, engine, keys, background, pool
+//! knowledge, llm, guard  what tickets are answered from, and who is asked
+//! inference, pow       loaded models; proof-of-work threads
+//! storage, appointments  databases of the captcha and of the status service
+//! sandbox, compile, engine, keys, background
 //! http                 listeners, what every request passes, what answers are made of
 //! telemetry, config, clock, files
 //! ```

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn libraries_are_quieter_than_the_host() {
         let speak = || {
-            tracing::info!(target: "bulkhead::http", "ours");
+            tracing::info!(target: "bulkhead_http", "ours");
             tracing::info!(target: "hyper::proto", "theirs");
         };
         let text = written(LogFormat::Human, Level::INFO, speak);

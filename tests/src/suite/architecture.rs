@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod config_keys;
+mod crates;
 mod cycles;
 mod files;
 mod golden;

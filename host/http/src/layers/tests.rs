@@ -64,7 +64,7 @@ async fn every_line_has_the_id_and_none_the_path() {
     };
     requests.with_subscriber(subscriber).await;
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let ours: Vec<_> = text.lines().filter(|line| line.contains("bulkhead::http")).collect();
+    let ours: Vec<_> = text.lines().filter(|line| line.contains("bulkhead_http")).collect();
     let [things, unmatched, panicked, failed] = ours[..] else { panic!("{text}") };
     for line in &ours {
         assert!(line.contains(r#"request{id="my-id" traceparent="00-4bf9"#), "{line}");

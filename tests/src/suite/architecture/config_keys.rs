@@ -8,14 +8,14 @@ use super::source::{Source, sources};
 const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
 /// Modules of the configuration's types: its own, and those of the services' tables.
 const MODULES: [&str; 8] = [
-    "config",
-    "guard/config",
-    "inference/config",
-    "knowledge/config",
-    "llm/config",
-    "services/captcha/config",
-    "services/status/config",
-    "services/tickets/config",
+    "config/src",
+    "models/src/config",
+    "services/captcha/src/config",
+    "services/status/src/config",
+    "services/tickets/src/config",
+    "services/tickets/src/guard/config",
+    "services/tickets/src/knowledge/config",
+    "services/tickets/src/llm/config",
 ];
 
 /// The fields of a configuration type, each with the names in its type. An enum is one field without a name.
@@ -45,7 +45,7 @@ fn tables(sources: &[Source]) -> Vec<String> {
 
 /// Whether the file has types that describe what a configuration is read for, and no keys.
 fn is_description(source: &Source) -> bool {
-    source.path.ends_with("config/spec.rs")
+    source.path.ends_with("config/src/spec.rs")
 }
 
 /// The public types of `code`.
@@ -162,7 +162,7 @@ fn unread(sources: &[Source]) -> Vec<String> {
 
 #[test]
 fn every_key_has_a_consumer() {
-    let unread = unread(&sources("host/src"));
+    let unread = unread(&sources("host"));
     assert!(
         unread.is_empty(),
         "nothing outside the configuration reads {}; use the setting or remove its key",
@@ -173,7 +173,7 @@ fn every_key_has_a_consumer() {
 /// The fields are those of the keys: the reference has as many sections as there are types.
 #[test]
 fn the_types_of_the_configuration_are_found() {
-    let sources = sources("host/src");
+    let sources = sources("host");
     let found = configuration(&sources);
     assert_eq!(tables(&sources).len(), bulkhead::services::list::spec().tables.len());
     for name in
@@ -197,7 +197,9 @@ fn an_unread_field_is_seen() {
     let config = "pub struct Config {\n    pub server: server::Server,\n}\n\
                   pub struct Server {\n    pub read: usize,\n    pub unread: usize,\n}\n";
     let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
-    let sources =
-        [file("config.rs", config), file("host.rs", "fn f() { config.server.read; server.unread() }")];
+    let sources = [
+        file("config/src/lib.rs", config),
+        file("host.rs", "fn f() { config.server.read; server.unread() }"),
+    ];
     assert_eq!(unread(&sources), ["Server.unread"]);
 }

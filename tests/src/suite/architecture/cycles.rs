@@ -17,14 +17,14 @@ use modules::{Crate, Edge};
 /// Folders whose modules still stand in cycles, and how many of them do. The list only gets shorter: a folder that is
 /// not in it has none.
 const OFFENDERS: &[(&str, usize)] = &[
+    ("host/admin/src/v1", 2),
+    ("host/config/src", 2),
+    ("host/http/src", 6),
+    ("host/models/src/nn", 2),
+    ("host/rollout/src", 15),
     ("host/services/captcha/ledger/src", 8),
-    ("host/src/admin/v1", 2),
     ("host/src/cli", 2),
     ("host/src/cli/component", 3),
-    ("host/src/config", 2),
-    ("host/src/deploy", 15),
-    ("host/src/http", 6),
-    ("host/src/services/capabilities/nn", 2),
 ];
 
 /// Circles of one folder: the modules of each, and the edges between them.

@@ -11,6 +11,8 @@ use super::{
 const CEILING: usize = 400;
 /// Lines that half of the files stay under.
 const MEDIAN: usize = 200;
+/// Lines of the largest crate that is allowed, without its tests.
+const CRATE: usize = 10_000;
 /// Names that say nothing.
 const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
 /// What stands at the top of the repository beside hidden names.
@@ -44,6 +46,22 @@ fn no_file_is_longer_than_the_ceiling() {
     let lengths = every_source().into_iter().map(|source| (source.text.lines().count(), source.path));
     let long: Vec<_> = lengths.filter(|(lines, _)| *lines > CEILING).collect();
     assert!(long.is_empty(), "over {CEILING} lines, split them by what they are about: {long:?}");
+}
+
+#[test]
+fn no_crate_is_larger_than_the_ceiling() {
+    let sources = every_source();
+    let tops = sources
+        .iter()
+        .filter_map(|source| source.path.parent())
+        .filter(|folder| folder.ends_with("src") && root().join(folder).join("../Cargo.toml").is_file());
+    let tops: BTreeSet<_> = tops.collect();
+    for top in &tops {
+        let own = sources.iter().filter(|source| source.path.starts_with(top) && !source.is_test());
+        let lines: usize = own.map(|source| source.served_lines().count()).sum();
+        assert!(lines <= CRATE, "{} has {lines} lines without its tests; cut it by subject", top.display());
+    }
+    assert!(tops.len() > 20, "{tops:?}");
 }
 
 #[test]

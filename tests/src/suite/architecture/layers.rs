@@ -1,10 +1,13 @@
-//! A module of the host uses only those below it. The order is the one that `host/src/lib.rs` documents.
+//! A module uses only those below it. The order is the one that the top of its crate documents.
 
 use std::collections::BTreeSet;
 
 use super::source::{Source, sources};
 
-/// The modules of the host, the topmost first, from the list in the crate's documentation: those on one line
+/// Crates whose modules have an order.
+const CRATES: [&str; 2] = ["host/src", "host/runtime/src"];
+
+/// The modules of a crate, the topmost first, from the list in the crate's documentation: those on one line
 /// stand from left to right.
 fn order(library: &Source) -> Vec<String> {
     let doc = library.text.lines().filter_map(|line| line.strip_prefix("//! ").or(line.strip_prefix("//!")));
@@ -73,20 +76,28 @@ fn library(sources: &[Source]) -> &Source {
 
 #[test]
 fn the_list_names_every_module_once() {
-    let sources = sources("host/src");
-    let library = library(&sources);
-    let mut listed = order(library);
-    let code = library.code();
-    let modules = code.split("mod ").skip(1).filter_map(first_word);
-    let mut declared: Vec<String> = modules.chain(crates(&code)).collect();
-    listed.sort();
-    declared.sort();
-    assert_eq!(listed, declared, "the list in host/src/lib.rs and its modules differ");
+    for folder in CRATES {
+        let sources = sources(folder);
+        let library = library(&sources);
+        let mut listed = order(library);
+        let code = library.code();
+        let modules = code.split("mod ").skip(1).filter_map(first_word);
+        let mut declared: Vec<String> = modules.chain(crates(&code)).collect();
+        listed.sort();
+        declared.sort();
+        assert_eq!(listed, declared, "the list in {folder}/lib.rs and its modules differ");
+    }
 }
 
 #[test]
 fn no_arrow_points_up() {
-    let sources = sources("host/src");
+    let upward: Vec<String> = CRATES.into_iter().flat_map(upward).collect();
+    assert!(upward.is_empty(), "the order of modules is in lib.rs:\n  {}", upward.join("\n  "));
+}
+
+/// Returns the arrows of a crate that point up.
+fn upward(folder: &str) -> Vec<String> {
+    let sources = sources(folder);
     let order = order(library(&sources));
     let rank = |module: &str| order.iter().position(|known| known == module);
     let mut upward = Vec::new();
@@ -100,12 +111,12 @@ fn no_arrow_points_up() {
         for module in used(&source.code()) {
             match rank(&module) {
                 Some(to) if to >= from => {}
-                Some(_) => upward.push(format!("{file} uses crate::{module}, which stands above {top}")),
+                Some(_) => upward.push(format!("{file} uses crate::{module}, which is above {top}")),
                 None => upward.push(format!("{file} uses crate::{module}, which is no module of the list")),
             }
         }
     }
-    assert!(upward.is_empty(), "the order of modules is in host/src/lib.rs:\n  {}", upward.join("\n  "));
+    upward
 }
 
 #[test]

@@ -1,47 +1,35 @@
-//! The platform names no slot, and the configuration no table of a service: one list above both says which there are.
+//! The platform names no slot and no table of a service: a slot is named by the service that owns it, above the platform.
 
 use bulkhead::services::list;
 
 use super::source::{Source, sources};
 
-/// Where the list of slots stands.
-const LIST: &str = "services/list.rs";
-/// Modules and files of the platform, in which no slot is named.
-const PLATFORM: [&str; 17] = [
+/// Folder of the services below `host`, each in a folder of its name.
+const SERVICES: &str = "services";
+/// Folders and files of the platform below `host`, in which no slot is named.
+const PLATFORM: [&str; 11] = [
     "admin",
-    "capabilities",
-    "compile",
-    "config/grants.rs",
-    "config/host_spec.rs",
-    "config/limits.rs",
-    "config/registries.rs",
-    "config/services.rs",
-    "config/slot_id.rs",
-    "config/slots.rs",
-    "config/spec.rs",
-    "deploy",
+    "config",
+    "database",
     "http",
-    "invoke",
-    "sandbox",
-    "slots",
+    "os",
+    "rollout",
+    "runtime",
+    "service",
+    "src/host",
+    "src/host.rs",
     "telemetry",
 ];
 /// Ids that are also names of labels and of JSON members. As ids they are seen by the constructor.
 const WORDS: [&str; 2] = ["answer", "status"];
 
-/// Modules and files in which no table of a service is named, but by their tests.
+/// Folders in which no table of a service is named, but by their tests.
 const WITHOUT_TABLES: [&str; 1] = ["config"];
 /// Texts of the reference that name a key of a service's table, with the file that has each.
-const TEXTS: [(&str, &str); 1] = [("config/sharing.rs", "(captcha.database)")];
+const TEXTS: [(&str, &str); 1] = [("config/src/sharing.rs", "(captcha.database)")];
 
-fn is_of(source: &Source, modules: &[&str]) -> bool {
-    modules.iter().any(|module| {
-        source.path.starts_with(module) || source.path.as_os_str() == format!("{module}.rs").as_str()
-    })
-}
-
-fn is_platform(source: &Source) -> bool {
-    is_of(source, &PLATFORM)
+fn is_of(source: &Source, folders: &[&str]) -> bool {
+    folders.iter().any(|folder| source.path.starts_with(folder))
 }
 
 /// Returns whether a line has one of these words. Part of a path, as in `/captcha`, is not one.
@@ -63,54 +51,72 @@ fn naming_tables<'s>(source: &'s Source, tables: &[&str]) -> Vec<&'s str> {
     source.served_lines().filter(|line| has_word(line, tables) && !is_text(line)).collect()
 }
 
-/// What of `source` names a slot.
-fn named<'s>(source: &'s Source, ids: &[&str]) -> Vec<&'s str> {
-    let literals: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
-    let keys: Vec<String> = ids.iter().map(|id| format!("slots.{id}")).collect();
+/// The service in whose folder a source is, if it is in one.
+fn service(source: &Source) -> Option<&str> {
+    source.path.strip_prefix(SERVICES).ok()?.iter().next()?.to_str()
+}
+
+/// What of `source` names a slot that its service does not own. Each slot is given by its id and its service.
+fn named<'s>(source: &'s Source, slots: &[(&str, &str)]) -> Vec<&'s str> {
     let is_literal = |line: &str| {
-        let plain = ids.iter().zip(&literals).filter(|(id, _)| !WORDS.contains(id));
-        plain.into_iter().any(|(_, literal)| line.contains(literal.as_str()))
+        let mut plain = slots.iter().filter(|(id, _)| !WORDS.contains(id));
+        plain.any(|(id, _)| line.contains(&format!("\"{id}\"")))
+    };
+    let is_key = |line: &str| slots.iter().any(|(id, _)| line.contains(&format!("slots.{id}")));
+    let is_own = |line: &str| {
+        let mut own = slots.iter().filter(|(_, owner)| service(source) == Some(*owner));
+        own.any(|(id, _)| line.contains(&format!("SlotId::new(\"{id}\")")))
     };
     let names = |line: &&str| {
-        line.contains("SlotId::new(\"")
-            || is_platform(source) && (is_literal(line) || keys.iter().any(|key| line.contains(key.as_str())))
+        line.contains("SlotId::new(\"") && !is_own(line)
+            || is_of(source, &PLATFORM) && (is_literal(line) || is_key(line))
     };
     source.served_lines().filter(names).collect()
 }
 
-fn ids() -> Vec<&'static str> {
-    list::spec().slots().map(|slot| slot.id.as_str()).collect()
+fn slots() -> Vec<(&'static str, &'static str)> {
+    list::spec().slots().map(|slot| (slot.id.as_str(), slot.service)).collect()
 }
 
 #[test]
-fn no_slot_is_named_outside_the_list() {
-    let sources = sources("host/src");
-    assert!(PLATFORM.iter().all(|module| {
-        sources.iter().any(|source| {
-            source.path.starts_with(module) || source.path.as_os_str() == format!("{module}.rs").as_str()
-        })
-    }));
-    let served = sources.iter().filter(|source| !source.is_test() && source.path.as_os_str() != LIST);
+fn no_slot_is_named_outside_its_service() {
+    let sources = sources("host");
+    assert!(PLATFORM.iter().all(|folder| sources.iter().any(|source| source.path.starts_with(folder))));
+    let served = sources.iter().filter(|source| !source.is_test());
     let named: Vec<String> = served
-        .flat_map(|source| named(source, &ids()).into_iter().map(|line| (source, line)).collect::<Vec<_>>())
+        .flat_map(|source| named(source, &slots()).into_iter().map(|line| (source, line)).collect::<Vec<_>>())
         .map(|(source, line)| format!("{}: {}", source.path.display(), line.trim()))
         .collect();
-    assert!(named.is_empty(), "slots are named outside {LIST}:\n  {}", named.join("\n  "));
+    assert!(
+        named.is_empty(),
+        "slots are named outside the service that owns them:\n  {}",
+        named.join("\n  ")
+    );
 }
 
 #[test]
 fn named_slot_is_seen() {
     let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
+    let slots = [("captcha", "captcha"), ("status", "status")];
     for (path, text, is_seen) in [
-        ("deploy/local_store.rs", "if id == \"captcha\" {", true),
-        ("deploy.rs", "let key = \"slots.status.grants\";", true),
-        ("host.rs", "SlotId::new(\"status\")", true),
-        ("host.rs", "if service == \"captcha\" {", false),
-        ("admin/v1.rs", "json!({ \"status\": 200 })", false),
-        ("slots.rs", "// The slot \"captcha\".", false),
-        ("slots.rs", "#[cfg(test)]\nmod tests {\nconst SLOT: SlotId = SlotId::new(\"captcha\");", false),
+        ("rollout/src/local_store.rs", "if id == \"captcha\" {", true),
+        ("rollout/src/lib.rs", "let key = \"slots.status.grants\";", true),
+        ("src/host.rs", "SlotId::new(\"status\")", true),
+        ("src/host.rs", "if service == \"captcha\" {", true),
+        ("src/cli.rs", "SlotId::new(\"status\")", true),
+        ("src/cli.rs", "if service == \"captcha\" {", false),
+        ("src/services/list.rs", "SlotId::new(\"captcha\")", true),
+        ("services/captcha/src/spec.rs", "SlotId::new(\"captcha\")", false),
+        ("services/captcha/src/spec.rs", "SlotId::new(\"status\")", true),
+        ("admin/src/v1.rs", "json!({ \"status\": 200 })", false),
+        ("runtime/src/slots.rs", "// The slot \"captcha\".", false),
+        (
+            "runtime/src/slots.rs",
+            "#[cfg(test)]\nmod tests {\nconst SLOT: SlotId = SlotId::new(\"captcha\");",
+            false,
+        ),
     ] {
-        assert_eq!(!named(&file(path, text), &["captcha", "status"]).is_empty(), is_seen, "{text}");
+        assert_eq!(!named(&file(path, text), &slots).is_empty(), is_seen, "{text}");
     }
 }
 
@@ -118,7 +124,7 @@ fn named_slot_is_seen() {
 fn no_table_of_a_service_is_named_below_the_services() {
     let spec = list::spec();
     let tables: Vec<&str> = spec.tables.iter().map(|table| table.name).collect();
-    let sources = sources("host/src");
+    let sources = sources("host");
     let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &WITHOUT_TABLES));
     let named: Vec<String> = without
         .flat_map(|source| naming_tables(source, &tables).into_iter().map(move |line| (source, line)))
@@ -131,14 +137,14 @@ fn no_table_of_a_service_is_named_below_the_services() {
 fn named_table_is_seen() {
     let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
     for (path, text, is_seen) in [
-        ("config/load.rs", "let table = Captcha::read(captcha);", true),
-        ("config/tree.rs", "[\"captcha\", \"sites\"]", true),
-        ("config/alias.rs", "(\"API_KEY\", \"captcha.api_keys\")", true),
-        ("config.rs", "pub captcha: Captcha,", true),
-        ("config/forms.rs", "\"must be empty or like /captcha\"", false),
-        ("config/load.rs", "// The table captcha.", false),
-        ("config/load.rs", "let captchas = 2;", false),
-        ("config/sharing.rs", "\"Hosts on one PostgreSQL (captcha.database) keep\"", false),
+        ("config/src/load.rs", "let table = Captcha::read(captcha);", true),
+        ("config/src/tree.rs", "[\"captcha\", \"sites\"]", true),
+        ("config/src/alias.rs", "(\"API_KEY\", \"captcha.api_keys\")", true),
+        ("config/src/lib.rs", "pub captcha: Captcha,", true),
+        ("config/src/forms.rs", "\"must be empty or like /captcha\"", false),
+        ("config/src/load.rs", "// The table captcha.", false),
+        ("config/src/load.rs", "let captchas = 2;", false),
+        ("config/src/sharing.rs", "\"Hosts on one PostgreSQL (captcha.database) keep\"", false),
     ] {
         assert_eq!(!naming_tables(&file(path, text), &["captcha"]).is_empty(), is_seen, "{text}");
     }

@@ -228,7 +228,7 @@ async fn component_check_shows_why_a_self_test_trapped() {
         for said in said {
             assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
         }
-        for foreign in ["bulkhead::", "wasmtime::", "tokio::"] {
+        for foreign in ["bulkhead::", "bulkhead_", "wasmtime::", "tokio::"] {
             assert!(!finished.stderr.contains(foreign), "{foreign}: {}", finished.stderr);
         }
     }

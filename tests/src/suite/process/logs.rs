@@ -21,11 +21,11 @@ fn talkative() -> Guest {
 /// Whatever a request makes anyone log.
 fn concerns_a_request(line: &Value) -> bool {
     let target = line["target"].as_str().unwrap();
-    let of_service = target.starts_with("bulkhead::services::") && target.contains("::http");
+    let of_service = target.starts_with("bulkhead_") && target.contains("_service::http");
     target == "guest"
         || of_service
-        || target.starts_with("bulkhead::http")
-        || target.starts_with("bulkhead::invoke")
+        || target.starts_with("bulkhead_http")
+        || target.starts_with("bulkhead_runtime::invoke")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +97,7 @@ async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
     assert_eq!(ended["reason"], "wasm trap: wasm `unreachable` instruction executed");
     assert!(ended["backtrace"].as_str().unwrap().starts_with("0: "), "{ended}");
     for text in [shown.as_str(), ended["reason"].as_str().unwrap(), ended["backtrace"].as_str().unwrap()] {
-        for foreign in ["\\n", "Stack backtrace", "bulkhead::", "wasmtime::"] {
+        for foreign in ["\\n", "Stack backtrace", "bulkhead::", "bulkhead_", "wasmtime::"] {
             assert!(!text.contains(foreign), "{foreign} in {text}");
         }
     }

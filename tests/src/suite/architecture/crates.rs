@@ -1,0 +1,80 @@
+//! Arrows between crates of the host run down only.
+
+use std::collections::BTreeSet;
+
+use super::{names, root};
+
+/// Each crate of the platform, and the crates of this repository that it may use.
+const PLATFORM: [(&str, &[&str]); 9] = [
+    ("os", &[]),
+    ("database", &[]),
+    ("config", &["os"]),
+    ("telemetry", &["config"]),
+    ("http", &["config", "os", "telemetry"]),
+    ("runtime", &["config", "os", "telemetry"]),
+    ("rollout", &["config", "database", "os", "runtime", "telemetry"]),
+    ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
+    ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
+];
+/// Crates of others that a crate must not know.
+const FOREIGN: [(&str, &[&str]); 2] =
+    [("http", &["wasmtime", "wasmtime-wasi"]), ("runtime", &["axum", "hyper", "tower", "tower-http"])];
+
+/// Returns the dependencies in a manifest's text, without those of tests.
+fn dependencies(manifest: &str) -> BTreeSet<&str> {
+    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    let name = |line: &'_ str| -> Option<usize> { line.find([' ', '.', '=']) };
+    lines
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+        .filter_map(|line| Some(&line[..name(line)?]))
+        .collect()
+}
+
+fn manifest(folder: &str) -> String {
+    let path = root().join("host").join(folder).join("Cargo.toml");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn platform_crates_use_those_below() {
+    for (name, allowed) in PLATFORM {
+        let manifest = manifest(name);
+        let own = dependencies(&manifest).into_iter().filter_map(|name| name.strip_prefix("bulkhead-"));
+        let refused: Vec<_> = own.filter(|used| !allowed.contains(used)).collect();
+        assert!(refused.is_empty(), "host/{name} must not use {refused:?}");
+    }
+}
+
+#[test]
+fn http_and_runtime_know_each_other_not() {
+    for (name, foreign) in FOREIGN {
+        let manifest = manifest(name);
+        let used = dependencies(&manifest);
+        let refused: Vec<_> = foreign.iter().filter(|name| used.contains(*name)).collect();
+        assert!(refused.is_empty(), "host/{name} must not use {refused:?}");
+    }
+}
+
+#[test]
+fn services_know_no_other_service() {
+    let services = names(&root().join("host/services"));
+    assert!(services.len() > 3, "{services:?}");
+    for service in &services {
+        let manifest = manifest(&format!("services/{service}"));
+        let used = dependencies(&manifest);
+        let others = services.iter().filter(|other| *other != service);
+        let mut refused = others.map(|other| format!("bulkhead-{other}-service"));
+        let known = refused.find(|name| used.contains(name.as_str()));
+        assert_eq!(known, None, "host/services/{service}");
+        assert!(!used.contains("bulkhead-admin"), "host/services/{service} must not use admin");
+        assert!(!used.contains("bulkhead"), "host/services/{service} must not use the binary");
+    }
+}
+
+#[test]
+fn dependencies_of_a_manifest_are_seen() {
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\n# One.\na-b = \"1\"\nc.workspace = true\n\n\
+                    [dev-dependencies]\nd = \"1\"\n";
+    assert_eq!(Vec::from_iter(dependencies(manifest)), ["a-b", "c"]);
+}
