@@ -1,10 +1,10 @@
-// Asks the host: `/v1`, with the token in a header.
+// Calls the host's API, `/v1`, with the token in a header.
 
 import { currentToken } from "./session.js";
 
 const HOST = new URL("../", import.meta.url);
 
-/** An answer that is an error: its status, its word for programs, and what it says. */
+/** An error answer of the API: status, code and message. */
 export class ApiError extends Error {
   constructor(status, { error, message, version }, retryAfter) {
     super(message);
@@ -42,7 +42,7 @@ async function call(path, { headers = {}, token = currentToken(), ...init } = {}
 
 const slotPath = (slot, rest = "") => `v1/slots/${encodeURIComponent(slot)}${rest}`;
 
-/** The name and the scope of a token. */
+/** Returns the name and the scope of a token. */
 export const tokenOf = (token) => call("v1/token", { token });
 
 export const slots = async (signal) => (await call("v1/slots", { signal })).slots;
@@ -51,30 +51,30 @@ export const history = async (name, signal) => (await call(slotPath(name, "/hist
 export const statistics = (name, limit, signal) => call(slotPath(name, `/statistics?limit=${limit}`), { signal });
 export const logs = async (name, limit, signal) => (await call(slotPath(name, `/logs?limit=${limit}`), { signal })).lines;
 
-/** The last moves, of one slot or of all. */
+/** Returns the last entries of the audit log, of one slot or of all. */
 export async function audit(slot, limit, signal) {
   const query = new URLSearchParams({ limit, ...(slot && { slot }) });
   return (await call(`v1/audit?${query}`, { signal })).entries;
 }
 
-/** What the host says of itself; needs no token. */
+/** Returns the host's readiness; needs no token. */
 export const readiness = async (signal) => (await fetchJson("health/ready", { signal })).body;
 
 let description;
 
-/** Whether this host has an operation, by its own description. */
+/** Returns whether the host's OpenAPI document has an operation. */
 export async function offers(path, method) {
   description ??= (await fetchJson("v1/openapi.json")).body;
   return description.paths?.[path]?.[method] !== undefined;
 }
 
-/** What came of the copies of calls for the candidate in shadow. */
+/** Returns the counts and differences of the candidate in shadow. */
 export const shadow = (name, signal) => call(slotPath(name, "/shadow"), { signal });
 
-/** In what two versions differ. */
+/** Returns the differences between two versions. */
 export const diff = (name, a, b) => call(slotPath(name, `/diff?${new URLSearchParams({ a, b })}`));
 
-/** Which configuration counts. */
+/** Returns the current configuration. */
 export const configuration = (signal) => call("v1/config", { signal });
 
 const post = (path, body) =>
@@ -83,10 +83,10 @@ const post = (path, body) =>
 /** Makes a change to a slot, such as `swap`. */
 export const change = (name, what, body) => post(slotPath(name, `/${what}`), body);
 
-/** Does something with the configuration, such as `reload`. */
+/** Makes a change to the configuration, such as `reload`. */
 export const configure = (what, body) => post(`v1/config/${what}`, body);
 
-/** Sends a component, with the text of its `.minisig` file where there is one; the version. */
+/** Uploads a component, with the text of its `.minisig` file if there is one; returns the version. */
 export function push(name, file, signature) {
   const headers = { "content-type": "application/wasm" };
   if (signature) headers["x-minisign-signature"] = base64(signature);

@@ -1,4 +1,4 @@
-// The console: who is logged in, and which view is shown.
+// The console: keeps the session and shows the view that the address names.
 
 import { tokenOf } from "./api.js";
 import { audit } from "./audit.js";
@@ -10,12 +10,12 @@ import { overview } from "./overview.js";
 import { begin, currentToken, end, may } from "./session.js";
 import { slot } from "./slot.js";
 
-/** Views beside the slots', by their names in addresses. */
+/** Views other than those of slots, by their names in addresses. */
 const PLACES = new Map([["audit", audit], ["configuration", configuration]]);
 
 const element = (id) => document.getElementById(id);
 
-/** Ends with the view. */
+/** Aborts when the view is replaced. */
 let shown = new AbortController();
 
 function show(make) {
@@ -29,7 +29,7 @@ function show(make) {
   else view.element.querySelector("h1").focus();
 }
 
-/** A name out of an address, which may be anything. */
+/** Decodes a name from an address; returns malformed names unchanged. */
 function decoded(name) {
   try {
     return decodeURIComponent(name);
@@ -69,7 +69,7 @@ element("log-out").addEventListener("click", () => {
   leave();
   announce("Logged out.");
 });
-// Not a fragment of the address: those are the console's places.
+// Does not set the fragment of the address, because fragments name views.
 element("skip").addEventListener("click", (event) => {
   event.preventDefault();
   element("view").focus();

@@ -1,4 +1,4 @@
-// Who did what.
+// Shows the audit log.
 
 import { audit as entries, slots } from "./api.js";
 import { h, setText, whenChanged } from "./dom.js";
@@ -26,7 +26,7 @@ export function audit(signal) {
   const showChoice = whenChanged((names) => choice.append(...names.map((name) => h("option", { value: name }, name))));
   const show = whenChanged((found) => {
     list.replaceChildren(...found.toReversed().map(line));
-    setText(none, found.length === 0 ? "Nothing yet." : "");
+    setText(none, found.length === 0 ? "No entries yet." : "");
   });
   const again = poll(async (signal) => {
     showChoice([...(await slots(signal)).map(({ slot }) => slot), "config", "access"]);
@@ -36,7 +36,7 @@ export function audit(signal) {
     "div",
     {},
     h("h1", { tabindex: "-1" }, "Audit log"),
-    h("div", { class: "controls" }, h("label", {}, "Of ", choice), h("span", { class: "quiet" }, "the last moves, the newest first")),
+    h("div", { class: "controls" }, h("label", {}, "Show ", choice), h("span", { class: "quiet" }, "the last entries, newest first")),
     none,
     list,
   );

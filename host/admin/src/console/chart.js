@@ -1,17 +1,17 @@
-// Lines over the last minutes, drawn as SVG; the figures stand beside them as text.
+// Draws series of the last minutes as SVG, with their figures as text.
 
 import { h, setText, svg } from "./dom.js";
 
 const WIDTH = 300;
 const HEIGHT = 80;
 
-/** The host's. */
+/** Seconds of a step of the host's statistics. */
 const STEP_SECONDS = 2;
 
-/** A series of events a second; `count` gives how many a step had. */
+/** A series of events per second; `count` returns the number in a step. */
 export const rates = (name, kind, count) => ({ name, kind, value: (step) => count(step) / step.seconds });
 
-/** The least of 1, 2 and 5 times a power of ten that is no less. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundUp(value) {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -1,4 +1,4 @@
-// In what a version differs from the one that answers.
+// Compares a version with the active one.
 
 import { diff } from "./api.js";
 import { facts, h } from "./dom.js";
@@ -9,7 +9,7 @@ const side = (value) => (value === null ? h("span", { class: "quiet" }, "not set
 
 const change = (before, after) => h("span", {}, side(before), " → ", side(after));
 
-/** Names that only one of the two has. */
+/** Lists names that only one of the two versions has. */
 function names({ only_a: gone, only_b: added }) {
   if (gone.length + added.length === 0) return undefined;
   const line = (kind) => (name) => h("li", {}, h("span", { class: `stage ${kind}` }, kind), " ", h("code", {}, name));
@@ -30,7 +30,7 @@ function found({ a, b, same_component: same, imports, exports, settings }) {
   return [facts(rows), ...(more ? [] : [h("p", { class: "quiet" }, "Imports, exports and settings are the same.")])];
 }
 
-/** What the version changes; `update` compares anew once another one answers. */
+/** Shows what the version changes; `update` compares again after another version has become active. */
 export function comparison(place, version) {
   const title = h("p", { class: "quiet" });
   const body = h("div");
@@ -41,11 +41,11 @@ export function comparison(place, version) {
     element.hidden = !active || active === version;
     if (element.hidden || active === against) return;
     against = active;
-    title.replaceChildren("Against ", h("code", {}, short(active)), ", which answers");
+    title.replaceChildren("Compared with ", h("code", {}, short(active)), ", the active version");
     try {
       body.replaceChildren(...found(await diff(place.name, active, version)));
     } catch (error) {
-      // Asked again with the next update.
+      // The next update tries again.
       against = undefined;
       body.replaceChildren(problem(error));
     }
@@ -53,7 +53,7 @@ export function comparison(place, version) {
   return { element, update };
 }
 
-/** The same, folded up; it is asked for once somebody looks. */
+/** The same, collapsed; it is fetched when an operator opens it. */
 export function foldedComparison(place, summary) {
   const holder = h("div");
   const element = h("details", { toggle: () => look() }, h("summary", {}, summary), holder);

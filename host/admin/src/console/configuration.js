@@ -1,4 +1,4 @@
-// The host's configuration: which counts, and reading it anew, with a trial before and a way back.
+// The host's configuration: its present state, dry run, reload and undo.
 
 import { configuration as current, configure } from "./api.js";
 import { confirm } from "./dialog.js";
@@ -13,7 +13,7 @@ const keys = (all) => (all.length ? h("ul", {}, ...all.map((key) => h("li", {}, 
 const version = ({ slot, version }) =>
   h("li", {}, h("a", { href: `#/slots/${encodeURIComponent(slot)}` }, slot), " ", h("code", {}, short(version)));
 
-/** What a reload does or has done. */
+/** Shows the result of a dry run, a reload or an undo. */
 function result(title, { live, restart, versions, warnings }, words) {
   const rows = [
     [words.live, keys(live)],
@@ -26,8 +26,8 @@ function result(title, { live, restart, versions, warnings }, words) {
   return h("div", { class: "verdict good" }, h("h3", { tabindex: "-1" }, title), more);
 }
 
-const WOULD = { live: "would count", versions: "other versions" };
-const DOES = { live: "counts now", versions: "other versions" };
+const WOULD = { live: "would take effect", versions: "would change version" };
+const DOES = { live: "took effect", versions: "changed version" };
 
 function actions(verdict, again) {
   const show = (element) => {
@@ -35,13 +35,13 @@ function actions(verdict, again) {
     element.querySelector("h3")?.focus();
   };
   const refused = (error) =>
-    show(h("div", { class: "verdict bad" }, h("h3", { tabindex: "-1" }, "All is as it was"), problem(error)));
+    show(h("div", { class: "verdict bad" }, h("h3", { tabindex: "-1" }, "Nothing has changed"), problem(error)));
 
-  async function rehearse() {
-    announce("The configuration is read and tried.");
-    verdict.replaceChildren(h("p", {}, "It is read, and every slot’s component tried under it…"));
+  async function dryRun() {
+    announce("Dry run of the configuration started.");
+    verdict.replaceChildren(h("p", {}, "The host reads the file and runs each slot’s self-test under its settings…"));
     try {
-      show(result("A reload would go well", await configure("trial", {}), WOULD));
+      show(result("A reload would succeed", await configure("trial", {}), WOULD));
     } catch (error) {
       refused(error);
     }
@@ -60,27 +60,27 @@ function actions(verdict, again) {
   };
   const reload = () =>
     ask("reload", {
-      title: "Read the configuration anew?",
+      title: "Reload the configuration?",
       about: [
-        h("p", {}, "What can change while the host runs changes, or nothing does. Every slot’s component is tried under its settings first."),
+        h("p", {}, "The host first runs each slot’s self-test under the new settings. If one fails, nothing changes. Some keys need a restart."),
       ],
       verb: "Reload",
-      done: "The configuration has been read anew.",
+      done: "The configuration has been reloaded.",
     });
   const undo = () =>
     ask("undo", {
-      title: "Go back to the configuration before?",
-      about: [h("p", {}, "The file stays as it is: mend it before the next reload or restart.")],
+      title: "Return to the previous configuration?",
+      about: [h("p", {}, "The file stays as it is: correct it before the next reload or restart.")],
       verb: "Undo",
       kind: "danger",
-      done: "The configuration before counts again.",
+      done: "The previous configuration is in effect again.",
     });
 
   const back = h("button", { type: "button", class: "danger", hidden: true, click: undo }, "Undo…");
   const element = h(
     "div",
     { class: "actions" },
-    h("button", { type: "button", click: rehearse }, "See what would change"),
+    h("button", { type: "button", click: dryRun }, "Dry run"),
     h("button", { type: "button", class: "main", click: reload }, "Reload…"),
     back,
   );
@@ -98,8 +98,8 @@ export function configuration(signal) {
       ["since", h("span", {}, moment(at), ", ", lasting(at))],
       ["by", actor],
       ["reason", reason],
-      ["read anew", generation === 0 ? "not since the host’s start" : `${generation} time${generation === 1 ? "" : "s"} since the host’s start`],
-      ["before it", previous ? h("code", {}, short(previous)) : undefined],
+      ["reloaded", generation === 0 ? "not since the host’s start" : `${generation} time${generation === 1 ? "" : "s"} since the host’s start`],
+      ["previous revision", previous ? h("code", {}, short(previous)) : undefined],
       ["needs a restart", keys(restart)],
     ];
     const failed = refused && [
@@ -121,17 +121,17 @@ export function configuration(signal) {
     h(
       "div",
       { class: "panels" },
-      h("section", { class: "sheet", "aria-labelledby": "counts-title" }, h("h2", { id: "counts-title" }, "What counts"), present),
+      h("section", { class: "sheet", "aria-labelledby": "current-title" }, h("h2", { id: "current-title" }, "Current configuration"), present),
       doing
         ? h(
             "section",
-            { class: "sheet", "aria-labelledby": "anew-title" },
-            h("h2", { id: "anew-title" }, "Read it anew"),
-            h("p", { class: "quiet" }, "The file is read; environment and flags are those of the start."),
+            { class: "sheet", "aria-labelledby": "reload-title" },
+            h("h2", { id: "reload-title" }, "Reload"),
+            h("p", { class: "quiet" }, "A reload reads the file again. Environment variables and flags stay those of the start."),
             doing.element,
             verdict,
           )
-        : h("p", { class: "quiet" }, "Reading it anew takes a token of scope admin."),
+        : h("p", { class: "quiet" }, "A reload needs a token with the scope admin."),
     ),
   );
   return { element, title: "Configuration" };

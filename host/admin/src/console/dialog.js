@@ -1,12 +1,12 @@
-// Asks before something changes, for the reason as well, and shows the error when it fails.
+// Asks for confirmation and a reason before a change, and shows the error if the change fails.
 
 import { announce, h } from "./dom.js";
 import { problem } from "./problem.js";
 
-/** Characters; the API takes so many bytes at least. */
+/** Most characters of a reason; the API accepts at least as many bytes. */
 const REASON = "250";
 
-/** Opens a dialog; `run` gets the reason and makes the change, after which `done` is announced. */
+/** Opens a dialog; `run` gets the reason and makes the change, then the dialog announces `done`. */
 export function confirm({ title, about = [], verb, kind = "main", run, done }) {
   const reason = h("input", { id: "reason", maxlength: REASON, autocomplete: "off" });
   const answer = h("div", { role: "alert" });
@@ -23,7 +23,7 @@ export function confirm({ title, about = [], verb, kind = "main", run, done }) {
       announce(done);
     } catch (error) {
       answer.append(problem(error));
-      // Somebody else was faster: what this dialog says is no longer so.
+      // Another operator has changed the slot: what this dialog shows is out of date.
       go.hidden = error.code === "conflict";
       cancel.textContent = "Close";
       cancel.focus();
@@ -36,7 +36,7 @@ export function confirm({ title, about = [], verb, kind = "main", run, done }) {
     { submit },
     h("h2", { id: "dialog-title" }, title),
     ...about,
-    h("label", { for: "reason" }, "Reason, for the audit log (may be empty)"),
+    h("label", { for: "reason" }, "Reason, for the audit log (optional)"),
     reason,
     answer,
     h("div", { class: "buttons" }, go, cancel),
@@ -46,7 +46,7 @@ export function confirm({ title, about = [], verb, kind = "main", run, done }) {
   dialog.showModal();
 }
 
-/** Closes whatever is open. */
+/** Closes every open dialog. */
 export function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
 }

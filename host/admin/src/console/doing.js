@@ -1,19 +1,19 @@
-// How a slot does: charts of the last minutes, and what came of its calls since the host's start.
+// A slot's statistics: charts of the last minutes, and counts since the host's start.
 
 import { chart, rates } from "./chart.js";
 import { h, setText } from "./dom.js";
 import { bytes, milliseconds, perSecond, whole } from "./format.js";
 
-/** Outcomes that are nobody's failure. */
+/** Outcomes that do not count as failures. */
 const HARMLESS = ["ok", "guest-error", "cancelled"];
 
 const count = (name) => (step) => step.outcomes[name] ?? 0;
 
-/** Calls of a step, or of all time, that ended with a failure. */
+/** Counts the failed calls of a step, or since the start. */
 export const failed = ({ outcomes }) =>
   Object.entries(outcomes).reduce((sum, [name, calls]) => sum + (HARMLESS.includes(name) ? 0 : calls), 0);
 
-/** The panel; `room` is how many steps the charts hold. */
+/** The panel; `room` is the number of steps in a chart. */
 export function doing(name, room) {
   const charts = [
     [
@@ -38,9 +38,9 @@ export function doing(name, room) {
       ),
     ],
     [
-      "Calls at once",
+      "Concurrent calls",
       chart(
-        `Calls at once of ${name}`,
+        `Concurrent calls of ${name}`,
         [
           { name: "in flight", kind: "calls", value: ({ in_flight }) => in_flight },
           { name: "waiting", kind: "most", value: ({ waiting }) => waiting },
@@ -75,7 +75,7 @@ export function doing(name, room) {
     figure("calls", whole(statistics.calls), false);
     figure("p50", milliseconds(statistics.p50_ms), false);
     figure("p99", milliseconds(statistics.p99_ms), false);
-    figure("most memory of a call", bytes(statistics.memory_high_water_bytes), false);
+    figure("peak memory of a call", bytes(statistics.memory_high_water_bytes), false);
     for (const [name, calls] of Object.entries(statistics.outcomes)) {
       figure(name, whole(calls), calls > 0 && !HARMLESS.includes(name));
     }

@@ -1,4 +1,4 @@
-// Makes elements. What becomes a child is an element or text, never markup: names and log lines are anybody's text.
+// Makes elements. Children are elements or text, never markup, because names and log lines are not trusted.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -12,19 +12,19 @@ function build(element, attributes, children) {
   return element;
 }
 
-/** An element; attributes that are functions listen to the event of their name. */
+/** Makes an element; an attribute that is a function listens to the event of its name. */
 export const h = (name, attributes = {}, ...children) => build(document.createElement(name), attributes, children);
 
-/** The same for the elements of drawings. */
+/** Makes an SVG element. */
 export const svg = (name, attributes = {}, ...children) =>
   build(document.createElementNS(SVG, name), attributes, children);
 
-/** Sets the text where it differs: what a screen reader announces, or what is selected, stays as it is otherwise. */
+/** Sets the text only if it differs, so that a screen reader does not repeat it and a selection stays. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Puts what `make` gives into `parent` when `value` differs from the one before; says nothing twice. */
+/** Returns a function that calls `make` when its value differs from the one before. */
 export function whenChanged(make) {
   let before;
   return (value) => {
@@ -36,8 +36,8 @@ export function whenChanged(make) {
 }
 
 /**
- * Keeps the children of `parent` in step with items: a row whose key stays keeps its element, and with it focus and
- * whatever is open. `make` gives a row's `element` and its `update`.
+ * Returns a function that updates the children of `parent` from items. A row whose key is known keeps its element, with
+ * its focus and open details. `make` returns a row's `element` and its `update`.
  */
 export function rows(parent, keyOf, make) {
   let known = new Map();
@@ -59,17 +59,17 @@ export function rows(parent, keyOf, make) {
   };
 }
 
-/** Terms with what they are, for a `dl`; those without anything are left out. */
+/** Makes the terms and values of a `dl`; terms without a value are left out. */
 export const pairs = (all) =>
   all
     .filter(([, value]) => value !== undefined && value !== null && value !== "")
     .map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value)));
 
-/** A list of terms with what they are. */
+/** Makes a list of terms and values. */
 export const facts = (all) => h("dl", { class: "facts" }, ...pairs(all));
 
-/** Says something to whoever cannot see it. */
+/** Announces a text to screen readers. */
 export function announce(text) {
-  // The same words twice are said twice.
+  // A new element, so that the same text is announced again.
   document.getElementById("announcement").replaceChildren(h("span", {}, text));
 }

@@ -1,4 +1,4 @@
-// Figures and times as people read them.
+// Formats figures and times.
 
 import { h } from "./dom.js";
 
@@ -6,14 +6,14 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Up to three digits that count. */
+/** Formats a number with up to three significant digits. */
 export function number(value) {
   if (value === 0) return "0";
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
-/** Whole numbers in groups of three. */
+/** Formats a whole number in groups of three digits. */
 export const whole = (value) => value.toLocaleString("en");
 
 export const perSecond = (value) => `${number(value)}/s`;
@@ -39,13 +39,13 @@ function span(seconds) {
   return count(Math.floor(seconds / DAY), "day");
 }
 
-/** How long something has lasted that began then. */
+/** Formats the time since `at`. */
 export const lasting = (at) =>
   h("time", { datetime: at, title: at }, `for ${span(Math.max(0, (Date.now() - Date.parse(at)) / 1000))}`);
 
-/** Date and time of this place, to the second. */
+/** Formats local date and time, to the second. */
 export const moment = (at) =>
   h("time", { datetime: at, title: at }, new Date(at).toLocaleString("sv", { dateStyle: "short", timeStyle: "medium" }));
 
-/** The first digits of an id or a digest. */
+/** Shortens an id or a digest to its first digits. */
 export const short = (digest) => digest.replace(/^sha256:/, "").slice(0, 12);

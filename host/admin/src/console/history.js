@@ -1,4 +1,4 @@
-// The versions that a slot remembers, each of which may come back.
+// The versions that a slot remembers, with the actions on each.
 
 import { putInShadow, swap, tryOut } from "./changes.js";
 import { comparison } from "./comparison.js";
@@ -9,7 +9,7 @@ import { may } from "./session.js";
 import { stageOf, stagePill } from "./state.js";
 import { made } from "./versions.js";
 
-/** Stages of versions that have passed their trial and answer no calls. */
+/** Stages of versions that have passed their self-test and answer no calls. */
 const READY = ["trialled", "draining", "retired"];
 
 function row(place) {
@@ -18,7 +18,7 @@ function row(place) {
     const more = h("div");
     const compared = comparison(place, id);
     const toSwap = h("button", { type: "button", click: () => swap(place, id) }, "Swap to it…");
-    const toTry = h("button", { type: "button", click: () => tryOut(place, id) }, "Try it on a share…");
+    const toTry = h("button", { type: "button", click: () => tryOut(place, id) }, "Start canary…");
     const toShadow = h("button", { type: "button", click: () => putInShadow(place, id) }, "Put it in shadow…");
     const actions = h("div", { class: "actions" }, toSwap, toTry, toShadow);
     const folded = h(
@@ -64,7 +64,7 @@ export function versionHistory(place) {
     h("h2", { id: "history-title" }, "History"),
     list,
   );
-  // The newest first.
+  // Newest first.
   const update = (slot, versions) => updateRows(versions.toReversed().map((version) => ({ version, slot })));
   return { element, update };
 }

@@ -1,20 +1,20 @@
-// The way in: a token that the host knows.
+// The log-in form.
 
 import { ApiError, tokenOf } from "./api.js";
 import { h } from "./dom.js";
 import { problem } from "./problem.js";
 
-/** What a header can carry of a token. */
+/** Characters of a token that a header can carry. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 function checked(text) {
   const token = text.trim();
   if (TOKEN.test(token)) return token;
-  const message = "a token has letters, digits and plain signs only, and this has others, such as a space or typographic quotes; paste the token alone";
+  const message = "a token has only letters, digits and ASCII punctuation, but this text has other characters, such as a space or typographic quotes; paste only the token";
   throw new ApiError(0, { error: "not-a-token", message });
 }
 
-/** A form that calls `enter` with a token and what the host says of it. `left` is why the last session ended. */
+/** A form that calls `enter` with a token, its name and its scope. `left` is the error that ended the last session. */
 export function login(enter, left) {
   const field = h("input", {
     id: "token",
@@ -53,7 +53,7 @@ export function login(enter, left) {
       "p",
       { id: "token-hint", class: "quiet" },
       h("code", {}, "bulkhead admin token NAME --scope deploy"),
-      " makes one; without a scope it may only look. It stays in this tab.",
+      " makes a token; without --scope it can only read. The token stays in this tab.",
     ),
     answer,
     button,

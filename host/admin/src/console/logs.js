@@ -1,4 +1,4 @@
-// The tail of a slot's log: what its component logs, and how its calls fail.
+// The last lines of a slot's log: messages of its component, and failed calls.
 
 import { logs } from "./api.js";
 import { h, setText, whenChanged } from "./dom.js";
@@ -19,7 +19,7 @@ const line = ({ at, level, version, context, message }) =>
     h("span", { class: "message" }, message),
   );
 
-/** The panel, which asks by itself. */
+/** The panel, which polls for lines. */
 export function logTail(name, signal) {
   const list = h("ol", { class: "log", role: "log", "aria-live": "off", "aria-labelledby": "log-title", tabindex: "0" });
   const none = h("p", { class: "quiet" });

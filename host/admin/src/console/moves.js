@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { moment } from "./format.js";
 
-/** As a list, the first step first. */
+/** Makes a list, first step first. */
 export const moves = (steps) =>
   h(
     "ol",
@@ -19,5 +19,5 @@ export const moves = (steps) =>
     ),
   );
 
-/** The steps since the component came in last; it may have come more than once. */
+/** Returns the steps since the component was last received. */
 export const latest = (steps) => steps.slice(steps.findLastIndex(({ stage }) => stage === "received"));

@@ -1,4 +1,4 @@
-// Every slot at a glance.
+// The overview of all slots.
 
 import { readiness, slots, statistics } from "./api.js";
 import { chart, rates } from "./chart.js";
@@ -8,14 +8,14 @@ import { bytes, lasting, milliseconds, perSecond, short, whole } from "./format.
 import { poll } from "./poll.js";
 import { pills, sinceWhen } from "./state.js";
 
-/** A minute. */
+/** Steps of a minute. */
 const STEPS = 30;
 
 function card({ slot }) {
   const name = h("h2", {}, h("a", { href: `#/slots/${encodeURIComponent(slot.slot)}` }, slot.slot));
   const state = h("p", { class: "pills" });
   const version = h("p", { class: "quiet version" });
-  const figures = ["calls", "failed", "in flight", "p50", "p99", "most memory"].map((label) => [label, h("dd")]);
+  const figures = ["calls", "failed", "in flight", "p50", "p99", "peak memory"].map((label) => [label, h("dd")]);
   const line = chart(`Calls per second of ${slot.slot}`, [rates("calls", "calls", (step) => step.calls)], perSecond, STEPS);
   const element = h(
     "li",
@@ -41,7 +41,7 @@ function card({ slot }) {
     setText(values.p50, milliseconds(last?.p50_ms));
     setText(values.p99, milliseconds(last?.p99_ms));
     setText(values["in flight"], whole(statistics.in_flight));
-    setText(values["most memory"], bytes(statistics.memory_high_water_bytes));
+    setText(values["peak memory"], bytes(statistics.memory_high_water_bytes));
   }
   return { element, update };
 }

@@ -1,8 +1,8 @@
-// Asks again and again, while somebody looks.
+// Repeats a task while the page is visible.
 
 import { setText } from "./dom.js";
 
-/** Milliseconds; the host's figures have steps of two seconds. */
+/** Milliseconds between two runs; the host's statistics have steps of two seconds. */
 const EVERY = 2000;
 
 function trouble(text) {
@@ -11,7 +11,10 @@ function trouble(text) {
   setText(element, text);
 }
 
-/** Runs `task` now and every two seconds while the page can be seen, until `signal` aborts; gives what runs it at once. */
+/**
+ * Runs `task` now and every two seconds while the page is visible, until `signal` aborts. Returns a function that runs it
+ * at once.
+ */
 export function poll(task, signal) {
   let timer;
   let running = false;
@@ -26,7 +29,7 @@ export function poll(task, signal) {
       await task(signal);
       if (!signal.aborted) trouble("");
     } catch (error) {
-      if (!signal.aborted) trouble(`${error.code ?? "error"}: ${error.message}. What is shown may be old.`);
+      if (!signal.aborted) trouble(`${error.code ?? "error"}: ${error.message}. The page may show old figures.`);
     }
     running = false;
     if (wanted) await run();

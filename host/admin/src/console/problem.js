@@ -1,8 +1,8 @@
-// Errors as they are shown: the API's word for programs, and its text with its lines.
+// Shows errors: the API's code and its message.
 
 import { h } from "./dom.js";
 
-/** What went wrong. */
+/** Makes the element of an error. */
 export function problem(error) {
   const later = error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
   return h(

@@ -1,4 +1,4 @@
-// Who works with the console. The token stays in this tab and goes nowhere but into a header.
+// The session. The token stays in this tab and is sent only in a header.
 
 const KEY = "bulkhead-token";
 const SCOPES = ["read", "deploy", "admin"];
@@ -6,10 +6,10 @@ const SCOPES = ["read", "deploy", "admin"];
 let token = sessionStorage.getItem(KEY);
 let scope;
 
-/** The token, or null. */
+/** Returns the token, or null. */
 export const currentToken = () => token;
 
-/** Keeps a token that the host knows, with what it may do. */
+/** Keeps a valid token and its scope. */
 export function begin(text, itsScope) {
   token = text;
   scope = itsScope;
@@ -23,5 +23,5 @@ export function end() {
   sessionStorage.removeItem(KEY);
 }
 
-/** Whether the token's scope includes this one. */
+/** Returns whether the token's scope includes `wanted`. */
 export const may = (wanted) => SCOPES.indexOf(scope) >= SCOPES.indexOf(wanted);

@@ -1,4 +1,4 @@
-// What came of the copies of calls for a candidate in shadow: its answers beside those that were given.
+// The results of a candidate in shadow: its answers side by side with the live ones.
 
 import { shadow } from "./api.js";
 import { h, pairs, whenChanged } from "./dom.js";
@@ -9,14 +9,14 @@ const member = ({ name, live, shadow }) =>
     "div",
     { class: "member" },
     h("strong", {}, name),
-    h("div", {}, h("span", { class: "quiet" }, "given"), h("pre", {}, live ?? "nothing")),
+    h("div", {}, h("span", { class: "quiet" }, "live"), h("pre", {}, live ?? "nothing")),
     h("div", {}, h("span", { class: "quiet" }, "in shadow"), h("pre", {}, shadow ?? "nothing")),
   );
 
 const difference = ({ at, call, members }) =>
   h("li", {}, h("strong", {}, call), " ", h("span", { class: "quiet" }, moment(at)), ...members.map(member));
 
-/** The panel; `update` asks for the figures while there is something in shadow. */
+/** The panel; `update` fetches the counts while a candidate is in shadow. */
 export function shadowing(place) {
   const figures = h("dl", { class: "figures" });
   const differences = h("ol", { class: "differences", tabindex: "0", "aria-label": "The last differences" });
@@ -28,7 +28,7 @@ export function shadowing(place) {
     differences,
   );
   const show = whenChanged(({ same, different, failed, skipped, differences: found }) => {
-    const counts = { alike: same, different, failed, skipped };
+    const counts = { same, different, failed, skipped };
     figures.replaceChildren(...pairs(Object.entries(counts).map(([name, count]) => [name, whole(count)])));
     differences.hidden = found.length === 0;
     differences.replaceChildren(...found.toReversed().map(difference));

@@ -2,7 +2,7 @@
 
 import { h, setText } from "./dom.js";
 
-/** A slider from 0 to 100 percent with its label; `changed` is told of every move. */
+/** Makes a slider from 0 to 100 percent with its label; calls `changed` with each new value. */
 export function share(id, label, value, changed = () => {}) {
   const shown = h("output", { for: id });
   const slider = h("input", { id, type: "range", min: "0", max: "100", step: "1", value: String(value), input: moved });

@@ -1,4 +1,4 @@
-// One slot: how it does, what answers, and everything that may be done with it.
+// The view of one slot: statistics, versions, actions, history and log.
 
 import * as api from "./api.js";
 import { h, whenChanged } from "./dom.js";
@@ -12,7 +12,7 @@ import { pills } from "./state.js";
 import { upload } from "./upload.js";
 import { versions } from "./versions.js";
 
-/** Five minutes. */
+/** Steps of five minutes. */
 const STEPS = 150;
 
 /** The view. */
@@ -25,11 +25,11 @@ export function slot(name, signal) {
   const answering = versions(place);
   const inShadow = shadowing(place);
   const past = versionHistory(place);
-  // What needs to know the slot is there once it is known.
+  // These panels need the slot and are shown when it is known.
   const panels = h("div", { class: "panels", hidden: true }, figures.element, answering.element, inShadow.element);
   const taking = may("deploy") ? upload(place) : undefined;
   if (taking) panels.append(taking.element);
-  else panels.append(h("p", { class: "quiet" }, "This token may look, and change nothing."));
+  else panels.append(h("p", { class: "quiet" }, "This token can read, but not change anything."));
   panels.append(past.element);
 
   const showState = whenChanged((slot) => {
@@ -51,7 +51,7 @@ export function slot(name, signal) {
     past.update(slot, versions);
     if (panels.hidden) {
       panels.hidden = false;
-      // Not before it can be seen: it is scrolled to its end.
+      // Added when the panels are visible, because the log scrolls to its end.
       panels.append(logTail(name, signal));
     }
     await inShadow.update(slot, signal);

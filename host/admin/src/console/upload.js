@@ -1,4 +1,4 @@
-// Takes a component up to its trial and shows what came out, before anything answers with it.
+// Uploads a component and shows the result of its checks before it answers calls.
 
 import { history, push } from "./api.js";
 import { putInShadow, swap, tryOut } from "./changes.js";
@@ -9,15 +9,15 @@ import { latest, moves } from "./moves.js";
 import { problem } from "./problem.js";
 import { made } from "./versions.js";
 
-/** What is to be said of a version that was taken. */
+/** Returns the state of an accepted version as text. */
 function state({ answering, moves }) {
-  if (answering) return "answers already";
-  return moves.at(-1)?.stage === "candidate" ? "is the candidate already" : "may answer";
+  if (answering) return "already answers";
+  return moves.at(-1)?.stage === "candidate" ? "is already the candidate" : "passed its checks";
 }
 
-/** What came out well; `update` takes back what can no longer be done. */
+/** Shows an accepted version; `update` hides actions that are no longer possible. */
 function passed(place, version) {
-  const toTry = h("button", { type: "button", click: () => tryOut(place, version.id) }, "Try it on a share…");
+  const toTry = h("button", { type: "button", click: () => tryOut(place, version.id) }, "Start canary…");
   const toShadow = h("button", { type: "button", click: () => putInShadow(place, version.id) }, "Put it in shadow…");
   const compared = comparison(place, version.id);
   const actions = h(
@@ -47,7 +47,7 @@ function passed(place, version) {
 }
 
 async function refused(place, error) {
-  const parts = [h("h3", { tabindex: "-1" }, error.code === "refused" ? "It may not answer" : "It was not taken")];
+  const parts = [h("h3", { tabindex: "-1" }, error.code === "refused" ? "The component was refused" : "The upload failed")];
   if (error.code === "refused" && error.version) {
     const known = (await history(place.name).catch(() => [])).find(({ id }) => id === error.version);
     if (known) parts.push(moves(latest(known.moves).filter(({ stage }) => stage !== "refused")));
@@ -67,8 +67,8 @@ export function upload(place) {
     event.preventDefault();
     const [file] = component.files;
     button.disabled = true;
-    verdict.replaceChildren(h("p", {}, "It is uploaded, checked, compiled and tried…"));
-    announce("The component is uploaded and checked.");
+    verdict.replaceChildren(h("p", {}, "The host checks and compiles the component and runs its self-test…"));
+    announce("Upload started.");
     try {
       const signed = await signature.files[0]?.text();
       outcome = passed(place, await push(place.name, file, signed));
@@ -76,7 +76,7 @@ export function upload(place) {
       outcome = await refused(place, error);
     }
     verdict.replaceChildren(outcome.element);
-    // Reads it out, and leads the keyboard to what may be done next.
+    // Focus makes a screen reader read the result, and the actions come next by keyboard.
     outcome.element.querySelector("h3").focus();
     button.disabled = false;
     place.refresh();
@@ -91,8 +91,8 @@ export function upload(place) {
       "form",
       { class: "upload", submit },
       field("Component (.wasm)", component),
-      field("Its signature (.minisig), where the slot asks for one", signature),
-      h("p", { class: "quiet" }, "It is checked, compiled and tried out; nothing answers with it before you say so."),
+      field("Signature (.minisig), if the slot requires one", signature),
+      h("p", { class: "quiet" }, "The host checks and compiles the component and runs its self-test. It answers no call until you swap to it or start a canary."),
       button,
     ),
     verdict,

@@ -1,4 +1,4 @@
-// What answers a slot's calls, what is tried, and what a rollback goes back to, with what may be done about it.
+// A slot's active version, candidate and previous version, with the actions on them.
 
 import { promote, putInShadow, rollBack, setShare } from "./changes.js";
 import { foldedComparison } from "./comparison.js";
@@ -8,18 +8,18 @@ import { may } from "./session.js";
 import { share } from "./share.js";
 import { sinceWhen } from "./state.js";
 
-/** What a version is. */
+/** Returns the properties of a version. */
 export const made = (version) => [
   ["component", h("code", { title: version.component }, short(version.component))],
   ["from", version.source],
   ["size", bytes(version.bytes)],
   ["signed by", version.signed_by],
-  ["memory", `${bytes(version.memory_bytes)} a call at most`],
-  ["processor", `${milliseconds(version.cpu_ms)} a call at most`],
+  ["memory", `${bytes(version.memory_bytes)} per call at most`],
+  ["processor", `${milliseconds(version.cpu_ms)} per call at most`],
   ["grants", version.grants.join(", ")],
 ];
 
-/** How it does. */
+/** Returns the share and counts of a version. */
 const done = (version) => [
   ["share", version.shadow ? "in shadow" : `${version.weight} %`],
   ["calls", whole(version.calls)],
@@ -32,14 +32,14 @@ function card(place, title, answers) {
   const name = h("p");
   const figures = h("dl", { class: "figures" });
   const more = h("div");
-  const compared = foldedComparison(place, "What it changes");
+  const compared = foldedComparison(place, "Changes");
   const element = h(
     "div",
     { class: "version-card", hidden: true },
     h("h3", {}, title),
     name,
     figures,
-    h("details", {}, h("summary", {}, "What it is"), more),
+    h("details", {}, h("summary", {}, "Details"), more),
     compared.element,
   );
   const showMade = whenChanged((version) => more.replaceChildren(facts(made(version))));
@@ -79,7 +79,7 @@ function candidateActions(place) {
     const weight = candidate?.weight ?? 0;
     if (weight === present) return;
     present = weight;
-    // Whoever is choosing keeps what they have chosen, unless the candidate is gone.
+    // A slider that the operator has moved keeps its value, unless the candidate is gone.
     slider.set(moved && candidate ? slider.value() : present);
   }
   return { element, update };
@@ -90,7 +90,7 @@ export function versions(place) {
   const cards = [
     ["Active", true, (slot) => slot.active],
     ["Candidate", true, (slot) => slot.candidate],
-    ["Before it", false, (slot) => slot.predecessor],
+    ["Previous", false, (slot) => slot.predecessor],
   ].map(([title, answers, of]) => ({ card: card(place, title, answers), of }));
   const empty = h("pre", { class: "problem" });
   const back = h("button", { type: "button", class: "danger", hidden: true, click: () => rollBack(place) });
@@ -110,7 +110,7 @@ export function versions(place) {
     setText(empty, slot.empty ?? "");
     candidate.update(slot);
     actions.hidden = back.hidden = !slot.candidate && !slot.predecessor;
-    const giveUp = slot.candidate?.shadow ? "End the shadow…" : "Give up the candidate…";
+    const giveUp = slot.candidate?.shadow ? "End the shadow…" : "Remove the candidate…";
     setText(back, slot.candidate ? giveUp : "Roll back…");
   }
   return { element, update };

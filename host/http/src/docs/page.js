@@ -1,4 +1,4 @@
-// Shows the OpenAPI document that stands beside the page, and lets its reader try each call.
+// Shows the OpenAPI document in the folder of the page, with a form to try each call.
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
@@ -12,7 +12,7 @@ const ui = SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // A page's address configures nothing, no document is sent to a validator, and keys are forgotten with the page.
+  // The address of the page changes no setting, no document is sent to a validator, and keys are not stored.
   queryConfigEnabled: false,
   validatorUrl: null,
   persistAuthorization: false,

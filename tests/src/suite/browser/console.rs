@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::chromium::{Walk, walk};
 use crate::operators::hosting_a;
 
-/// Somebody who works beside the console.
+/// An operator who uses the API at the same time.
 fn operator(host: &TestHost) -> Operator {
     Operator::new(&host.admin_url(""), operator::DEPLOY)
 }
@@ -64,8 +64,8 @@ fn open(host: &TestHost, token: &str) -> Vec<Value> {
     steps
 }
 
-/// Walks, and asserts what holds for every walk: nothing is loaded from elsewhere, tokens go to the API alone and stand
-/// in no address, nothing is kept in a cookie, and the browser finds no fault.
+/// Walks, and asserts what holds for every walk: nothing is loaded from elsewhere, tokens are sent to the API alone and in
+/// no address, no cookie is set, and the browser reports no fault.
 async fn walk_well(host: &TestHost, steps: Vec<Value>) -> Walk {
     let walk = walk(steps).await;
     // That is how Chromium takes note of answers that are errors.
@@ -92,7 +92,7 @@ const ENABLED: &str =
     .filter((element) => !element.disabled && element.checkVisibility()).length";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_token_is_told_and_a_right_one_lasts_until_the_log_out() {
+async fn a_wrong_token_is_refused_and_a_right_one_lasts_until_the_log_out() {
     let host = hosting_a().start().await;
     let page = host.admin_url("/console");
     let mut steps = vec![
@@ -137,7 +137,7 @@ async fn a_token_that_may_read_finds_nothing_to_press() {
     api.swap(&version).await;
     let mut steps = open(&host, operator::READ);
     steps.extend([
-        see("main", "This token may look, and change nothing."),
+        see("main", "This token can read, but not change anything."),
         json!(["click", "summary >> nth=-1"]),
         note("enabled", ENABLED),
         note("audit", "document.getElementById('audit-place').checkVisibility()"),

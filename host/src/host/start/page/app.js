@@ -1,4 +1,4 @@
-// The start page: what runs, a form for each service, and links.
+// The start page: the services and their state, a form for each service, and links.
 
 import * as captcha from "./captcha.js";
 import { call } from "./call.js";
@@ -16,24 +16,24 @@ const ABOUT = {
 };
 const STATES = { on: ["good", "runs"], off: ["", "is off"], elsewhere: ["warn", "has a listener of its own"] };
 
-/** The address of a listener for this browser: one that listens everywhere is reached by this page's own host. */
+/** Returns a listener's address for this browser; an unspecified address becomes this page's host. */
 function reachable(address) {
   const url = new URL(address);
   if (["0.0.0.0", "[::]"].includes(url.hostname)) url.hostname = location.hostname;
   return url.href.replace(/\/$/, "");
 }
 
-/** Where a service's paths begin, as a path of this host or as an address; null where only the log names the port. */
+/** Returns the base of a service's paths, as a path of this host or as a URL; null if only the log names the port. */
 const place = ({ state, base, address }) => (state === "elsewhere" ? address && `${reachable(address)}${base}` : base);
 
 function version(slot) {
   const name = `Slot ${slot.name}`;
-  if (slot.version === null) return [name, h("span", { class: "bad" }, slot.empty ?? "nothing answers")];
+  if (slot.version === null) return [name, h("span", { class: "bad" }, slot.empty ?? "empty")];
   const candidate = slot.candidate === null ? "" : `; candidate ${slot.candidate}`;
   return [name, h("span", {}, h("code", {}, slot.version), ` from ${slot.source}${candidate}`)];
 }
 
-/** The models that are loaded, for the embedding service. */
+/** Returns the loaded models of the embedding service. */
 async function models({ name, state, base }) {
   if (name !== "embedding" || state !== "on") return undefined;
   const health = await call(`${base}/health`, { accepts: [503] }).catch(() => undefined);
@@ -42,7 +42,7 @@ async function models({ name, state, base }) {
 
 async function card(service) {
   const [kind, state] = STATES[service.state];
-  const shown = service.state === "off" ? undefined : (place(service) ?? "its log line names the port");
+  const shown = service.state === "off" ? undefined : (place(service) ?? "see the log for its port");
   const rows = [
     ["Address", shown === undefined ? undefined : h("code", {}, shown === "" ? "/" : shown)],
     ["Models", await models(service)],
@@ -64,7 +64,7 @@ function links({ services, console: operators, guides }) {
   const documented = services.filter((service) => service.docs !== null && isReached(service));
   byId("apis").replaceChildren(...documented.map((service) => item(`${place(service)}/${service.docs}`, service.name)));
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(operators).hostname);
-  const note = isLocal ? "On the machine of the host, with an operator's token." : "With an operator's token.";
+  const note = isLocal ? "Only on the host's machine; needs an operator's token." : "Needs an operator's token.";
   byId("console").replaceChildren(item(reachable(operators), "Operators' console", note));
   byId("guides").replaceChildren(...guides.map(({ path, title }) => item(path, title)));
 }
@@ -82,6 +82,6 @@ async function start() {
 try {
   await start();
 } catch (error) {
-  byId("trouble").textContent = `The page cannot say what runs: ${error.message}`;
+  byId("trouble").textContent = `The page cannot load the state of the services: ${error.message}`;
   byId("trouble").hidden = false;
 }

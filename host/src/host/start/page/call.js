@@ -1,8 +1,8 @@
-// Calls of this host's services, and forms that make them.
+// Calls this host's services, and connects forms to such calls.
 
 import { h } from "./dom.js";
 
-/** The text that says why, in the shapes of all services. */
+/** Returns the message of an error body, whichever service sent it. */
 function reason(body) {
   if (typeof body !== "object" || body === null) return undefined;
   const { message, detail, meta } = body;
@@ -12,7 +12,7 @@ function reason(body) {
   return detail?.message ?? meta?.message;
 }
 
-/** Asks for JSON; `body` makes it a POST. An error's text is what the service says. */
+/** Fetches JSON; with `body` it is a POST. An error's text is the service's message. */
 export async function call(path, { body, headers = {}, accepts = [] } = {}) {
   const init = { headers: { accept: "application/json", ...headers }, credentials: "omit" };
   if (body !== undefined) {
@@ -27,12 +27,12 @@ export async function call(path, { body, headers = {}, accepts = [] } = {}) {
   return answer;
 }
 
-/** `Authorization` for a key, nothing without one. */
+/** Returns the `Authorization` header for a key, or no header for an empty key. */
 export const bearer = (key) => (key === "" ? {} : { authorization: `Bearer ${key}` });
 
 /**
- * Has a section's form run `action`, which gives the elements of the answer. Buttons are out of reach meanwhile, and an
- * error is shown in place of the answer; then `done` is called. Returns the function that runs an action.
+ * Runs `action` when a section's form is submitted, and shows the elements that it returns, or the error. The section's
+ * buttons are disabled meanwhile; then `done` is called. Returns the function that runs an action.
  */
 export function form(section, action, done = () => {}) {
   const run = async (event, taken = action) => {
@@ -58,7 +58,7 @@ async function show(section, action) {
   buttons.forEach((button) => (button.disabled = false));
 }
 
-/** Shows the field for a key where the service's description says that calls need one. */
+/** Shows the field for a key if the service's OpenAPI document says that calls need one. */
 export async function askForKey(section, description) {
   const described = await call(description).catch(() => undefined);
   section.querySelector(".key").hidden = (described?.security ?? []).length === 0;

@@ -1,5 +1,4 @@
-// The captcha: fetches a challenge of the demonstration's site, solves it with the demo page's solver, and has it
-// verified.
+// The captcha form: fetches a challenge of the site `demo`, solves it with the demo page's solver, and sends the solution.
 
 import { call, form } from "./call.js";
 import { byId, facts, h } from "./dom.js";

@@ -1,6 +1,6 @@
-// Makes elements. What becomes a child is an element or text, never markup.
+// Makes elements. Children are elements or text, never markup.
 
-/** An element with attributes; children that are null or undefined are left out. */
+/** Makes an element with attributes; children that are null or undefined are left out. */
 export function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
@@ -8,19 +8,19 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
-/** The element with an id. */
+/** Returns the element with an id. */
 export const byId = (id) => document.getElementById(id);
 
-/** A list of terms with what they are; terms without a value are left out. */
+/** Makes a list of terms and values; terms without a value are left out. */
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
   return h("dl", { class: "facts" }, ...known.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
 }
 
-/** A share as text. */
+/** Formats a share as a percentage. */
 export const percent = (share) => `${(share * 100).toFixed(0)} %`;
 
-/** A link, where the address is one of the web; else the text alone. */
+/** Makes a link if the address is an HTTP URL; otherwise the text alone. */
 export function link(address, text) {
   const isOfWeb = /^https?:\/\//.test(address ?? "");
   return isOfWeb ? h("a", { href: address, rel: "noreferrer" }, text) : h("span", {}, text);

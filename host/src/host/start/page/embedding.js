@@ -1,4 +1,4 @@
-// Two texts and their likeness: the cosine of their vectors.
+// The embedding form: shows the similarity of two texts, the cosine of their vectors.
 
 import { askForKey, bearer, call, form } from "./call.js";
 import { byId, facts, h } from "./dom.js";
@@ -18,9 +18,9 @@ export function start({ base }) {
     const likeness = cosine(data[0].embedding, data[1].embedding);
     return [
       h("p", { class: "big", id: "likeness" }, likeness.toFixed(3)),
-      h("meter", { min: "0", max: "1", value: Math.max(0, likeness).toFixed(3), "aria-label": "Likeness" }),
+      h("meter", { min: "0", max: "1", value: Math.max(0, likeness).toFixed(3), "aria-label": "Similarity" }),
       facts([
-        ["Likeness", "the cosine of the two vectors; 1 is the same direction"],
+        ["Similarity", "the cosine of the two vectors; 1 is the same direction"],
         ["Model", model],
         ["Numbers", `${data[0].embedding.length} for each text`],
         ["Tokens", String(usage.prompt_tokens)],

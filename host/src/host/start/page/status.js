@@ -1,9 +1,9 @@
-// The status of the appointment system as tiles, and what its health check finds.
+// The status form: shows figures of the appointment system as tiles, and the findings of its health check.
 
 import { call, form } from "./call.js";
 import { byId, facts, h } from "./dom.js";
 
-/** Figures by their place in the payload. */
+/** Titles of figures, with their paths in the payload. */
 const TILES = [
   ["Appointments", "processes", "total"],
   ["Confirmed", "processes", "confirmed"],
@@ -13,7 +13,7 @@ const TILES = [
   ["Since midnight", "processes", "sinceMidnight"],
   ["Last seven days", "processes", "last7days"],
   ["Bookable times", "processes", "freeSlots"],
-  ["Mail that waits", "mail", "queueCount"],
+  ["Waiting mails", "mail", "queueCount"],
   ["Sessions", "useraccounts", "activeSessions"],
 ];
 
@@ -27,7 +27,7 @@ export async function start({ base }) {
   const run = form(section, async () => {
     const headers = { "x-token": byId("status-token").value };
     const { data } = await call(`${base}/status/`, { headers });
-    // A bad condition is 500 with the same body.
+    // With a finding of CRIT or FATAL the answer is 500 with the same body.
     const health = await call(`${base}/healthcheck/?format=json`, { accepts: [500] });
     const figures = TILES.map(([name, group, figure]) => [name, data[group]?.[figure]]);
     const known = figures.filter(([, value]) => value !== undefined && value !== null);

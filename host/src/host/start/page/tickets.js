@@ -1,4 +1,4 @@
-// A ticket: which category it belongs to, what happens next, and an answer with its sources.
+// The ticket form: shows the category, the action, and an answer with its sources.
 
 import { askForKey, bearer, call, form } from "./call.js";
 import { byId, facts, h, link, percent } from "./dom.js";
@@ -10,10 +10,10 @@ function decision({ category, action, confidence, alternatives, reasoning, extra
     h("p", { class: "big", id: "category" }, category.name),
     facts([
       ["Confidence", percent(confidence)],
-      ["Others", others],
+      ["Alternatives", others],
       ["Action", action.description || action.name],
       ["Reasoning", reasoning],
-      ["Values read", read],
+      ["Extracted values", read],
       ["Language", language],
     ]),
   ];
@@ -35,7 +35,7 @@ function answer({ response, documents, reason, auto_publish: isPublished }) {
     response === "" ? null : h("p", { class: "text", id: "response" }, response),
     facts([
       ["Published", isPublished ? "without a clerk" : "after a clerk has read it"],
-      ["Why", reason],
+      ["Reason", reason],
     ]),
     ...sources,
   ].filter((element) => element !== null);

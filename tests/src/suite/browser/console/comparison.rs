@@ -1,5 +1,5 @@
-//! What a version changes is seen before it answers: what it is made of beside the one that answers, and its answers to
-//! the same calls.
+//! Operators see what a version changes before it answers: its differences from the active version, and its answers to the
+//! same calls.
 
 use bulkhead_tests::host::eventually;
 
@@ -20,8 +20,8 @@ async fn an_upload_shows_in_what_it_differs_from_what_answers() {
     steps.extend([
         json!(["files", "#component", path]),
         button("Upload and check"),
-        see(".verdict.good h3", "may answer"),
-        see(".verdict .comparison", &format!("Against {active}, which answers")),
+        see(".verdict.good h3", "passed its checks"),
+        see(".verdict .comparison", &format!("Compared with {active}, the active version")),
         see(".verdict .comparison", &format!("new {IMPORT}")),
         button("Swap to it"),
         see("dialog .comparison", IMPORT),
@@ -30,7 +30,7 @@ async fn an_upload_shows_in_what_it_differs_from_what_answers() {
         json!(["gone", "dialog"]),
         see("main", "generation 1"),
         note("old verdict", "document.querySelector('.verdict .comparison').checkVisibility()"),
-        json!(["click", ".version-card summary:has-text('What it changes') >> visible=true"]),
+        json!(["click", ".version-card summary:has-text('Changes') >> visible=true"]),
         see(".version-card .comparison", &format!("gone {IMPORT}")),
         button("Roll back"),
         see("dialog .comparison", &format!("gone {IMPORT}")),
@@ -56,7 +56,7 @@ async fn a_shadow_is_begun_watched_and_ended() {
     steps.extend([
         json!(["click", format!("{row}summary")]),
         json!(["click", format!("{row}role=button[name=/^Put it in shadow/]")]),
-        see("dialog", "answers nobody"),
+        see("dialog", "answers no client"),
         confirm("Put it in shadow"),
         see(".pill", "candidate in shadow"),
         see("h2", "In shadow"),

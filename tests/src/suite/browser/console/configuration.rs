@@ -1,15 +1,15 @@
-//! The configuration by the console: tried, read anew, refused, undone.
+//! The configuration in the console: dry run, reload, refusal, undo.
 
 use bulkhead_tests::host::CONFIG_FILE;
 
 use super::*;
 
 fn go_there() -> [Value; 2] {
-    [json!(["click", "nav >> role=link[name=\"Configuration\"]"]), see("h2", "What counts")]
+    [json!(["click", "nav >> role=link[name=\"Configuration\"]"]), see("h2", "Current configuration")]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_tried_read_anew_and_undone() {
+async fn it_is_tried_reloaded_and_undone() {
     let host = hosting_a().start().await;
     let file = host.folder().join(CONFIG_FILE);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -19,9 +19,9 @@ async fn it_is_tried_read_anew_and_undone() {
     steps.extend(go_there());
     steps.extend([
         see(".facts", "not since the host’s start"),
-        button("See what would change"),
-        see(".verdict.good h3", "A reload would go well"),
-        see(".verdict dt", "would count"),
+        button("Dry run"),
+        see(".verdict.good h3", "A reload would succeed"),
+        see(".verdict dt", "would take effect"),
         see(".verdict", "slots.captcha.cpu_ms"),
         note("focus", "document.activeElement.textContent"),
         note("before", "document.querySelector('main').innerText.includes('not since')"),
@@ -29,11 +29,11 @@ async fn it_is_tried_read_anew_and_undone() {
         json!(["fill", "#reason", "more to see"]),
         confirm("Reload"),
         json!(["gone", "dialog"]),
-        see(".verdict dt", "counts now"),
+        see(".verdict dt", "took effect"),
         see(".verdict dt", "needs a restart"),
         see(".facts", "1 time since the host’s start"),
         see(".facts", "more to see"),
-        see("#announcement", "has been read anew"),
+        see("#announcement", "has been reloaded"),
         json!(["click", "main >> role=link[name=\"captcha\"]"]),
         see("h1", "captcha"),
         see("main", "generation 1"),
@@ -53,7 +53,7 @@ async fn it_is_tried_read_anew_and_undone() {
         ),
     ]);
     let walk = walk_well(&host, steps).await;
-    assert_eq!(walk.notes["focus"], "A reload would go well");
+    assert_eq!(walk.notes["focus"], "A reload would succeed");
     assert_eq!(walk.notes["before"], true, "a trial changes nothing");
     assert_eq!(operator(&host).slot().await["active"]["cpu_ms"], 200);
     host.stop().await;
@@ -68,8 +68,8 @@ async fn what_is_wrong_with_it_is_said_line_by_line() {
     let mut steps = log_in(&host, operator::ADMIN);
     steps.extend(go_there());
     steps.extend([
-        button("See what would change"),
-        see(".verdict.bad h3", "All is as it was"),
+        button("Dry run"),
+        see(".verdict.bad h3", "Nothing has changed"),
         see(".verdict .problem", "test.toml line 1: no_such_key"),
         see(".verdict .problem", "slots.captcha.cpu_ms"),
         button("Reload"),
@@ -77,7 +77,7 @@ async fn what_is_wrong_with_it_is_said_line_by_line() {
         see("dialog .problem", "unsound-configuration"),
         json!(["press", "Escape"]),
         see("h3", "The last attempt was refused"),
-        see("[aria-labelledby=counts-title] .problem", "no_such_key"),
+        see("[aria-labelledby=current-title] .problem", "no_such_key"),
         picture("configuration-refused"),
     ]);
     walk_well(&host, steps).await;
@@ -85,8 +85,8 @@ async fn what_is_wrong_with_it_is_said_line_by_line() {
     let mut steps = log_in(&host, operator::READ);
     steps.extend(go_there());
     steps.extend([
-        see("main", "Reading it anew takes a token of scope admin."),
-        see("[aria-labelledby=counts-title] .problem", "no_such_key"),
+        see("main", "A reload needs a token with the scope admin."),
+        see("[aria-labelledby=current-title] .problem", "no_such_key"),
         note("enabled", ENABLED),
     ]);
     let walk = walk_well(&host, steps).await;

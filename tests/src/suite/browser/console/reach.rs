@@ -91,10 +91,10 @@ async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
         see(".log", "unreachable"),
         json!(["files", "#component", path]),
         button("Upload and check"),
-        see(".verdict.good", "may answer"),
+        see(".verdict.good", "passed its checks"),
         see(".verdict .comparison", "size"),
         json!(["click", ".version-card summary >> nth=0"]),
-        json!(["click", ".version-card summary:has-text('What it changes') >> visible=true"]),
+        json!(["click", ".version-card summary:has-text('Changes') >> visible=true"]),
         json!(["click", ".history summary >> nth=0"]),
         see(".history .comparison", "size"),
     ]);
@@ -117,7 +117,7 @@ async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
     std::fs::write(&file, format!("{text}{added}")).unwrap();
     steps.extend([
         json!(["click", "nav >> role=link[name=\"Configuration\"]"]),
-        button("See what would change"),
+        button("Dry run"),
         see(".verdict.good", "server.max_connections"),
     ]);
     steps.extend(look());

@@ -27,7 +27,7 @@ async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
         see(".verdict.bad .moves", "received"),
         json!(["files", "#component", good]),
         button("Upload and check"),
-        see(".verdict.good h3", "may answer"),
+        see(".verdict.good h3", "passed its checks"),
         see(".verdict.good .moves", "trialled"),
         see("main", "generation 0"),
         note("focus", "document.activeElement.textContent"),
@@ -41,10 +41,10 @@ async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
         // The same once more.
         json!(["files", "#component", good]),
         button("Upload and check"),
-        see(".verdict.good h3", "answers already"),
+        see(".verdict.good h3", "already answers"),
     ]);
     let walk = walk_well(&host, steps).await;
-    assert!(walk.notes["focus"].as_str().unwrap().ends_with("may answer"), "the verdict has the focus");
+    assert!(walk.notes["focus"].as_str().unwrap().ends_with("passed its checks"), "the verdict has the focus");
     assert_eq!(letter(&host, 1).await, 'B');
     let (_, history) = operator(&host).get("/v1/slots/captcha/history").await;
     let versions = history["versions"].as_array().unwrap();
@@ -64,11 +64,11 @@ async fn a_candidate_is_tried_weighed_promoted_and_taken_back() {
     let mut steps = open(&host, operator::DEPLOY);
     steps.extend([
         json!(["click", format!("{row}summary")]),
-        json!(["click", format!("{row}role=button[name=/^Try it/]")]),
+        json!(["click", format!("{row}role=button[name=/^Start canary/]")]),
         see("dialog", "Each client stays with one version"),
         json!(["fill", "#first-share", "30"]),
         see("dialog output", "30 %"),
-        confirm("Try it"),
+        confirm("Start canary"),
         see(".pill", "candidate 30 %"),
         note("at 30", "document.getElementById('share').value"),
         weight(60),
@@ -134,7 +134,7 @@ async fn a_change_names_the_generation_that_all_hosts_should_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_second_learns_it() {
+async fn the_second_of_two_operators_gets_a_conflict() {
     let host = hosting_a().start().await;
     let api = operator(&host);
     let (b, c) =

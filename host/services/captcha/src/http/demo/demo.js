@@ -1,4 +1,4 @@
-// The demo page: solves ALTCHA challenges with Web Crypto, or hands that to the ALTCHA widget.
+// The demo page: solves ALTCHA challenges with Web Crypto or with the ALTCHA widget.
 
 import { solve } from "./solver.js";
 
@@ -14,10 +14,10 @@ const endpoint = (name) => {
 };
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** States on the way to a verdict. */
+/** States before a verdict. */
 const UNDECIDED = ["loading", "ready", "unverified", "fetching", "solving", "solved", "verifying"];
 
-/** The body of the last call to verify that was answered, for the replay button. */
+/** Body of the last answered call of `verify`, for the replay button. */
 let sent;
 
 function show(state, answer) {
@@ -60,7 +60,7 @@ async function solveAndVerify() {
   await verify(JSON.stringify({ payload: btoa(JSON.stringify({ challenge, solution })) }));
 }
 
-/** What the widget fetches with, so that the page shows the answers and can send the last call again. */
+/** The widget's `fetch`; the page shows the answers and keeps the last call for the replay button. */
 async function fetchForWidget(url, init) {
   const isVerify = init?.method?.toUpperCase() === "POST";
   if (isVerify) await pause(delay);
@@ -82,7 +82,7 @@ async function showWidget(address) {
   widget.configure({ fetch: fetchForWidget });
 }
 
-/** Runs an action with the buttons out of reach, and shows what goes wrong. */
+/** Runs an action with the buttons disabled, and shows its error. */
 async function run(action) {
   const buttons = [element("solve"), element("replay")];
   buttons.forEach((button) => (button.disabled = true));
