@@ -12,6 +12,7 @@ mod pages;
 mod slots;
 mod source;
 mod wit;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Rust source files, and their code without comments and text.
+//! Rust source files: their code without comments and texts, and their doc comments and texts without code.
 
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,33 @@ impl Source {
             None => code,
         }
     }
+
+    /// Its doc comments and texts, without the test module at its end. All else but white space is replaced by
+    /// semicolons, so that each line keeps its number.
+    pub fn served_prose(&self) -> String {
+        let end = self.text.find(TEST_MODULE).unwrap_or(self.text.len());
+        let mut prose = String::with_capacity(end);
+        for (kind, stretch) in stretches(&self.text[..end]) {
+            let is_doc = ["///", "//!", "/**", "/*!"].iter().any(|begin| stretch.starts_with(begin));
+            if kind == Kind::Text || (kind == Kind::Comment && is_doc) {
+                prose.push_str(stretch);
+            } else {
+                prose.extend(stretch.chars().map(|c| if c.is_whitespace() { c } else { ';' }));
+            }
+        }
+        prose
+    }
+}
+
+/// What a stretch of a source file is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// One character of code.
+    Code,
+    /// A comment, with its marks.
+    Comment,
+    /// A literal of text or of a character, with its quotes.
+    Text,
 }
 
 /// Every `.rs` file below a folder of the repository, in order.
@@ -64,30 +91,37 @@ fn walk(base: &Path, folder: &Path, found: &mut Vec<Source>) {
 }
 
 fn code(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if let Some(length) = raw_text(rest).filter(|_| !code.ends_with(is_word)) {
-            length
-        } else if first == '"' {
-            quoted(rest, '"')
-        } else if first == '\'' && is_character(rest) {
-            quoted(rest, '\'')
-        } else {
-            code.push(first);
-            rest = &rest[first.len_utf8()..];
-            continue;
-        };
-        rest = &rest[skipped..];
-    }
-    code
+    stretches(text).filter(|(kind, _)| *kind == Kind::Code).map(|(_, stretch)| stretch).collect()
 }
 
-fn is_word(c: char) -> bool {
+/// Splits source text into its stretches, in order.
+fn stretches(text: &str) -> impl Iterator<Item = (Kind, &str)> {
+    let mut rest = text;
+    let mut last_code = ' ';
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let (kind, length) = if rest.starts_with("//") {
+            (Kind::Comment, rest.find('\n').unwrap_or(rest.len()))
+        } else if rest.starts_with("/*") {
+            (Kind::Comment, rest.find("*/").map_or(rest.len(), |end| end + 2))
+        } else if let Some(length) = raw_text(rest).filter(|_| !is_word(last_code)) {
+            (Kind::Text, length)
+        } else if first == '"' {
+            (Kind::Text, quoted(rest, '"'))
+        } else if first == '\'' && is_character(rest) {
+            (Kind::Text, quoted(rest, '\''))
+        } else {
+            last_code = first;
+            (Kind::Code, first.len_utf8())
+        };
+        let (stretch, after) = rest.split_at(length);
+        rest = after;
+        Some((kind, stretch))
+    })
+}
+
+/// Whether a character may be in a word.
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
