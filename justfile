@@ -1,10 +1,10 @@
-# The one door to the workspace. Every recipe selects the whole workspace in the release profile,
+# The commands of the workspace. Every recipe selects the whole workspace in the release profile,
 # so that dependencies keep one set of features and the WebAssembly compiler is built once.
 
 set positional-arguments
 
 setup := "cargo run --quiet --profile edit --locked -p bulkhead-setup --"
-# All but the benchmarks, which `just bench` builds. One selection, so that dependencies have one set of features.
+# Everything except the benchmarks, which `just bench` builds. One selection gives dependencies one set of features.
 tested := "--profile edit --workspace --exclude bulkhead-bench --locked"
 deny := "cargo deny --config .config/deny.toml --workspace --locked"
 manifests := "Cargo.toml tests/peers/Cargo.toml tests/fuzz/Cargo.toml"
@@ -23,7 +23,7 @@ build: components
 
 # Build and serve; ARGS go to `bulkhead serve`
 serve *ARGS: build
-    @target/release/bulkhead model pull || echo "models: not all could be had, the host serves without them"
+    @target/release/bulkhead model pull || echo "models: not all could be pulled; the host serves without them"
     target/release/bulkhead serve "$@"
 
 # Run every test and list the kernels that were used; with ARGS the tests of one crate: CRATE [FILTER]
@@ -38,13 +38,13 @@ test-all:
     cargo test {{ tested }} --no-fail-fast
     @if [ -f target/edit/kernels.txt ]; then cat target/edit/kernels.txt; fi
 
-# The benchmarks, which have no tests, are selected because they bring the features that dependencies have in `tested`.
+# The benchmarks have no tests. They are selected because they give dependencies the features of `tested`.
 [private]
 test-crate CRATE *FILTER:
     @if [ "$1" = bulkhead-tests ]; then {{ setup }} tests && cargo build {{ tested }} --bins; fi
     cargo test --profile edit --locked -p bulkhead-bench -p "$1" -- "${@:2}"
 
-# Format check, clippy, licences and sources, rustdoc
+# Check format, clippy, licences, sources and rustdoc
 lint: components && deny
     @{{ setup }} lint
     cargo fmt --all --check
@@ -53,7 +53,7 @@ lint: components && deny
     cargo clippy --profile edit --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --profile edit --workspace --no-deps --locked
 
-# Licences, bans and sources of every crate; advisories where their database can be fetched
+# Check licences, bans and sources of every crate, and advisories if their database can be fetched
 deny:
     @{{ setup }} lint
     @for manifest in {{ manifests }}; do echo "$manifest:"; \
@@ -71,7 +71,7 @@ bench *ARGS: components build-bench
 build-bench:
     cargo build --release --workspace --bins --locked
 
-# Swaps, hostile guests, embeddings and captcha against one host for MINUTES; fails where it grows
+# Run swaps, hostile guests, embeddings and captcha on one host for MINUTES; fails if its resources grow
 soak MINUTES: components build-bench
     @{{ setup }} tests
     target/release/bench --soak "$1"
@@ -84,6 +84,6 @@ fuzz *ARGS:
 arm *ARGS:
     @{{ setup }} arm "$@"
 
-# What continuous integration runs: lints also where a test fails
+# Run tests and lints as continuous integration does; lints run even if a test fails
 ci:
     @just test; tests=$?; just lint && exit $tests
