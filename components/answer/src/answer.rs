@@ -1,4 +1,4 @@
-//! A ticket's way to its answer.
+//! Entry point of the component: answers one ticket with the host's search, language model and guard.
 
 mod call;
 mod draft;
@@ -15,102 +15,102 @@ use crate::references::Document;
 use crate::wording::NoAnswer;
 use call::Call;
 
-/// Why the knowledge base gives nothing.
+/// Why the knowledge base returned no passages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchError {
-    /// There is none, or nothing to search it with.
+    /// There is no knowledge base, or no model to search it with.
     Unavailable,
-    /// It failed this time.
+    /// The search failed.
     Failed(String),
 }
 
-/// What the component asks of its host.
+/// The functions that the component needs from its host.
 pub trait Host {
-    /// Passages that `text` is about, best first: of documents for `category` or for any, if one is given.
+    /// Returns passages relevant to `text`, best first: only documents for `category`, if given.
     ///
     /// # Errors
     ///
-    /// With the reason why there are none.
+    /// Fails with the reason why there are no passages.
     fn search(&self, text: &str, limit: u32, category: Option<&str>) -> Result<Vec<Passage>, SearchError>;
 
-    /// What the language model answers to a question.
+    /// Returns the language model's reply to a question.
     ///
     /// # Errors
     ///
-    /// With the reason why it does not.
+    /// Fails with the reason why the model did not reply.
     fn ask(&self, question: &Question) -> Result<String, Failure>;
 
-    /// What the guard says of a ticket's text, or of the answer to it where there is one.
+    /// Returns the guard's verdict on a ticket's text, or on the answer to it, if given.
     fn guard(&self, text: &str, answer: Option<&str>) -> Verdict;
 }
 
-/// Who writes answers.
+/// How answers are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Nobody: they are sentences of the passages.
+    /// Quotes sentences of the passages.
     #[default]
     Extractive,
-    /// The language model; where that fails, they are sentences of the passages.
+    /// Asks the language model, and quotes sentences of the passages when that fails.
     Llm,
 }
 
-/// How the host wants tickets answered.
+/// The host's policy for answering tickets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Who writes.
+    /// How answers are written.
     pub strategy: Strategy,
-    /// What follows from a guard's objection.
+    /// How to treat texts that the guard calls unsafe.
     pub guarding: Guarding,
 }
 
-/// What is to be answered.
+/// The ticket to answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The ticket, as it came.
+    /// The ticket's text as received.
     pub text: &'a str,
     /// Name of its category.
     pub category: &'a str,
-    /// Name of the action that is taken.
+    /// Name of the chosen action.
     pub action: &'a str,
 }
 
-/// Where an answer comes from.
+/// Source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// From the documents.
+    /// Written from the documents.
     Answered,
-    /// From the configuration.
+    /// Taken from the configuration.
     Configured,
-    /// There is none.
+    /// No answer.
     None,
 }
 
 /// The answer to a ticket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The text.
+    /// The response text.
     pub response: String,
-    /// What it was written from; `[n]` refers to the n-th.
+    /// The documents it cites; `[n]` refers to the n-th.
     pub documents: Vec<Document>,
     /// Whether it may be published without a clerk.
     pub auto_publish: bool,
-    /// Where it comes from.
+    /// Source of the response.
     pub outcome: Outcome,
-    /// Why there is none, why it is not published, and why the language model has not written it.
+    /// Why there is no answer, why it is not published, and why the language model did not write it.
     pub reason: Option<String>,
-    /// Relevance of the best document that it rests on.
+    /// Relevance of the best cited document.
     pub score: Option<f32>,
     /// ISO 639 code of the ticket's language.
     pub language: Option<String>,
 }
 
-/// Why there is no reply.
+/// Why a ticket gets no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No action has this name.
     #[error("no action found with name: {0}")]
     UnknownAction(String),
-    /// The guard objects, and what it objects to is to be refused; its words for what it found.
+    /// The guard calls the text unsafe and the policy refuses such texts; holds the guard's labels.
     #[error("the guard refuses this {}: {}", name(.0), found(.1))]
     Unsafe(Judged, Vec<String>),
     /// The search failed.
@@ -125,12 +125,13 @@ fn name(judged: &Judged) -> &'static str {
     }
 }
 
-/// Answers a ticket. Whatever a language model writes, only what passages say is answered, and only the configuration
-/// publishes it.
+/// Answers a ticket. The answer holds only statements supported by passages, and only the configuration allows
+/// publication.
 ///
 /// # Errors
 ///
-/// When a guard's objection is to be followed so, the action does not exist, or the search fails.
+/// Fails when the guard calls the text unsafe and the policy refuses such texts, when the action does not exist, or
+/// when the search fails.
 pub fn answer<H: Host>(
     host: &H,
     configuration: &Configuration,
@@ -138,7 +139,7 @@ pub fn answer<H: Host>(
     request: Request<'_>,
 ) -> Result<Reply, Error> {
     let mut call = Call::new(host, configuration, policy, request);
-    // Before all else: a ticket that is to be refused is, whatever its action and whether or not that exists.
+    // The guard comes first: it refuses a ticket whatever its action, even one that does not exist.
     if !call.is_empty() {
         call.judge()?;
     }

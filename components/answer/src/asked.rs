@@ -1,4 +1,4 @@
-//! The kinds of things that a question asks for, and whether a text has them.
+//! Expected answer types: the kinds of facts that a question asks for, and whether a text has them.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use crate::grounding::is_negated;
 use crate::sentences::{is_list, is_question, sentences};
 use crate::terms::words;
 
-/// A kind of thing that can be asked for.
+/// A kind of fact that a question can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Amount,
@@ -24,16 +24,16 @@ enum Kind {
 
 const KINDS: [Kind; 5] = [Kind::Amount, Kind::Time, Kind::Duration, Kind::Place, Kind::Papers];
 
-/// What is asked for.
+/// The answer types that a question expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     kinds: Vec<Kind>,
-    /// Whether it is asked what is not so.
+    /// Whether the question asks what does not hold.
     negated: bool,
 }
 
 impl Asked {
-    /// What `text` asks for: its questions where it has any, else all of it.
+    /// Reads the expected answer types of `text`: of its questions if it has any, else of all of it.
     pub fn of(text: &str) -> Self {
         let sentences = sentences(text);
         let questions = sentences.iter().map(|one| one.text.as_str()).filter(|one| is_question(one));
@@ -44,18 +44,18 @@ impl Asked {
         Self { kinds, negated: !questions.is_empty() && is_negated(asking) }
     }
 
-    /// Whether it is asked what something costs.
+    /// Returns whether the question asks for a price.
     pub fn asks_for_amount(&self) -> bool {
         self.kinds.contains(&Kind::Amount)
     }
 
-    /// Whether `sentence` has something of a kind.
+    /// Returns whether `sentence` has a fact of one of the kinds.
     pub fn is_met_by(&self, sentence: &str) -> bool {
         let words = Words::of(sentence);
         self.kinds.iter().any(|kind| kind.is_in(sentence, &words))
     }
 
-    /// Whether `answer` is one at all: it has something of each kind, and says what is not so where that is asked.
+    /// Returns whether `answer` has a fact of each kind, and a negation if the question is negated.
     pub fn is_answered_by(&self, answer: &str) -> bool {
         let words = Words::of(answer);
         let has =
@@ -138,7 +138,7 @@ impl Kind {
     }
 }
 
-/// Whether a text says when, in whatever way.
+/// Returns whether a text names any time.
 fn is_any_time(text: &str, words: &Words) -> bool {
     text.contains(|sign: char| sign.is_numeric())
         || words.begin(&WEEKDAYS)
@@ -147,7 +147,7 @@ fn is_any_time(text: &str, words: &Words) -> bool {
         || Kind::Duration.is_in(text, words)
 }
 
-/// The words of a text in lower case, with umlauts.
+/// The words of a text in lower case, with umlauts restored.
 struct Words(Vec<String>);
 
 impl Words {
@@ -159,22 +159,22 @@ impl Words {
         Self(words(text).map(umlauts).collect())
     }
 
-    /// Whether one is one of `known`.
+    /// Returns whether a word is one of `known`.
     fn are(&self, known: &[&str]) -> bool {
         self.0.iter().any(|word| known.contains(&word.as_str()))
     }
 
-    /// Whether one begins with one of `starts`.
+    /// Returns whether a word begins with one of `starts`.
     fn begin(&self, starts: &[&str]) -> bool {
         self.0.iter().any(|word| starts.iter().any(|start| word.starts_with(start)))
     }
 
-    /// Whether one has one of `parts`, as compounds do.
+    /// Returns whether a word contains one of `parts`, as compounds do.
     fn have(&self, parts: &[&str]) -> bool {
         self.0.iter().any(|word| parts.iter().any(|part| word.contains(part)))
     }
 
-    /// Whether `first` is followed by a word that begins with one of `starts`.
+    /// Returns whether `first` is followed by a word that begins with one of `starts`.
     fn follow(&self, first: &str, starts: &[&str]) -> bool {
         let follows = |second: &str| starts.iter().any(|start| second.starts_with(start));
         self.0.windows(2).any(|pair| matches!(pair, [one, other] if one == first && follows(other)))

@@ -1,6 +1,6 @@
-//! The words of calendars, in lower case.
+//! Names of months and weekdays, in lower case.
 
-/// Months, but for the English May, which is a verb too.
+/// Months, without the English May, which is also a verb.
 pub const MONTHS: [&str; 20] = [
     "januar",
     "jänner",
@@ -23,7 +23,7 @@ pub const MONTHS: [&str; 20] = [
     "october",
     "december",
 ];
-/// Days of the week, which compounds begin with.
+/// Weekdays, also as beginnings of compounds.
 pub const WEEKDAYS: [&str; 15] = [
     "montag",
     "dienstag",

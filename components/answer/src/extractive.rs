@@ -1,7 +1,7 @@
-//! An answer in the passages' own words: the sentences that bear on the question, and no other.
+//! Extractive answers: selects the sentences of the passages that are relevant to the question.
 //!
-//! A sentence is worth what it says of the question's words that no chosen sentence has said yet, rare words more
-//! than frequent ones, and more where it has the kind of thing that is asked for: an amount, a time, a place.
+//! A sentence scores by the words of the question that no selected sentence covers yet, with rare words weighted
+//! higher than frequent ones, and higher if it has the expected answer type: an amount, a time, a place.
 
 mod question;
 #[cfg(test)]
@@ -19,22 +19,22 @@ use crate::sentences::{Sentence, sentences};
 use crate::statement::{Bounds, Statement};
 use crate::terms::{Stems, words};
 
-/// Share of the best sentence's worth below which a sentence is left out.
+/// Minimum score of a sentence, as a share of the best sentence's score.
 const LEAST_WORTH: f32 = 0.3;
-/// What saying a word again is worth, against saying it first.
+/// Weight of a word that is already covered, against a new one.
 const AGAIN: f32 = 0.25;
-/// What the kind of thing that is asked for is worth, against one frequent word.
+/// Weight of the expected answer type, against one frequent word.
 const ASKED: f32 = 1.0;
-/// What a word of the document's title is worth to a sentence that has that kind of thing, against one of its own.
+/// Weight of a word in the document's title for a sentence with the expected answer type, against a word of its own.
 const TITLED: f32 = 0.3;
-/// What a piece without a beginning or an end is worth against a whole sentence.
+/// Weight of a sentence fragment, against a whole sentence.
 const BROKEN: f32 = 0.25;
-/// Share of common words from which on two sentences say the same.
+/// Share of common words from which two sentences count as duplicates.
 const SAME: f32 = 0.8;
-/// Sentences of a passage that stand in for those with words of the question, where none has any.
+/// Number of leading sentences quoted when no sentence has a word of the question.
 const LEAD: usize = 2;
 
-/// Words that point at the sentence before.
+/// Anaphoric words that refer to the previous sentence.
 const POINTING: &[&str] = &[
     "dies",
     "diese",
@@ -63,27 +63,27 @@ const POINTING: &[&str] = &[
     "also",
 ];
 
-/// Words that do where no noun follows, and what follows then.
+/// Words that are anaphoric only when no noun follows.
 const BARE: &[&str] = &["das", "dies", "this", "that"];
 const BEHIND_BARE: &[&str] = &["nicht", "auch", "geht", "reicht", "so", "is", "does", "not"];
-/// Words among which they stand.
+/// Number of leading words in which an anaphoric word counts.
 const FIRST: usize = 4;
 
-/// A sentence that may be chosen.
+/// A candidate sentence.
 struct Candidate {
     passage: usize,
-    /// Its place among the passage's sentences.
+    /// Its index among the passage's sentences.
     place: usize,
     sentence: Sentence,
     terms: BTreeSet<String>,
-    /// The words of the headings that it stands under.
+    /// The terms of the headings above it.
     headings: BTreeSet<String>,
-    /// The words of its document's title.
+    /// The terms of its document's title.
     title: Rc<BTreeSet<String>>,
 }
 
-/// The answer to `question` from `passages`, best first: statements in the order of their passages, and none when
-/// the passages have no sentences.
+/// Selects statements that answer `question` from `passages`, in the order of the passages; empty if the passages
+/// have no sentences.
 pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
     let stems = Stems::new(language);
     let candidates = candidates(passages, &stems);
@@ -93,7 +93,7 @@ pub fn write(question: &str, passages: &[Passage], language: Language, bounds: B
         [only] => chosen.extend(continuation(&candidates, only, bounds)),
         _ => {}
     }
-    // Passages in the order in which they were first needed, sentences in the order of their passage.
+    // Passages in the order of first use, sentences in the order of their passage.
     let mut order: Vec<usize> = Vec::new();
     for candidate in chosen.iter().filter_map(|index| candidates.get(*index)) {
         if !order.contains(&candidate.passage) {
@@ -130,7 +130,7 @@ fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
     passages.iter().enumerate().flat_map(of_passage).collect()
 }
 
-/// Indices of candidates, in the order of their worth.
+/// Returns indices of candidates, best first.
 fn choose(
     question: &str,
     passages: &[Passage],
@@ -141,9 +141,9 @@ fn choose(
     let question = Question::new(question, stems, candidates);
     let mut chosen: Vec<usize> = Vec::new();
     let mut too_long: Vec<usize> = Vec::new();
-    // How far the chosen ones say each word.
+    // Coverage of each word by the selected candidates.
     let mut covered = vec![0.0; question.weights().len()];
-    // Whether a sentence that has what is asked for says a word of the question too.
+    // Whether a sentence with the expected answer type has a word of the question.
     let answered = (0..candidates.len()).any(|index| question.is_met_by(index) && question.is_said_by(index));
     let follows = |index: usize, chosen: &[usize]| {
         let next = |one: &usize| one.abs_diff(index) == 1 && question.is_said_by(*one);
@@ -187,7 +187,7 @@ fn choose(
     chosen
 }
 
-/// What the candidate at `index` is worth beside those that say the question's words as far as `covered` tells.
+/// Returns the score of the candidate at `index`, given the `covered` share of each word.
 fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f32]) -> f32 {
     let said = question.weights().iter().zip(question.said_by(index)).zip(covered);
     let words: f32 = said
@@ -206,7 +206,7 @@ fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f3
     whole * (words + answers)
 }
 
-/// Whether `candidate` says what one of `others` has said.
+/// Returns whether `candidate` duplicates one of `others`.
 fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candidate>) -> bool {
     others.any(|other| {
         let common = candidate.terms.intersection(&other.terms).count() as f32;
@@ -215,7 +215,7 @@ fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candi
     })
 }
 
-/// A sentence, the one before it where it points there, and the one after it that takes something from it.
+/// Returns a sentence with its antecedent, if it is anaphoric, and with the exception that follows it.
 fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
     let mut added = vec![index];
     let Some(candidate) = candidates.get(index) else { return added };
@@ -236,7 +236,7 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
     added
 }
 
-/// Whether `sentence` points at the one before: "Er kostet ...", "Reicht auch das nicht, ...".
+/// Returns whether `sentence` refers to the previous one: "Er kostet ...", "Reicht auch das nicht, ...".
 fn points_back(sentence: &str) -> bool {
     let words: Vec<String> = words(sentence).take(FIRST).collect();
     let bare = words.windows(2).any(
@@ -245,7 +245,7 @@ fn points_back(sentence: &str) -> bool {
     bare || words.first().is_some_and(|first| POINTING.contains(&first.as_str()))
 }
 
-/// What stands next to the candidate at `index` and says what others pay.
+/// Returns the neighbours of the candidate at `index` that name the price for other groups.
 fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
     let are = |one: usize, other: usize| {
         let (Some(one), Some(other)) = (candidates.get(one), candidates.get(other)) else { return false };
@@ -257,7 +257,7 @@ fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
     before.chain(after).collect()
 }
 
-/// What a passage goes on with after its only sentence of an answer: how, where or until when.
+/// Returns the continuation of an answer's `only` sentence: how, where or until when.
 fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option<usize> {
     let (next, passage) = (only + 1, candidates.get(only)?.passage);
     let goes_on = candidates.get(next).is_some_and(|one| {
@@ -267,7 +267,7 @@ fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option
     (goes_on && fits).then_some(next)
 }
 
-/// The first whole sentences of the best passage: the passage was found by its meaning, not by its words.
+/// Returns the first whole sentences of the best passage, which matched by meaning and not by words.
 fn lead(candidates: &[Candidate], bounds: Bounds) -> Vec<usize> {
     let Some(best) = candidates.first().map(|one| one.passage) else { return Vec::new() };
     let of_best = || {

@@ -1,12 +1,12 @@
-//! Whether a passage says what an answer claims it says, and as it says it.
+//! Grounding: checks that a passage supports each sentence of an answer.
 //!
-//! A sentence that stands in the passage word for word is grounded. One in other words must bring nothing new: two
-//! neighbouring sentences of the passage must have all of its figures, with their units, and addresses and most of its words, and `not`
-//! where it has it. That makes a draft. What nobody reads before it is published must be [`Grounded::close`] as well:
-//! clause for clause what the passage says, whole and in its words, so that no figure changes hands and no condition
-//! is lost. The check is of words, so it refuses some sentences that a reader would accept; it is not fooled by fluency.
-//! And it must not stand in the passage under a heading that limits it, before an exception, or beside another figure
-//! for the same, where the answer has none of these.
+//! A sentence that is in the passage word for word is grounded. A paraphrase must add nothing: two neighbouring
+//! sentences of the passage must have all of its figures with their units, its addresses, most of its words, and the
+//! negation where it has one. That is enough for a draft. A sentence that is published unread must also be
+//! [`Grounded::close`]: clause for clause what the passage says, complete and in its words, so that no figure changes
+//! its subject and no condition is lost. The check compares words, so it refuses some sentences that a reader would
+//! accept, but fluent wording does not deceive it. The sentence must also not be in the passage under a limiting
+//! heading, before an exception, or next to another figure for the same thing, unless the answer repeats these.
 
 mod borne;
 mod clauses;
@@ -39,30 +39,30 @@ pub use self::source::Source;
 
 /// Share of a sentence's words that the passage must have: one of four may be the writer's own.
 const LEAST_SAID: f32 = 0.75;
-/// Sentences of a passage that may say one of an answer together.
+/// Number of neighbouring passage sentences that may support one sentence together.
 const NEIGHBOURS: usize = 2;
 
-/// Words that answer a question by themselves, which no passage has been asked.
+/// Words that answer a question on their own; the passage was never asked that question.
 const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
 
 /// Why a sentence is not grounded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ungrounded {
-    /// The sentence has no words, or none that mean anything by themselves.
+    /// The sentence has no words with a meaning.
     #[error("the sentence says nothing")]
     Empty,
-    /// A figure or an address.
+    /// It has a figure or an address that the passage lacks.
     #[error("`{0}` does not stand in the passage, or not with its unit or beside the sentence's other words")]
     Figure(String),
-    /// Too many words that the passage does not have.
+    /// It has too many words that the passage lacks.
     #[error("the passage does not speak of {}", .0.join(", "))]
     Words(Vec<String>),
-    /// The one says that something is so, the other that it is not.
+    /// It negates what the passage affirms, or the reverse.
     #[error("the sentence and the passage contradict each other")]
     Negation,
 }
 
-/// Those of `statements` that a passage which they name says all alone, each with the first such passage.
+/// Returns those of `statements` that one of the passages they name supports, each with the first such passage.
 pub fn grounded(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
     let stems = Stems::new(language);
     let sources: Vec<Source<'_>> = passages.iter().map(|one| Source::new(&one.text, &stems)).collect();
@@ -84,7 +84,7 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
     grounded
 }
 
-/// `text`, which `source` says, as what it is there, and what beside it takes something from it; `same` are the passages
+/// Returns `text`, which `source` supports, with the context that qualifies it there; `same` are the other passages
 /// of its page.
 fn in_context(
     text: &str,
@@ -113,7 +113,7 @@ fn in_context(
     (grounded, context::besides(&places, source))
 }
 
-/// Whether `source` says `sentence`, which makes sense by itself, clause for clause.
+/// Returns whether `source` entails the self-contained `sentence` clause for clause.
 fn is_close(sentence: &str, source: &Source<'_>, language: Language) -> bool {
     if clauses::points_back(sentence) {
         return false;
@@ -124,11 +124,11 @@ fn is_close(sentence: &str, source: &Source<'_>, language: Language) -> bool {
     }
 }
 
-/// Checks that `source` says `sentence`, both in the language of its stems.
+/// Checks that `source` supports `sentence`, both in the language of its stems.
 ///
 /// # Errors
 ///
-/// With what the passage does not say.
+/// Fails with what the passage lacks.
 pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
     let Some(first) = words(sentence).next() else { return Err(Ungrounded::Empty) };
     if source.has(sentence) {
@@ -186,7 +186,7 @@ fn together(
     }
 }
 
-/// Share of the `claimed` words that `near` says; all of none.
+/// Returns the share of the `claimed` words that `near` has; 1 if there are none.
 fn share(claimed: &BTreeSet<String>, near: &[Known]) -> f32 {
     let worth = |term: &String| near.iter().map(|known| said(term, &known.terms)).fold(0.0, f32::max);
     let said: f32 = claimed.iter().map(worth).sum();

@@ -1,5 +1,4 @@
-//! What stands against publishing an answer, seen in the ticket and in the answer itself. A draft is written all the
-//! same: a clerk reads it.
+//! Checks of tickets, passages and answers that block publication. A draft is still written, for a clerk.
 
 mod personal;
 #[cfg(test)]
@@ -14,57 +13,56 @@ use crate::passage::Passage;
 
 pub use bulkhead_ticket_text::injection::prompt as injection_patterns;
 
-/// Something that only a clerk may pass.
+/// A finding that only a clerk may override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Objection {
-    /// The ticket speaks to a machine.
+    /// The ticket holds a prompt injection.
     TicketInjection,
-    /// The ticket is too long to be read whole.
+    /// The ticket is too long to be read completely.
     TicketLength,
-    /// The answer speaks to a machine.
+    /// The answer holds a prompt injection.
     AnswerInjection,
-    /// The answer has personal data of this kind.
+    /// The answer holds personal data of this kind.
     PersonalData(Kind),
-    /// The answer says where somebody lives.
+    /// The answer names a private address.
     PrivateAddress,
     /// A sentence of the answer holds only under its heading.
     Heading,
-    /// A passage has an exception to a sentence of the answer, or another figure for the same.
+    /// A passage has an exception to a sentence of the answer, or another figure for the same thing.
     Qualified,
-    /// The answer has no amount, time, place or the like where that is asked for.
+    /// The answer lacks the amount, time, place or the like that the question asks for.
     Unanswered,
     /// The answer is too long.
     AnswerLength,
-    /// A sentence says it otherwise than its passage, which may make it another thing.
+    /// A sentence paraphrases its passage, which may change the meaning.
     OtherWords,
-    /// A passage that a language model was shown speaks to a machine.
+    /// A passage shown to the language model holds a prompt injection.
     PassageInjection,
-    /// The host's guard calls the text unsafe, or cannot be asked.
+    /// The host's guard calls the text unsafe or is unavailable.
     Guardrail(Judged, Verdict),
 }
 
 impl Objection {
-    /// What stands against publishing in a verdict.
+    /// Returns the finding of a guard's verdict, if it blocks publication.
     pub fn of(judged: Judged, verdict: Verdict) -> Option<Self> {
         (!verdict.publishes()).then_some(Self::Guardrail(judged, verdict))
     }
 }
 
-/// What stands in a ticket: in what is read of its `source`, in that as its reader sees it, and in its length, where it
-/// `is_cut`.
+/// Checks a ticket: the part of its `source` that is read, its rendered text, and whether it `is_cut`.
 pub fn ticket(source: &str, rendered: &Rendered, is_cut: bool) -> Vec<Objection> {
     let injected = injection::is_injected_ticket(source, rendered);
     let found = [(injected, Objection::TicketInjection), (is_cut, Objection::TicketLength)];
     found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
 }
 
-/// What stands in the passages that a language model is shown.
+/// Checks the passages shown to the language model.
 pub fn passages(passages: &[Passage]) -> Option<Objection> {
     let injected = passages.iter().any(|passage| injection::is_injected(&passage.text));
     injected.then_some(Objection::PassageInjection)
 }
 
-/// What stands in an answer. `office` are contacts that are nobody's personal data.
+/// Checks an answer. `office` lists contacts that are not personal data.
 pub fn answer(text: &str, longest: usize, office: &[String]) -> Vec<Objection> {
     let injected = injection::is_injected(text).then_some(Objection::AnswerInjection);
     let long = text.chars().nth(longest).map(|_| Objection::AnswerLength);

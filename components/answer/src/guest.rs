@@ -1,4 +1,4 @@
-//! Joins the logic to the WIT world `bulkhead:answer/answer`.
+//! Binds the component to the WIT world `bulkhead:answer/answer`.
 
 mod convert;
 mod imports;
@@ -11,7 +11,7 @@ use crate::prompts;
 use bindings::exports::bulkhead::answer::answers as wit;
 use imports::Imports;
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -33,10 +33,10 @@ mod bindings {
     export!(Component);
 }
 
-/// Where this component logs.
+/// This component's log.
 const LOG: Log = Log::new("answer");
 
-/// What the exports hang on.
+/// The component that implements the exports.
 struct Component;
 
 impl wit::Guest for Component {

@@ -1,7 +1,6 @@
-//! The answer component: says what a knowledge base knows of a ticket, in whose words, and whether a clerk must read
-//! it first.
+//! The answer component: answers tickets from a knowledge base and decides whether a clerk must review the answer.
 //!
-//! Everything here is plain Rust that knows no WIT and is tested natively.
+//! All modules but `guest` are plain Rust without WIT and are tested natively.
 
 pub mod answer;
 pub mod asked;

@@ -1,9 +1,9 @@
-//! The strategy that has a language model write the answer.
+//! The strategy that lets a language model write the answer.
 //!
-//! The model sees instructions in the system message. The passages and the customer's text, without personal data, are
+//! The system message holds the instructions. The passages and the customer's text, without personal data, are
 //! strings of one JSON object in the user message: text cannot end a JSON string, so it cannot pass for instructions.
-//! What comes back is sentences with the numbers of the passages that are to say them, and nothing of it is believed:
-//! each sentence is checked as one of any other writer. Whether an answer is published is never asked.
+//! The reply is a list of sentences with the numbers of their passages, and none is trusted: each is grounded like
+//! any other sentence. The model never decides on publication.
 
 mod prompt;
 mod reply;
@@ -21,14 +21,14 @@ use crate::statement::Statement;
 
 pub use prompt::{VERSION, schema, system};
 
-/// Why the language model has not written an answer.
+/// Why an answer falls back from the language model to extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unwritten {
-    /// What was found is in another language than the ticket.
+    /// The passages are in another language than the ticket.
     Translation,
-    /// It has not answered.
+    /// The model did not answer.
     Failed(Failure),
-    /// It answered in another language than the ticket's.
+    /// The model answered in another language than the ticket's.
     Foreign,
 }
 
@@ -38,7 +38,7 @@ impl From<Failure> for Unwritten {
     }
 }
 
-/// What to ask about a text and the passages that were found for it.
+/// Returns the question to ask about a text and its passages.
 pub fn question(
     configuration: &Configuration,
     redacted: &Redacted,
@@ -52,14 +52,14 @@ pub fn question(
     }
 }
 
-/// Reads an answer: its sentences with personal data restored; none where the model says that no passage answers.
+/// Parses a reply into statements with personal data restored; empty if the model says that no passage answers.
 ///
-/// A value goes back only into a sentence whose passage has it too, such as the office's own address that the ticket
-/// repeats: what is left of a sentence's passages are those. Numbers that no passage has are passed over.
+/// A redacted value returns only into a sentence whose passage has it too, such as the office's own address that the
+/// ticket repeats: the statement keeps only such passages. Unknown passage numbers are ignored.
 ///
 /// # Errors
 ///
-/// When it has another form than was asked for.
+/// Fails when the reply does not have the requested form.
 pub fn statements(
     answer: &str,
     redacted: &Redacted,
@@ -68,14 +68,14 @@ pub fn statements(
     let reply = reply::read(answer)?;
     let statements = reply.sentences.iter().flat_map(|sentence| {
         let text = reply::tidy(&sentence.text, |mark| is_note(mark, &sentence.passages, passages));
-        // What the model calls a sentence may be several, of which each must be true.
+        // One sentence of the model may be several, each of which must hold.
         let texts = sentences(&text).into_iter().map(|one| one.text);
         texts.map(|text| statement(&text, &sentence.passages, redacted, passages)).collect::<Vec<_>>()
     });
     Ok(statements.collect())
 }
 
-/// Whether `[mark]` is a note that one of the passages with these `numbers` has of its own, and no reference to any.
+/// Returns whether `[mark]` is a note in one of the passages with these `numbers`, and not a reference.
 fn is_note(mark: &str, numbers: &[i64], passages: &[Passage]) -> bool {
     let note = format!("[{mark}]");
     let mut named = passages.iter().zip(1..).filter(|(_, number)| numbers.contains(number));
@@ -93,7 +93,7 @@ fn statement(text: &str, numbers: &[i64], redacted: &Redacted, passages: &[Passa
     Statement { passages: named.map(|(index, _)| index).collect(), text: redacted.restore(text) }
 }
 
-/// Whether `statements` are evidently in another language than `language`.
+/// Returns whether `statements` are clearly in another language than `language`.
 pub fn is_foreign(statements: &[Statement], language: Language) -> bool {
     let text = statements.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join(" ");
     language::detect(&text).is_some_and(|code| code != language.code())

@@ -1,8 +1,8 @@
-//! What the knowledge base gives for a question.
+//! Passages that the knowledge base returns, and which of them to read.
 
 use bulkhead_ticket_text::language;
 
-/// A piece of a document.
+/// A part of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Passage {
     /// The document it is part of.
@@ -11,35 +11,35 @@ pub struct Passage {
     pub title: String,
     /// Where the document can be read.
     pub url: Option<String>,
-    /// Its words.
+    /// Its text.
     pub text: String,
-    /// ISO 639 code, where the knowledge base knows it.
+    /// ISO 639 code, if the knowledge base knows it.
     pub language: Option<String>,
     /// Calibrated relevance to the question, 0 to 1.
     pub score: f32,
 }
 
 impl Passage {
-    /// Whether it is of the page that `other` is of: of its document, or of another with its address.
+    /// Returns whether it belongs to the same page as `other`: to its document, or to one with the same address.
     pub fn is_of_page_of(&self, other: &Self) -> bool {
         let has_address = |url: &&String| !url.is_empty();
         self.document == other.document
             || self.url.as_ref().filter(has_address).is_some() && self.url == other.url
     }
 
-    /// ISO 639 code of its language: what the knowledge base says, else what its words say.
+    /// Returns the ISO 639 code of its language: from the knowledge base, else detected.
     pub fn language(&self) -> Option<&str> {
         let known = self.language.as_deref().and_then(|code| code.split(['-', '_']).next());
         known.filter(|code| !code.is_empty()).or_else(|| language::detect(&self.text))
     }
 }
 
-/// A passage is not read beside one that is this many times as relevant: what it says of other things would be taken for
-/// an answer where the better one says it in other words.
+/// A passage is dropped if the best one is this many times as relevant: its statements on other subjects could pass
+/// for answers.
 const FAR_BEHIND: f32 = 10.0;
 
-/// The passages to answer from: those that reach `floor` and are not far behind the best, and of these the ones in
-/// `language` if there are any, best first. The second value says whether they are in that language.
+/// Returns the passages to answer from, best first: those that reach `floor` and are not far behind the best, and of
+/// these the ones in `language`, if any. The second value says whether they are in that language.
 pub fn worth_reading(passages: Vec<Passage>, floor: f32, language: &str) -> (Vec<Passage>, bool) {
     let mut passages: Vec<Passage> = passages
         .into_iter()

@@ -1,5 +1,5 @@
-//! What answers hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
-//! sees by them whether they answer alike.
+//! Versions of everything that determines answers, under the prompt names of the replaced service, so that operators
+//! can compare two hosts.
 
 use bulkhead_answer_configuration::Configuration;
 use bulkhead_ticket_text::language::Language;
@@ -8,18 +8,18 @@ use serde_json::json;
 use crate::answer::Strategy;
 use crate::{guard, llm};
 
-/// One of them.
+/// A named text that determines answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// Its name.
     pub name: &'static str,
-    /// Its number, where this component counts.
+    /// Its version number, if this component counts one.
     pub version: Option<u32>,
-    /// Text that changes when an answer may.
+    /// A text that changes whenever answers may change.
     pub text: String,
 }
 
-/// All of them; that of the language model where it writes.
+/// Returns all of them, with the language model's prompt if it writes answers.
 pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt> {
     let agent = json!({
         "actions": configuration.actions,

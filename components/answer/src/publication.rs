@@ -1,5 +1,5 @@
-//! Whether an answer may be published without a clerk. Only the configuration says yes; everything else can only say
-//! no.
+//! Decision whether an answer may be published without a clerk. Only the configuration allows it; all else can only
+//! forbid it.
 
 #[cfg(test)]
 mod tests;
@@ -8,46 +8,46 @@ use bulkhead_answer_configuration::{Category, Configuration};
 
 use crate::guard::Objection;
 
-/// Why an answer is not published.
+/// A reason against publishing an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hindrance {
     /// The category is not configured.
     UnknownCategory,
     /// The category does not allow it.
     Category,
-    /// The answer is not relevant enough.
+    /// The answer's relevance is too low.
     Score {
-        /// What it has.
+        /// Its relevance.
         score: f32,
-        /// What it needs.
+        /// The required relevance.
         needed: f32,
     },
-    /// The ticket's language is neither of the two that answers are written in, or cannot be told.
+    /// The ticket's language is neither German nor English, or cannot be detected.
     TicketLanguage,
-    /// What the answer rests on, or what is configured, is not in the ticket's language.
+    /// The passages or the configured answer are not in the ticket's language.
     Language,
-    /// Sentences that no passage says were taken out.
+    /// Sentences without support were removed.
     Ungrounded,
-    /// A guard objects.
+    /// A check found something.
     Guard(Objection),
 }
 
-/// What speaks for and against an answer.
+/// The facts for and against publishing an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Relevance of the best document that the answer rests on, 0 to 1; none for a configured answer.
+    /// Relevance of the best cited document, 0 to 1; `None` for a configured answer.
     pub score: Option<f32>,
-    /// Whether the ticket is in one of the two languages that answers are written in.
+    /// Whether the ticket is in German or English.
     pub known_language: bool,
-    /// Whether it is in the ticket's language.
+    /// Whether the answer is in the ticket's language.
     pub own_language: bool,
-    /// Whether every sentence that was written was grounded.
+    /// Whether every written sentence was grounded.
     pub grounded: bool,
-    /// What guards say.
+    /// Findings of the checks.
     pub objections: Vec<Objection>,
 }
 
-/// What stands against publishing an answer in the category `name`; nothing: it may be published.
+/// Returns the reasons against publishing an answer in the category `name`; if empty, it may be published.
 pub fn hindrances(configuration: &Configuration, name: &str, record: &Record) -> Vec<Hindrance> {
     let category = configuration.category(name);
     let mut found: Vec<Hindrance> = match category {
@@ -60,7 +60,7 @@ pub fn hindrances(configuration: &Configuration, name: &str, record: &Record) ->
     if let Some(score) = record.score.filter(|score| score.is_nan() || *score < needed) {
         found.push(Hindrance::Score { score, needed });
     }
-    // Of a ticket in a third language it is clear that no answer is in it.
+    // No answer is in the language of a ticket in a third language.
     let language = match (record.known_language, record.own_language) {
         (false, _) => Some(Hindrance::TicketLanguage),
         (true, false) => Some(Hindrance::Language),

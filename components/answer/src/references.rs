@@ -1,4 +1,4 @@
-//! An answer with numbered references: `[n]` is the n-th document.
+//! Numbered references: `[n]` cites the n-th document.
 
 #[cfg(test)]
 mod tests;
@@ -7,24 +7,24 @@ use crate::passage::Passage;
 use crate::sentences::{is_ended, is_list};
 use crate::statement::Grounded;
 
-/// Between pieces of a quotation that do not stand next to each other.
+/// Separator of quotations that are not adjacent.
 pub const GAP: &str = " … ";
 
-/// A document that an answer rests on.
+/// A cited document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Its title, or its id where it has none.
+    /// Its title, or its id if it has no title.
     pub title: String,
-    /// Where it can be read; empty where nowhere.
+    /// Its address; empty if it has none.
     pub url: String,
     /// Calibrated relevance to the ticket, 0 to 1.
     pub score: f32,
-    /// Its words that the answer rests on.
+    /// The quoted text.
     pub quote: String,
 }
 
-/// The text of an answer with its references, and what they refer to: no other number stands in square brackets. Sentences that rest on one document follow each
-/// other under one reference.
+/// Returns the text of an answer with its references, and the cited documents. No other numbers are in square
+/// brackets, and sentences from one document share one reference.
 pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec<Document>) {
     let mut paragraphs: Vec<(usize, String)> = Vec::new();
     let mut used: Vec<(&str, Document)> = Vec::new();
@@ -62,7 +62,7 @@ pub fn referenced(statements: &[Grounded], passages: &[Passage]) -> (String, Vec
     (text, used.into_iter().map(|(_, document)| document).collect())
 }
 
-/// What stands between two quotations: nothing but white space where one follows the other in `passage`.
+/// Returns the text between two quotations: only white space if they are adjacent in `passage`.
 fn between(quote: &str, next: &str, passage: &str) -> &'static str {
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let follows = line(passage).contains(&line(&format!("{quote} {next}")));
@@ -73,8 +73,8 @@ fn between(quote: &str, next: &str, passage: &str) -> &'static str {
     }
 }
 
-/// `text` with round brackets where square or lenticular ones hold numbers: footnotes of its own page, which would pass
-/// for references of the answer.
+/// Returns `text` with round brackets around numbers in square or lenticular ones: the page's footnotes would look
+/// like references of the answer.
 fn unmarked(text: &str) -> String {
     let mut unmarked = String::with_capacity(text.len());
     let mut rest = text;

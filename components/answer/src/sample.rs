@@ -1,8 +1,8 @@
-//! A configuration for tests.
+//! A sample configuration for tests.
 
 use bulkhead_answer_configuration::{Action, ActionType, Category, Configuration};
 
-/// One of each.
+/// Returns a configuration with one category and action of each type.
 pub fn configuration() -> Configuration {
     let category =
         |name: &str, auto_publish| Category { name: name.to_owned(), auto_publish, threshold: 0.6 };

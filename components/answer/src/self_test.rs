@@ -1,4 +1,4 @@
-//! Checks that the component works where it stands.
+//! The component's self-test.
 
 use crate::answer::{Host, Outcome, Policy, Request, SearchError, Strategy, answer};
 use crate::passage::Passage;
@@ -6,7 +6,7 @@ use bulkhead_answer_configuration::{Action, ActionType, Category, Configuration}
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::llm::{Failure, Question};
 
-/// What the language model says: one sentence that the passage says, and one that nobody does.
+/// The model's reply: one supported sentence and one invented.
 const SAID: &str = r#"{"sentences": [
     {"text": "The passport costs 70 EUR.", "passages": [1]},
     {"text": "The passport costs 99 EUR.", "passages": [1]}
@@ -47,7 +47,11 @@ fn configuration() -> Configuration {
     }
 }
 
-/// Answers tickets without the host's knowledge base; the text says what does not work.
+/// Answers tickets with a built-in knowledge base.
+///
+/// # Errors
+///
+/// Fails with a text that names what does not work.
 pub fn self_test() -> Result<(), String> {
     let ask = |strategy, text| {
         let policy = Policy { strategy, guarding: Guarding::Withhold };

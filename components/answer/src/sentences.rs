@@ -1,35 +1,34 @@
-//! A passage as sentences that can be quoted.
+//! Splits passages into sentences that can be quoted.
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-/// Abbreviations that a sentence does not end with, in lower case.
+/// Abbreviations that do not end a sentence, in lower case.
 const ABBREVIATIONS: &[&str] = &[
     "abs", "art", "bspw", "bzw", "ca", "d.h", "dr", "e.g", "etc", "evtl", "ggf", "hr", "fr", "i.d.r", "i.e",
     "inkl", "max", "min", "mind", "mr", "mrs", "ms", "no", "nr", "o.ä", "s", "sog", "st", "std", "str",
     "tel", "u.a", "usw", "vgl", "vs", "z.b", "zzgl",
 ];
 
-/// Bytes from which on an item of a list is a sentence of its own: an answer would be too long.
+/// Bytes of a list from which each item is a sentence of its own, to bound the length of answers.
 const LONGEST_LIST: usize = 1_000;
-/// Characters of a heading at most.
+/// Maximum number of characters of a heading.
 const LONGEST_HEADING: usize = 120;
 
-/// A piece of a passage that makes sense by itself, as far as its punctuation tells.
+/// A part of a passage that is self-contained, judged by punctuation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// Its bytes in the passage.
+    /// Its byte range in the passage.
     pub range: Range<usize>,
-    /// Its words: the passage's, on one line; a list keeps its lines.
+    /// Its text on one line; a list keeps its lines.
     pub text: String,
-    /// Whether it is whole: no heading, and not cut off where the passage begins or ends.
+    /// Whether it is complete: not a heading, and not cut off at the passage's beginning or end.
     pub whole: bool,
-    /// Whether it stands over others as a heading does, as far as its form tells: a short line by itself, which no stop
-    /// ends. A question may be one.
+    /// Whether it has the form of a heading: a short line on its own without a full stop. A question may be one.
     pub heading: bool,
-    /// Places of the headings that it stands under: the nearest ones, with nothing between them.
+    /// Indices of the nearest headings above it.
     pub under: Range<usize>,
 }
 
@@ -38,24 +37,24 @@ impl Sentence {
         Self { range, text, whole, heading: false, under: 0..0 }
     }
 
-    /// Whether it says nothing by itself: it asks, or it is a heading without a figure.
+    /// Returns whether it states nothing: a question, or a heading without a figure.
     pub fn is_bare(&self) -> bool {
         let marked = is_heading(&self.text);
         marked || is_question(&self.text) || self.heading && !self.text.contains(char::is_numeric)
     }
 }
 
-/// Whether `text` asks.
+/// Returns whether `text` is a question.
 pub fn is_question(text: &str) -> bool {
     text.trim_end_matches(CLOSING).ends_with('?')
 }
 
-/// Whether what stands behind `text` is another sentence: a stop ends it.
+/// Returns whether `text` ends with a stop, so that another sentence follows.
 pub fn is_ended(text: &str) -> bool {
     text.trim_end_matches(CLOSING).ends_with(['.', '!', '?', '…', ':'])
 }
 
-/// The sentences of `text`, in order. A line that ends with a colon and the list below it are one.
+/// Returns the sentences of `text`, in order. A line that ends with a colon and the list below it are one sentence.
 pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = cut(text);
     let (mut headings, mut begun) = (0..0, false);
@@ -73,7 +72,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     found
 }
 
-/// Whether the stop of `line` is its date's: "Bis 31.12."
+/// Returns whether the stop of `line` belongs to a date: "Bis 31.12."
 fn ends_with_date(line: &str) -> bool {
     let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
     let parts = last.and_then(|date| date.split_once('.'));
@@ -86,7 +85,7 @@ fn begins_paragraph(text: &str, sentence: &Sentence) -> bool {
     text.get(..sentence.range.start).is_some_and(|above| above.ends_with("\n\n"))
 }
 
-/// Whether `sentence` has the form of a heading in `text`.
+/// Returns whether `sentence` has the form of a heading in `text`.
 fn is_over_others(text: &str, sentence: &Sentence) -> bool {
     let line = sentence.text.as_str();
     if is_heading(line) {
@@ -131,7 +130,7 @@ fn cut(text: &str) -> Vec<Sentence> {
     found
 }
 
-/// Whether `text`, a sentence, is a list, as imports write them, without the line that introduces it.
+/// Returns whether `text`, a sentence, is a list in the imports' form, without an introducing line.
 pub fn is_list(text: &str) -> bool {
     text.starts_with("- ")
 }
@@ -151,7 +150,7 @@ fn is_heading(line: &str) -> bool {
     line.starts_with('#')
 }
 
-/// Whether an item at `range` goes on with what the last sentence began: a line with a colon, or a list.
+/// Returns whether an item at `range` continues the last sentence: a line with a colon, or a list.
 fn in_list(found: &[Sentence], text: &str, range: &Range<usize>) -> bool {
     let Some(last) = found.last() else { return false };
     let between = text.get(last.range.end..range.start).unwrap_or_default();
@@ -166,7 +165,7 @@ fn extend(found: &mut [Sentence], text: &str, range: Range<usize>) {
     last.range.end = range.end;
 }
 
-/// The sentences of a paragraph.
+/// Returns the sentences of a paragraph.
 fn split(text: &str, paragraph: Range<usize>) -> Vec<Sentence> {
     let content = text.get(paragraph.clone()).unwrap_or_default();
     let mut found = Vec::new();
@@ -192,10 +191,10 @@ fn sentence(content: &str, range: Range<usize>, offset: usize) -> Option<Sentenc
     Some(Sentence::new(start..start + trimmed.len(), text, begun && ended))
 }
 
-/// What may stand behind the end of a sentence and still belong to it.
+/// Characters after the end of a sentence that still belong to it.
 const CLOSING: &[char] = &['"', '”', '“', '»', '«', ')', '\''];
 
-/// Where sentences end: bytes behind the last character of each, the closing ones included.
+/// Returns the byte offsets at which sentences end, closing characters included.
 fn ends(content: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     for (at, sign) in content.char_indices().filter(|(_, sign)| ".!?…".contains(*sign)) {
@@ -212,7 +211,8 @@ fn ends(content: &str) -> Vec<usize> {
     ends
 }
 
-/// Whether a full stop behind `before` belongs to its last word: an abbreviation, a letter, or an ordinal number.
+/// Returns whether a full stop after `before` belongs to its last word: an abbreviation, a letter, or an ordinal
+/// number.
 fn is_abbreviated(before: &str) -> bool {
     let word =
         before.rsplit(|letter: char| letter.is_whitespace() || letter == '(').next().unwrap_or_default();

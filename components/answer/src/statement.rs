@@ -1,40 +1,40 @@
-//! The sentences of an answer, before and after somebody has looked whether they are true.
+//! The sentences of an answer, before and after grounding.
 
 use crate::sentences::is_list;
 
-/// A sentence as its writer wrote it.
+/// A sentence as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// Its words.
     pub text: String,
-    /// Indices of the passages that its writer names for it.
+    /// Indices of the passages that its writer cites.
     pub passages: Vec<usize>,
 }
 
-/// A sentence that a passage says.
+/// A sentence that a passage supports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grounded {
     /// Its words.
     pub text: String,
     /// Index of the passage.
     pub passage: usize,
-    /// The passage's own words for it.
+    /// The text of the passage that supports it.
     pub quote: String,
-    /// Whether the passage says it clause for clause: what is the same in few words may be another thing.
+    /// Whether the passage entails it clause for clause: a paraphrase may mean something else.
     pub close: bool,
-    /// The heading that it needs to be understood: one that limits it and that it does not name, or that of a list.
+    /// The heading needed to understand it: one that limits it and that it does not name, or that of a list.
     pub heading: Option<String>,
     /// Whether a heading limits it that it does not name.
     pub limited: bool,
-    /// Whether the passage takes something from it that the answer does not: by an exception, by another figure for the
-    /// same, or because it is but a line over others.
+    /// Whether the passage qualifies it and the answer does not: by an exception, by another figure for the same
+    /// thing, or because it is only a line above others.
     pub qualified: bool,
-    /// Whether it says nothing by itself: a question or a heading.
+    /// Whether it states nothing: a question or a heading.
     pub bare: bool,
 }
 
 impl Grounded {
-    /// Its words as they are shown: below the heading that limits them.
+    /// Returns its text as shown: below the heading that limits it.
     pub fn shown(&self) -> String {
         match self.heading.as_deref().map(|heading| heading.trim_end_matches(':')) {
             Some(heading) if is_list(&self.text) => format!("{heading}:\n{}", self.text),
@@ -45,17 +45,17 @@ impl Grounded {
     }
 }
 
-/// How long an answer may be.
+/// Maximum length of an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Most sentences.
+    /// Maximum number of sentences.
     pub sentences: usize,
-    /// Most characters.
+    /// Maximum number of characters.
     pub characters: usize,
 }
 
 impl Bounds {
-    /// The beginning of an answer that is within bounds.
+    /// Cuts an answer to the bounds.
     pub fn cut(self, mut statements: Vec<Statement>) -> Vec<Statement> {
         let mut characters = 0;
         let fits = |one: &&Statement| {

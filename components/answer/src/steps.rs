@@ -1,4 +1,4 @@
-//! How the work of what reads a question grows with the question, of which at most 20,000 characters are read.
+//! Tests that the work on a question grows linearly with its length, of which at most 20,000 characters are read.
 
 use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::language::Language;
@@ -8,7 +8,7 @@ use crate::guard;
 use crate::sentences::sentences;
 use crate::terms::Stems;
 
-/// What is read of a question, characters.
+/// Maximum number of characters read of a question.
 const READ: usize = 20_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Texts as the words that carry their meaning, in a form in which `Gebühren` and `Gebühr` are one.
+//! Splits texts into content words, reduced to stems so that `Gebühren` and `Gebühr` are equal.
 
 mod stop;
 #[cfg(test)]
@@ -13,38 +13,38 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 pub use stop::is_stop;
 
-/// Letters from which on a word inside another one is believed to be a part of a compound: `pass` in `Passbild` would
-/// pass, and so would `alle` in `Falle`.
+/// Minimum number of letters of a compound's part: `pass` in `Passbild` would match, but so would `alle` in `Falle`.
 const SHORTEST_PART: usize = 5;
-/// What is put before verbs, and stands at the end of a clause by itself.
+/// Separable verb prefixes, which also occur alone at the end of a clause.
 const PARTICLES: [&str; 12] =
     ["ab", "an", "auf", "aus", "bei", "ein", "mit", "nach", "um", "vor", "zu", "zurück"];
-/// Words of a clause among which its verb is.
+/// Number of leading words of a clause that may hold its verb.
 const VERB: usize = 3;
-/// What a part of a compound is worth, against 1 for the word itself.
+/// Score of a match with a part of a compound, against 1 for the word itself.
 const PART: f32 = 0.6;
 
-/// The words of `text` in lower case: runs of letters and digits.
+/// Returns the words of `text` in lower case: runs of letters and digits.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase)
 }
 
-/// Cuts words to their stems in one language.
+/// Stems words of one language.
 pub struct Stems {
     stemmer: Stemmer,
     german: bool,
 }
 
 impl Stems {
-    /// Stems of `language`.
+    /// Creates a stemmer for `language`.
     pub fn new(language: Language) -> Self {
         let german = language == Language::German;
         let algorithm = if german { Algorithm::German } else { Algorithm::English };
         Self { stemmer: Stemmer::create(algorithm), german }
     }
 
-    /// The stem of a word in lower case, without the dots of umlauts, which German writers may leave out or write as `e`.
+    /// Returns the stem of a word in lower case, without umlauts, which German writers may leave out or write with
+    /// `e`.
     pub fn stem(&self, word: &str) -> String {
         let word = if self.german { umlauted(word) } else { Cow::Borrowed(word) };
         let stem = self.stemmer.stem(&word);
@@ -61,13 +61,12 @@ impl Stems {
         folded
     }
 
-    /// Stems of the words of `text` that carry its meaning, each once.
+    /// Returns the stems of the content words of `text`, each once.
     pub fn terms(&self, text: &str) -> BTreeSet<String> {
         words(text).filter(|word| !is_stop(word)).map(|word| self.stem(&word)).collect()
     }
 
-    /// The same, and German verbs with the particles that stand at the end of their clauses: "melden Sie ihn um" says
-    /// `ummelden`.
+    /// Returns the same with separated German verbs joined: "melden Sie ihn um" has `ummelden`.
     pub fn terms_and_verbs(&self, text: &str) -> BTreeSet<String> {
         let mut terms = self.terms(text);
         for clause in text.split([',', ';', ':', '.', '!', '?']).filter(|_| self.german) {
@@ -84,7 +83,7 @@ impl Stems {
     }
 }
 
-/// How far `term` is said by one of `others`: 1 by itself, less as a part of a compound, 0 not at all.
+/// Returns how well `term` matches one of `others`: 1 for the word itself, less for a part of a compound, else 0.
 pub fn said(term: &str, others: &BTreeSet<String>) -> f32 {
     if others.contains(term) {
         return 1.0;

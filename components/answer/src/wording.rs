@@ -1,4 +1,4 @@
-//! What the component says in its own words, in the ticket's language.
+//! The component's own texts for citizens and clerks, in the ticket's language.
 
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::language::Language;
@@ -7,27 +7,27 @@ use crate::guard::Objection;
 use crate::llm::Unwritten;
 use crate::publication::Hindrance;
 
-/// What the replaced service answers where nothing is to be answered.
+/// The replaced service's response when there is no answer.
 pub const PLACEHOLDER: &str = "No answer generated based on the provided input and current configuration.";
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// The action is that a clerk reads the ticket.
+    /// The action leaves the ticket to a clerk.
     Action,
     /// The ticket has no words.
     Wordless,
     /// No passage is relevant enough.
     Nothing,
-    /// The language model finds none in the passages.
+    /// The language model finds no answer in the passages.
     Unanswered,
-    /// Too little of what was written is said by a passage.
+    /// Passages support too little of the written answer.
     Ungrounded,
     /// The knowledge base cannot be searched.
     Unavailable,
 }
 
-/// The response where there is no answer.
+/// Returns the response to a ticket without an answer.
 pub fn response(reason: &NoAnswer, language: Language) -> String {
     let text = match (reason, language) {
         (NoAnswer::Action, _) => PLACEHOLDER,
@@ -51,7 +51,7 @@ pub fn response(reason: &NoAnswer, language: Language) -> String {
     text.to_owned()
 }
 
-/// Why there is no answer, for a clerk. `floor` is the relevance that a passage needs.
+/// Returns why there is no answer, for a clerk. `floor` is the minimum relevance of a passage.
 pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
     match (reason, language) {
         (NoAnswer::Action, Language::German) => {
@@ -93,7 +93,7 @@ pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
     }
 }
 
-/// Put before what is quoted from passages of another language.
+/// Returns the line before quotations in another language.
 pub fn foreign(language: Language, code: Option<&str>) -> String {
     match (language, code) {
         (Language::German, Some("en")) => "Dazu gibt es nur Angaben auf Englisch:".to_owned(),
@@ -103,7 +103,7 @@ pub fn foreign(language: Language, code: Option<&str>) -> String {
     }
 }
 
-/// Why an answer is made of sentences of passages where the language model should have written it.
+/// Returns why an answer quotes passages although the language model should have written it.
 pub fn fallen_back(reason: Unwritten, language: Language) -> String {
     let reason = unwritten(reason, language);
     match language {
@@ -127,7 +127,7 @@ fn unwritten(reason: Unwritten, language: Language) -> &'static str {
     }
 }
 
-/// Why an answer is not published, for a clerk; nothing where it is.
+/// Returns why an answer is not published, for a clerk; `None` if it is published.
 pub fn unpublished(hindrances: &[Hindrance], category: &str, language: Language) -> Option<String> {
     let said = hindrances.iter().map(|one| hindrance(one, category, language)).collect::<Vec<_>>();
     (!said.is_empty()).then(|| said.join(" "))
@@ -264,7 +264,7 @@ fn value(kind: Kind, language: Language) -> &'static str {
     }
 }
 
-/// Whole per cent; what is not certain is not rounded up to certainty.
+/// Rounds to whole per cent, but never up to 100.
 fn percent(share: f32) -> u32 {
     let rounded = (share * 100.0).round() as u32;
     if rounded == 100 && share < 1.0 { 99 } else { rounded }

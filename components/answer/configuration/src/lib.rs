@@ -1,37 +1,37 @@
-//! What an operator decides: which actions there are, what may be published, and how answers are written and checked.
+//! Configuration of the answer component: actions, publication rules, and how answers are written and checked.
 
 use serde::{Deserialize, Serialize};
 
-/// What the component works by; the host writes it, from its own configuration and the one of triage.
+/// The component's configuration. The host derives it from its own configuration and from triage's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// What tickets are about.
+    /// The ticket categories.
     pub categories: Vec<Category>,
-    /// What can happen with a ticket.
+    /// The actions a ticket can lead to.
     pub actions: Vec<Action>,
-    /// Relevance below which a passage is not answered from, 0 to 1.
+    /// Minimum relevance of a passage to answer from, 0 to 1.
     pub floor: f32,
-    /// Most passages that are read for an answer.
+    /// Maximum number of passages read for an answer.
     pub limit: u32,
-    /// Whether only documents of the ticket's category, and those of none, are read.
+    /// Whether to read only documents of the ticket's category and documents without a category.
     pub by_category: bool,
-    /// Relevance that an answer needs to be published, whatever its category asks for, 0 to 1.
+    /// Minimum relevance of a published answer in any category, 0 to 1.
     pub publish_score: f32,
-    /// Most sentences of an answer.
+    /// Maximum number of sentences of an answer.
     pub max_sentences: u32,
-    /// Most characters of an answer, references and disclaimer excluded.
+    /// Maximum number of characters of an answer, without references and disclaimer.
     pub max_answer_length: u32,
-    /// Characters of a ticket that are searched for; longer ones lose their middle.
+    /// Maximum number of characters of a ticket used as the search query; longer tickets lose their middle.
     pub max_user_text_length: u32,
-    /// Addresses, telephone and account numbers of the office itself, which are nobody's personal data: whole, an
+    /// Addresses, telephone and account numbers of the office itself, which are not personal data: whole values, an
     /// e-mail domain with its `@`, or the first digits of numbers.
     pub office_contacts: Vec<String>,
-    /// Put below every answer that is written from the knowledge base.
+    /// Disclaimer appended to every answer from the knowledge base.
     pub disclaimer: Option<String>,
 }
 
-/// What a ticket is about.
+/// A ticket category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
@@ -39,28 +39,28 @@ pub struct Category {
     pub name: String,
     /// Whether answers in it may be published without a clerk.
     pub auto_publish: bool,
-    /// Relevance that a published answer in it needs, 0 to 1.
+    /// Minimum relevance of a published answer in it, 0 to 1.
     pub threshold: f32,
 }
 
 /// What an action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ActionType {
-    /// An answer is written from the knowledge base.
+    /// Writes an answer from the knowledge base.
     AIAnswer,
-    /// A clerk reads the ticket.
+    /// Leaves the ticket to a clerk.
     NoAction,
-    /// The configured answer is given.
+    /// Sends the configured answer.
     StaticAnswer,
 }
 
-/// What can happen with a ticket.
+/// An action a ticket can lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: ActionType,
     /// The answer of a `StaticAnswer`.
@@ -68,11 +68,11 @@ pub struct Action {
 }
 
 impl Configuration {
-    /// Reads what the host wrote.
+    /// Reads the JSON that the host wrote.
     ///
     /// # Errors
     ///
-    /// When `json` is no configuration, or a share in it is none.
+    /// Fails when `json` is not a configuration or a share is out of range.
     pub fn from_json(json: &str) -> Result<Self, String> {
         let read: Self =
             serde_json::from_str(json).map_err(|error| format!("invalid answer configuration: {error}"))?;
@@ -87,12 +87,12 @@ impl Configuration {
         Ok(read)
     }
 
-    /// The category with this name.
+    /// Returns the category with this name.
     pub fn category(&self, name: &str) -> Option<&Category> {
         self.categories.iter().find(|category| category.name == name)
     }
 
-    /// The action with this name.
+    /// Returns the action with this name.
     pub fn action(&self, name: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.name == name)
     }

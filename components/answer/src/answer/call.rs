@@ -1,4 +1,4 @@
-//! One ticket, from its text to its reply.
+//! One ticket with its derived texts, and the replies that need no search.
 
 use std::cell::OnceCell;
 
@@ -17,9 +17,9 @@ use crate::publication::{Record, hindrances};
 use crate::references::Document;
 use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
-/// Characters of a ticket that are read, at its head and at its tail: ten pages.
+/// Maximum number of characters read of a ticket, at its head and tail: ten pages.
 const MOST_READ: usize = 20_000;
-/// An answer in several languages has at least one in this many of its characters in each.
+/// An answer in several languages must have at least one in this many of its characters in each.
 const LEAST_PART: usize = 4;
 
 /// A ticket that is being answered.
@@ -28,32 +28,31 @@ pub(super) struct Call<'a, H> {
     pub(super) configuration: &'a Configuration,
     pub(super) policy: Policy,
     pub(super) request: Request<'a>,
-    /// What its writer wrote.
+    /// The text that the sender wrote, without quotes and signatures.
     own: String,
-    /// All of it as its reader sees it.
+    /// The whole text as a reader sees it.
     plain: String,
-    /// As much of it as is searched for and shown to other machines.
+    /// The part of it that is used as search query and shown to models.
     pub(super) text: String,
-    /// The same for machines outside, which personal data is kept from.
+    /// The same without personal data, for external models.
     redacted: OnceCell<Redacted>,
     pub(super) language: Language,
-    /// ISO 639 code of the language that it is written in, which may be a third one.
+    /// ISO 639 code of the detected language, which may be neither German nor English.
     pub(super) detected: Option<&'static str>,
     pub(super) objections: Vec<Objection>,
-    /// What the guard says of the ticket.
+    /// The guard's verdict on the ticket.
     pub(super) verdict: Verdict,
 }
 
 impl<'a, H: Host> Call<'a, H> {
-    /// A ticket as it is read.
+    /// Reads a ticket.
     pub(super) fn new(
         host: &'a H,
         configuration: &'a Configuration,
         policy: Policy,
         request: Request<'a>,
     ) -> Self {
-        // Before anything else looks at it: whatever its length, a ticket takes no longer than one of this many
-        // characters.
+        // Cut first, so that a ticket of any length costs no more time than one of this many characters.
         let read = window(request.text.trim(), MOST_READ);
         let rendered = clean::render(&read);
         let own = clean::own(&rendered.plain);
@@ -74,28 +73,28 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// The ticket without personal data. Its salutation and signature, which name people, tell who is meant.
+    /// Returns the ticket without personal data. Its salutation and signature tell which names to redact.
     pub(super) fn redacted(&self) -> &Redacted {
         self.redacted.get_or_init(|| redact_part(&self.text, &clean::unquoted(&self.plain)))
     }
 
-    /// Whether there is nothing to read.
+    /// Returns whether the ticket is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.own.trim().is_empty()
     }
 
-    /// Whether there is anything that could be asked.
+    /// Returns whether the ticket has words.
     pub(super) fn has_words(&self) -> bool {
         has_words(&self.own)
     }
 
-    /// Lets the guard judge the ticket.
+    /// Asks the guard for its verdict on the ticket.
     pub(super) fn judge(&mut self) -> Result<(), Error> {
         self.verdict = self.judged(None)?;
         Ok(())
     }
 
-    /// What the guard says of the ticket, or of the answer to it.
+    /// Returns the guard's verdict on the ticket, or on the answer to it.
     pub(super) fn judged(&self, answer: Option<&str>) -> Result<Verdict, Error> {
         if self.policy.guarding == Guarding::Off {
             return Ok(Verdict::Unguarded);
@@ -107,7 +106,7 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// There is no answer, and that is said.
+    /// Returns a reply without an answer, with the reason.
     pub(super) fn none(&self, reason: &NoAnswer) -> Reply {
         Reply {
             response: wording::response(reason, self.language),
@@ -120,7 +119,7 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// The operator's own words need no reference; what the ticket holds may still need a clerk.
+    /// Returns the configured answer. It needs no reference, but the ticket may still need a clerk.
     pub(super) fn configured(&self, action: &Action) -> Reply {
         let response = action.answer.clone().unwrap_or_else(|| PLACEHOLDER.to_owned());
         let record = Record {
@@ -133,19 +132,19 @@ impl<'a, H: Host> Call<'a, H> {
         self.reply(response, Vec::new(), Outcome::Configured, &record)
     }
 
-    /// Whether the ticket is in the language that it is answered in: one in a third language, or in none that can be
-    /// told, is answered in one of the two all the same.
+    /// Returns whether the ticket is in the language of the answer. A ticket in a third or unknown language gets a
+    /// German or English answer all the same.
     pub(super) fn is_in_known_language(&self) -> bool {
         self.detected == Some(self.language.code())
     }
 
-    /// What stands in the ticket against publishing an answer to it.
+    /// Returns the findings in the ticket that block publication.
     pub(super) fn objected(&self) -> Vec<Objection> {
         let guard = Objection::of(Judged::Message, self.verdict.clone());
         self.objections.iter().cloned().chain(guard).collect()
     }
 
-    /// A reply with these words, and why it is not published if it is not.
+    /// Returns a reply with `response`, and the reason if it is not published.
     pub(super) fn reply(
         &self,
         response: String,
@@ -166,8 +165,8 @@ impl<'a, H: Host> Call<'a, H> {
     }
 }
 
-/// Whether `text` is in `language`, as far as can be told; one that says the same in several is in each. Parts whose
-/// language cannot be told, such as an address of a page, are in none.
+/// Returns whether `text` is in `language`, as far as it can be detected; a text that says the same in several
+/// languages is in each. Parts without a detectable language, such as web addresses, do not count.
 pub(super) fn is_in(text: &str, language: Language) -> bool {
     if language::detect(text).is_none_or(|code| code == language.code()) {
         return true;

@@ -1,4 +1,4 @@
-//! An answer as it is written, by whom the host wants it.
+//! Drafts of answers: by the language model or from sentences of the passages, each sentence grounded.
 
 use bulkhead_ticket_text::llm::Failure;
 
@@ -10,33 +10,33 @@ use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};
 use crate::{extractive, grounding};
 
-/// An answer of which only what passages say is left.
+/// An answer reduced to the sentences that passages support.
 #[derive(Debug)]
 pub(super) struct Draft {
     /// Its sentences.
     pub(super) sentences: Vec<Grounded>,
-    /// How many its writer gave it.
+    /// Number of sentences before grounding.
     pub(super) written: usize,
-    /// What stands against publishing it, seen where it was written.
+    /// Findings that block publication, made while drafting.
     pub(super) objections: Vec<Objection>,
-    /// Why the language model has not written it, where it should have.
+    /// Why the language model did not write it, if it was asked to.
     pub(super) failed: Option<Unwritten>,
 }
 
 impl Draft {
-    /// Whether it lost more than it kept: what is left is not what its writer meant to say.
+    /// Returns whether grounding removed more sentences than it kept: the rest is not what the writer meant.
     pub(super) fn is_torn(&self) -> bool {
         self.sentences.len() * 2 < self.written
     }
 
-    /// Whether all of it asks or stands over what would answer.
+    /// Returns whether all sentences are questions or headings.
     pub(super) fn is_bare(&self) -> bool {
         self.sentences.iter().all(|one| one.bare)
     }
 }
 
 impl<H: Host> Call<'_, H> {
-    /// The answer to the ticket from `passages`. `own_language` says whether these are in the ticket's.
+    /// Drafts the answer from `passages`. `own_language` says whether these are in the ticket's language.
     pub(super) fn draft(&self, passages: &[Passage], own_language: bool) -> Draft {
         let failed = match self.policy.strategy {
             Strategy::Extractive => None,
@@ -49,7 +49,11 @@ impl<H: Host> Call<'_, H> {
         Draft { failed, ..self.grounded(&statements, passages) }
     }
 
-    /// The language model's answer, or why there is none.
+    /// Drafts the answer with the language model.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason to fall back to extraction.
     fn advised(&self, passages: &[Passage], own_language: bool) -> Result<Draft, Unwritten> {
         if !own_language {
             return Err(Unwritten::Translation);

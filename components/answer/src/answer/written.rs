@@ -1,4 +1,4 @@
-//! An answer from the knowledge base: searched for, written, checked and framed.
+//! Answers from the knowledge base: search, draft, checks and wording.
 
 use bulkhead_ticket_text::guarding::Judged;
 
@@ -13,7 +13,7 @@ use crate::statement::Grounded;
 use crate::wording::{self, NoAnswer};
 
 impl<H: Host> Call<'_, H> {
-    /// An answer from the knowledge base.
+    /// Searches the knowledge base, drafts an answer and checks it.
     pub(super) fn written(&self) -> Result<Reply, Error> {
         let configuration = self.configuration;
         let category = configuration.by_category.then_some(self.request.category);
@@ -33,7 +33,7 @@ impl<H: Host> Call<'_, H> {
         Ok(Reply { reason: (!reasons.is_empty()).then(|| reasons.join(" ")), ..reply })
     }
 
-    /// A draft with references, and whether it may be published.
+    /// Returns the draft with references, and whether it may be published.
     fn checked(&self, draft: Draft, passages: &[Passage], own_language: bool) -> Result<Reply, Error> {
         if draft.written == 0 && self.policy.strategy == Strategy::Llm && draft.failed.is_none() {
             return Ok(self.none(&NoAnswer::Unanswered));
@@ -53,13 +53,13 @@ impl<H: Host> Call<'_, H> {
                 objections.push(objection);
             }
         }
-        // Where the ticket is not published anyway, nothing depends on a second verdict.
+        // A ticket that is not published anyway needs no second verdict.
         if self.verdict.publishes() {
             objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
         }
         let known_language = self.is_in_known_language();
         let framed = self.framed(text, passages, own_language);
-        // Whatever the base says of its passages' language.
+        // The text counts, not only the language that the knowledge base claims for the passages.
         let own_language = own_language && is_in(&plain, self.language);
         let record = Record { score: Some(score), known_language, own_language, grounded, objections };
         Ok(self.reply(framed, documents, Outcome::Answered, &record))
@@ -73,7 +73,7 @@ impl<H: Host> Call<'_, H> {
     }
 }
 
-/// The sentences of an answer without its references.
+/// Returns the sentences of an answer without references.
 fn plain(statements: &[Grounded]) -> String {
     statements.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n")
 }

@@ -1,3 +1,5 @@
+//! Tests of expected answer types.
+
 use super::*;
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a ticket asks, as words with weights.
+//! The question of a ticket as weighted words.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use crate::asked::Asked;
 use crate::sentences::sentences;
 use crate::terms::{self, Stems, said};
 
-/// What a word outside of a question is worth, where there are questions.
+/// Weight of a word outside questions, if the ticket has questions.
 const BESIDE: f32 = 0.5;
-/// What a word in a heading is worth to a sentence under it, against one of its own.
+/// Weight of a word in a heading for a sentence below it, against a word of its own.
 const UNDER: f32 = 0.6;
 
-/// The words of a question, what each is worth, and whether its candidates have what it asks for.
+/// The words of a question with their weights, and how each candidate matches them.
 pub(super) struct Question {
     weights: Vec<f32>,
-    /// How far each candidate says each of the words.
+    /// Match of each candidate with each word.
     said: Vec<Vec<f32>>,
-    /// Whether each candidate has the kind of thing that is asked for.
+    /// Whether each candidate has the expected answer type.
     met: Vec<bool>,
-    /// What the words are worth that the title of each candidate's document says.
+    /// Total weight of the words in the title of each candidate's document.
     titled: Vec<f32>,
     asked: Asked,
 }
 
 impl Question {
-    /// Reads `text`; the fewer of the `candidates` say a word, the more it weighs.
+    /// Reads `text`. A word weighs more the fewer `candidates` have it.
     pub(super) fn new(text: &str, stems: &Stems, candidates: &[Candidate]) -> Self {
         let sentences = sentences(text);
         let asks = |text: &str| text.contains('?');
@@ -59,32 +59,32 @@ impl Question {
         Self { weights, said, met, titled, asked }
     }
 
-    /// Whether it asks what something costs.
+    /// Returns whether the question asks for a price.
     pub(super) fn asks_for_amount(&self) -> bool {
         self.asked.asks_for_amount()
     }
 
-    /// How far the candidate at `index` says each word.
+    /// Returns how well the candidate at `index` matches each word.
     pub(super) fn said_by(&self, index: usize) -> &[f32] {
         self.said.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the candidate at `index` says one of the words.
+    /// Returns whether the candidate at `index` has one of the words.
     pub(super) fn is_said_by(&self, index: usize) -> bool {
         self.said_by(index).iter().any(|said| *said > 0.0)
     }
 
-    /// What each word is worth.
+    /// Returns the weight of each word.
     pub(super) fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// What the words are worth that the title above the candidate at `index` says.
+    /// Returns the total weight of the words in the title above the candidate at `index`.
     pub(super) fn titled(&self, index: usize) -> f32 {
         self.titled.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the candidate at `index` has the kind of thing that is asked for.
+    /// Returns whether the candidate at `index` has the expected answer type.
     pub(super) fn is_met_by(&self, index: usize) -> bool {
         self.met.get(index).is_some_and(|met| *met)
     }

@@ -1,3 +1,5 @@
+//! Tests of extractive answers.
+
 use super::*;
 
 const PASSPORT: &str = "Den Reisepass beantragen Sie persönlich im Bürgerbüro. Ein Reisepass kostet 70 Euro. Wer jünger \

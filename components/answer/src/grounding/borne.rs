@@ -1,19 +1,18 @@
-//! Whether a sentence says what clauses of a passage say, and as they do.
+//! Entailment: whether a sentence says the same as clauses of a passage.
 //!
-//! It does where it can be cut into pieces of which each says one clause: all of it, and nothing else. So a figure is
-//! that of whom the passage gives it to, whatever else the passage has beside it; and a clause is left out only where
-//! the others are true without it.
+//! A sentence is entailed if it can be cut into pieces each of which is exactly one clause. So a figure keeps the
+//! subject that the passage gives it, and a clause is left out only if the others hold without it.
 
 use bulkhead_ticket_text::language::Language;
 
 use super::clauses::Clause;
 use super::tokens::{Kind, Token};
 
-/// Pieces that are tried at most for a sentence, some twenty times what a page takes: passages in which everything stands
-/// many times would be tried for ever.
+/// Maximum number of pieces tried for a sentence, about twenty times what a page needs: a passage that repeats itself
+/// would otherwise take exponential time.
 const MOST_TRIED: usize = 10_000;
 
-/// Whether one sentence, or two that stand next to each other, say `claim`.
+/// Returns whether one sentence, or two neighbouring ones, entail `claim`.
 pub(super) fn is_borne(claim: &[Token], clauses: &[Clause], language: Language) -> bool {
     let sentences = clauses.last().map_or(0, |last| last.sentence + 1);
     let mut tried = 0;
@@ -33,22 +32,22 @@ struct Search<'a> {
     tried: usize,
 }
 
-/// What a piece of a sentence is to a clause.
+/// How a piece of a sentence matches a clause.
 #[derive(PartialEq, Eq)]
 enum Piece {
-    /// It says the clause, and maybe the subject with it.
+    /// It says the whole clause, possibly with the subject.
     Whole {
-        /// Whether it does.
+        /// Whether it names the subject.
         named: bool,
     },
-    /// It does not say all of it.
+    /// It says only part of the clause.
     Short,
     /// It says something that the clause does not.
     Strange,
 }
 
 impl Search<'_> {
-    /// Whether what the claim says from `from` on is clauses that are not among the `used` ones.
+    /// Returns whether the claim from token `from` on consists of clauses that are not in `used`.
     fn covers(&mut self, from: usize, used: &mut Vec<usize>) -> bool {
         if from == self.claim.len() {
             return self.holds(used);
@@ -76,8 +75,8 @@ impl Search<'_> {
         false
     }
 
-    /// Whether the clause at `index` can follow the `used` ones: its part is not one that was left, and what has no subject of
-    /// its own stands behind what has it, or has it `named`.
+    /// Returns whether the clause at `index` can follow the `used` ones: its part was not skipped, and a clause
+    /// without a subject of its own follows the clause that has it, or is `named`.
     fn goes_on(&self, index: usize, named: bool, used: &[usize]) -> bool {
         let part = |index: usize| self.clauses.get(index).map(|one| one.part).unwrap_or_default();
         let (own, last) = (part(index), used.last());
@@ -89,7 +88,7 @@ impl Search<'_> {
         !was_left && stands
     }
 
-    /// Whether the `used` clauses are true without those beside them.
+    /// Returns whether the `used` clauses hold without their neighbours.
     fn holds(&self, used: &[usize]) -> bool {
         let is_used = |index: &usize| used.contains(index);
         let in_part = |part: usize| self.clauses.iter().enumerate().filter(move |(_, one)| one.part == part);
@@ -118,7 +117,7 @@ impl Search<'_> {
             let mut open = open.filter(|(place, _)| said.iter().all(|(taken, _)| taken != place));
             match open.find(|(_, own)| own.says(token)) {
                 Some((place, _)) => said.push((place, token)),
-                // The unit of a figure is the clause's.
+                // The unit of a figure is the clause's own.
                 None if after_figure || !clause.lent.iter().any(|word| token.is(word)) => {
                     return Piece::Strange;
                 }
@@ -133,8 +132,8 @@ impl Search<'_> {
         if self.is_in_order(clause, &said) { Piece::Whole { named } } else { Piece::Short }
     }
 
-    /// Whether words stand as in the clause, or in an order that says the same: figures and what binds go before what they
-    /// went before, and what stands before nouns shows who is who.
+    /// Returns whether words are in the clause's order or in an equivalent one: figures and binding words keep their
+    /// successor, and articles and words before nouns keep the roles of the nouns.
     fn is_in_order(&self, clause: &Clause, said: &[(usize, &Token)]) -> bool {
         if said.is_sorted_by_key(|(place, _)| *place) {
             return true;

@@ -1,5 +1,5 @@
-//! A passage as its clauses: what each says by itself, which words it takes from the ones before it, and which may not
-//! be left out where another is repeated.
+//! The clauses of a passage: what each says, which words it borrows from earlier clauses, and which may not be
+//! omitted.
 
 use super::tokens::{Kind, Reader, Token, spelt};
 use crate::terms::Stems;
@@ -7,22 +7,23 @@ use crate::terms::Stems;
 /// One clause.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
-    /// What it says.
+    /// Its tokens.
     pub(super) tokens: Vec<Token>,
-    /// What may be said with it: its subject, where it stands before, and what its sentence says again and again.
+    /// Words that may be repeated with it: its subject, if an earlier clause has it, and the words shared by its
+    /// sentence.
     pub(super) lent: Vec<String>,
-    /// How many parts back at most the clause stands that it must follow where its subject is not named with it.
+    /// Maximum number of parts back to the clause that it must follow when its subject is not named.
     pub(super) leans: Option<usize>,
-    /// What those after it take from it.
+    /// The subject that later clauses borrow.
     pub(super) subject: Vec<String>,
-    /// Whether what stands beside it is not true without it: a condition, an item, a relative clause. What has figures
-    /// of its own stands for itself.
+    /// Whether its neighbours do not hold without it: a condition, an item, a relative clause. A clause with figures
+    /// of its own is independent.
     pub(super) needed: bool,
     /// Whether its part begins with it.
     pub(super) first: bool,
-    /// Place of what ends with a full stop, a semicolon, or a colon before a capital.
+    /// Index of its part, which ends with a full stop, a semicolon, or a colon before a capital.
     pub(super) part: usize,
-    /// Place of its sentence.
+    /// Index of its sentence.
     pub(super) sentence: usize,
 }
 
@@ -31,40 +32,40 @@ pub(super) struct Clause {
 enum Opening {
     /// With a subject, or a verb that has one.
     Own,
-    /// With what stands for a subject before it.
+    /// With a pronoun for an earlier subject.
     Pronoun,
-    /// With what goes on with the clause before: a figure, a verb, a preposition.
+    /// With a continuation of the previous clause: a figure, a verb, a preposition.
     GoesOn,
 }
 
-/// Words that begin what must be so for the rest to hold.
+/// Words that introduce a condition.
 const CONDITIONS: &[&str] = &[
     "wenn", "wer", "wem", "wen", "falls", "sofern", "soweit", "solange", "außer", "if", "unless", "whoever",
     "when", "while", "except",
 ];
-/// Words that stand for what was named before.
+/// Pronouns and other anaphoric words.
 const PRONOUNS: &[&str] = &[
     "er", "es", "dieser", "diese", "dieses", "dies", "dafür", "dabei", "dazu", "damit", "davon", "dort",
     "danach", "it", "they", "this", "these", "he", "she",
 ];
-/// Words that a subject begins with.
+/// Words that begin a subject.
 const DETERMINERS: &[&str] = &[
     "der", "die", "das", "den", "dem", "ein", "eine", "einen", "einem", "einer", "jede", "jeder", "jedes",
     "alle", "ihr", "ihre", "ihren", "the", "a", "an", "your", "each", "every", "all", "you",
 ];
-/// Words that join clauses, and belong to none.
+/// Conjunctions, which belong to neither clause.
 const JOINING: &[&str] = &["und", "oder", "aber", "sowie", "sondern", "and", "or", "but"];
-/// Those at which a clause is cut where both sides have figures.
+/// Conjunctions at which a clause is cut if both sides have figures.
 const CUTTING: &[&str] = &["und", "sowie", "and"];
-/// Words of a subject that no capital shows the end of.
+/// Maximum number of words of a subject without a capital.
 const SUBJECT: usize = 2;
 
-/// Whether `text` begins with a word that stands for what was named before it.
+/// Returns whether `text` begins with an anaphoric word.
 pub(super) fn points_back(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default();
     if first == "Sie" {
-        // Whoever is addressed has the plural's verb.
+        // German polite address has a plural verb.
         return words.next().is_some_and(|verb| !verb.ends_with('n') && verb != "sind");
     }
     PRONOUNS.contains(&bare(first).as_str())
@@ -74,13 +75,13 @@ fn bare(piece: &str) -> String {
     piece.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase()
 }
 
-/// The clauses of `sentences`, in order.
+/// Returns the clauses of `sentences`, in order.
 pub(super) fn clauses<'a>(sentences: impl Iterator<Item = &'a str>, stems: &Stems) -> Vec<Clause> {
     let mut all: Vec<Clause> = Vec::new();
-    // What a pronoun at the beginning of a part stands for.
+    // The referent of a pronoun at the beginning of a part.
     let mut topic: Vec<String> = Vec::new();
     let mut place = 0;
-    // A question says nothing.
+    // A question states nothing.
     for (sentence, text) in sentences.enumerate().filter(|(_, text)| !text.ends_with('?')) {
         for part in parts(&spelt(text)) {
             let mut clauses = of_part(&part.pieces, &topic, stems);
@@ -100,11 +101,11 @@ pub(super) fn clauses<'a>(sentences: impl Iterator<Item = &'a str>, stems: &Stem
     all
 }
 
-/// What stands for itself in a sentence.
+/// An independent part of a sentence.
 #[derive(Debug, Default)]
 struct Part {
     pieces: Vec<Vec<String>>,
-    /// Whether it ends with a colon: what follows is about what it named last.
+    /// Whether it ends with a colon: the next part is about what it named last.
     introduces: bool,
 }
 
@@ -140,7 +141,7 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-/// `piece` in two or more at an `and` with figures on both sides: each of them is for something else.
+/// Splits `piece` at each `and` with figures on both sides, which belong to different things.
 fn cut(piece: &[String]) -> Vec<Vec<String>> {
     let has_figure = |words: &[String]| words.iter().any(|word| super::figures::figure(word).is_some());
     let at = piece.iter().enumerate().position(|(at, word)| {
@@ -202,13 +203,13 @@ fn is_condition(piece: &[String]) -> bool {
     leads(piece).take(2).any(|word| CONDITIONS.contains(&bare(word).as_str()))
 }
 
-/// What a clause is about: all before its first figure, or the first thing that it names.
+/// Returns the topic of a clause: everything before its first figure, or the first thing that it names.
 fn named(tokens: &[Token]) -> Vec<String> {
     let figure = tokens.iter().position(|token| token.kind == Kind::Figure);
     figure.map_or_else(|| leading(tokens), |at| texts(tokens.get(..at).unwrap_or_default()))
 }
 
-/// The first thing that is named.
+/// Returns the first thing that is named.
 fn leading(tokens: &[Token]) -> Vec<String> {
     let figure = tokens.iter().position(|token| token.kind == Kind::Figure).unwrap_or(tokens.len());
     let noun = tokens.iter().position(|token| token.noun).map_or(SUBJECT, |at| at + 1);
@@ -230,7 +231,7 @@ fn texts(tokens: &[Token]) -> Vec<String> {
     tokens.iter().filter(|token| token.kind == Kind::Word).map(|token| token.text.clone()).collect()
 }
 
-/// What a part says in several of its clauses may be left out in some: `the first and the second dog`.
+/// Lets clauses omit the words that several clauses of their part share: `the first and the second dog`.
 fn lend_repeated(clauses: &mut [Clause]) {
     let has = |clause: &Clause, text: &str| {
         clause.tokens.iter().any(|token| token.kind == Kind::Word && token.text == text)

@@ -1,5 +1,4 @@
-//! What a passage says around a sentence, and without which the sentence may not be so: the heading that it stands
-//! under, its exception, and the same with another figure elsewhere.
+//! The context that limits a sentence of a passage: the heading above it, its exception, and other figures elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +9,9 @@ use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::sentences::{is_list, is_question};
 use crate::terms::{said, words};
 
-/// Share of common words from which on two sentences with other figures speak of the same thing.
+/// Share of common words from which two sentences with different figures are about the same thing.
 const SAME: f32 = 0.8;
-/// Words by which a heading limits what stands under it.
+/// Words by which a heading limits the sentences below it.
 const LIMITING: &[&str] = &[
     "geschlossen",
     "closed",
@@ -41,7 +40,7 @@ const LIMITING: &[&str] = &[
     "old",
     "past",
 ];
-/// What such words begin with.
+/// Beginnings of such words.
 const LIMITING_BEGIN: &[&str] = &[
     "ausnahm",
     "ausgenommen",
@@ -68,7 +67,7 @@ const LIMITING_BEGIN: &[&str] = &[
     "holiday",
     "vacation",
 ];
-/// Words with which a heading begins that says for whom or when.
+/// First words of a heading that names a group or a time.
 const LEADING: &[&str] = &[
     "für",
     "bei",
@@ -101,7 +100,7 @@ const LEADING: &[&str] = &[
     "on",
     "at",
 ];
-/// What a sentence begins with that holds for some.
+/// First words of a sentence that holds for some only.
 const CONDITIONS: &[&str] = &[
     "wer",
     "für",
@@ -130,21 +129,21 @@ const CONDITIONS: &[&str] = &[
     "anyone",
     "those",
 ];
-/// The same, as beginnings.
+/// Beginnings of words for reduced prices.
 const REDUCED: &[&str] = &["ermäßigt", "reduced"];
-/// What words begin with that a preposition asks with.
+/// Beginnings of question words that follow a preposition.
 const ASKING: &[&str] = &["wann", "welch", "when", "what", "which"];
-/// What words begin with that take something from what was said.
+/// Beginnings of words that introduce an exception.
 const EXCEPTING: &[&str] = &["ausnahm", "ausgenommen", "except", "exempt", "abweichend"];
-/// Words that point at what was said.
+/// Words that refer to an earlier statement.
 const POINTING: &[&str] =
     &["das", "dies", "diese", "dieses", "dieser", "this", "that", "these", "it", "es", "sie"];
-/// What words begin with that say what holds.
+/// Beginnings of verbs of validity.
 const HOLDING: &[&str] = &["gilt", "gelten", "trifft", "appl", "valid", "hold"];
-/// Words among whose first an exception says that it is one.
+/// Number of leading words in which a sentence says that it is an exception.
 const FIRST: usize = 4;
 
-/// Whether `text` says for whom or when what stands before it does not hold, or only holds.
+/// Returns whether `text` is an exception to, or a restriction of, the text before it.
 pub fn is_exception(text: &str) -> bool {
     let words: Vec<String> = words(text).collect();
     let first = words.get(..FIRST.min(words.len())).unwrap_or_default();
@@ -159,7 +158,7 @@ fn begins(word: &str, with: &[&str]) -> bool {
     with.iter().any(|begin| word.starts_with(begin))
 }
 
-/// Places of the headings that limit the sentences at `places` of `source`, and that a statement with the terms `stated`
+/// Returns the headings that limit the sentences at `places` of `source` and that a statement with the terms `stated`
 /// does not name.
 pub(super) fn limits(places: &[usize], stated: &BTreeSet<String>, source: &Source<'_>) -> Vec<usize> {
     let known = places.iter().filter_map(|place| source.sentences().get(*place));
@@ -192,17 +191,17 @@ fn is_said(heading: &Known, stated: &BTreeSet<String>) -> bool {
 /// A passage of the same page.
 pub(super) struct Other<'a> {
     pub(super) source: &'a Source<'a>,
-    /// Whether it is of another document that stands for the page: the same folder, imported from another path.
+    /// Whether it belongs to a duplicate document of the same page: the same folder, imported from another path.
     pub(super) is_copy: bool,
 }
 
-/// Whether one of the `others`, passages of the same page, says what the sentence at `place` of `source` says, with
-/// other figures and under another heading, or in a copy.
+/// Returns whether one of the `others`, passages of the same page, has the sentence at `place` of `source` with other
+/// figures and under another heading, or in a copy.
 pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[Other<'_>]) -> bool {
     let Some(own) = source.sentences().get(place).filter(|own| !own.figures.is_empty()) else { return false };
     let texts = |headings: &[Known]| headings.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
     let over = texts(source.headings(place));
-    // A copy that has the sentence itself says nothing else of it.
+    // A copy that has the sentence itself does not contradict it.
     let mut others = others.iter().filter(|other| !other.is_copy || !other.source.has(&own.text));
     others.any(|other| {
         let sentences = other.source.sentences().iter().enumerate();
@@ -213,7 +212,7 @@ pub(super) fn is_disputed(place: usize, source: &Source<'_>, others: &[Other<'_>
     })
 }
 
-/// Whether two sentences have the same words, but for their figures.
+/// Returns whether two sentences have the same words apart from their figures.
 fn is_of_the_same(own: &Known, other: &Known) -> bool {
     let is_word = |term: &&String| !term.contains(char::is_numeric);
     let common = own.terms.intersection(&other.terms).filter(is_word).count();
@@ -221,8 +220,8 @@ fn is_of_the_same(own: &Known, other: &Known) -> bool {
     all > 0 && common as f32 / all as f32 >= SAME
 }
 
-/// What stands beside the sentences at `places` and takes something from them: the exception behind the last, and what
-/// others pay.
+/// Returns the neighbours that qualify the sentences at `places`: the exception after the last one, and prices for
+/// other groups.
 pub(super) fn besides(places: &[usize], source: &Source<'_>) -> Vec<String> {
     let sentences = source.sentences();
     let next = places.last().and_then(|last| sentences.get(last + 1));
@@ -236,7 +235,7 @@ pub(super) fn besides(places: &[usize], source: &Source<'_>) -> Vec<String> {
     exception.into_iter().chain(variants).map(|one| one.text.clone()).collect()
 }
 
-/// Whether `other` says what some pay where `own` says what is to be paid.
+/// Returns whether `other` names a price for some where `own` names the general one.
 pub fn is_variant(own: &str, other: &str) -> bool {
     let first = words(other).next().unwrap_or_default();
     let amounts = |text: &str| figures(text).into_iter().filter(Figure::is_amount).collect::<BTreeSet<_>>();
@@ -247,7 +246,7 @@ pub fn is_variant(own: &str, other: &str) -> bool {
     !own.is_empty() && !other.is_empty() && own != other
 }
 
-/// Places of the headings over lists among the sentences at `places`: a list says nothing without its name.
+/// Returns the headings above lists among the sentences at `places`: a list means nothing without its heading.
 pub(super) fn lists(places: &[usize], source: &Source<'_>) -> Vec<usize> {
     let known = places.iter().filter_map(|place| source.sentences().get(*place));
     known.filter(|known| is_list(&known.text)).filter_map(|known| known.under.clone().last()).collect()

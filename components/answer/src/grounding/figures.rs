@@ -1,4 +1,4 @@
-//! What nobody may make up: amounts, dates, times, numbers of any kind, and addresses.
+//! Facts that must not be invented: amounts, dates, times, numbers of any kind, and addresses.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use bulkhead_ticket_text::numerals::number;
 
 use super::units::{Unit, is_currency, unit};
 
-/// Words for shares and multiples, which count as the numbers they stand for.
+/// Words for shares and multiples, which count as numbers.
 const MULTIPLES: &[(&[&str], &str)] = &[
     (&["hälfte", "halb", "halbe", "halben", "halber", "halbes", "half"], "1/2"),
     (&["zweimal", "doppelt", "doppelte", "doppelten", "twice", "double"], "2"),
@@ -14,31 +14,31 @@ const MULTIPLES: &[(&[&str], &str)] = &[
     (&["viermal"], "4"),
 ];
 
-/// What stands between the first and the last of a span.
+/// Words and signs between the ends of a range.
 const TO: [&str; 5] = ["bis", "to", "until", "-", "–"];
 
-/// A figure or an address of a text.
+/// A figure or an address in a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure {
-    /// In one way of writing.
+    /// Its normalised spelling.
     pub text: String,
     unit: Option<Unit>,
 }
 
 impl Figure {
-    /// Whether it is an amount of money.
+    /// Returns whether it is an amount of money.
     pub fn is_amount(&self) -> bool {
         self.unit.is_some_and(is_currency)
     }
 
-    /// Whether `other` may be the same: where both have a unit, it is one.
+    /// Returns whether `other` may be the same figure: if both have a unit, the units are equal.
     pub fn is(&self, other: &Self) -> bool {
         let told = self.unit.zip(other.unit);
         self.text == other.text && told.is_none_or(|(one, other)| one == other)
     }
 }
 
-/// The figures and addresses of `text`.
+/// Returns the figures and addresses of `text`.
 pub fn figures(text: &str) -> BTreeSet<Figure> {
     let pieces: Vec<&str> = text.split_whitespace().collect();
     let beside = |at: Option<usize>| at.and_then(|at| pieces.get(at)).copied();
@@ -56,7 +56,7 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     figures.collect()
 }
 
-/// The figure or the address that `word` is, in one way of writing.
+/// Returns the normalised figure or address that `word` is.
 pub fn figure(word: &str) -> Option<String> {
     let below_zero =
         word.strip_prefix(['-', '\u{2212}']).is_some_and(|rest| rest.starts_with(char::is_numeric));
@@ -73,19 +73,20 @@ pub fn figure(word: &str) -> Option<String> {
     if !word.chars().any(char::is_numeric) {
         return None;
     }
-    // 70,00 and 70.00 are 70; 1.200 stays as it is, for nobody knows whose thousands they are.
+    // 70,00 and 70.00 are 70; 1.200 stays as it is, because its separator is ambiguous.
     let digits: String = word.chars().filter(|sign| sign.is_numeric() || ".,:/-".contains(*sign)).collect();
     let digits = digits.trim_matches(|sign: char| !sign.is_numeric()).replace(',', ".");
     let digits = digits.strip_suffix(".00").unwrap_or(&digits);
     Some(if below_zero { format!("-{digits}") } else { digits.to_owned() })
 }
 
-/// Whether `word` is an e-mail address, a link or a domain.
+/// Returns whether `word` is an e-mail address, a link or a domain.
 pub fn is_address(word: &str) -> bool {
     word.contains('@') || word.contains("://") || has_domain(word)
 }
 
-/// Whether a part of `word` looks like a domain: labels with dots between, the last one of letters. `z.B.` does not.
+/// Returns whether a part of `word` looks like a domain: labels joined by dots, the last one of letters. `z.B.` does
+/// not.
 fn has_domain(word: &str) -> bool {
     word.split(|sign: char| !sign.is_alphanumeric() && sign != '.' && sign != '-').any(|part| {
         let Some((name, last)) = part.trim_matches('.').rsplit_once('.') else { return false };

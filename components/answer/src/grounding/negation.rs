@@ -1,8 +1,8 @@
-//! Words that turn a sentence into its opposite.
+//! Negations in both languages.
 
 use crate::terms::words;
 
-/// These words, in lower case.
+/// Negating words, in lower case.
 pub(super) const NEGATIONS: &[&str] = &[
     "nicht",
     "nichts",
@@ -35,7 +35,7 @@ pub(super) const NEGATIONS: &[&str] = &[
     "won",
 ];
 
-/// Whether `text` has one of them.
+/// Returns whether `text` has a negation.
 pub fn is_negated(text: &str) -> bool {
     words(text).any(|word| NEGATIONS.contains(&word.as_str()))
 }

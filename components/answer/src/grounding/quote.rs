@@ -1,4 +1,4 @@
-//! The words of a passage that a sentence rests on.
+//! The sentences of a passage to quote as evidence for a statement.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use super::source::{Known, Source};
 use crate::references::GAP;
 use crate::terms::said;
 
-/// Sentences that are quoted for one at most: two that were joined.
+/// Maximum number of sentences quoted for one statement: two that were joined.
 const QUOTED: usize = 2;
 
-/// Places of what `source` has that says `sentence`: the sentence itself where it stands there, else those that say
-/// most of it.
+/// Returns the places in `source` that support `sentence`: the sentence itself if the passage has it, else the
+/// closest ones.
 pub(super) fn places(sentence: &str, source: &Source<'_>) -> Vec<usize> {
     match source.place(sentence) {
         Some(place) => vec![place],
@@ -18,7 +18,8 @@ pub(super) fn places(sentence: &str, source: &Source<'_>) -> Vec<usize> {
     }
 }
 
-/// The sentences at `places`, which are in order: a space stands between neighbours, a line's end at a heading or a list.
+/// Joins the sentences at `places`, which are sorted: by a space between neighbours, by a line end at a heading or a
+/// list.
 pub(super) fn quote(places: impl IntoIterator<Item = usize>, source: &Source<'_>) -> String {
     let mut quote = String::new();
     let mut last: Option<(usize, &Known)> = None;
@@ -40,14 +41,13 @@ pub(super) fn quote(places: impl IntoIterator<Item = usize>, source: &Source<'_>
     quote
 }
 
-/// The candidates that say most of `terms`, in their order: the one that says the most, and of those that say something
-/// of the rest the one that says the most of it.
+/// Returns the candidates that cover most of `terms`, in their order: the best one, then the best one for the rest.
 fn nearest(mut terms: BTreeSet<String>, candidates: &[Known]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < QUOTED {
         let worth = |of: &BTreeSet<String>| terms.iter().map(|term| said(term, of)).sum::<f32>();
         let worth = candidates.iter().enumerate().map(|(place, one)| (place, &one.terms, worth(&one.terms)));
-        // The first of several that say as much.
+        // The first of several equal ones.
         let best = worth.rev().max_by(|(_, _, one), (_, _, other)| one.total_cmp(other));
         let Some((place, of, _)) = best.filter(|(_, _, worth)| *worth > 0.0) else { break };
         chosen.push(place);

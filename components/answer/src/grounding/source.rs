@@ -1,4 +1,4 @@
-//! A passage that is asked what it says, read as far as it is asked.
+//! A passage as the source of statements, parsed as far as needed.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use super::one_line;
 use crate::sentences::{Sentence, sentences};
 use crate::terms::Stems;
 
-/// A passage.
+/// A passage with lazily parsed sentences and clauses.
 pub struct Source<'a> {
     text: &'a str,
     pub(super) stems: &'a Stems,
@@ -29,50 +29,50 @@ pub(super) struct Known {
     pub(super) figures: BTreeSet<Figure>,
     /// Whether it has the form of a heading.
     pub(super) heading: bool,
-    /// Whether it says nothing by itself.
+    /// Whether it states nothing: a question or a heading.
     pub(super) bare: bool,
-    /// Places of the headings that it stands under.
+    /// Indices of the headings above it.
     pub(super) under: Range<usize>,
 }
 
 impl Known {
-    /// Whether it has the figure, and counts the same by it.
+    /// Returns whether it has the figure with the same unit.
     pub(super) fn bears(&self, figure: &Figure) -> bool {
         self.figures.iter().any(|own| own.is(figure))
     }
 }
 
 impl<'a> Source<'a> {
-    /// The passage `text` in the language of `stems`.
+    /// Wraps the passage `text`, in the language of `stems`.
     pub fn new(text: &'a str, stems: &'a Stems) -> Self {
         let (lines, sentences, clauses) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         Self { text, stems, lines, sentences, clauses }
     }
 
-    /// Whether `sentence` is one of its own, word for word.
+    /// Returns whether `sentence` is one of its sentences, word for word.
     pub(super) fn has(&self, sentence: &str) -> bool {
         self.place(sentence).is_some()
     }
 
-    /// The place of `sentence`, where it is one of its own.
+    /// Returns the index of `sentence`, if it is one of its sentences.
     pub(super) fn place(&self, sentence: &str) -> Option<usize> {
         let own = || sentences(self.text).iter().map(|one| one_line(&one.text)).collect();
         let sentence = one_line(sentence);
         self.lines.get_or_init(own).iter().position(|own| *own == sentence)
     }
 
-    /// The headings over the sentence at `place`.
+    /// Returns the headings above the sentence at `place`.
     pub(super) fn headings(&self, place: usize) -> &[Known] {
         let under = self.sentences().get(place).map(|one| one.under.clone());
         under.and_then(|under| self.sentences().get(under)).unwrap_or_default()
     }
 
-    /// Whether the sentence at `place` is a heading of others.
+    /// Returns whether the sentence at `place` is a heading of others.
     pub(super) fn is_over(&self, place: usize) -> bool {
         self.sentences().iter().any(|one| !one.heading && one.under.contains(&place))
     }
 
-    /// Its sentences.
+    /// Returns its sentences.
     pub(super) fn sentences(&self) -> &[Known] {
         self.sentences.get_or_init(|| {
             let known = |one: Sentence| Known {
@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Its clauses.
+    /// Returns its clauses.
     pub(super) fn clauses(&self) -> &[Clause] {
         let own = || clauses(self.sentences().iter().map(|one| one.text.as_str()), self.stems);
         self.clauses.get_or_init(own)

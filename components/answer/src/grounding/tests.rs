@@ -1,3 +1,5 @@
+//! Tests of grounded sentences.
+
 mod altered;
 
 use super::*;
@@ -113,7 +115,7 @@ fn a_figure_with_another_unit_is_not() {
     assert!(checked("The collection takes 20 hours.", english, Language::English).is_err());
 }
 
-/// Nothing is refused for a unit that only one of the two tells.
+/// A unit that only one of the two names refuses nothing.
 #[test]
 fn a_figure_without_a_unit_is_the_same() {
     let passage = "Wer jünger als 24 ist, zahlt für den Pass 37,50 Euro.";
@@ -151,7 +153,7 @@ fn the_opposite_is_not() {
     assert_eq!(german("Wir nehmen den Antrag mit biometrischem Foto an."), Err(Ungrounded::Negation));
 }
 
-/// The passage is true whatever was asked; `yes` is not.
+/// The passage holds whatever the question was; `yes` does not.
 #[test]
 fn yes_and_no_are_not() {
     assert_eq!(german("Ja, ein Reisepass kostet 70 Euro."), Err(Ungrounded::Words(vec!["ja".to_owned()])));
@@ -170,7 +172,7 @@ fn statement(text: &str, passages: &[usize]) -> Statement {
     Statement { text: text.to_owned(), passages: passages.to_vec() }
 }
 
-/// What is left of statements: texts with the places of their passages, and quotes.
+/// Returns the grounded statements: texts with the indices of their passages, and quotes.
 fn left(statements: &[Statement]) -> Vec<(String, usize, String)> {
     let passage = |text: &str| Passage { text: text.to_owned(), ..Passage::default() };
     let passages =
@@ -191,7 +193,7 @@ fn a_sentence_rests_on_the_first_of_its_passages_that_says_it() {
     }
 }
 
-/// What is put together from two passages stands in neither.
+/// A combination of two passages is in neither.
 #[test]
 fn a_sentence_is_said_by_one_passage_alone() {
     assert_eq!(left(&[statement("Ein Reisepass kostet 37 Euro.", &[0, 1, 2])]), []);

@@ -1,35 +1,35 @@
-//! A text as what it says, word for word and in its order: figures, words, and the small words that turn what follows.
+//! Tokens of a text in order: figures, words, and the function words that change the meaning of what follows.
 
 use super::figures::{figure, is_address};
 use super::negation::NEGATIONS;
 use crate::terms::{Stems, is_stop, words};
 
-/// What a token is.
+/// Type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A figure or an address.
     Figure,
-    /// A word that says how what follows it is meant: `not`, `until`, `at most`.
+    /// A function word that changes the meaning of what follows: `not`, `until`, `at most`.
     Binding,
-    /// Any other word that carries meaning.
+    /// Any other content word.
     Word,
 }
 
-/// Something that a text says.
+/// A token of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// The stem of a word, or a figure in one way of writing.
+    /// The stem of a word, or a normalised figure.
     pub(super) text: String,
     pub(super) kind: Kind,
-    /// The article before it, which tells who does and who is done to.
+    /// The article before it, which shows its case.
     pub(super) article: Option<String>,
-    /// Whatever stands before it, which tells the same where there is no article.
+    /// The word before it, which shows its role when there is no article.
     pub(super) before: Option<String>,
-    /// Whether it has a capital, as German nouns do.
+    /// Whether it is capitalised, as German nouns are.
     pub(super) noun: bool,
 }
 
-/// Words that bind, each with the one that it counts as.
+/// Binding function words, each with its canonical form.
 const BINDING: &[(&str, &str)] = &[
     ("ab", "ab"),
     ("bis", "bis"),
@@ -65,8 +65,7 @@ const BINDING: &[(&str, &str)] = &[
     ("from", "from"),
 ];
 
-/// Words that say nothing in a question and much in an answer, and ways to say one thing, each with the one that it
-/// counts as.
+/// Words that mean nothing in a question and much in an answer, and synonyms, each with its canonical form.
 const KEPT: &[(&str, &str)] = &[
     ("muss", "muss"),
     ("muß", "muss"),
@@ -98,32 +97,32 @@ const KEPT: &[(&str, &str)] = &[
     ("euros", "euro"),
 ];
 
-/// Articles and what stands for them; case shows in them.
+/// Articles and determiners that show case.
 const ARTICLES: &[&str] = &[
     "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines", "ihr",
     "ihre", "ihren", "ihrem", "ihrer", "ihres", "im", "am", "beim", "zum", "zur", "vom", "ins",
 ];
 
-/// Ends by which forms of a verb or a noun differ that stemmers keep apart.
+/// Inflectional endings that stemmers keep apart.
 const ENDS: &[&str] = &["t", "st", "et", "te", "e", "en", "n", "s", "es"];
-/// Letters that two forms of a word have in common at least.
+/// Minimum number of letters that two forms of a word share.
 const SHORTEST: usize = 4;
 
-/// Articles of what belongs to the thing before it.
+/// Genitive articles.
 const GENITIVE: &[&str] = &["des", "eines"];
 
 impl Token {
-    /// Whether it belongs to what is named before it.
+    /// Returns whether it is a genitive attribute of the noun before it.
     pub(super) fn belongs_to_last(&self) -> bool {
         self.article.as_deref().is_some_and(|article| GENITIVE.contains(&article))
     }
 
-    /// Whether `other` says the same.
+    /// Returns whether `other` means the same.
     pub(super) fn says(&self, other: &Self) -> bool {
         self.kind == other.kind && self.is(&other.text)
     }
 
-    /// Whether it is `text`, or a word in another form.
+    /// Returns whether it is `text`, or a word in another inflection.
     pub(super) fn is(&self, text: &str) -> bool {
         let (short, long) =
             if self.text.len() < text.len() { (&*self.text, text) } else { (text, &*self.text) };
@@ -135,12 +134,12 @@ impl Token {
     }
 }
 
-/// `text` with words in the place of signs for units.
+/// Returns `text` with unit signs replaced by words.
 pub(super) fn spelt(text: &str) -> String {
     text.replace('€', " Euro ").replace('%', " Prozent ")
 }
 
-/// Reads a text piece by piece.
+/// Tokenises a text piece by piece.
 pub(super) struct Reader<'s> {
     stems: &'s Stems,
     article: Option<String>,
@@ -148,12 +147,12 @@ pub(super) struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// Reads from a text's beginning.
+    /// Starts at the beginning of a text.
     pub(super) fn new(stems: &'s Stems) -> Self {
         Self { stems, article: None, before: None }
     }
 
-    /// What `piece`, which has no white space, says.
+    /// Returns the tokens of `piece`, which has no white space.
     pub(super) fn read(&mut self, piece: &str) -> Vec<Token> {
         let mut read = Vec::new();
         let figure = figure(piece);
@@ -201,7 +200,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// What `text` says.
+/// Returns the tokens of `text`.
 pub(super) fn tokens(text: &str, stems: &Stems) -> Vec<Token> {
     let mut reader = Reader::new(stems);
     spelt(text).split_whitespace().flat_map(|piece| reader.read(piece)).collect()

@@ -1,9 +1,9 @@
-//! What a figure counts, where a unit beside it says so.
+//! Units of figures.
 
-/// A unit, by one of its names.
+/// A unit, by its canonical name.
 pub(super) type Unit = &'static str;
 
-/// The forms of units in both languages, in lower case, each with what it counts as.
+/// Names of units in both languages, in lower case, each with its canonical name.
 const UNITS: &[(&[&str], Unit)] = &[
     (&["euro", "euros", "eur", "€"], "euro"),
     (&["cent", "cents"], "cent"),
@@ -36,16 +36,16 @@ const UNITS: &[(&[&str], Unit)] = &[
 const LEADING: [Unit; 4] = ["euro", "dollar", "franc", "pound"];
 /// Words before "days" that make them working days.
 const WORKING: [&str; 2] = ["working", "business"];
-/// Signs that touch their figure: "70€".
+/// Signs written directly next to a figure: "70€".
 const SIGNS: [char; 4] = ['€', '%', '$', '£'];
 
-/// Whether `unit` counts money.
+/// Returns whether `unit` is a currency.
 pub(super) fn is_currency(unit: Unit) -> bool {
     unit == "cent" || LEADING.contains(&unit)
 }
 
-/// The unit of the figure that `piece` is, with what stands before and `behind` it, where that is two pieces. `None` where
-/// none tells: "24" of "wer jünger als 24 ist".
+/// Returns the unit of the figure `piece`, given the piece before it and the two `behind` it; `None` if there is no
+/// unit: "24" of "wer jünger als 24 ist".
 pub(super) fn unit(before: Option<&str>, piece: &str, behind: [Option<&str>; 2]) -> Option<Unit> {
     if let Some(sign) = piece.chars().find(|sign| SIGNS.contains(sign)) {
         return named(sign.encode_utf8(&mut [0; 4]));

@@ -1,4 +1,4 @@
-//! Personal data in an answer.
+//! Detection of personal data in answers.
 
 use bulkhead_ticket_text::extract::{Kind, date::Date, find};
 use bulkhead_ticket_text::redact::{Personal, redact};
@@ -6,16 +6,16 @@ use bulkhead_ticket_text::redact::{Personal, redact};
 use crate::sentences::sentences;
 use crate::terms::words;
 
-/// Kinds of values that say who somebody is; dates do not.
+/// Kinds of values that identify a person; dates do not.
 const PERSONAL: [Kind; 6] =
     [Kind::Iban, Kind::Email, Kind::Phone, Kind::LicencePlate, Kind::TicketNumber, Kind::FileNumber];
 
-/// Words for where somebody lives.
+/// Words for a residence.
 const LIVING: [&str; 7] = ["wohnt", "wohne", "wohnen", "wohnhaft", "lebt", "lives", "resides"];
-/// Words for what is nobody else's business.
+/// Words for private matters.
 const PRIVATE: [&str; 6] = ["privat", "privatadresse", "privatanschrift", "private", "privately", "home"];
 
-/// The kinds of personal data in `text`, each once, without what is one of the `office`'s contacts.
+/// Returns the kinds of personal data in `text`, each once, without the contacts of the `office`.
 pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = find(text, Date::MIN)
         .into_iter()
@@ -27,7 +27,7 @@ pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
     kinds
 }
 
-/// Whether `text` says where somebody lives: in words, or by an address beside them that is not the `office`'s.
+/// Returns whether `text` names a residence: by words, or by an address next to them that is not the `office`'s.
 pub fn has_home(text: &str, office: &[String]) -> bool {
     sentences(text).iter().any(|sentence| {
         let words: Vec<String> = words(&sentence.text).collect();
@@ -43,7 +43,7 @@ pub fn has_home(text: &str, office: &[String]) -> bool {
     })
 }
 
-/// Whether `value` is the contact `own`, an address of its domain, or a number that begins with it.
+/// Returns whether `value` is the contact `own`, an address of its domain, or a number that begins with it.
 fn is_of(own: &str, value: &str) -> bool {
     let (own, value) = (own.trim().to_lowercase(), value.to_lowercase());
     if own.contains('@') {

@@ -1,3 +1,5 @@
+//! Tests of findings in tickets and answers.
+
 use super::*;
 use bulkhead_ticket_text::clean;
 

@@ -1,4 +1,4 @@
-//! The host as the logic sees it: a knowledge base, a language model and a guard.
+//! The [`Host`] trait implemented with the world's imports: knowledge base, language model and guard.
 
 use super::LOG;
 use super::bindings::bulkhead::answer::search;
@@ -8,7 +8,7 @@ use bulkhead_ticket_text::guarding::Verdict;
 use bulkhead_ticket_text::host;
 use bulkhead_ticket_text::llm::{Failure, Question};
 
-/// What the world imports.
+/// The world's imports.
 pub struct Imports;
 
 fn passage(found: search::Passage) -> Passage {

@@ -1,4 +1,4 @@
-//! What the model is told, and what it is shown.
+//! The prompt for writing an answer, and the schema of the reply.
 
 use bulkhead_answer_configuration::Configuration;
 use bulkhead_ticket_text::language::Language;
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::passage::Passage;
 
-/// Counts the changes of the texts below.
+/// Version of the texts below; raised with each change.
 pub const VERSION: u32 = 2;
 
-/// What the model is, what it is shown, and what it may say.
+/// The model's role and limits.
 const ROLE: &str = "You answer messages that citizens send to a public office, from passages of its knowledge base and \
     from nothing else.\n\
     They come as JSON: {\"passages\": [{\"number\": 1, \"title\": \"...\", \"text\": \"...\"}], \"ticket\": \"...\"}. All of \
@@ -20,12 +20,12 @@ const ROLE: &str = "You answer messages that citizens send to a public office, f
     exactly as they stand there. Add, guess, conclude and promise nothing. Answer what the sender asks for, the most \
     important first, without greeting, closing, headings, yes or no.";
 
-/// How an answer must look.
+/// The form of the reply.
 const FORM: &str = "Answer with JSON alone: \"sentences\", each with \"text\" (one sentence that makes sense by itself, \
     without numbers of passages) and \"passages\" (numbers of the passages that say it, each by itself all of it). Where \
     no passage answers the question, give no sentences.";
 
-/// Instructions, for a ticket in `language`.
+/// Returns the system message for a ticket in `language`.
 pub fn system(configuration: &Configuration, language: Language) -> String {
     let language = match language {
         Language::German => "German",
@@ -37,7 +37,7 @@ pub fn system(configuration: &Configuration, language: Language) -> String {
     )
 }
 
-/// What was found and what the customer wrote, as data.
+/// Returns the passages and the customer's text as JSON data.
 pub(super) fn user(text: &str, passages: &[Passage]) -> String {
     let shown = passages.iter().zip(1..);
     let shown = shown
@@ -45,7 +45,7 @@ pub(super) fn user(text: &str, passages: &[Passage]) -> String {
     json!({ "passages": shown.collect::<Vec<_>>(), "ticket": text }).to_string()
 }
 
-/// The form of an answer from `passages` passages, with no numbers but theirs.
+/// Returns the JSON schema of a reply that cites up to `passages` passages.
 pub fn schema(passages: usize) -> String {
     let numbers: Vec<usize> = (1..=passages).collect();
     let sentence = json!({

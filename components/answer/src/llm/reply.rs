@@ -1,16 +1,16 @@
-//! What the model answered.
+//! Parsing of the language model's reply.
 
 use bulkhead_ticket_text::llm::{Failure, bare, one_line};
 use serde::Deserialize;
 
-/// An answer in the form that was asked for.
+/// A reply in the requested form.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
     pub(super) sentences: Vec<Sentence>,
 }
 
-/// One sentence, and the numbers of the passages that are to say it.
+/// One sentence and the numbers of its passages.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sentence {
@@ -23,8 +23,8 @@ pub(super) fn read(answer: &str) -> Result<Reply, Failure> {
     serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)
 }
 
-/// One line without the marks `[1]`, `[1, 2]` and `【1】` that models put behind what they say; those in square brackets that
-/// are `kept`, by what stands in them, are no such marks.
+/// Returns one line without the reference marks `[1]`, `[1, 2]` and `【1】` that models append; marks in square
+/// brackets whose content is `kept` stay.
 pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
     let mut tidied = String::with_capacity(text.len());
     let text = without_lenticular(text);
@@ -40,12 +40,12 @@ pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
         };
     }
     tidied.push_str(rest);
-    // What a mark has left before the end of its sentence.
+    // A removed mark may leave a space before the end of its sentence.
     let tidied = one_line(&tidied);
     [" .", " ,", " !", " ?"].iter().fold(tidied, |text, gap| text.replace(gap, gap.trim_start()))
 }
 
-/// `text` without marks in brackets that some models were trained to write and no page does: `【1】`, `【1†source】`.
+/// Removes marks such as `【1】` and `【1†source】`, which some models are trained to write and pages never have.
 fn without_lenticular(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut rest = text;
@@ -65,7 +65,7 @@ fn without_lenticular(text: &str) -> String {
     left
 }
 
-/// The numbers in the brackets of a mark; none where it holds anything else.
+/// Returns the numbers in the brackets of a mark; `None` if it holds anything else.
 pub(super) fn numbers(mark: &str) -> Option<Vec<usize>> {
     let number = |number: &str| {
         let digits = Some(number.trim()).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));

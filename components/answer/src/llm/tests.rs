@@ -1,3 +1,5 @@
+//! Tests of the language model's prompt and reply.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use bulkhead_ticket_text::redact::redact;
@@ -25,7 +27,7 @@ fn read(answer: &Value) -> Result<Vec<Statement>, Failure> {
     statements(&answer.to_string(), &redact(TICKET), &passages())
 }
 
-/// Texts of statements, each with the places of its passages.
+/// Returns the texts of statements, each with the indices of its passages.
 fn said(text: &str, numbers: &[i64]) -> Vec<(String, Vec<usize>)> {
     let answer = json!({ "sentences": [{ "text": text, "passages": numbers }] });
     read(&answer).unwrap().into_iter().map(|one| (one.text, one.passages)).collect()

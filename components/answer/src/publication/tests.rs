@@ -1,3 +1,5 @@
+//! Tests of the decision on publication.
+
 use super::*;
 use crate::sample::configuration;
 

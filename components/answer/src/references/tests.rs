@@ -1,3 +1,5 @@
+//! Tests of numbered references.
+
 use super::*;
 
 fn passage(document: &str, title: &str, score: f32) -> Passage {
@@ -56,7 +58,7 @@ fn what_is_quoted_is_the_passage_s_and_stands_once() {
     assert_eq!(documents.first().map(|one| one.quote.as_str()), Some("It costs 70. … Pay now."));
 }
 
-/// Whoever reads `[n]` looks for the n-th document.
+/// Readers take `[n]` for the n-th document.
 #[test]
 fn numbers_in_brackets_are_references_and_nothing_else() {
     for (text, expected) in [

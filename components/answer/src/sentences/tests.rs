@@ -1,3 +1,5 @@
+//! Tests of a passage's sentences.
+
 use super::*;
 
 fn texts(text: &str) -> Vec<String> {

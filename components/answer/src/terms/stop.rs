@@ -1,4 +1,4 @@
-//! Words that say nothing about what a ticket asks for.
+//! Stop words: words without information about a ticket's subject.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,14 +8,14 @@ use bulkhead_ticket_text::words::umlauted;
 
 static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GERMAN.iter().chain(ENGLISH).copied().collect());
 
-/// Whether `word`, in lower case, is one of them. Negations and numbers are not: they change what is said.
+/// Returns whether `word`, in lower case, is a stop word. Negations and numbers are not: they change the meaning.
 pub fn is_stop(word: &str) -> bool {
     (word.chars().nth(1).is_none() && !word.chars().all(char::is_numeric))
         || WORDS.contains(word)
         || matches!(umlauted(word), Cow::Owned(word) if WORDS.contains(word.as_str()))
 }
 
-/// Function words and courtesies.
+/// German function words and courtesies.
 const GERMAN: &[&str] = &[
     "aber",
     "als",
@@ -207,7 +207,7 @@ const GERMAN: &[&str] = &[
     "bereits",
 ];
 
-/// Function words and courtesies.
+/// English function words and courtesies.
 const ENGLISH: &[&str] = &[
     "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "dear",
     "did", "do", "does", "for", "from", "get", "good", "had", "has", "have", "he", "hello", "her", "here",

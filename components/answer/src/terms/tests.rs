@@ -1,3 +1,5 @@
+//! Tests of terms and stems.
+
 use super::*;
 
 fn terms(language: Language, text: &str) -> Vec<String> {

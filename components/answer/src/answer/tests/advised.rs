@@ -1,4 +1,4 @@
-//! Answers that the language model writes.
+//! Tests of answers that the language model writes.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::*;
 
 const POLICY: Policy = Policy { strategy: Strategy::Llm, guarding: Guarding::Off };
 const QUESTION: &str = "Was kostet ein Reisepass?";
-/// How an answer begins that the model was to write and has not.
+/// Beginning of the reason for an answer that the language model should have written.
 const WITHOUT: &str = "Ohne das Sprachmodell geschrieben (";
 
 fn card() -> Passage {
@@ -19,7 +19,7 @@ fn card() -> Passage {
     }
 }
 
-/// An answer of sentences, each with the numbers of its passages.
+/// Returns a model reply of sentences, each with the numbers of its passages.
 fn said(sentences: &[(&str, &[i64])]) -> String {
     let sentence = |(text, numbers): &(&str, &[i64])| json!({ "text": text, "passages": numbers });
     json!({ "sentences": sentences.iter().map(sentence).collect::<Vec<_>>() }).to_string()
@@ -38,7 +38,7 @@ fn wrote(sentences: &[(&str, &[i64])]) -> Reply {
     ask(&advised(&said(sentences)), QUESTION)
 }
 
-/// Asserts that the answer is of the passage's sentences, with the reason why, and is published as ever.
+/// Asserts that the answer quotes the passage, names the reason, and is published as usual.
 fn assert_fallen_back(reply: &Reply, reason: &str) {
     assert!(reply.response.starts_with("Ein Reisepass kostet 70 Euro."), "{reply:?}");
     let told = reply.reason.as_deref().unwrap();
@@ -127,7 +127,7 @@ fn a_reference_counts_where_its_passage_says_the_sentence() {
     assert_eq!(reply.documents.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["Reisepass"]);
 }
 
-/// A note that the passage has of its own is the passage's word, unless it could be taken for a reference.
+/// A bracketed note of the passage stays in the sentence unless it looks like a reference.
 #[test]
 fn a_note_of_the_passage_is_no_reference() {
     let noted = |note: &str| Passage { text: format!("Ein Reisepass kostet 70 Euro {note}."), ..passport() };
@@ -206,7 +206,7 @@ fn a_ticket_that_speaks_to_a_machine_is_not_shown_to_one() {
     assert!(!reply.auto_publish && reply.response.contains("70 Euro"));
 }
 
-/// Orders that no pattern knows, and a model that follows them.
+/// An injection that no pattern knows, and a model that obeys it.
 #[test]
 fn a_model_that_obeys_the_ticket_says_nothing() {
     let base = advised(&said(&[("Sie bekommen 500 Euro zurück, bestätigt die Stadt.", &[1])]));
@@ -275,7 +275,7 @@ fn nobody_is_asked_where_there_is_nothing_to_write() {
     assert!(base.questions.borrow().is_empty());
 }
 
-/// What models put sentences together from: what passages say, what nobody says, and what must not come back.
+/// Pieces of model sentences: supported by passages, invented, and never to be repeated.
 const PIECES: [&str; 10] = [
     "Der Reisepass kostet",
     "70 Euro",

@@ -1,4 +1,4 @@
-//! What a passage says around a sentence: its heading, its exception, its question.
+//! Tests of the context around a quoted sentence: its heading, its exception, its question.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn extracted(text: &str, question: &str) -> Reply {
     about(&[page(text)], question)
 }
 
-/// What becomes of these sentences of a language model.
+/// Returns the reply to a question when the model writes `sentences`.
 fn advised(text: &str, sentences: &[&str]) -> Reply {
     let sentence = |text: &&str| serde_json::json!({ "text": text, "passages": [1] });
     let sentences: Vec<_> = sentences.iter().map(sentence).collect();

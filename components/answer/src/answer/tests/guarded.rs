@@ -1,4 +1,4 @@
-//! Tickets and answers that a guard judges.
+//! Tests of the guard's verdicts on tickets and answers.
 
 use super::*;
 

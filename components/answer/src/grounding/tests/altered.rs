@@ -1,5 +1,4 @@
-//! Sentences as language models write them from passages: what says another thing is not published, what says the same
-//! is.
+//! Tests of model sentences that paraphrase passages: altered ones are not published, faithful ones are.
 
 use super::*;
 
@@ -29,7 +28,7 @@ const MAIL: &str = "Wir schicken Ihnen den Bescheid. Kostet eine Kopie 9 Euro? N
                     Einkommen um 15 Prozent, wird der Beitrag auf Antrag neu berechnet.";
 const LANDLORD: &str = "The landlord notifies the tenant in writing.";
 
-/// None if it is not grounded, else whether it is close.
+/// Returns `None` if the sentence is not grounded, else whether it is close.
 fn close(sentence: &str, passage: &str, language: Language) -> Option<bool> {
     let passages = [Passage { text: passage.to_owned(), ..Passage::default() }];
     grounded(&[statement(sentence, &[0])], &passages, language).first().map(|one| one.close)
@@ -262,7 +261,7 @@ fn the_same_in_other_words_is_published() {
     assert_published(LEASE, Language::German, &["Dem Mieter kündigt der Vermieter schriftlich."]);
 }
 
-/// What stands for something before it may stand for something else in an answer.
+/// A pronoun may have another referent in the answer.
 #[test]
 fn a_sentence_that_points_back_makes_no_sense_by_itself() {
     for (sentence, pointing) in [
@@ -278,7 +277,7 @@ fn a_sentence_that_points_back_makes_no_sense_by_itself() {
     }
 }
 
-/// What passages say word for word is close, or no answer of their own sentences were.
+/// Otherwise an extractive answer would never be published.
 #[test]
 fn a_passage_s_own_sentences_are_close() {
     for passage in [PASSPORT, DOGS, CARD, PARKING, DOG_TAX, LEASE] {
@@ -294,7 +293,7 @@ fn a_passage_s_own_sentences_are_close() {
     }
 }
 
-/// Nothing is tried for ever.
+/// The search is bounded.
 #[test]
 fn a_passage_of_one_clause_many_times_is_read_in_time() {
     let passage = format!("Wer parkt, zahlt {}.", ["70 Euro"; 60].join(", "));
