@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 pub enum Hash {
     /// Only for protocol v1, and only where a site asks for it.
     Sha1,
-    /// 32 bytes; what every issuer uses unless told otherwise.
+    /// 32 bytes; the default of every issuer.
     Sha256,
     /// 48 bytes.
     Sha384,
@@ -17,7 +17,7 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// Reads ALTCHA's spelling; exact, as widgets compare it.
+    /// Parses ALTCHA's spelling exactly, as widgets compare it.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "SHA-1" => Some(Self::Sha1),
@@ -28,7 +28,7 @@ impl Hash {
         }
     }
 
-    /// ALTCHA's spelling.
+    /// Returns ALTCHA's spelling.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sha1 => "SHA-1",
@@ -38,8 +38,8 @@ impl Hash {
         }
     }
 
-    /// The SHA-2 hash whose HMAC has `length` bytes. Protocol v2 does not name the hash of a
-    /// signature; its length does.
+    /// Returns the SHA-2 hash whose HMAC has `length` bytes. Protocol v2 does not name the hash of a signature; its
+    /// length does.
     pub fn from_tag_length(length: usize) -> Option<Self> {
         match length {
             32 => Some(Self::Sha256),
@@ -49,7 +49,7 @@ impl Hash {
         }
     }
 
-    /// The digest of `data`.
+    /// Returns the digest of `data`.
     pub fn digest(self, data: &[u8]) -> Vec<u8> {
         match self {
             Self::Sha1 => Sha1::digest(data).to_vec(),
@@ -74,7 +74,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Reads ALTCHA's spelling; exact, as widgets pick their worker by it.
+    /// Parses ALTCHA's spelling exactly, as widgets pick their worker by it.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "SCRYPT" => return Some(Self::Scrypt),
@@ -92,7 +92,7 @@ impl Algorithm {
         }
     }
 
-    /// ALTCHA's spelling.
+    /// Returns ALTCHA's spelling.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sha(hash) => hash.name(),
@@ -104,13 +104,13 @@ impl Algorithm {
         }
     }
 
-    /// Whether `memoryCost` and `parallelism` mean anything.
+    /// Returns whether `memoryCost` and `parallelism` apply.
     pub fn is_memory_hard(self) -> bool {
         matches!(self, Self::Scrypt | Self::Argon2id)
     }
 
-    /// The nearest cost that the derivation can be asked for, not below `cost`: scrypt's N is a
-    /// power of two of at least 2 (RFC 7914, section 2), the others start at 1.
+    /// Returns the nearest valid cost not below `cost`: scrypt's N is a power of two of at least 2 (RFC 7914, section
+    /// 2), the others start at 1.
     pub fn possible_cost(self, cost: u32) -> u32 {
         match self {
             Self::Scrypt => cost.max(2).checked_next_power_of_two().unwrap_or(1 << 31),

@@ -1,29 +1,28 @@
-//! What a challenge is bound to: its site, an action, a client.
+//! Binding of a challenge to its site, an action and a client.
 
 use crate::error::Error;
 use crate::json::Members;
 use crate::policy::{Binding, Client, Site};
 use crate::verdict::Reason;
 
-/// Longest action, characters: it travels in every payload.
+/// Maximum number of characters of an action, which is in every payload.
 pub const MAX_ACTION: usize = 100;
 
-/// What an issuer signs into a challenge beside the work.
+/// The members that an issuer signs into a challenge besides the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Key of the site the challenge was issued for.
     pub site: Option<String>,
     /// Id of the key that signed it.
     pub key_id: Option<String>,
-    /// What the client is about to do, in the site's words.
+    /// The action that the client is about to take, as the site names it.
     pub action: Option<String>,
     /// Opaque key of the client's network or address.
     pub client: Option<String>,
 }
 
 impl Bound {
-    /// What to sign for `client` at `site`: nothing in compat mode. The id of the signing key is
-    /// filled in when signing.
+    /// Returns the members to sign for `client` at `site`: none in compat mode. Signing adds the id of the key.
     pub fn to(site: &Site, client: &Client, action: Option<&str>) -> Result<Self, Error> {
         if let Some(action) = action {
             let length = action.chars().count();
@@ -54,14 +53,14 @@ impl Bound {
         })
     }
 
-    /// Names and values, as they stand in the `data` of protocol v2.
+    /// Returns names and values as in the `data` of protocol v2.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("site", &self.site), ("keyId", &self.key_id), ("action", &self.action), ("client", &self.client)]
             .into_iter()
             .filter_map(|(name, text)| Some((name, text.as_deref()?)))
     }
 
-    /// Reads the `data` of a v2 challenge, where members that are not ours may have any type.
+    /// Reads the `data` of a v2 challenge, whose other members may have any type.
     pub fn from_data(data: Members<'_>) -> Self {
         Self::read(|name| data.string(name).ok().flatten().map(str::to_owned))
     }
@@ -71,8 +70,8 @@ impl Bound {
         Self { site: text("site"), key_id: text("keyId"), action: text("action"), client: text("client") }
     }
 
-    /// Why the challenge is not acceptable here, if it is not. In compat mode nothing is signed
-    /// beside the work, so that site and client cannot be checked.
+    /// Returns why the challenge is not acceptable here, if it is not. In compat mode only the work is signed, so
+    /// that site and client cannot be checked.
     pub fn refusal(&self, site: &Site, client: &Client, action: Option<&str>) -> Option<Reason> {
         if !self.is_of(site) {
             return Some(Reason::WrongSite);
@@ -86,7 +85,7 @@ impl Bound {
         (bound && !known).then_some(Reason::WrongClient)
     }
 
-    /// Whether the challenge was issued for `site`.
+    /// Returns whether the challenge was issued for `site`.
     pub fn is_of(&self, site: &Site) -> bool {
         match &self.site {
             Some(key) => *key == site.key,

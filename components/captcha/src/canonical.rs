@@ -1,17 +1,15 @@
-//! Canonical JSON, the text that signatures cover: `JSON.stringify` of ECMAScript after the members
-//! of every object were put in order.
+//! Canonical JSON, the text that signatures cover: `JSON.stringify` of ECMAScript with sorted members.
 //!
-//! ECMAScript lists members whose names are array indexes first, by number, and the rest here in
-//! the order of their UTF-16 code units. Numbers take their shortest decimal form (ECMA-262,
-//! `Number::toString`).
+//! ECMAScript lists members whose names are array indexes first, by number; the others follow here in the order of
+//! their UTF-16 code units. Numbers take their shortest decimal form (ECMA-262, `Number::toString`).
 
 use std::cmp::Ordering;
 use std::fmt::Write;
 
 use crate::json::{Object, Value};
 
-/// The canonical text of `parameters`. Null members of the object itself are left out: issuers
-/// disagree about writing them, and a widget echoes them. Nulls further down stay.
+/// Returns the canonical text of `parameters`. Null members of the object itself are left out: issuers disagree about
+/// writing them, and a widget echoes them. Nested nulls stay.
 pub fn parameters(parameters: &Object) -> String {
     let mut text = String::with_capacity(320);
     let members = parameters.iter().filter(|(_, value)| **value != Value::Null);
@@ -19,7 +17,7 @@ pub fn parameters(parameters: &Object) -> String {
     text
 }
 
-/// The canonical text of any value, nulls kept.
+/// Returns the canonical text of any value, with nulls.
 pub fn value(value: &Value) -> String {
     let mut text = String::new();
     write_value(value, &mut text);
@@ -70,7 +68,7 @@ fn compare_names(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// An array index is the decimal form of 0 to 2^32 - 2.
+/// Parses an array index: the decimal form of 0 to 2^32 - 2.
 fn array_index(name: &str) -> Option<u32> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     let canonical = name == "0" || !name.starts_with('0');
@@ -101,8 +99,8 @@ fn write_string(string: &str, text: &mut String) {
     text.push('"');
 }
 
-/// ECMA-262 `Number::toString` in base 10. Rust prints the same shortest digits; only the point
-/// and the exponent are placed differently.
+/// Writes a number as ECMA-262 `Number::toString` does in base 10. Rust prints the same shortest digits; only point
+/// and exponent are placed differently.
 fn write_number(number: f64, text: &mut String) {
     if number < 0.0 {
         text.push('-');
@@ -183,7 +181,7 @@ mod tests {
             canonical(r#"{"4294967295":1,"!":2,"4294967294":3}"#),
             r#"{"4294967294":3,"!":2,"4294967295":1}"#
         );
-        // By UTF-16 code units a surrogate pair stands before U+FB00, by code points after it.
+        // By UTF-16 code units a surrogate pair comes before U+FB00, by code points after it.
         assert_eq!(canonical("{\"\u{fb00}\":1,\"\u{1f600}\":2}"), "{\"\u{1f600}\":2,\"\u{fb00}\":1}");
         assert_eq!(
             canonical(r#"{"b":1,"__proto__":{"z":1,"y":2},"A":3}"#),

@@ -1,4 +1,4 @@
-//! A protocol v2 challenge as a client hands it back.
+//! A protocol v2 challenge as a client returns it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::host::{Host, Work};
 use crate::json::{Members, Object};
 use crate::{canonical, signing};
 
-/// What a challenge asks for, read from its `parameters`.
+/// The task of a challenge, read from its `parameters`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
     /// The derivation and its cost.
@@ -21,16 +21,16 @@ pub struct Parameters {
     pub salt: Vec<u8>,
     /// Lower-case hex that the key's hex must start with; an odd length is allowed.
     pub key_prefix: String,
-    /// Deterministic mode: HMAC of the right key, hex.
+    /// In deterministic mode the HMAC of the right key, hex.
     pub key_signature: Option<String>,
-    /// Unix seconds; none for a challenge that never expires.
+    /// Unix seconds; `None` for a challenge that never expires.
     pub expires_at: Option<f64>,
-    /// What the issuer signed into `data`.
+    /// The members that the issuer signed into `data`.
     pub bound: Bound,
 }
 
 impl Parameters {
-    /// Reads `parameters`. `None`: well-formed, but nothing an issuer would have signed.
+    /// Reads `parameters`. `None`: well-formed, but no issuer would have signed them.
     pub fn read(members: Members<'_>) -> Result<Option<Self>, Error> {
         let integer = |name| members.integer(name)?.ok_or_else(|| members.missing(name));
         let hex = |name| -> Result<_, Error> {
@@ -62,7 +62,7 @@ impl Parameters {
         }))
     }
 
-    /// Whether the challenge's life is over at `now`.
+    /// Returns whether the challenge has expired at `now`.
     pub fn is_expired(&self, now: Duration) -> bool {
         is_past(self.expires_at, now)
     }
@@ -73,7 +73,7 @@ impl Parameters {
 pub struct Challenge<'a> {
     /// `parameters` as received; `None` when the member is absent or null.
     pub parameters: Option<Members<'a>>,
-    /// Lower-case hex when it is an issuer's.
+    /// Lower-case hex if an issuer made it.
     pub signature: &'a str,
 }
 
@@ -86,8 +86,8 @@ impl<'a> Challenge<'a> {
     }
 }
 
-/// Whether `signature` is the HMAC of `parameters` under the host's key called `key`. Members that
-/// a client added, took away or changed make it a no; null members at the top make no difference.
+/// Returns whether `signature` is the HMAC of `parameters` under the host's key called `key`. Members that a client
+/// added, removed or changed make it invalid; null members at the top make no difference.
 pub fn is_signed(
     host: &dyn Host,
     key: &str,

@@ -1,30 +1,30 @@
-//! How much work a challenge costs: the visit ladder, and the `auto` policy on top of it.
+//! Cost of a challenge: the visit ladder, and the `auto` policy on top of it.
 
 use crate::algorithm::Algorithm;
 use crate::error::Error;
 use crate::host::{Host, Load, Visits};
 use crate::policy::{AutoPolicy, Client, LadderStep, Site};
 
-/// Cost for clients on the site's allow-list: a challenge still, but no work to speak of.
+/// Cost for clients on the site's allow-list: a challenge with almost no work.
 pub const ALLOW_LISTED_COST: u32 = 1;
 
-/// `auto` picks among this many costs, so that challenges minted in idle time are likely to fit.
-/// More steps follow the target closer, fewer are prepared better.
+/// Number of costs that `auto` picks from, so that challenges minted in idle time are likely to fit. More steps
+/// follow the target more closely, fewer are prepared better.
 pub const AUTO_STEPS: u32 = 16;
 
-/// So many visits of one network double the cost. Fewer slow down scripts sooner, more spare
-/// offices behind one address.
+/// Visits of one network that double the cost. Fewer slow down scripts sooner, more spare offices that share one
+/// address.
 pub const DOUBLING_VISITS: f64 = 16.0;
 
-/// So many challenges a minute at one site double the cost: about a third of a busy portal's
-/// peak. Lower reacts to smaller floods, higher leaves campaigns alone.
+/// Challenges a minute at one site that double the cost: about a third of a busy portal's peak. Lower reacts to
+/// smaller floods, higher leaves campaigns alone.
 pub const DOUBLING_ISSUED_PER_MINUTE: f64 = 600.0;
 
-/// When every verification fails the cost is this many times higher, with proportion below.
-/// Honest clients rarely fail, so this may be steep.
+/// Factor on the cost when every verification fails, proportional below that. Honest clients rarely fail, so this may
+/// be steep.
 pub const ALL_FAILING_FACTOR: f64 = 4.0;
 
-/// The cost of the next challenge for `client`, after `visits` before this one.
+/// Returns the cost of the next challenge for `client`, after `visits` before this one.
 pub fn cost(
     host: &dyn Host,
     site: &Site,
@@ -46,16 +46,16 @@ pub fn cost(
     Ok(possible(cost))
 }
 
-/// The ladder's cost after `visits` visits before this one: of the entries whose
-/// `min_visits - 1 <= visits`, the one with the greatest `min_visits`.
+/// Returns the ladder's cost after `visits` visits before this one: of the entries whose `min_visits - 1 <= visits`,
+/// the one with the greatest `min_visits`.
 pub fn ladder(steps: &[LadderStep], visits: u64) -> Option<u32> {
     let fits = |step: &&LadderStep| u64::from(step.min_visits.saturating_sub(1)) <= visits;
     steps.iter().filter(fits).max_by_key(|step| step.min_visits).map(|step| step.cost)
 }
 
-/// The cost that `auto` asks for. Where clients have reported solve times it starts from the cost
-/// that took `target_solve_ms`, elsewhere from `min_cost`; then pressure raises it. The result is
-/// one of the policy's steps and never below `floor`, not even where `floor` is above `max_cost`.
+/// Returns the cost under `auto`. If clients have reported solve times it starts from the cost that took
+/// `target_solve_ms`, else from `min_cost`; then pressure raises it. The result is one of the policy's steps and
+/// never below `floor`, not even if `floor` is above `max_cost`.
 pub fn auto(policy: &AutoPolicy, floor: Option<u32>, visits: &Visits, load: &Load) -> u32 {
     let measured = match (load.solve_time_ms, load.solve_cost) {
         (Some(time), Some(cost)) if time > 0.0 && cost > 0.0 => {
@@ -75,7 +75,7 @@ pub fn auto(policy: &AutoPolicy, floor: Option<u32>, visits: &Visits, load: &Loa
     wanted.max(floor)
 }
 
-/// How much dearer than in quiet times a challenge should be, at least 1.
+/// Returns the factor on the cost compared with quiet times, at least 1.
 fn pressure(visits: &Visits, load: &Load) -> f64 {
     let network = 1.0 + visits.client as f64 / DOUBLING_VISITS;
     let site = 1.0 + load.issued_per_minute.max(0.0) / DOUBLING_ISSUED_PER_MINUTE;
@@ -83,7 +83,7 @@ fn pressure(visits: &Visits, load: &Load) -> f64 {
     network * site * failures
 }
 
-/// The policy's costs: geometric from `min_cost` to `max_cost`, rising.
+/// Returns the policy's costs: geometric from `min_cost` to `max_cost`, ascending.
 fn steps(policy: &AutoPolicy) -> Vec<u32> {
     let (least, most) = bounds(policy);
     let ratio = most / least;
@@ -98,7 +98,7 @@ fn bounds(policy: &AutoPolicy) -> (f64, f64) {
     (least.into(), policy.max_cost.max(least).into())
 }
 
-/// How far apart two costs are as a ratio.
+/// Returns the distance of two costs as a ratio.
 fn distance(step: u32, wanted: f64) -> f64 {
     (f64::from(step) / wanted).ln().abs()
 }

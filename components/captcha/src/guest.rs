@@ -1,5 +1,5 @@
-//! Joins the logic to the WIT world `bulkhead:captcha/captcha`: exports on one side, the host's
-//! functions on the other, and conversions between WIT records and plain types.
+//! Binds the component to the WIT world `bulkhead:captcha/captcha`: exports, imports, and conversions between WIT
+//! records and plain types.
 
 mod convert;
 mod imports;
@@ -11,7 +11,7 @@ use crate::{issue, self_test, verify};
 use bindings::exports::bulkhead::captcha::challenges as wit;
 use imports::Imports;
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -36,10 +36,10 @@ mod bindings {
     export!(Component);
 }
 
-/// Where this component logs.
+/// This component's log.
 const LOG: Log = Log::new("captcha");
 
-/// What the exports hang on.
+/// The component that implements the exports.
 struct Component;
 
 impl wit::Guest for Component {

@@ -1,4 +1,4 @@
-//! What the captcha logic needs from its surroundings, so that it can be tested without them.
+//! The host functions that the captcha logic needs, as a trait for native tests.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 /// A message authentication code and the id of the key that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Id of the key, as the host knows it.
+    /// Id of the host's key.
     pub key_id: String,
     /// The HMAC, as long as the hash's digest.
     pub tag: Vec<u8>,
@@ -51,7 +51,7 @@ pub struct Visits {
     pub site: u64,
 }
 
-/// Figures of one site over the recent past.
+/// Recent figures of one site.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     /// Challenges issued a minute.
@@ -66,17 +66,17 @@ pub struct Load {
 
 /// Secrets, derivations, memory and clock, all kept by the host.
 pub trait Host {
-    /// Time since the Unix epoch.
+    /// Returns the time since the Unix epoch.
     fn now(&self) -> Duration;
 
-    /// `length` random bytes from the host's secure generator.
+    /// Returns `length` random bytes from the host's secure generator.
     fn random(&self, length: usize) -> Vec<u8>;
 
-    /// HMAC of `data` under the current key called `key`.
+    /// Returns the HMAC of `data` under the current key called `key`.
     fn sign(&self, key: &str, hash: Hash, data: &[u8]) -> Result<Signature, Error>;
 
-    /// Whether `tag` is the HMAC of `data` under an accepted key called `key`: the one with
-    /// `key_id` when given, else any. An id that is not accepted is a plain no.
+    /// Returns whether `tag` is the HMAC of `data` under an accepted key called `key`: the one with `key_id` if
+    /// given, else any. False for an id that is not accepted.
     fn is_signed(
         &self,
         key: &str,
@@ -95,19 +95,19 @@ pub trait Host {
     /// Records one visit of the client with these opaque keys (the newest first).
     fn record_visit(&self, site: &str, client: &[String], allow_listed: bool) -> Result<Visits, Error>;
 
-    /// How the site is doing.
+    /// Returns recent figures of the site.
     fn load(&self, site: &str) -> Result<Load, Error>;
 
-    /// How often the challenge `id` has been spent.
+    /// Returns how often the challenge `id` has been spent.
     fn spent(&self, id: &str) -> Result<u32, Error>;
 
-    /// Spends `id` once, or all that is left of `limit`; whether anything was left. Remembered
-    /// until `expires_at`, Unix seconds.
+    /// Spends `id` once, or all that is left of `limit`; returns whether anything was left. Remembered until
+    /// `expires_at`, Unix seconds.
     fn claim(&self, id: &str, expires_at: u64, limit: u32, all: bool) -> Result<bool, Error>;
 
-    /// Counts one failed attempt at `id`; how many there have been.
+    /// Counts one failed attempt at `id` and returns the total.
     fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, Error>;
 
-    /// Writes a warning to the log. `message` holds nothing that a client sent.
+    /// Logs a warning. `message` holds nothing that a client sent.
     fn warn(&self, message: &str);
 }

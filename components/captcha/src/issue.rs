@@ -1,4 +1,4 @@
-//! Minting challenges: cost first, then protocol v2's two modes; v1's is in [`crate::v1`].
+//! Issues challenges: determines the cost, then mints in one of protocol v2's two modes; v1's is in [`crate::v1`].
 
 use crate::algorithm::{Algorithm, Hash};
 use crate::binding::Bound;
@@ -9,23 +9,23 @@ use crate::json::{Object, Value};
 use crate::policy::{Client, Protocol, Site};
 use crate::{canonical, difficulty, signing, v1};
 
-/// Bytes of a derived key: the one length that every widget handles for every algorithm.
+/// Bytes of a derived key: the only length that every widget handles for every algorithm.
 pub const KEY_LENGTH: u32 = 32;
 
-/// Bytes of the key that deterministic mode publishes: half, so that the other half stays a secret.
+/// Bytes of the key that deterministic mode publishes: half, so that the other half stays secret.
 pub const PREFIX_LENGTH: usize = 16;
 
-/// What a key must start with in probabilistic mode: one candidate in 256 does.
+/// Prefix of a valid key in probabilistic mode: one candidate in 256 has it.
 pub const PROBABILISTIC_PREFIX: &str = "00";
 
 /// Bytes of nonce and salt.
 pub const RANDOM_LENGTH: usize = 16;
 
-/// KiB for Argon2id where the site says nothing: tens of milliseconds a candidate on a phone. More
-/// keeps small devices out, less helps graphics cards.
+/// Default memory of Argon2id, KiB: tens of milliseconds a candidate on a phone. More keeps small devices out, less
+/// helps graphics cards.
 pub const ARGON2ID_MEMORY: u32 = 8192;
 
-/// scrypt's block size where the site says nothing; the usual r.
+/// Default block size of scrypt; the usual r.
 pub const SCRYPT_BLOCK_SIZE: u32 = 8;
 
 /// A minted challenge.
@@ -33,7 +33,7 @@ pub const SCRYPT_BLOCK_SIZE: u32 = 8;
 pub struct Issued {
     /// The challenge as JSON, ready for the widget.
     pub challenge: String,
-    /// What it costs to solve.
+    /// Its cost.
     pub cost: u32,
     /// Visits of this client inside the window, this one included.
     pub visits: u64,
@@ -106,8 +106,8 @@ fn v2(host: &dyn Host, site: &Site, work: &Work, bound: Bound) -> Result<String,
     Ok(format!(r#"{{"parameters":{text},"signature":"{signature}"}}"#))
 }
 
-/// Adds `data` and signs: the canonical text and its signature. `key_id` is a guess at the signing
-/// key's id; that of the key-signing key is right where the host rotates both together.
+/// Adds `data` and signs: returns the canonical text and its signature. `key_id` is a guess at the signing key's id;
+/// that of the key-signing key is right if the host rotates both together.
 fn sign(
     host: &dyn Host,
     site: &Site,

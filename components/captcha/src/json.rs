@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use crate::error::Error;
 
-/// Arrays and objects inside one another; a payload of the protocol needs four.
+/// Maximum nesting depth; a payload of the protocol needs four.
 pub const MAX_DEPTH: u32 = 32;
 
 /// Members of an object by name.
@@ -49,7 +49,7 @@ impl From<u32> for Value {
     }
 }
 
-/// Reads `text` as one JSON value, at most [`MAX_DEPTH`] deep, with no member given twice.
+/// Parses `text` as one JSON value, at most [`MAX_DEPTH`] deep, without duplicate members.
 pub fn parse(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Reader { depth: 0 }
@@ -131,8 +131,8 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// Typed access to an object's members. An absent member and `null` are the same; a member of
-/// another type is [`Error::Malformed`], named by its path.
+/// Typed access to an object's members. An absent member and `null` are the same; a member of another type is
+/// [`Error::Malformed`], named by its path.
 #[derive(Debug, Clone, Copy)]
 pub struct Members<'a> {
     path: &'static str,
@@ -140,22 +140,22 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Members of `object`, which errors call `path`.
+    /// Wraps the members of `object`, which errors call `path`.
     pub fn new(path: &'static str, object: &'a Object) -> Self {
         Self { path, object }
     }
 
-    /// The object itself.
+    /// Returns the object itself.
     pub fn object(self) -> &'a Object {
         self.object
     }
 
-    /// The member, unless absent or null.
+    /// Returns the member, unless absent or null.
     pub fn get(self, name: &str) -> Option<&'a Value> {
         self.object.get(name).filter(|value| !matches!(value, Value::Null))
     }
 
-    /// A text.
+    /// Returns a text member.
     pub fn string(self, name: &str) -> Result<Option<&'a str>, Error> {
         self.typed(name, "a string", |value| match value {
             Value::String(text) => Some(text.as_str()),
@@ -163,7 +163,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// A number.
+    /// Returns a number member.
     pub fn number(self, name: &str) -> Result<Option<f64>, Error> {
         self.typed(name, "a number", |value| match value {
             Value::Number(number) => Some(*number),
@@ -171,7 +171,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// A whole number from 0 to 2^32 - 1.
+    /// Returns a whole number from 0 to 2^32 - 1.
     pub fn integer(self, name: &str) -> Result<Option<u32>, Error> {
         self.typed(name, "an integer from 0 to 4294967295", |value| match value {
             Value::Number(number) if (0.0..=u32::MAX.into()).contains(number) => {
@@ -181,7 +181,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// An object, whose path in errors is `path`.
+    /// Returns an object member, whose path in errors is `path`.
     pub fn members(self, name: &str, path: &'static str) -> Result<Option<Members<'a>>, Error> {
         self.typed(name, "an object", |value| match value {
             Value::Object(object) => Some(Members { path, object }),
@@ -189,7 +189,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// The error that a member must be there.
+    /// Returns the error for a required member that is missing.
     pub fn missing(self, name: &str) -> Error {
         Error::Malformed(format!("{}.{name} is missing", self.path))
     }

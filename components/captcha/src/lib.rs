@@ -1,8 +1,7 @@
 //! The captcha component: proof-of-work challenges in the ALTCHA protocol.
 //!
-//! Everything but `guest` is plain Rust that knows no WIT: it reaches secrets, key derivation,
-//! clocks and storage through the [`host::Host`] trait and is tested natively against the
-//! protocol's known answers in `vectors/altcha.json`.
+//! All modules but `guest` are plain Rust without WIT: they reach secrets, key derivation, clocks and storage through
+//! the [`host::Host`] trait and are tested natively against the protocol's known answers in `vectors/altcha.json`.
 
 pub mod algorithm;
 pub mod binding;

@@ -1,4 +1,4 @@
-//! A site's policy and a client's identity, as the host hands them over.
+//! A site's policy and a client's identity, as the host passes them.
 
 /// The ALTCHA protocol of a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,27 +18,27 @@ pub struct LadderStep {
     pub cost: u32,
 }
 
-/// Aims at a solve time, on top of the ladder.
+/// A target solve time, on top of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AutoPolicy {
     /// Milliseconds on the client's device.
     pub target_solve_ms: u32,
     /// The cheapest challenge.
     pub min_cost: u32,
-    /// The dearest challenge.
+    /// The most expensive challenge.
     pub max_cost: u32,
 }
 
-/// How a challenge's cost is found.
+/// Difficulty policy of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difficulty {
     /// Costs by visit count; with `auto`, a floor that may be empty.
     pub ladder: Vec<LadderStep>,
-    /// What the load asks for.
+    /// Load-dependent costs.
     pub auto: Option<AutoPolicy>,
 }
 
-/// To what part of the client's address a challenge is bound.
+/// The part of the client's address that a challenge is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
     /// Anyone may hand in the solution.
@@ -54,31 +54,31 @@ pub enum Binding {
 pub struct Site {
     /// The site's public key, signed into its challenges.
     pub key: String,
-    /// Issue and accept exactly what captchaservice 2.x does: one raw key for all sites, no `data`.
+    /// Whether to issue and accept exactly what captchaservice 2.x does: one raw key for all sites, no `data`.
     pub compat: bool,
-    /// What is issued.
+    /// The protocol of issued challenges.
     pub protocol: Protocol,
-    /// Judge payloads of protocol v1 too, whatever is issued.
+    /// Whether to judge payloads of protocol v1 too, whatever is issued.
     pub accept_v1: bool,
-    /// As ALTCHA spells it: `PBKDF2/SHA-256`.
+    /// Key derivation in ALTCHA's spelling: `PBKDF2/SHA-256`.
     pub algorithm: String,
     /// KiB for Argon2id, block size for scrypt.
     pub memory_cost: Option<u32>,
     /// Lanes for Argon2id, p for scrypt.
     pub parallelism: Option<u32>,
-    /// Pick the counter beforehand and sign the key, so that verifying costs two HMACs.
+    /// Whether to pick the counter beforehand and sign the key, so that verifying costs two HMACs.
     pub deterministic: bool,
-    /// Deterministic mode draws the counter from 1 to this.
+    /// Maximum counter in deterministic mode, from 1.
     pub counter_max: u32,
-    /// How a challenge's cost is found.
+    /// Difficulty policy.
     pub difficulty: Difficulty,
-    /// Who may hand in a solution.
+    /// Binding of challenges to clients.
     pub binding: Binding,
-    /// Life of a challenge, seconds.
+    /// Lifetime of a challenge, seconds.
     pub timeout_seconds: u32,
-    /// How often one solved challenge is accepted.
+    /// Number of times one solved challenge is accepted.
     pub max_verifies: u32,
-    /// After this many failed attempts a challenge is refused; 0 is taken as 1.
+    /// Number of failed attempts after which a challenge is refused; 0 counts as 1.
     pub max_failures: u32,
     /// Name of the key that signs challenges.
     pub signing_key: String,
@@ -87,7 +87,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Whether payloads of protocol v1 are judged.
+    /// Returns whether payloads of protocol v1 are judged.
     pub fn accepts_v1(&self) -> bool {
         self.accept_v1 || self.protocol == Protocol::V1
     }
@@ -100,12 +100,12 @@ pub struct Client {
     pub network: Vec<String>,
     /// Opaque keys of the full address, the newest first.
     pub exact: Vec<String>,
-    /// On the site's allow-list: challenges cost 1.
+    /// Whether the client is on the site's allow-list: challenges cost 1.
     pub allow_listed: bool,
 }
 
 impl Client {
-    /// The client's keys at the granularity of `binding`, the newest first.
+    /// Returns the client's keys at the granularity of `binding`, the newest first.
     pub fn keys(&self, binding: Binding) -> &[String] {
         match binding {
             Binding::None => &[],

@@ -1,10 +1,10 @@
-//! Checks that the component works where it stands.
+//! The component's self-test.
 
 use crate::algorithm::{Algorithm, Hash};
 use crate::host::{Host, Work};
 use crate::solution::{CounterMode, password};
 
-/// Name of the key that the self-test signs with. It guards nothing.
+/// Name of the self-test's signing key, which protects nothing.
 pub const KEY: &str = "self-test";
 
 /// A known answer: the key that counter 371 derives, from the protocol's test vectors
@@ -14,7 +14,11 @@ const SALT: &str = "0452c11a4e52aa8113c6bb5b98c13d2d";
 const COUNTER: u32 = 371;
 const DERIVED_KEY: &str = "0067427ae9f1346553306a2c0b3b41ed5a0d360a932637b4d03489a1139a1587";
 
-/// Signs, verifies, derives and mints through the host; the text says what does not work.
+/// Signs, verifies, derives and mints through the host.
+///
+/// # Errors
+///
+/// Fails with a text that names what does not work.
 pub fn self_test(host: &dyn Host) -> Result<(), String> {
     keys(host).map_err(|problem| format!("keys: {problem}"))?;
     derivation(host).map_err(|problem| format!("pow: {problem}"))

@@ -1,7 +1,6 @@
-//! Results that a server has signed, in the form of ALTCHA Sentinel:
-//! `{algorithm, signature, verificationData, ...}` where `verificationData` is query text and
-//! `signature` is HMAC(key, hash(verificationData)). Everything outside `verificationData` is
-//! unsigned and trusted for nothing; `algorithm` only picks among sound hashes.
+//! Server-signed results in the form of ALTCHA Sentinel: `{algorithm, signature, verificationData, ...}` where
+//! `verificationData` is query text and `signature` is HMAC(key, hash(verificationData)). Everything outside
+//! `verificationData` is unsigned and not trusted; `algorithm` only picks among sound hashes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +23,7 @@ pub struct VerificationData {
 }
 
 impl VerificationData {
-    /// Reads query text; of a name given twice the first value counts.
+    /// Reads query text; of duplicate names the first value counts.
     pub fn read(text: &str) -> Self {
         let mut members = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
@@ -33,28 +32,28 @@ impl VerificationData {
         Self { members }
     }
 
-    /// A member's text.
+    /// Returns a member's text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).map(String::as_str)
     }
 
-    /// A member's value as a finite number.
+    /// Returns a member's value as a finite number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.text(name)?.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
-    /// A member's comma-separated values.
+    /// Returns a member's comma-separated values.
     pub fn list(&self, name: &str) -> Vec<&str> {
         let text = self.text(name).unwrap_or_default();
         text.split(',').filter(|item| !item.is_empty()).collect()
     }
 
-    /// Whether the server called its client verified.
+    /// Returns whether the server verified its client.
     pub fn is_verified(&self) -> bool {
         self.text("verified") == Some("true")
     }
 
-    /// Whether the result's life is over at `now`; one without `expire` has none.
+    /// Returns whether the result has expired at `now`; a result without `expire` never does.
     pub fn is_expired(&self, now: Duration) -> bool {
         is_past(self.number("expire"), now)
     }
@@ -72,8 +71,8 @@ pub fn open(host: &dyn Host, key: &str, payload: Members<'_>) -> Result<Option<V
     Ok(signed.then(|| VerificationData::read(text)))
 }
 
-/// Judges a result that was signed with the site's signing key and names the site, and spends it:
-/// each is accepted once. The client was judged when the result was signed.
+/// Judges a result that was signed with the site's signing key and names the site, and spends it: each is accepted
+/// once. The client was judged when the result was signed.
 pub fn verify(
     host: &dyn Host,
     site: &Site,
@@ -103,7 +102,7 @@ pub fn verify(
     })
 }
 
-/// Spends a signed result unjudged; false when it is foreign, expired or already spent.
+/// Spends a signed result without judging it; returns false if it is foreign, expired or already spent.
 pub fn invalidate(host: &dyn Host, site: &Site, payload: Members<'_>) -> Result<bool, Error> {
     match open(host, &site.signing_key, payload)? {
         Some(data) if is_alive(&data, host.now()) && bound(&data).site.as_ref() == Some(&site.key) => {
@@ -113,15 +112,16 @@ pub fn invalidate(host: &dyn Host, site: &Site, payload: Members<'_>) -> Result<
     }
 }
 
-/// The hash over form fields that a result vouches for: the values of `fields` in order, one a
-/// line, a missing value being empty. Hex.
+/// Returns the hash over form fields that a result covers: the values of `fields` in order, one a line, a missing
+/// value as an empty line. Hex.
 pub fn fields_hash(hash: Hash, fields: &[&str], form: &BTreeMap<String, String>) -> String {
     let value = |field: &&str| form.get(*field).map_or("", String::as_str);
     let values: Vec<&str> = fields.iter().map(value).collect();
     hex::encode(hash.digest(values.join("\n").as_bytes()))
 }
 
-/// A result without an end could be replayed once it is forgotten, so that one is never accepted.
+/// Returns whether the result is accepted at `now`. A result without an expiry is not: it could be replayed once it
+/// is forgotten.
 fn is_alive(data: &VerificationData, now: Duration) -> bool {
     data.number("expire").is_some() && !data.is_expired(now)
 }

@@ -4,15 +4,15 @@ use crate::algorithm::Hash;
 use crate::error::Error;
 use crate::host::Host;
 
-/// Decodes hex in the one spelling that issuers and widgets use. Another spelling of the same
-/// bytes would be another text with the same meaning, which replay ids must not allow.
+/// Decodes hex in the one spelling that issuers and widgets use. Another spelling of the same bytes would be another
+/// text with the same meaning, which replay ids must not allow.
 pub fn lower_hex(text: &str) -> Option<Vec<u8>> {
     let upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
     if upper { None } else { hex::decode(text).ok() }
 }
 
-/// Whether `signature` is the lower-case hex of the HMAC of `data` under the key called `key`.
-/// The hash follows from the signature's length: protocol v2 names none.
+/// Returns whether `signature` is the lower-case hex of the HMAC of `data` under the key called `key`. The
+/// signature's length selects the hash: protocol v2 names none.
 pub fn is_signed(
     host: &dyn Host,
     key: &str,
@@ -29,9 +29,9 @@ pub fn is_signed(
     }
 }
 
-/// Signs a text that names the key it is signed with: `write` makes the text for a key id. Only
-/// signing tells the id of the current key, so this starts from `guess` and signs again where
-/// that was not it. Returns what `write` made and the signature in hex.
+/// Signs a text that names the key it is signed with: `write` makes the text for a key id. Only signing reveals the
+/// id of the current key, so this starts from `guess` and signs again if that was wrong. Returns what `write` made
+/// and the signature in hex.
 pub fn sign_naming_key<T: AsRef<str>>(
     host: &dyn Host,
     key: &str,

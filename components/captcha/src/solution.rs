@@ -1,4 +1,4 @@
-//! A protocol v2 solution and the question whether it solves its challenge.
+//! A protocol v2 solution and its check against the challenge.
 
 use crate::challenge::Parameters;
 use crate::error::Error;
@@ -6,23 +6,23 @@ use crate::host::Host;
 use crate::json::Members;
 use crate::signing::{self, lower_hex};
 
-/// How the counter enters the password.
+/// Encoding of the counter in the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterMode {
-    /// Four bytes, big-endian: what issuers sign and widgets solve unless told otherwise.
+    /// Four bytes, big-endian: the default of issuers and widgets.
     Uint32,
     /// Decimal digits.
     String,
 }
 
-/// What a widget hands in beside the challenge.
+/// A widget's solution to a challenge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution<'a> {
-    /// The counter that leads to the key.
+    /// The counter that derives the key.
     pub counter: u32,
     /// The key in hex, as received.
     pub derived_key: &'a str,
-    /// Milliseconds that the client says it worked; may be fractional.
+    /// Milliseconds of work that the client reports; may be fractional.
     pub time: Option<f64>,
 }
 
@@ -37,9 +37,9 @@ impl<'a> Solution<'a> {
         })
     }
 
-    /// The derived key's bytes when its text could be a solution: lower-case hex of the signed
-    /// length that starts with the signed prefix. Costs nothing, so it comes before any derivation.
-    /// An empty prefix or key would ask for no work and is solved by nothing.
+    /// Returns the derived key's bytes if its text could be a solution: lower-case hex of the signed length that
+    /// starts with the signed prefix. Costs nothing, so it comes before any derivation. An empty prefix or key would
+    /// ask for no work, so nothing solves it.
     pub fn plausible_key(&self, parameters: &Parameters) -> Option<Vec<u8>> {
         let prefix = parameters.key_prefix.as_str();
         if prefix.is_empty() || !self.derived_key.starts_with(prefix) {
@@ -49,8 +49,8 @@ impl<'a> Solution<'a> {
     }
 }
 
-/// Deterministic mode: whether `key` is the one whose HMAC was signed into the challenge. The
-/// counter plays no part.
+/// Returns whether, in deterministic mode, `key` is the one whose HMAC was signed into the challenge. The counter
+/// does not matter.
 pub fn is_signed_key(
     host: &dyn Host,
     key_signing_key: &str,
@@ -60,7 +60,7 @@ pub fn is_signed_key(
     signing::is_signed(host, key_signing_key, None, key, key_signature)
 }
 
-/// Whether deriving from `counter` gives `key`: one full derivation.
+/// Returns whether deriving from `counter` gives `key`: one full derivation.
 pub fn is_derived_key(
     host: &dyn Host,
     parameters: &Parameters,
@@ -73,7 +73,7 @@ pub fn is_derived_key(
     Ok(equal(&derived, key))
 }
 
-/// The password for one counter: the nonce, then the counter.
+/// Returns the password for one counter: the nonce, then the counter.
 pub fn password(nonce: &[u8], counter: u32, mode: CounterMode) -> Vec<u8> {
     match mode {
         CounterMode::Uint32 => [nonce, &counter.to_be_bytes()].concat(),
@@ -81,7 +81,7 @@ pub fn password(nonce: &[u8], counter: u32, mode: CounterMode) -> Vec<u8> {
     }
 }
 
-/// Compares without stopping at the first difference.
+/// Compares in constant time.
 pub fn equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }

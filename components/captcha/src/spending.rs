@@ -1,4 +1,4 @@
-//! How often a challenge may still be used: claims, replays and failed attempts.
+//! Remaining uses of a challenge: claims, replays and failed attempts.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::policy::Site;
 use crate::verdict::Reason;
 
-/// The ledger's view of one signed challenge.
+/// The ledger entry of one signed challenge.
 pub struct Spending<'a> {
     host: &'a dyn Host,
     site: &'a Site,
@@ -18,10 +18,9 @@ pub struct Spending<'a> {
 }
 
 impl<'a> Spending<'a> {
-    /// The challenge with this `signature`. The id comes from the signature alone, hence from
-    /// nothing a client can vary: hex SHA-256 of its text, as captchaservice stores it. A
-    /// challenge without expiry is remembered for one `timeout_seconds`. The host remembers it a little
-    /// longer, for clocks that differ.
+    /// Opens the entry of the challenge with this `signature`. The id comes from the signature alone, hence from
+    /// nothing a client can vary: hex SHA-256 of its text, as captchaservice stores it. A challenge without expiry is
+    /// remembered for one `timeout_seconds`. The host remembers it a little longer, to tolerate clock differences.
     pub fn new(
         host: &'a dyn Host,
         site: &'a Site,
@@ -37,12 +36,12 @@ impl<'a> Spending<'a> {
         Self { host, site, id, until, limit: site.max_verifies }
     }
 
-    /// The same, but usable only once whatever the site allows.
+    /// Returns the same entry with a limit of one use.
     pub fn once(self) -> Self {
         Self { limit: 1, ..self }
     }
 
-    /// Why nothing is left of the challenge, if so. Only a glance: [`Self::claim`] decides.
+    /// Returns why the challenge is used up, if it is. Advisory: [`Self::claim`] decides.
     pub fn exhausted(&self) -> Result<Option<Reason>, Error> {
         match self.host.spent(&self.id)? >= self.limit {
             true => self.cause().map(Some),
@@ -58,13 +57,13 @@ impl<'a> Spending<'a> {
         }
     }
 
-    /// Spends all that is left; whether there was anything.
+    /// Spends all that is left; returns whether anything was left.
     pub fn claim_all(&self) -> Result<bool, Error> {
         self.host.claim(&self.id, self.until, self.limit, true)
     }
 
-    /// Counts a wrong solution. The last one that the site allows uses the challenge up, so that
-    /// later attempts, right or wrong, cost no derivation.
+    /// Counts a wrong solution. The last one that the site allows uses the challenge up, so that later attempts,
+    /// right or wrong, cost no derivation.
     pub fn fail(&self) -> Result<Reason, Error> {
         let allowed = self.site.max_failures.max(1);
         let failures = self.host.record_failure(&self.id, self.until)?;
@@ -76,13 +75,13 @@ impl<'a> Spending<'a> {
         Ok(if failures > allowed { Reason::TooManyFailures } else { Reason::WrongSolution })
     }
 
-    /// What used the challenge up.
+    /// Returns why the challenge is used up.
     fn cause(&self) -> Result<Reason, Error> {
         let failed = self.host.spent(&self.failed_id())? > 0;
         Ok(if failed { Reason::TooManyFailures } else { Reason::Replayed })
     }
 
-    /// The ledger entry that tells a challenge used up by failures from one that was spent.
+    /// Returns the id of the ledger entry that marks a challenge as used up by failures.
     fn failed_id(&self) -> String {
         hex::encode(Hash::Sha256.digest(format!("failed:{}", self.id).as_bytes()))
     }

@@ -1,4 +1,4 @@
-//! How the work of what reads a payload grows with the payload; `captcha.body_bytes` allows 1 MiB at most.
+//! Tests that the work on a payload grows linearly with its length; `captcha.body_bytes` allows 1 MiB at most.
 
 use bulkhead_steps::{Shape, assert_linear, repeated};
 

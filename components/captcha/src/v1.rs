@@ -22,7 +22,7 @@ use crate::verdict::{Reason, Verdict};
 /// Random bytes at the start of a salt.
 pub const SALT_LENGTH: usize = 12;
 
-/// Issues a challenge whose number lies between 1 and `cost`: its JSON.
+/// Issues a challenge whose number is between 1 and `cost`, as JSON.
 pub fn issue(host: &dyn Host, site: &Site, cost: u32, mut bound: Bound) -> Result<String, Error> {
     let hash = issuing_hash(site)?;
     let salt = hex::encode(host.random(SALT_LENGTH));
@@ -67,7 +67,7 @@ fn issuing_hash(site: &Site) -> Result<Hash, Error> {
     })
 }
 
-/// A number from 1 to `max`, uniform but for a bias below 2^-32.
+/// Returns a number from 1 to `max`, uniform but for a bias below 2^-32.
 fn number(host: &dyn Host, max: u32) -> u32 {
     let random = host.random(8).into_iter().fold(0, |number, byte| number << 8 | u64::from(byte));
     let below = (u128::from(random) * u128::from(max)) >> 64;
@@ -78,7 +78,7 @@ fn digest(hash: Hash, salt: &str, number: u32) -> String {
     hex::encode(hash.digest(format!("{salt}{number}").as_bytes()))
 }
 
-/// Judges a v1 payload and, when it is valid, spends its challenge once.
+/// Judges a v1 payload and spends its challenge once if it is valid.
 pub fn verify(
     host: &dyn Host,
     site: &Site,
@@ -105,8 +105,8 @@ pub fn verify(
     })
 }
 
-/// Spends all that is left of a v1 payload's challenge; false when it is foreign, expired, not
-/// solved or already used up.
+/// Spends all that is left of a v1 payload's challenge; returns false if it is foreign, expired, not solved or
+/// already used up.
 pub fn invalidate(host: &dyn Host, site: &Site, payload: Members<'_>) -> Result<bool, Error> {
     let payload = Payload::read(payload)?;
     let now = host.now();
@@ -141,7 +141,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// What a salt carries.
+/// The content of a salt.
 struct Salt {
     expires_at: Option<f64>,
     max: Option<u32>,
@@ -149,7 +149,7 @@ struct Salt {
 }
 
 impl Salt {
-    /// Reads the query of a salt; a salt that is not closed by `&` is none.
+    /// Reads the query of a salt; `None` if `&` does not close it.
     fn read(salt: &str) -> Option<Self> {
         let salt = salt.strip_suffix('&')?;
         let query = salt.split_once('?').map_or("", |(_, query)| query);
@@ -159,7 +159,7 @@ impl Salt {
         };
         let expires = text("expires").or_else(|| text("expire"));
         Some(Self {
-            // What is no number has expired.
+            // A value that is not a number counts as expired.
             expires_at: expires.map(|text| text.parse::<u64>().unwrap_or(0) as f64),
             max: text("max").and_then(|text| text.parse().ok()),
             bound: Bound::read(text),
@@ -167,8 +167,8 @@ impl Salt {
     }
 }
 
-/// Opens a payload: expiry, signature, work. Until the number fits, the salt is the client's word,
-/// so that failures are remembered for the site's timeout and not for the salt's.
+/// Opens a payload: expiry, signature, work. Until the number fits, the salt is only the client's claim, so that
+/// failures are remembered for the site's timeout and not for the salt's.
 fn genuine(
     host: &dyn Host,
     site: &Site,

@@ -3,32 +3,32 @@
 /// Why a payload is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The challenge's life is over.
+    /// The challenge has expired.
     Expired,
-    /// As often used as the site allows, or invalidated.
+    /// It has been used as often as the site allows, or was invalidated.
     Replayed,
-    /// Not signed by this site's keys.
+    /// The site's keys did not sign it.
     BadSignature,
-    /// Does not solve the challenge.
+    /// The solution does not solve the challenge.
     WrongSolution,
-    /// Issued for another site.
+    /// It was issued for another site.
     WrongSite,
-    /// Issued to another client.
+    /// It was issued to another client.
     WrongClient,
-    /// Issued for another action.
+    /// It was issued for another action.
     WrongAction,
-    /// Failed too often before.
+    /// Too many attempts failed before.
     TooManyFailures,
 }
 
 /// The outcome of judging a payload.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Verdict {
-    /// None: valid.
+    /// `None` if valid.
     pub rejected: Option<Reason>,
     /// The cost that was issued, once the signature has been checked.
     pub cost: Option<u32>,
-    /// Milliseconds that the client says it worked.
+    /// Milliseconds of work that the client reports.
     pub reported_time_ms: Option<f64>,
     /// Unix seconds at which the challenge expires, once the signature has been checked.
     pub expires_at: Option<u64>,
@@ -37,7 +37,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// A refusal of which nothing more is known.
+    /// Creates a refusal without further facts.
     pub fn rejected(reason: Reason) -> Self {
         Self { rejected: Some(reason), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Judging payloads: which protocol they speak, and protocol v2's order of checks.
+//! Judges payloads: detects their protocol, and runs protocol v2's checks in order.
 
 use crate::challenge::{self, Challenge, Parameters};
 use crate::error::Error;
@@ -10,8 +10,8 @@ use crate::spending::Spending;
 use crate::verdict::{Reason, Verdict};
 use crate::{server_signature, v1};
 
-/// Judges `payload`, the JSON text of a solved challenge, and when it is valid spends it once.
-/// `action`, when given, must be the one signed into the challenge.
+/// Judges `payload`, the JSON text of a solved challenge, and spends it once if it is valid. `action`, if given, must
+/// be the one signed into the challenge.
 pub fn verify(
     host: &dyn Host,
     site: &Site,
@@ -28,9 +28,9 @@ pub fn verify(
     }
 }
 
-/// Spends all that is left of the payload's challenge without looking at the solution. False when
-/// it is foreign, expired or already used up. (In protocol v1 the number is looked at, because
-/// only together with it are expiry and site signed.)
+/// Spends all that is left of the payload's challenge without checking the solution. Returns false if it is foreign,
+/// expired or already used up. (In protocol v1 the number is checked, because only with it are expiry and site
+/// signed.)
 pub fn invalidate(host: &dyn Host, site: &Site, payload: &str) -> Result<bool, Error> {
     let payload = object(payload)?;
     match Shape::of(&payload) {
@@ -132,7 +132,7 @@ fn v2(
     })
 }
 
-/// Judges the solution of a genuine challenge and spends the challenge when it is right.
+/// Judges the solution of a genuine challenge and spends the challenge if it is right.
 fn judge(
     host: &dyn Host,
     site: &Site,
@@ -147,7 +147,7 @@ fn judge(
     let right = match signature {
         Some(signature) => solution::is_signed_key(host, &site.key_signing_key, signature, &key)?,
         None => {
-            // A derivation is dear: first make sure that it can still lead anywhere.
+            // A derivation is expensive: first make sure that it can still succeed.
             if let Some(reason) = spending.exhausted()? {
                 return Ok(Some(reason));
             }

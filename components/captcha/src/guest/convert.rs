@@ -1,4 +1,4 @@
-//! Plain types from WIT records and back.
+//! Conversions between WIT records and plain types.
 
 use super::{Error, wit};
 use crate::issue::Issued;

@@ -1,4 +1,4 @@
-//! The logic's [`Host`], implemented on the world's imports.
+//! The [`Host`] trait implemented with the world's imports.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::algorithm::{Algorithm, Hash};
 use crate::error::Error;
 use crate::host::{Host, Load, Minted, Signature, Visits, Work};
 
-/// When to ask again while the ledger's storage does not answer, seconds.
+/// Retry interval while the ledger's storage does not answer, seconds.
 const LEDGER_RETRY_SECONDS: u32 = 5;
 
-/// What the host offers.
+/// The world's imports.
 pub struct Imports;
 
 impl Host for Imports {

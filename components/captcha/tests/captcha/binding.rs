@@ -1,4 +1,4 @@
-//! Challenges are good for one site, one action and, if the site says so, one client.
+//! Tests that challenges are valid for one site, one action and, if the site says so, one client.
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Binding, Client, Site};

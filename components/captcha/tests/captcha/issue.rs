@@ -1,4 +1,4 @@
-//! What challenges look like and what they cost.
+//! Tests of issued challenges and their costs.
 
 use bulkhead_captcha::error::Error;
 use bulkhead_captcha::host::{Host, Load};

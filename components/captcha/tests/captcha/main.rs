@@ -1,4 +1,4 @@
-//! The captcha logic against a native host: known answers, and everything a client may try.
+//! Tests of the captcha logic against a native host: known answers, and all that a client may try.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod binding;

@@ -1,4 +1,4 @@
-//! Payloads that are none, and those that only look odd.
+//! Tests of malformed payloads, and of unusual valid ones.
 
 use bulkhead_captcha::policy::Client;
 use bulkhead_captcha::verdict::Reason;

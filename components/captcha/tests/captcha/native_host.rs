@@ -1,5 +1,4 @@
-//! A host in memory: RustCrypto for keys and derivations, maps for the ledger, a clock that tests
-//! move.
+//! An in-memory host: RustCrypto for keys and derivations, maps for the ledger, a clock that tests move.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -33,7 +32,7 @@ pub struct NativeHost {
 }
 
 impl NativeHost {
-    /// A host with the keys `site` and `key`.
+    /// Creates a host with the keys `site` and `key`.
     pub fn new() -> Self {
         let host = Self::default();
         host.now.set(NOW as f64);
@@ -187,7 +186,7 @@ fn derive(work: &Work, password: &[u8], salt: &[u8]) -> Vec<u8> {
     key
 }
 
-/// A site in its default mode, but cheap.
+/// Returns a site in its default mode, but cheap.
 pub fn site() -> Site {
     Site {
         key: "site-a".to_owned(),
@@ -209,7 +208,7 @@ pub fn site() -> Site {
     }
 }
 
-/// A site in compat mode.
+/// Returns a site in compat mode.
 pub fn compat_site() -> Site {
     Site {
         compat: true,
@@ -220,7 +219,7 @@ pub fn compat_site() -> Site {
     }
 }
 
-/// A client by the last part of its address.
+/// Returns a client by the last part of its address.
 pub fn client(name: &str) -> Client {
     let keys = |kind| vec![format!("{kind}-{name}-new"), format!("{kind}-{name}-old")];
     Client { network: keys("net"), exact: keys("ip"), allow_listed: false }

@@ -1,4 +1,4 @@
-//! Solving challenges and changing payloads, as a client would.
+//! Helpers that solve challenges and judge payloads.
 
 use bulkhead_captcha::algorithm::Algorithm;
 use bulkhead_captcha::error::Error;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::native_host::NativeHost;
 
-/// The counter and key that solve `parameters`.
+/// Returns the counter and key that solve `parameters`.
 pub fn solution(host: &NativeHost, parameters: &Value) -> (u32, Vec<u8>) {
     let number = |name: &str| parameters[name].as_u64().unwrap_or(0) as u32;
     let bytes = |name: &str| hex::decode(parameters[name].as_str().unwrap()).unwrap();
@@ -34,7 +34,7 @@ pub fn solution(host: &NativeHost, parameters: &Value) -> (u32, Vec<u8>) {
     found
 }
 
-/// The payload that solves `challenge` of protocol v2.
+/// Returns the payload that solves `challenge` of protocol v2.
 pub fn solve(host: &NativeHost, challenge: &str) -> Value {
     let challenge: Value = serde_json::from_str(challenge).unwrap();
     let (counter, key) = solution(host, &challenge["parameters"]);
@@ -42,7 +42,7 @@ pub fn solve(host: &NativeHost, challenge: &str) -> Value {
     json!({"challenge": challenge, "solution": solution})
 }
 
-/// The payload that solves `challenge` of protocol v1.
+/// Returns the payload that solves `challenge` of protocol v1.
 pub fn solve_v1(challenge: &str) -> Value {
     let challenge: Value = serde_json::from_str(challenge).unwrap();
     let text = |name: &str| challenge[name].as_str().unwrap();
@@ -58,22 +58,22 @@ pub fn solve_v1(challenge: &str) -> Value {
     payload
 }
 
-/// A fresh challenge with its solution.
+/// Returns a fresh challenge with its solution.
 pub fn solved(host: &NativeHost, site: &Site, client: &Client) -> Value {
     solve(host, &issue(host, site, client, None).unwrap().challenge)
 }
 
-/// The verdict on `payload`, no action asked for.
+/// Returns the verdict on `payload` without an action.
 pub fn judge(host: &NativeHost, site: &Site, client: &Client, payload: &Value) -> Result<Verdict, Error> {
     verify(host, site, client, &payload.to_string(), None)
 }
 
-/// Why `payload` is refused, if it is.
+/// Returns why `payload` is refused, if it is.
 pub fn refusal(host: &NativeHost, site: &Site, client: &Client, payload: &Value) -> Option<Reason> {
     judge(host, site, client, payload).unwrap().rejected
 }
 
-/// The text of the error that says why `payload` is none.
+/// Returns the error text for the malformed `payload`.
 pub fn malformed(host: &NativeHost, site: &Site, payload: &str) -> String {
     match verify(host, site, &Client::default(), payload, None) {
         Err(Error::Malformed(text)) => text,

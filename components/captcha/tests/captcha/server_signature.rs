@@ -1,4 +1,4 @@
-//! Results signed by a server: accepted once, for their site, while they last.
+//! Tests of server-signed results: accepted once, for their site, until they expire.
 
 use bulkhead_captcha::algorithm::Hash;
 use bulkhead_captcha::host::Host;

@@ -1,4 +1,4 @@
-//! How often a challenge can be used, and what uses it up.
+//! Tests of how often a challenge can be used, and what uses it up.
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Client, Protocol, Site};

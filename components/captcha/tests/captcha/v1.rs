@@ -1,4 +1,4 @@
-//! Protocol v1 and the ways to cheat at it.
+//! Tests of protocol v1 and of attacks on it.
 
 use bulkhead_captcha::issue::issue;
 use bulkhead_captcha::policy::{Binding, Client, Protocol, Site};

@@ -1,4 +1,4 @@
-//! Every known answer of the protocol, one test each.
+//! Tests of every known answer of the protocol, one each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn payload_text(input: &Value) -> String {
     text
 }
 
-/// The outcome in the words of the vectors.
+/// Returns the outcome in the words of the vectors.
 fn outcome(host: &NativeHost, site: &Site, payload: &str) -> Value {
     let outcome = |expired, invalid_signature, invalid_solution| {
         json!({

@@ -1,4 +1,4 @@
-//! Protocol v2: what is accepted, what is refused, and at what price.
+//! Tests of protocol v2: accepted and refused payloads, and the cost of each refusal.
 
 use bulkhead_captcha::canonical;
 use bulkhead_captcha::error::Error;
@@ -15,7 +15,7 @@ fn anyone() -> Client {
     Client::default()
 }
 
-/// Every mode, cheap.
+/// Returns a cheap site for every mode.
 fn sites() -> Vec<Site> {
     let probabilistic = Site { deterministic: false, ..site() };
     let sha512 = Site { algorithm: "SHA-512".to_owned(), ..site() };
