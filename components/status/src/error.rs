@@ -1,6 +1,6 @@
-//! Why there is no answer.
+//! The component's error type.
 
-/// Why there is no answer.
+/// Why a report cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No figures are known, or all are too old.

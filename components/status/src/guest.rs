@@ -1,4 +1,4 @@
-//! Joins the logic to the WIT world `bulkhead:status/status-with-findings`.
+//! Binds the component to the WIT world `bulkhead:status/status-with-findings`.
 
 mod convert;
 
@@ -10,7 +10,7 @@ use crate::{health, metrics, payload, self_test};
 use bindings::bulkhead::status::appointments;
 use bindings::exports::bulkhead::status::{findings as found, reports as wit};
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -27,10 +27,10 @@ mod bindings {
     export!(Component);
 }
 
-/// Where this component logs.
+/// This component's log.
 const LOG: Log = Log::new("status");
 
-/// What the exports hang on.
+/// The component that implements the exports.
 struct Component;
 
 impl wit::Guest for Component {

@@ -1,39 +1,39 @@
-//! Health in one line: the replaced server's findings with its blind spots closed.
+//! Health findings and their summary line: the replaced server's findings with its blind spots closed.
 //!
-//! Closed are: an import exactly four hours old, an import or calculation that is not recorded at all, the share
-//! of connections (a ratio that was compared with a percentage), and a section, or a figure, that cannot be read.
+//! Closed are: an import exactly four hours old, an import or calculation that is not recorded at all, the share of
+//! connections (a ratio that was compared with a percentage), and a section, or a figure, that cannot be read.
 
 use bulkhead_status_figures::{Database, Figures, Lacking, Mail, Section, Sources};
 
-/// Seconds after which the hourly import is late, and very late.
+/// Age in seconds at which the hourly import is late, and very late.
 const IMPORT_LATE: i64 = 7200;
 const IMPORT_VERY_LATE: i64 = 14_400;
-/// Seconds that a mail may wait.
+/// Maximum waiting time of a mail, seconds.
 const MAIL_WAITS: i64 = 300;
-/// Lock waits at once.
+/// Maximum number of lock waits.
 const LOCKS: u64 = 10;
-/// Connections at once.
+/// Maximum number of connections.
 const THREADS: u64 = 30;
-/// Percent of the connections.
+/// Maximum share of the connections in use, per cent.
 const CONNECTIONS_PERCENT: f64 = 50.0;
-/// Seconds after which the calculation, which runs every minute, is late.
+/// Age in seconds at which the calculation, which runs every minute, is late.
 const CALCULATION_LATE: i64 = 600;
 
-/// How bad it is; the worst is the greatest.
+/// Severity, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// All is well.
     Ok,
-    /// To be looked at.
+    /// Needs attention.
     Warning,
-    /// Out of order.
+    /// Does not work.
     Critical,
-    /// Nothing can be said.
+    /// Cannot be judged.
     Fatal,
 }
 
 impl Level {
-    /// The word in the line.
+    /// Returns the word in the summary line.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -44,21 +44,21 @@ impl Level {
     }
 }
 
-/// One thing that is not well.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Names its kind for programs.
+    /// Identifies its kind for programs.
     pub code: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
-    /// What it says to people.
+    /// Its text for people.
     pub text: String,
 }
 
-/// What was found.
+/// The state of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// The worst finding's level.
+    /// The severity of the worst finding.
     pub level: Level,
     /// One line, the findings joined by `; `.
     pub text: String,
@@ -66,7 +66,7 @@ pub struct Health {
     pub findings: Vec<Finding>,
 }
 
-/// Judges all figures. Those of statistics are collected for others only, so that they may be there or not.
+/// Judges all figures. Statistics are collected for other reports only, so that they may be missing.
 pub fn health(figures: &Figures) -> Health {
     let mut findings = Findings::default();
     import(figures, &mut findings);
@@ -168,8 +168,8 @@ fn calculation(figures: &Figures, findings: &mut Findings) {
     }
 }
 
-/// The sections of which no other finding speaks. What has never been asked for, or not for long, is no fault: only
-/// figures whose collection fails are missed.
+/// Reports the sections without another finding. A section that was not requested, or not lately, is no fault: only
+/// figures whose collection fails are reported as missing.
 fn unknown(figures: &Figures, findings: &mut Findings) {
     let fails = |section| figures.collection(section).is_some_and(|collection| collection.error.is_some());
     if figures.processes.is_none() && fails(Section::Processes) {
@@ -178,7 +178,7 @@ fn unknown(figures: &Figures, findings: &mut Findings) {
     if figures.slots.is_none() && fails(Section::Slots) {
         findings.warn("slots-unknown", unknown_text(Section::Slots));
     }
-    // They are collected for every health check.
+    // Sessions are collected for every health check.
     if figures.sessions.is_none() {
         findings.warn("sessions-unknown", unknown_text(Section::Sessions));
     }

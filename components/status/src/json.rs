@@ -1,19 +1,19 @@
-//! JSON objects whose members keep their order, and numbers as the wire has them.
+//! JSON objects with ordered members, and numbers in the wire format.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// A value.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Json {
     Integer(i64),
-    /// Written without a fraction when it has none.
+    /// Written without a fraction if it has none.
     Float(f64),
     Text(String),
     Object(Object),
 }
 
-/// An object in the order in which its members were put.
+/// An object whose members keep their insertion order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object(Vec<(String, Json)>);
 
@@ -23,7 +23,7 @@ impl Object {
         self.0.push((name.into(), value.into()));
     }
 
-    /// Appends a member unless there is none.
+    /// Appends a member if `value` is `Some`.
     pub fn put_some(&mut self, name: &str, value: Option<impl Into<Json>>) {
         if let Some(value) = value {
             self.put(name, value);
@@ -37,7 +37,7 @@ impl Object {
         }
     }
 
-    /// Its text.
+    /// Serialises it to text.
     pub fn text(&self) -> String {
         // Writing text and finite numbers into memory cannot fail.
         serde_json::to_string(self).unwrap_or_default()

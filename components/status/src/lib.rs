@@ -1,7 +1,7 @@
-//! The status component: what monitoring reads of an appointment system, from raw figures.
+//! The status component: turns raw figures of an appointment system into reports for monitoring.
 //!
-//! Everything but `guest` is plain Rust that knows no WIT: figures go in, and the payload's JSON, findings on
-//! health or metric families come out. Where figures come from, and how old they may be, is the host's business.
+//! All modules but `guest` are plain Rust without WIT: they take figures and return the payload's JSON, health
+//! findings or metric families. The host decides where figures come from and how old they may be.
 
 pub mod error;
 #[cfg(target_family = "wasm")]

@@ -1,4 +1,4 @@
-//! Metric families from figures. What is known to be empty is 0; a section that is not known has no series.
+//! Metric families from figures. A known empty figure is 0; an unknown section has no series.
 //!
 //! Times are Unix seconds, ages and durations seconds, shares 0 to 1, ON and OFF 1 and 0.
 
@@ -6,38 +6,38 @@ use bulkhead_status_figures::{
     Collection, Database, Figures, Mail, Moment, Processes, Sessions, Slots, Sources,
 };
 
-/// What a family's values are.
+/// Type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows.
+    /// Only increases.
     Counter,
-    /// Goes up and down.
+    /// Increases and decreases.
     Gauge,
 }
 
-/// One series' value.
+/// The value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// Names and values.
+    /// Label names and values.
     pub labels: Vec<(&'static str, String)>,
     /// The value.
     pub value: f64,
 }
 
-/// All series of a name.
+/// All series of one metric name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     /// The name.
     pub name: &'static str,
-    /// What it tells.
+    /// The help text.
     pub help: &'static str,
-    /// What its values are.
+    /// Its type.
     pub kind: Kind,
     /// Its series, one or more.
     pub samples: Vec<Sample>,
 }
 
-/// Every family that has series.
+/// Returns every family that has series.
 pub fn families(figures: &Figures, version: &str) -> Vec<Family> {
     let mut page = Page::default();
     page.labelled("zms_build_info", "The deployed version.", [("version", version.to_owned(), 1.0)]);
@@ -92,7 +92,7 @@ impl Page {
         }
     }
 
-    /// A gauge with one label.
+    /// Returns a gauge with one label.
     fn labelled(
         &mut self,
         name: &'static str,

@@ -1,8 +1,8 @@
-//! The status payload, in the two ways in which it can be spelt.
+//! The status payload in its two spellings.
 //!
-//! Members and their order are those of the replaced server. Its numbers come out of a database driver, so that
-//! a sum is text while a count is a number, and whatever is empty is left out. [`Wire::Legacy`] does the
-//! same, value for value; [`Wire::Typed`] gives what the published schema promises, and more of it.
+//! Members and their order are those of the replaced server. Its numbers come from a database driver, so that a sum
+//! is text while a count is a number, and empty values are left out. [`Wire::Legacy`] does the same, value for value;
+//! [`Wire::Typed`] follows the published schema and has more members.
 
 use bulkhead_status_figures::{Database, Department, Figures, Mail, Processes, Sessions, Slots, Sources};
 
@@ -12,20 +12,20 @@ use crate::{
     version,
 };
 
-/// What the payload says it is.
+/// The schema that the payload refers to.
 pub const SCHEMA: &str = "https://schema.berlin.de/queuemanagement/status.json";
 
-/// How values are spelt.
+/// Spelling of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// As the published schema has them.
+    /// As in the published schema.
     Typed,
-    /// As the replaced server has them.
+    /// As the replaced server wrote them.
     Legacy,
 }
 
 impl Wire {
-    /// A sum or a server variable: text on the old wire.
+    /// Returns a sum or a server variable: text in the legacy spelling.
     fn number(self, number: u64) -> Json {
         match self {
             Self::Typed => number.into(),
@@ -33,7 +33,7 @@ impl Wire {
         }
     }
 
-    /// An empty figure: 0, or nothing on the old wire.
+    /// Returns an empty figure as 0, or leaves it out in the legacy spelling.
     fn or_zero<T: Default>(self, figure: Option<T>) -> Option<T> {
         match self {
             Self::Typed => Some(figure.unwrap_or_default()),
@@ -46,10 +46,11 @@ impl Wire {
     }
 }
 
-/// The payload's JSON text, and the Unix seconds at which the oldest of its figures were collected.
+/// Returns the payload's JSON text, and the Unix seconds at which the oldest of its figures were collected.
 ///
 /// # Errors
-/// When no section is known.
+///
+/// Fails when no section is known.
 pub fn payload(figures: &Figures, wire: Wire, version: &str) -> Result<(String, f64), Error> {
     let collected_at = figures
         .collected_at()
@@ -93,7 +94,7 @@ fn database(section: &Database, wire: Wire) -> Object {
     object
 }
 
-/// Appointments, slots and their last calculation, which is known without statistics too.
+/// Returns appointments, slots and their last calculation, which is known without statistics too.
 fn processes(figures: &Figures, wire: Wire) -> Object {
     let mut object = Object::default();
     if let Some(section) = &figures.processes {
@@ -126,7 +127,7 @@ fn put_counters(object: &mut Object, section: &Processes, wire: Wire) {
         object.put("withExternalUserId", wire.number(linked.all));
         object.put("confirmedWithExternalUserId", wire.number(linked.confirmed));
     }
-    // The old server's sums over no rows are nothing, its counters over no rows are 0.
+    // In the old server, sums over no rows are absent and counters over no rows are 0.
     let rows = (section.total > 0).then_some(());
     let sum = |figure: u64| wire.or_zero(rows.map(|()| figure)).map(|figure| wire.number(figure));
     object.put_some("sinceMidnight", sum(section.since_midnight));
@@ -176,7 +177,7 @@ fn members_of(department: &Department, wire: Wire) -> Object {
         scopes.put(scope.id.to_string(), object);
     }
     if department.scopes.is_empty() && wire == Wire::Legacy {
-        // The old server's outer join has a row without a scope, under no key and without a name.
+        // The old server's outer join has a row without a scope, under an empty key and without a name.
         let mut nobody = Object::default();
         nobody.put("activeSessions", 0_u64);
         scopes.put("", nobody);

@@ -1,4 +1,4 @@
-//! Checks that the component works where it stands: a payload and a verdict with known answers.
+//! The component's self-test: a payload and a verdict with known answers.
 
 use bulkhead_status_figures::{Collection, Figures, Mail, Moment, Section, Sources};
 
@@ -13,7 +13,11 @@ const EXPECTED: &str = concat!(
     r#""version":{"major":"2","minor":"25","patch":"00"}}"#
 );
 
-/// The text says what does not work.
+/// Runs the self-test.
+///
+/// # Errors
+///
+/// Fails with a text that names what does not work.
 pub fn self_test() -> Result<(), String> {
     let figures = known();
     let (data, _) = payload(&figures, Wire::Legacy, "2.25.00").map_err(|error| error.to_string())?;

@@ -1,14 +1,14 @@
-//! The deployed version, in three parts.
+//! The deployed version in three parts.
 
 use crate::json::Json;
 
-/// A version's parts as text; `unknown`, `0`, `0` for what is no version.
+/// Returns a version's parts as text; `unknown`, `0`, `0` if it is not a version.
 pub fn parts(version: &str) -> [&str; 3] {
     let mut parts = version.splitn(3, '.');
     let digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let major = parts.next().filter(digits);
     let minor = parts.next().filter(digits);
-    // The rest may go on behind its number: `00-muc47`.
+    // Text may follow the number: `00-muc47`.
     let patch = parts.next().filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     match (major, minor, patch) {
         (Some(major), Some(minor), Some(patch)) => [major, minor, patch],
@@ -16,7 +16,7 @@ pub fn parts(version: &str) -> [&str; 3] {
     }
 }
 
-/// A number where the part is one and loses nothing by it, else text.
+/// Returns a number if the part is one and survives the conversion, else text.
 pub fn typed(part: &str) -> Json {
     let padded = part.len() > 1 && part.starts_with('0');
     match part.parse::<u32>() {

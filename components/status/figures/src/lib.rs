@@ -1,6 +1,6 @@
 //! Figures of an appointment system, as the host collects them and the status component reports them.
 
-/// A group of figures that is collected at once.
+/// A group of figures that the host collects together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Section {
@@ -13,11 +13,11 @@ pub enum Section {
 }
 
 impl Section {
-    /// Every section, the cheap ones first, for they are collected in this order.
+    /// Every section in the order of collection, the cheap ones first.
     pub const ALL: [Self; 6] =
         [Self::Database, Self::Sources, Self::Mail, Self::Sessions, Self::Slots, Self::Processes];
 
-    /// The name in metrics, findings and logs.
+    /// Returns the name for metrics, findings and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",
@@ -29,7 +29,7 @@ impl Section {
         }
     }
 
-    /// Whether collecting it scans a large table.
+    /// Returns whether collecting it scans a large table.
     pub const fn is_statistics(self) -> bool {
         matches!(self, Self::Processes | Self::Slots)
     }
@@ -44,29 +44,29 @@ pub enum Lacking {
     ExternalUserIds,
 }
 
-/// How the collection of one section stands.
+/// The collection state of one section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
-    /// Which section.
+    /// The section.
     pub section: Section,
     /// Unix seconds of the last success.
     pub succeeded_at: Option<f64>,
     /// Seconds that the last attempt took.
     pub duration_seconds: Option<f64>,
-    /// What kept the last attempt from succeeding, in a word.
+    /// The error class of the last attempt if it failed, in one word.
     pub error: Option<String>,
-    /// Attempts that succeeded.
+    /// Number of successful attempts.
     pub successes: u64,
-    /// Attempts that failed.
+    /// Number of failed attempts.
     pub failures: u64,
 }
 
 /// A point in time as the clocks of the configured time zone show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// `2026-08-21 14:05:00`, or what the database holds when that is no time.
+    /// `2026-08-21 14:05:00`, or the database's text if that is not a time.
     pub text: String,
-    /// `None` when the text is no time.
+    /// `None` if the text is not a time.
     pub unix_seconds: Option<i64>,
 }
 
@@ -75,11 +75,11 @@ pub struct Moment {
 pub struct Database {
     /// Open connections.
     pub connections: u64,
-    /// Most connections there may be.
+    /// Maximum number of connections.
     pub connection_limit: Option<u64>,
-    /// Locks that somebody waits for.
+    /// Number of lock requests that wait.
     pub lock_waits: u64,
-    /// Whether the node is ready in a cluster; `None` where the server knows no clusters.
+    /// Whether the node is ready in a cluster; `None` if the server has no cluster support.
     pub cluster_ready: Option<bool>,
     /// Whether the server writes a log that a replica could follow.
     pub replication_log: bool,
@@ -88,7 +88,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Share of the connections in use, 0 to 1, rounded to two decimals; 0 without a limit.
+    /// Returns the share of the connections in use, 0 to 1, rounded to two decimals; 0 without a limit.
     pub fn connection_ratio(&self) -> f64 {
         match self.connection_limit {
             None | Some(0) => 0.0,
@@ -96,12 +96,12 @@ impl Database {
         }
     }
 
-    /// What is wrong with the settings, joined by `; `.
+    /// Returns what is wrong with the settings, joined by `; `.
     pub fn problems(&self) -> String {
         self.too_small().map(|name| format!("{name} should be at least 32MB")).collect::<Vec<_>>().join("; ")
     }
 
-    /// Settings that are too small for the system's queries.
+    /// Returns the settings that are too small for the system's queries.
     pub fn too_small(&self) -> impl Iterator<Item = &'static str> {
         ["tmp_table_size", "max_heap_table_size"].into_iter().filter(|wanted| {
             self.size_settings.iter().any(|(name, bytes)| name == wanted && *bytes < TABLE_BYTES)
@@ -109,7 +109,7 @@ impl Database {
     }
 }
 
-/// Least size of temporary tables in memory, bytes.
+/// Minimum size of temporary tables in memory, bytes.
 const TABLE_BYTES: u64 = 32_000_000;
 
 /// Appointments that are linked to a citizen's account.
@@ -137,7 +137,7 @@ pub struct Processes {
     pub preconfirmed: u64,
     pub queued: u64,
     pub processing: u64,
-    /// `None` where the tables have no column for it.
+    /// `None` if the tables have no column for it.
     pub external_user_ids: Option<ExternalUserIds>,
     pub since_midnight: u64,
     pub last_seven_days: u64,
@@ -145,7 +145,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The statuses that the wire has always counted, with their names and in its order.
+    /// Returns the statuses that the wire format counts, with their names and in its order.
     pub const fn counted(&self) -> [(&'static str, u64); 8] {
         [
             ("blocked", self.blocked),
@@ -159,7 +159,7 @@ impl Processes {
         ]
     }
 
-    /// The others, so that all together are the total.
+    /// Returns the other statuses, so that all together are the total.
     pub fn uncounted(&self) -> [(&'static str, u64); 4] {
         let named = self.preconfirmed + self.queued + self.processing;
         let counted: u64 = self.counted().iter().map(|(_, count)| count).sum();
@@ -175,7 +175,7 @@ impl Processes {
 /// Bookable times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// Free slots older than their opening hours, which a calculation would change; `None` where the tables have no
+    /// Free slots older than their opening hours, which a calculation would change; `None` if the tables have no
     /// column for it.
     pub outdated: Option<u64>,
     /// The oldest change that they lack.
@@ -187,15 +187,15 @@ pub struct Slots {
 /// Mails that wait to be sent; ages at the time of collection, negative for the future.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// How many.
+    /// Number of mails.
     pub queued: u64,
-    /// Seconds.
+    /// Age of the oldest mail, seconds.
     pub oldest_seconds: Option<i64>,
-    /// Seconds.
+    /// Age of the newest mail, seconds.
     pub newest_seconds: Option<i64>,
 }
 
-/// When other parts of the system last did their work.
+/// Times of the last runs of other parts of the system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     /// The last import of services and places.
@@ -209,9 +209,9 @@ pub struct Sources {
 pub struct Scope {
     /// Its key.
     pub id: u64,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
-    /// Who is logged in there.
+    /// Number of users logged in there.
     pub active_sessions: u64,
 }
 
@@ -220,29 +220,29 @@ pub struct Scope {
 pub struct Department {
     /// Its key.
     pub id: u64,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
     /// Its places of work.
     pub scopes: Vec<Scope>,
 }
 
 impl Department {
-    /// Who is logged in at its places of work.
+    /// Returns the number of users logged in at its places of work.
     pub fn active_sessions(&self) -> u64 {
         self.scopes.iter().map(|scope| scope.active_sessions).sum()
     }
 }
 
-/// Who is logged in.
+/// Users who are logged in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sessions {
-    /// Everybody, whether at a place of work or not.
+    /// All of them, at a place of work or not.
     pub active: u64,
     /// By department.
     pub departments: Vec<Department>,
 }
 
-/// Everything that is known; `None` for a section that is not known, not asked for, or too old.
+/// All known figures; `None` for a section that is not known, not requested, or too old.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Figures {
@@ -253,14 +253,14 @@ pub struct Figures {
     pub mail: Option<Mail>,
     pub sources: Option<Sources>,
     pub sessions: Option<Sessions>,
-    /// Figures of these sections that the tables have no column for, in order, each once.
+    /// Figures of these sections that the tables have no column for, sorted, each once.
     pub lacking: Vec<Lacking>,
-    /// Every section.
+    /// The collection state of every section.
     pub collections: Vec<Collection>,
 }
 
 impl Figures {
-    /// The sections that are known.
+    /// Returns the known sections.
     pub fn known(&self) -> impl Iterator<Item = Section> {
         let known = [
             (Section::Database, self.database.is_some()),
@@ -273,14 +273,14 @@ impl Figures {
         known.into_iter().filter(|(_, known)| *known).map(|(section, _)| section)
     }
 
-    /// Unix seconds at which the oldest of the known sections was collected; `None` when none is known.
+    /// Returns the Unix seconds at which the oldest known section was collected; `None` if no section is known.
     pub fn collected_at(&self) -> Option<f64> {
         let known: Vec<Section> = self.known().collect();
         let known = self.collections.iter().filter(|collection| known.contains(&collection.section));
         known.filter_map(|collection| collection.succeeded_at).min_by(f64::total_cmp)
     }
 
-    /// The waiting mails with their ages as of now, if they are known.
+    /// Returns the waiting mails with their ages as of now, if known.
     pub fn mail_now(&self) -> Option<Mail> {
         let grown = self.since(Section::Mail);
         let aged = |seconds: Option<i64>| seconds.map(|seconds| seconds.saturating_add(grown));
@@ -291,12 +291,12 @@ impl Figures {
         })
     }
 
-    /// How the collection of `section` stands.
+    /// Returns the collection state of `section`.
     pub fn collection(&self, section: Section) -> Option<&Collection> {
         self.collections.iter().find(|collection| collection.section == section)
     }
 
-    /// Seconds since `section` was collected, by which ages have grown.
+    /// Returns the seconds since `section` was collected, by which ages have grown.
     fn since(&self, section: Section) -> i64 {
         match (self.now.unix_seconds, self.collection(section).and_then(|collection| collection.succeeded_at))
         {
@@ -305,7 +305,7 @@ impl Figures {
         }
     }
 
-    /// Seconds from `moment` to now; negative for the future.
+    /// Returns the seconds from `moment` to now; negative for the future.
     pub fn age(&self, moment: &Moment) -> Option<i64> {
         Some(self.now.unix_seconds? - moment.unix_seconds?)
     }

@@ -1,4 +1,4 @@
-//! Plain types from WIT records and back.
+//! Conversions between WIT records and plain types.
 
 use bulkhead_status_figures::{
     Collection, Database, Department, ExternalUserIds, Figures, Lacking, Mail, Moment, Processes, Scope,

@@ -1,4 +1,4 @@
-//! Known answers, character for character.
+//! Tests of complete payloads, character for character.
 
 use bulkhead_status::payload::{Wire, payload};
 use bulkhead_status_figures::{Database, Department, Figures, Sessions};
@@ -54,7 +54,7 @@ fn the_typed_wire() {
     assert_eq!(data(&golden(), Wire::Typed), expected);
 }
 
-/// An all-but-empty database: sums of nothing are absent on the old wire, counters are 0.
+/// In the legacy spelling sums over no rows are absent and counters are 0.
 #[test]
 fn an_empty_database() {
     let golden = golden();

@@ -1,4 +1,4 @@
-//! Findings, each at its threshold and beyond it.
+//! Tests of findings, each at its threshold and beyond it.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,7 @@ fn a_section_that_is_not_known_is_fatal() {
     }
 }
 
-/// Figures without `processes` and `slots`, whose last collections failed or not.
+/// Returns figures without `processes` and `slots`; `fails` says whether their last collections failed.
 fn without_statistics(fails: bool) -> Figures {
     let mut figures = Figures { processes: None, slots: None, ..clean() };
     let statistics = [Section::Processes, Section::Slots];
@@ -188,7 +188,7 @@ fn a_figure_without_a_column_is_warned_of() {
     assert_eq!(found(&figures), (Level::Warning, expected.into()));
 }
 
-/// Codes are what programs go by: each kind of finding has its own, and none changes.
+/// Programs depend on the codes: each kind of finding has its own, and none changes.
 #[test]
 fn each_finding_has_a_code_of_its_own() {
     let database =

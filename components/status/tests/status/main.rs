@@ -1,4 +1,4 @@
-//! The status logic on figures of known answers.
+//! Tests of the status logic on figures with known answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod golden;
@@ -33,7 +33,7 @@ fn collection(section: Section, at: f64) -> Collection {
     }
 }
 
-/// Nothing known, nothing collected.
+/// Returns figures of which nothing is known or collected.
 fn unknown() -> Figures {
     Figures {
         now: moment("2026-08-21 14:05:00", NOW),
@@ -48,12 +48,12 @@ fn unknown() -> Figures {
     }
 }
 
-/// No appointments.
+/// Returns figures without appointments.
 fn nothing() -> Processes {
     Processes { external_user_ids: Some(ExternalUserIds::default()), ..Processes::default() }
 }
 
-/// Everything collected, nothing wrong and nothing there.
+/// Returns figures with everything collected, nothing wrong and nothing counted.
 fn clean() -> Figures {
     let sections = [
         Section::Database,
@@ -80,7 +80,7 @@ fn clean() -> Figures {
     }
 }
 
-/// Figures of the table of eleven appointments, five slots and six users whose answers are known.
+/// Returns figures of eleven appointments, five slots and six users with known answers.
 fn golden() -> Figures {
     let scope = Scope { id: 10, name: Some("Bürgerbüro".into()), active_sessions: 1 };
     let department = |id, name: &str, scopes| Department { id, name: Some(name.into()), scopes };

@@ -1,4 +1,4 @@
-//! Families and their values.
+//! Tests of metric families and their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use bulkhead_status_figures::{Figures, Section};
 
 use super::{NOW, clean, golden, unknown};
 
-/// `name{label=value}` and its value.
+/// Returns each `name{label=value}` with its value.
 fn series(figures: &Figures) -> BTreeMap<String, f64> {
     let samples = families(figures, "2.25.00").into_iter().flat_map(|family| {
         family.samples.into_iter().map(move |sample| {

@@ -1,4 +1,4 @@
-//! What is there when not everything is known.
+//! Tests of the payload when figures are missing.
 
 use bulkhead_status::{
     error::Error,
