@@ -1,14 +1,14 @@
-//! From probabilities to a category, or to none with the reason.
+//! Decides on a category from the classifier's probabilities, or on none with the reason.
 
 #[cfg(test)]
 mod tests;
 
 use bulkhead_triage_configuration::Configuration;
 
-/// Categories that are told besides the first.
+/// Maximum number of categories reported besides the first.
 const MOST_ALTERNATIVES: usize = 3;
 
-/// The most that is told of any probability: a classifier is never certain, whatever rounding makes of it.
+/// Maximum reported probability: a classifier is never certain, even if rounding says so.
 const MOST_CERTAIN: f32 = 0.99;
 
 /// A category and its calibrated probability.
@@ -21,7 +21,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The confidence that clients and clerks are told, 0 to 0.99.
+    /// Returns the confidence to report to clients and clerks, 0 to 0.99.
     pub fn told(&self) -> f32 {
         self.confidence.min(MOST_CERTAIN)
     }
@@ -30,63 +30,63 @@ impl Candidate {
 /// Why a ticket has no category.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
-    /// There is nothing to read.
+    /// The text is empty.
     Empty,
-    /// There are signs, and no word.
+    /// The text has no words.
     Wordless,
     /// The best category is not probable enough.
     Unsure {
-        /// Confidence that it needs.
+        /// The required confidence.
         threshold: f32,
     },
     /// The best two categories are too close.
     Close {
-        /// Distance that they need.
+        /// The required lead.
         margin: f32,
     },
     /// The classifier is sure that the ticket belongs to no category.
     Outside,
-    /// The classifier cannot be asked.
+    /// The classifier is unavailable.
     Unavailable(Unclassified),
 }
 
-/// Why the classifier says nothing, as far as a clerk is told: the log has the rest.
+/// Why the classifier gives no result, for a clerk; the log has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unclassified {
-    /// None is loaded.
+    /// No classifier is loaded.
     Missing,
-    /// It fails.
+    /// The classifier failed.
     Silent,
-    /// It gave other probabilities than of its categories.
+    /// The probabilities do not match the labels.
     Unfit,
-    /// It knows none of the configured categories.
+    /// None of the labels is a configured category.
     Strange,
 }
 
-/// What the classifier's probabilities mean.
+/// A decision on the classifier's probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Configured categories by probability, the highest first; never more than three and one.
+    /// Configured categories, the most probable first; at most four.
     pub candidates: Vec<Candidate>,
-    /// Why none of them is chosen; `None` when the first is.
+    /// Why none of them is chosen; `None` if the first one is.
     pub refusal: Option<Refusal>,
 }
 
 impl Decision {
-    /// Nothing can be said.
+    /// Creates a decision without candidates.
     pub fn refused(refusal: Refusal) -> Self {
         Self { candidates: Vec::new(), refusal: Some(refusal) }
     }
 
-    /// The first category and how far it is ahead of the second.
+    /// Returns the first category and its lead over the second.
     pub fn first(&self) -> Option<(&Candidate, f32)> {
         let first = self.candidates.first()?;
         Some((first, first.confidence - self.candidates.get(1).map_or(0.0, |second| second.confidence)))
     }
 }
 
-/// Decides by `probabilities` over `labels`, which need not be in the configuration's order. Labels that are not
-/// configured are never chosen, whatever their probability.
+/// Decides by `probabilities` of `labels`, in any order. Labels that are not configured are never chosen, whatever
+/// their probability.
 pub fn decide(configuration: &Configuration, labels: &[String], probabilities: &[f32]) -> Decision {
     if labels.len() != probabilities.len() || !probabilities.iter().all(|probability| probability.is_finite())
     {

@@ -1,4 +1,4 @@
-//! What in a text speaks for a category: the labelled example that is most like it, and the words they share.
+//! Evidence for a category: the most similar labelled example, and the words that the text shares with it.
 
 mod empty;
 #[cfg(test)]
@@ -7,28 +7,28 @@ mod tests;
 use bulkhead_ticket_text::tokens::spaced;
 use bulkhead_triage_features::{FeatureSettings, Row};
 
-/// Words that are told at most.
+/// Maximum number of words reported.
 const MOST_WORDS: usize = 4;
-/// Letters from which on a word says something; shorter ones mostly hold sentences together.
+/// Minimum number of letters of a reported word; shorter ones are mostly function words.
 const SHORTEST_WORD: usize = 4;
-/// Characters of an example that are quoted.
+/// Maximum number of characters quoted of an example.
 const LONGEST_QUOTE: usize = 80;
-/// How texts are compared.
+/// Features for the comparison of texts.
 const FEATURES: FeatureSettings = FeatureSettings::words_and_characters(18);
-/// Likeness below which an example is none: two texts of one language share endings and small words anyway.
+/// Minimum similarity of an example: two texts of one language share endings and short words anyway.
 const LEAST_LIKENESS: f32 = 0.1;
 
-/// Examples whose rows are compared; trigrams tell which.
+/// Number of examples compared by features; trigrams preselect them.
 const COMPARED: usize = 4;
-/// Bits of a table of trigrams: many more than a letter has trigrams.
+/// Binary logarithm of the size of the trigram table: many more than the trigrams of a letter.
 const TABLE_BITS: u32 = 13;
 
 /// What speaks for a category.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// The example most like the text, on one line and not too long.
+    /// The most similar example, shortened to one line.
     pub example: Option<String>,
-    /// Words of the text that stand in that line, too; in the order of the text.
+    /// Words of the text that are also in that line, in the order of the text.
     pub words: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub fn evidence(text: &str, examples: &[String]) -> Evidence {
     }
 }
 
-/// The first words of `text` that `example` has, too, and that say something.
+/// Returns the first words of `text` that are also in `example`, without stop words.
 fn shared(text: &str, example: &str) -> Vec<String> {
     let known: Vec<String> = written_words(example).map(str::to_lowercase).collect();
     let mut shared: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ fn shared(text: &str, example: &str) -> Vec<String> {
     shared
 }
 
-/// One line, cut between words where it is too long.
+/// Returns the text on one line, cut between words if it is too long.
 fn quote(example: &str) -> String {
     let line = example.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, next)) = line.char_indices().nth(LONGEST_QUOTE) else { return line };
@@ -75,8 +75,8 @@ fn quote(example: &str) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// Indices of the few examples that may be the most like `text`: those that share the most trigrams of bytes with it
-/// for their length. Rows of all of them would take far longer.
+/// Returns indices of the few examples that share the most byte trigrams with `text` for their length. Computing the
+/// features of all examples would take far longer.
 fn closest(text: &str, spaced_examples: &[String]) -> impl Iterator<Item = usize> {
     let mut table = vec![false; 1 << TABLE_BITS];
     for trigram in trigrams(&spaced(text)) {
@@ -97,7 +97,7 @@ fn closest(text: &str, spaced_examples: &[String]) -> impl Iterator<Item = usize
     order.into_iter().take(COMPARED).map(|(at, _)| at)
 }
 
-/// Places of the trigrams of `spaced` in a table, by multiplicative hashing.
+/// Returns the table index of each trigram of `spaced`, by multiplicative hashing.
 fn trigrams(spaced: &str) -> impl Iterator<Item = usize> {
     spaced.as_bytes().windows(3).filter_map(|bytes| {
         let [one, two, three] = *bytes else { return None };
@@ -106,13 +106,13 @@ fn trigrams(spaced: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Words as they are written; those with digits may be somebody's number and are left out.
+/// Returns words as written, without those that have digits, which may be personal numbers.
 fn written_words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| word.chars().all(char::is_alphabetic))
 }
 
-/// Cosine of two rows of length 1.
+/// Returns the cosine of two rows of length 1.
 fn cosine(one: &Row, other: &Row) -> f32 {
     let (mut ones, mut others) = (one.iter().peekable(), other.iter().peekable());
     let mut product = 0.0;

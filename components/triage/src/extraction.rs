@@ -1,4 +1,4 @@
-//! Named values of a ticket: what is found in every text, and what an operator's patterns find.
+//! Named values of a ticket: built-in kinds, and the operator's patterns.
 
 mod pattern;
 #[cfg(test)]
@@ -10,7 +10,7 @@ use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{Kind, find};
 use bulkhead_triage_configuration::pattern::Pattern;
 
-/// Values of one kind that are kept; the rest of a long list says no more.
+/// Maximum number of values kept of one kind.
 const MOST_OF_A_KIND: usize = 5;
 
 /// A typed value.
@@ -26,7 +26,7 @@ pub enum Value {
     Text(String),
 }
 
-/// Named values: what is found anyway, then what `patterns` find; a pattern's name wins over a built-in one. The
+/// Returns the named values of `text`: built-in kinds, then those of `patterns`, whose names take precedence. The
 /// second value of a kind is called `date_2`, and so on.
 pub fn extract(text: &str, today: Date, patterns: &[Pattern]) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();

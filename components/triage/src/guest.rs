@@ -1,4 +1,4 @@
-//! Joins the logic to the WIT world `bulkhead:triage/triage`.
+//! Binds the component to the WIT world `bulkhead:triage/triage`.
 
 mod convert;
 mod imports;
@@ -11,7 +11,7 @@ use crate::triage::{self, Policy};
 use bindings::exports::bulkhead::triage::tickets as wit;
 use imports::Imports;
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -36,10 +36,10 @@ mod bindings {
     export!(Component);
 }
 
-/// Where this component logs.
+/// This component's log.
 const LOG: Log = Log::new("triage");
 
-/// What the exports hang on.
+/// The component that implements the exports.
 struct Component;
 
 impl wit::Guest for Component {

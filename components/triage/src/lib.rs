@@ -1,6 +1,6 @@
-//! The triage component: reads a ticket's text and says what it is about.
+//! The triage component: classifies tickets and decides on their action.
 //!
-//! Everything here is plain Rust that knows no WIT and is tested natively.
+//! All modules but `guest` are plain Rust without WIT and are tested natively.
 
 pub mod decision;
 pub mod evidence;

@@ -1,9 +1,9 @@
 //! The strategy that asks a language model for the category.
 //!
-//! The model sees instructions and categories in the system message, and the customer's text, without personal data,
-//! as one JSON string in the user message: text cannot end a JSON string, so it cannot pass for instructions. Whatever
-//! comes back is checked; a category that is not configured is no answer, and no figure is repeated that nobody has
-//! named. Which action follows, and whether answers are published, is the configuration's to say and never asked.
+//! The system message holds instructions and categories; the user message holds the customer's text, without personal
+//! data, as one JSON string: text cannot end a JSON string, so it cannot pass for instructions. The reply is checked:
+//! a category that is not configured is an error, and only figures of the ticket or the configuration are repeated.
+//! The configuration alone decides on action and publication.
 
 mod borne;
 mod prompt;
@@ -20,17 +20,17 @@ use crate::decision::{Decision, decide};
 
 pub use prompt::{VERSION, schema, system};
 
-/// Tokens of an answer: a name, a number and two sentences.
+/// Maximum number of tokens of a reply: a name, a number and two sentences.
 pub const ANSWER_TOKENS: u32 = 400;
 
-/// Why the language model has not chosen the category.
+/// Why the language model did not choose the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unadvised {
-    /// It has not answered.
+    /// The model did not answer.
     Failed(Failure),
     /// It named a category that is not configured.
     Category,
-    /// Its confidence is no share.
+    /// Its confidence is not between 0 and 1.
     Confidence,
 }
 
@@ -40,16 +40,16 @@ impl From<Failure> for Unadvised {
     }
 }
 
-/// What the model decided, and why in its words.
+/// The model's decision and its reasoning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
-    /// Under the thresholds of the configuration.
+    /// The decision under the thresholds of the configuration.
     pub decision: Decision,
-    /// One line, personal data restored, and nothing where it has no reason that holds.
+    /// The reasoning on one line with personal data restored; empty if no sentence of it is supported.
     pub reasoning: String,
 }
 
-/// What to ask about a text.
+/// Returns the question to ask about a text.
 pub fn question(configuration: &Configuration, redacted: &Redacted, language: Language) -> Question {
     Question {
         system: system(configuration, language),
@@ -58,11 +58,11 @@ pub fn question(configuration: &Configuration, redacted: &Redacted, language: La
     }
 }
 
-/// Reads an answer.
+/// Parses and checks a reply.
 ///
 /// # Errors
 ///
-/// With why it is none; never with a word of the answer.
+/// Fails with the reason why the reply is unusable; the error never quotes the reply.
 pub fn advice(configuration: &Configuration, redacted: &Redacted, answer: &str) -> Result<Advice, Unadvised> {
     let reply = reply::read(answer)?;
     if configuration.category(&reply.category).is_none() {

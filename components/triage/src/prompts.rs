@@ -1,5 +1,5 @@
-//! What decisions hang on, under the names of the prompts that the replaced service had: whoever compares two hosts
-//! sees by them whether they decide alike.
+//! Versions of everything that determines decisions, under the prompt names of the replaced service, so that
+//! operators can compare two hosts.
 
 use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::language::Language;
@@ -9,18 +9,18 @@ use serde_json::json;
 use crate::llm;
 use crate::triage::Strategy;
 
-/// One of them.
+/// A named text that determines decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// Its name.
     pub name: &'static str,
-    /// Its number, where this component counts.
+    /// Its version number, if this component counts one.
     pub version: Option<u32>,
-    /// Text that changes when a decision may.
+    /// A text that changes whenever decisions may change.
     pub text: String,
 }
 
-/// All of them; those of the language model where it chooses.
+/// Returns all of them, with those of the language model if it decides.
 pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Strategy) -> Vec<Prompt> {
     let categories = configuration.categories.iter();
     let categories =
@@ -39,7 +39,7 @@ pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Stra
         prompt("role", rules.to_string()),
     ];
     if strategy == Strategy::Llm {
-        // Whoever the patterns find is not asked about.
+        // The patterns decide which tickets the model is never asked about.
         let text = [llm::system(configuration, Language::German), llm::schema(configuration)];
         let text = [text.join("\n"), injection::prompt()].join("\n");
         prompts.push(Prompt { name: "triage", version: Some(llm::VERSION), text });

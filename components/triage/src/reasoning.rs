@@ -1,6 +1,6 @@
-//! Why a ticket got its category, in a sentence or two for the clerk who reads it.
+//! The reasoning for clerks: why a ticket got its category, in a sentence or two.
 //!
-//! Everything that is said was found: figures of the decision, words of the ticket, examples of the configuration.
+//! It repeats facts only: figures of the decision, words of the ticket, examples of the configuration.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::llm::Unadvised;
 use bulkhead_ticket_text::language::Language;
 
-/// The reason for `decision`, in the language the ticket is answered in.
+/// Returns the reason for `decision`, in the language in which the ticket is answered.
 pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -> String {
     let said = match &decision.refusal {
         None => chosen(decision, language),
@@ -23,7 +23,7 @@ pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -
     [Some(said), evidence].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What the language model said of its choice.
+/// Returns the language model's own reasoning as a quotation.
 pub fn quoted(said: &str, language: Language) -> String {
     match language {
         Language::German if said.is_empty() => "Das Sprachmodell hat es nicht begründet.".to_owned(),
@@ -33,7 +33,7 @@ pub fn quoted(said: &str, language: Language) -> String {
     }
 }
 
-/// Why the classifier decided where the language model should have.
+/// Returns why the classifier decided instead of the language model.
 pub fn fallen_back(reason: Unadvised, language: Language) -> String {
     let reason = unadvised(reason, language);
     match language {
@@ -80,7 +80,7 @@ fn chosen(decision: &Decision, language: Language) -> String {
     let Some((first, margin)) = decision.first() else { return String::new() };
     let (name, confidence) = (&first.name, percent(first.told()));
     let second = decision.candidates.get(1).map(|second| second.name.as_str());
-    // Nobody is further ahead than up to what is told of the first.
+    // The reported lead cannot be greater than the reported confidence.
     let lead = lead(percent(margin.min(first.told())), language);
     match (language, second) {
         (Language::German, Some(second)) => {
@@ -142,7 +142,7 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
             }
         }
         (Refusal::Close { margin }, language) => {
-            // Nothing is closer than no points.
+            // A required lead of 0 points would be meaningless.
             let points = points(percent(*margin).max(1), language);
             match language {
                 Language::German => {
@@ -185,7 +185,7 @@ fn evidenced(evidence: &Evidence, language: Language) -> Option<String> {
     })
 }
 
-/// Whole per cent; what is not certain is not rounded up to certainty.
+/// Rounds to whole per cent, but never up to 100.
 fn percent(share: f32) -> u32 {
     let rounded = (share * 100.0).round() as u32;
     if rounded == 100 && share < 1.0 { 99 } else { rounded }

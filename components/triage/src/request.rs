@@ -1,4 +1,4 @@
-//! When the request that a ticket is about was made, and its number.
+//! Finds when the request that a ticket is about was made, and its number.
 
 mod dated;
 mod relative;
@@ -12,14 +12,15 @@ use bulkhead_ticket_text::sentences::sentences;
 
 use crate::rules::Facts;
 
-/// Bytes of the longest sentence in which a request is looked for: each of its clauses is held against all others.
+/// Maximum number of bytes of a sentence searched for a request: the work is quadratic in its clauses.
 const LONGEST_SENTENCE: usize = 1000;
 
-/// What a ticket says of its request: `own` is what its writer wrote, `whole` the same with what they quote.
+/// Returns the facts that a ticket states about its request: `own` is what its sender wrote, `whole` the same with
+/// quoted mails.
 ///
-/// Days come from a date, or a span such as "vor drei Wochen", in a clause that says that a request was made; of several
-/// requests the longest ago counts, and where only its month or so is told, there is no day. A number in a quote is the
-/// quoted mail's; where there is nothing but a quote, and one number in it, that is what the ticket is about.
+/// Days come from a date, or a span such as "vor drei Wochen", in a clause that states that a request was made; of
+/// several requests the oldest counts, and if only its month or the like is known, there is no day. A number in a
+/// quote belongs to the quoted mail; if the ticket is only a quote with a single number, that number counts.
 pub fn facts(own: &str, whole: &str, today: Date) -> Facts {
     let days = sentences(own)
         .filter(|part| part.len() <= LONGEST_SENTENCE)

@@ -1,4 +1,4 @@
-//! Which action a rule leads to: its conditions on what a ticket says, compared by type.
+//! Evaluates an action rule: compares its conditions with the facts of a ticket by type.
 
 #[cfg(test)]
 mod tests;
@@ -7,19 +7,19 @@ use std::cmp::Ordering;
 
 use bulkhead_triage_configuration::rules::{Condition, Field, Operator, Rule, Value};
 
-/// The text that is compared in place of a processing id that a ticket does not give.
+/// The text compared if a ticket gives no processing id.
 pub const UNKNOWN: &str = "unknown";
 
-/// What a ticket says of the request it is about.
+/// The facts that a ticket states about its request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Days since the request was made.
     pub days_since_request: Option<i64>,
-    /// The number under which the request is processed.
+    /// The processing id of the request.
     pub processing_id: Option<String>,
 }
 
-/// Name of the action that `rule` leads to for a ticket with these facts.
+/// Returns the name of the action that `rule` leads to for a ticket with these facts.
 pub(crate) fn action<'r>(rule: &'r Rule, facts: &Facts) -> &'r str {
     let met = rule.conditions.iter().filter(|condition| is_met(condition, facts));
     // Of equal priorities `min_by_key` takes the first.
@@ -27,8 +27,8 @@ pub(crate) fn action<'r>(rule: &'r Rule, facts: &Facts) -> &'r str {
         .map_or(&rule.action_name, |condition| &condition.action_name)
 }
 
-/// Whether the ticket meets `condition`. What a ticket does not say equals nothing, differs from everything and
-/// has no place in an order; only a processing id that is not given equals the text [`UNKNOWN`].
+/// Returns whether the ticket meets `condition`. A missing fact equals nothing, differs from everything and has no
+/// order; only a missing processing id equals the text [`UNKNOWN`].
 fn is_met(condition: &Condition, facts: &Facts) -> bool {
     let ordering = match (condition.field, &condition.value) {
         (Field::DaysSinceRequest, Value::Integer(value)) => {

@@ -1,4 +1,4 @@
-//! Checks that the component works where it stands.
+//! The component's self-test.
 
 use crate::decision::Unclassified;
 use crate::triage::{Head, Host, Policy, triage};
@@ -8,7 +8,7 @@ use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::{FeatureSettings, Row};
 
-/// Two categories and a rule.
+/// A configuration of two categories and a rule.
 const CONFIGURATION: &str = r#"{
     "categories": [{ "name": "other" }, { "name": "passport" }],
     "no_category_name": "other",
@@ -49,7 +49,11 @@ impl Host for Certain {
     }
 }
 
-/// Decides on a ticket without the host's models; the text says what does not work.
+/// Decides on tickets without the host's models.
+///
+/// # Errors
+///
+/// Fails with a text that names what does not work.
 pub fn self_test() -> Result<(), String> {
     let configuration = Configuration::from_json(CONFIGURATION).map_err(|invalid| invalid.to_string())?;
     let text = "What does a passport cost? Write to eva@example.org";

@@ -1,4 +1,4 @@
-//! How the work of what reads a ticket grows with the ticket, of which at most 20,000 characters are read.
+//! Tests that the work on a ticket grows linearly with its length, of which at most 20,000 characters are read.
 
 use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::extract::date::{Date, Month};

@@ -1,4 +1,4 @@
-//! A ticket's way through the component.
+//! Entry point of the component: decides on one ticket with the host's classifier, language model and guard.
 
 mod action;
 mod choice;
@@ -26,102 +26,104 @@ use crate::request;
 /// A classifier over embeddings and sparse features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
-    /// `[k]`, in the order of its probabilities.
+    /// Labels in the order of its probabilities.
     pub labels: Vec<String>,
-    /// Features it was trained on; `None` for embeddings alone.
+    /// Features it was trained on; `None` if it takes embeddings only.
     pub features: Option<FeatureSettings>,
 }
 
-/// What the component asks of its host.
+/// The functions that the component needs from its host.
 pub trait Host {
-    /// The classifier that is loaded.
+    /// Returns the loaded classifier.
     ///
     /// # Errors
     ///
-    /// With the reason why there is none.
+    /// Fails with the reason why there is no classifier.
     fn head(&self) -> Result<Head, Unclassified>;
 
-    /// `[k]` probabilities for a text and its features.
+    /// Returns the probability of each label for a text and its features.
     ///
     /// # Errors
     ///
-    /// With the reason why there are none now.
+    /// Fails with the reason why there are no probabilities.
     fn classify(&self, text: &str, features: &Row) -> Result<Vec<f32>, Unclassified>;
 
-    /// What the language model answers to a question.
+    /// Returns the language model's reply to a question.
     ///
     /// # Errors
     ///
-    /// With the reason why it does not.
+    /// Fails with the reason why the model did not reply.
     fn ask(&self, question: &Question) -> Result<String, Failure>;
 
-    /// What the guard says of a text.
+    /// Returns the guard's verdict on a text.
     fn guard(&self, text: &str) -> Verdict;
 
-    /// Today, in UTC.
+    /// Returns today's date in UTC.
     fn today(&self) -> Date;
 }
 
-/// What chooses the category.
+/// How the category is chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The classifier.
+    /// By the classifier.
     #[default]
     Classifier,
-    /// The language model; where that fails, the classifier.
+    /// By the language model, and by the classifier when that fails.
     Llm,
 }
 
-/// How the host wants tickets decided.
+/// The host's policy for tickets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// What chooses the category.
+    /// How the category is chosen.
     pub strategy: Strategy,
-    /// What follows from a guard's objection.
+    /// How to treat texts that the guard calls unsafe.
     pub guarding: Guarding,
 }
 
 /// Why there is no decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undecided {
-    /// The guard objects, and what it objects to is to be refused; its words for what it found.
+    /// The guard calls the text unsafe and the policy refuses such texts; holds the guard's labels.
     #[error("{}", found(.0))]
     Unsafe(Vec<String>),
-    /// The configuration lacks its own category or action for none, which a checked one never does.
+    /// The configuration lacks its default category or action, which a checked one never does.
     #[error("the configuration has no {0} for none")]
     Incomplete(&'static str),
 }
 
-/// What triage says of a ticket.
+/// The decision on a ticket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triage {
-    /// The text that the rest is about: cut down by the preparser, else as it came.
+    /// The text that was classified: shortened by the preparser, else as received.
     pub user_text: String,
     /// Name of the category.
     pub category: String,
-    /// Whether answers in it may be published without a clerk: as configured, unless a guard keeps it from that.
+    /// Whether answers in it may be published without a clerk: as configured, unless the guard blocks it.
     pub auto_publish: bool,
-    /// What happens next.
+    /// The action to take.
     pub action: Action,
-    /// Why.
+    /// The reasoning.
     pub reasoning: String,
-    /// Calibrated probability of the best category, 0 to 0.99; 1 where there was nothing to read.
+    /// Calibrated probability of the best category, 0 to 0.99; 1 for a text without words.
     pub confidence: f32,
-    /// Typed values; none when nothing was found.
+    /// Extracted values.
     pub extracted_values: BTreeMap<String, Value>,
-    /// The categories behind the first.
+    /// The next categories after the first.
     pub alternatives: Vec<Candidate>,
-    /// ISO 639 code of the text's language, where it has one.
+    /// ISO 639 code of the text's language, if detected.
     pub language: Option<String>,
-    /// The note for clerks, where nothing else happens.
+    /// The note for clerks, if no other action is taken.
     pub internal_note: Option<String>,
 }
 
-/// Decides on a ticket. Whatever classifier and language model do, the answer is a configured category and action.
+/// Decides on a ticket. The result is always a configured category and action, whatever classifier and language model
+/// return.
 ///
 /// # Errors
 ///
-/// When a guard's objection is to be followed so, or the configuration lacks what a checked one has.
+/// Fails when the guard calls the text unsafe and the policy refuses such texts, or when the configuration lacks what
+/// a checked one has.
 pub fn triage(
     host: &impl Host,
     configuration: &Configuration,
@@ -133,7 +135,7 @@ pub fn triage(
     let rendered = clean::render(&read);
     let plain = &rendered.plain;
     let own = clean::own(plain);
-    // What others wrote to them holds others' values; signatures are their own.
+    // Quoted mails hold other people's values; signatures are the sender's own.
     let written = clean::unquoted(plain);
     let language = language::german_or_english(&own);
     let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
@@ -145,7 +147,7 @@ pub fn triage(
         None => chosen.unwrap_or(no_category),
         Some(_) => no_category,
     };
-    // What speaks for the best category says as much about why it was not enough.
+    // The evidence for the best category also shows why it was not enough.
     let evidence = match chosen {
         Some(chosen) if choice.said.is_none() => evidence(&own, &chosen.examples),
         _ => Evidence::default(),
@@ -172,7 +174,8 @@ pub fn triage(
     })
 }
 
-/// A message that says nothing is certain to belong nowhere; without a classifier nothing is.
+/// Returns the confidence to report: an empty message is certain to belong to no category, and without a classifier
+/// nothing is certain.
 fn confidence(decision: &Decision) -> f32 {
     match (&decision.refusal, decision.candidates.first()) {
         (Some(Refusal::Empty | Refusal::Wordless), _) => 1.0,
@@ -181,7 +184,7 @@ fn confidence(decision: &Decision) -> f32 {
     }
 }
 
-/// All but the chosen category; of a refused decision the best as well.
+/// Returns all candidates but the chosen category; of a refused decision all of them.
 fn alternatives(decision: &Decision) -> Vec<Candidate> {
     let chosen = usize::from(matches!(decision.refusal, None | Some(Refusal::Outside)));
     decision.candidates.iter().skip(chosen).cloned().collect()

@@ -1,4 +1,4 @@
-//! What a configuration must keep. All violations are found in one go.
+//! Checks of a configuration, which report all violations at once.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Sett
 use crate::pattern::{Pattern, PatternSettings};
 use crate::rules::Rule;
 
-/// Makes a pattern, or says what is wrong with it.
+/// Compiles a pattern, or returns what is wrong with it.
 pub(super) type Compile = fn(PatternSettings) -> Result<Pattern, String>;
 
-/// Lists with names that could not be read: any name may be one of them.
+/// Lists with unreadable names: any name may be one of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gaps {
     pub(super) categories: bool,
     pub(super) actions: bool,
 }
 
-/// Checks `settings`; `compile` is what makes their patterns.
+/// Checks `settings`; `compile` compiles their patterns.
 pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<Configuration, Invalid> {
     let mut violations = Vec::new();
     names(
@@ -66,7 +66,7 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
     })
 }
 
-/// At least one, none blank, none twice.
+/// Requires at least one name, none blank, none twice.
 fn names<'n>(
     what: &str,
     list: &str,

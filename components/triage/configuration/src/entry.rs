@@ -1,4 +1,4 @@
-//! The members of a table, each read as what it must be. What is wrong is noted, and something stands in for it.
+//! Reads the members of a table with their types. A wrong member is recorded and replaced by a default.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -7,9 +7,9 @@ use super::{ActionType, Violation};
 use crate::pattern::PatternType;
 use crate::rules::{self, Field, Operator};
 
-/// What members are read as.
+/// A type of members.
 pub(super) trait Kind: DeserializeOwned {
-    /// The same in words.
+    /// The type in words, for error texts.
     const WORDS: &'static str;
 }
 
@@ -57,7 +57,7 @@ impl Kind for PatternType {
     const WORDS: &'static str = "one of text, integer, number, date, iban, email";
 }
 
-/// What a preparser reads.
+/// The format that a preparser reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FormType {
@@ -69,26 +69,26 @@ impl Kind for FormType {
     const WORDS: &'static str = "table";
 }
 
-/// What was found wrong so far.
+/// The violations found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Members that are missing or not what they must be.
+    /// Members that are missing or have a wrong type.
     pub(super) wrong: Vec<Violation>,
-    /// Members that mean nothing.
+    /// Unknown members.
     pub(super) unknown: Vec<Violation>,
 }
 
-/// One table.
+/// A table that is being read.
 pub(super) struct Entry<'f> {
     found: &'f mut Found,
     path: String,
-    /// None where it is no table: nothing is missing from that.
+    /// `None` if the value is not a table: then no member is missing.
     members: Option<Map<String, Value>>,
     known: Vec<&'static str>,
 }
 
 impl<'f> Entry<'f> {
-    /// Reads `value`, which stands at `path`; something that is no table is noted, once.
+    /// Reads `value` at `path`; records one violation if it is not a table.
     pub(super) fn new(found: &'f mut Found, path: String, value: Value) -> Self {
         let members = match value {
             Value::Object(members) => Some(members),
@@ -100,12 +100,12 @@ impl<'f> Entry<'f> {
         Self { found, path, members, known: Vec::new() }
     }
 
-    /// A member that must be there; the default stands in for it.
+    /// Reads a required member; the type's default replaces a wrong one.
     pub(super) fn required<T: Kind + Default>(&mut self, name: &'static str) -> T {
         self.required_or(name, T::default())
     }
 
-    /// A member that must be there, with what stands in for it.
+    /// Reads a required member; `standin` replaces a wrong one.
     pub(super) fn required_or<T: Kind>(&mut self, name: &'static str, stand_in: T) -> T {
         match self.take(name) {
             Some(value) => self.read(name, value).unwrap_or(stand_in),
@@ -116,13 +116,13 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// A member that need not be there.
+    /// Reads an optional member.
     pub(super) fn optional<T: Kind>(&mut self, name: &'static str) -> Option<T> {
         let value = self.take(name)?;
         self.read(name, value)
     }
 
-    /// A list of tables, or of anything that `each` reads. One that `must` be there is missed.
+    /// Reads a list whose items `each` reads. A missing list is a violation if it `must` be there.
     pub(super) fn list<T>(
         &mut self,
         name: &'static str,
@@ -147,19 +147,19 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// A list of texts.
+    /// Reads a list of texts.
     pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
         self.list(name, false, |found, path, value| read(found, path, value).unwrap_or_default())
     }
 
-    /// A table that need not be there.
+    /// Reads an optional table.
     pub(super) fn table(&mut self, name: &'static str) -> Option<Entry<'_>> {
         let value = self.take(name)?;
         let path = self.below(name);
         Some(Entry::new(self.found, path, value))
     }
 
-    /// Notes the members that nobody has asked for.
+    /// Records the members that were not read as unknown.
     pub(super) fn end(self) {
         for name in self.members.iter().flat_map(Map::keys) {
             let text = format!("unknown member; known here: {}", self.known.join(", "));
@@ -167,7 +167,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Nothing (`null`) is as good as no member.
+    /// Takes a member out of the table; `null` counts as missing.
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.members.as_mut()?.remove(name).filter(|value| !value.is_null())

@@ -1,8 +1,8 @@
-//! What an operator configures of triage: categories, actions, and which action a category leads to.
+//! The triage configuration of an operator: categories, actions, and which action a category leads to.
 //!
-//! Host and component both read it; what a configuration means for a ticket is the component's business.
+//! Host and component both read it; the component decides what it means for a ticket.
 //!
-//! [`Settings`] is what is written; [`Configuration`] is the same, checked. Names are the identities.
+//! [`Settings`] is the configuration as written, [`Configuration`] the checked one. Names are identities.
 
 mod check;
 mod entry;
@@ -26,42 +26,42 @@ pub use note::NotePlaceholder;
 pub use read::Reading;
 pub use violation::{Invalid, Violation};
 
-/// Confidence below which nothing is decided: at the break-even between a wrong decision and none.
+/// Default confidence threshold: the break-even between a wrong decision and none.
 pub const DEFAULT_THRESHOLD: f32 = 0.5;
-/// The first category must be ahead of the second by as much: with a calibrated classifier two categories this
-/// close are a coin toss.
+/// Default minimum lead of the first category over the second: with a calibrated classifier two closer categories are
+/// a coin toss.
 pub const DEFAULT_MARGIN: f32 = 0.1;
-/// Characters of a text that are classified: a long letter, and within an encoder's 512 tokens.
+/// Default maximum number of characters to classify: a long letter that fits an encoder's 512 tokens.
 pub const DEFAULT_TEXT_LENGTH: u32 = 2000;
 
-/// A triage configuration as it is written.
+/// A triage configuration as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What tickets are about; at least one.
+    /// The ticket categories; at least one.
     pub categories: Vec<CategorySettings>,
-    /// Name of the category of tickets that belong to none or cannot be decided.
+    /// Name of the category for tickets that fit none or cannot be decided.
     pub no_category_name: String,
-    /// What can happen next; at least one.
+    /// The actions a ticket can lead to; at least one.
     pub actions: Vec<Action>,
-    /// Name of the action where no rule says otherwise.
+    /// Name of the action if no rule applies.
     pub no_action_name: String,
-    /// Note for clerks when nothing is done; may hold `{category}`, `{action}` and `{reason}`.
+    /// Note for clerks if no action is taken; may hold `{category}`, `{action}` and `{reason}`.
     #[serde(default)]
     pub no_action_internal_note: Option<String>,
-    /// Which action a category leads to; the first rule of a category counts.
+    /// Rules that map categories to actions; the first rule of a category counts.
     #[serde(default)]
     pub action_rules: Vec<Rule>,
-    /// Confidence that a category needs unless it has a threshold of its own, 0 to 1.
+    /// Confidence required of a category without a threshold of its own, 0 to 1.
     #[serde(default = "default_threshold")]
     pub threshold: f32,
-    /// Distance that the first category needs from the second, 0 to 1.
+    /// Required lead of the first category over the second, 0 to 1.
     #[serde(default = "default_margin")]
     pub margin: f32,
-    /// Characters of a text that are classified; longer ones lose their middle.
+    /// Maximum number of characters to classify; longer texts lose their middle.
     #[serde(default = "default_text_length")]
     pub max_user_text_length: u32,
-    /// Keeps only named rows of tables, where forms arrive as such.
+    /// Selects rows of forms that arrive as tables.
     #[serde(default)]
     pub preparser: PreparserSettings,
 }
@@ -78,7 +78,7 @@ fn default_text_length() -> u32 {
     DEFAULT_TEXT_LENGTH
 }
 
-/// A category as it is written.
+/// A category as written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CategorySettings {
@@ -87,40 +87,40 @@ pub struct CategorySettings {
     /// Whether answers in it may be published without a clerk.
     #[serde(default)]
     pub auto_publish: bool,
-    /// What it is about; each line is an example for the default classifier.
+    /// A description; each line is an example for the default classifier.
     #[serde(default)]
     pub description: Option<String>,
     /// Labelled texts.
     #[serde(default)]
     pub examples: Vec<String>,
-    /// Confidence it needs, 0 to 1; `None` for the common one.
+    /// Required confidence, 0 to 1; `None` for the common threshold.
     #[serde(default)]
     pub threshold: Option<f32>,
-    /// Values to take out of its texts.
+    /// Patterns of values to extract from its texts.
     #[serde(default)]
     pub extract: Vec<PatternSettings>,
 }
 
-/// What an action does.
+/// Type of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ActionType {
-    /// An answer is generated from the knowledge base.
+    /// Generates an answer from the knowledge base.
     AIAnswer,
-    /// A clerk reads the ticket.
+    /// Leaves the ticket to a clerk.
     NoAction,
-    /// The configured answer is given.
+    /// Sends the configured answer.
     StaticAnswer,
 }
 
-/// What can happen next.
+/// An action a ticket can lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What it does.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: ActionType,
     /// The answer of a `StaticAnswer`.
@@ -128,41 +128,41 @@ pub struct Action {
     pub answer: Option<String>,
 }
 
-/// A category, checked.
+/// A checked category.
 #[derive(Debug, Clone)]
 pub struct Category {
     /// Its name.
     pub name: String,
     /// Whether answers in it may be published without a clerk.
     pub auto_publish: bool,
-    /// Confidence it needs.
+    /// Required confidence.
     pub threshold: f32,
-    /// Labelled texts, the lines of the description last.
+    /// Labelled texts, then the lines of the description.
     pub examples: Vec<String>,
-    /// Values to take out of its texts.
+    /// Patterns of values to extract from its texts.
     pub extract: Vec<Pattern>,
 }
 
-/// A triage configuration that can be followed: all names exist, all patterns compile.
+/// A checked triage configuration: all names exist, all patterns compile.
 #[derive(Debug, Clone)]
 pub struct Configuration {
-    /// What tickets are about.
+    /// The ticket categories.
     pub categories: Vec<Category>,
-    /// Index of the category of tickets that belong to none.
+    /// Index of the category for tickets that fit none.
     no_category: usize,
-    /// What can happen next.
+    /// The actions a ticket can lead to.
     pub actions: Vec<Action>,
-    /// Index of the action where no rule says otherwise.
+    /// Index of the action if no rule applies.
     no_action: usize,
-    /// Note for clerks when nothing is done.
+    /// Note for clerks if no action is taken.
     no_action_internal_note: Option<String>,
-    /// Which action a category leads to.
+    /// Rules that map categories to actions.
     pub action_rules: Vec<Rule>,
-    /// Distance that the first category needs from the second.
+    /// Required lead of the first category over the second.
     pub margin: f32,
-    /// Characters of a text that are classified.
+    /// Maximum number of characters to classify.
     pub max_user_text_length: usize,
-    /// Keeps only named rows of tables.
+    /// Selects rows of forms.
     pub preparser: PreparserSettings,
 }
 
@@ -171,7 +171,7 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// With all violations at once.
+    /// Fails with all violations at once.
     pub fn new(settings: Settings) -> Result<Self, Invalid> {
         check::check(settings, Pattern::new, Gaps::default())
     }
@@ -180,44 +180,44 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// When `json` is not a configuration, or violates what one must keep; with all violations at once.
+    /// Fails when `json` is not a configuration or violates a check; with all violations at once.
     pub fn from_json(json: &str) -> Result<Self, Invalid> {
         let value = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
         Reading::new(value).check_all().map(|(_, configuration)| configuration)
     }
 
-    /// Reads a configuration that the host has checked already. A call looks for the patterns of one category, so
-    /// none is compiled beforehand.
+    /// Reads a configuration that the host has already checked. Patterns are compiled when first used, because a call
+    /// needs those of one category only.
     ///
     /// # Errors
     ///
-    /// As [`Self::from_json`], but for patterns that do not compile: these find nothing.
+    /// Fails as [`Self::from_json`] does, except for patterns that do not compile: these match nothing.
     pub fn from_host(json: &str) -> Result<Self, Invalid> {
         let settings = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
         check::check(settings, |pattern| Ok(Pattern::checked(pattern)), Gaps::default())
     }
 
-    /// The category with this name.
+    /// Returns the category with this name.
     pub fn category(&self, name: &str) -> Option<&Category> {
         self.categories.iter().find(|category| category.name == name)
     }
 
-    /// The category of tickets that belong to none.
+    /// Returns the category for tickets that fit none.
     pub fn no_category(&self) -> Option<&Category> {
         self.categories.get(self.no_category)
     }
 
-    /// The action with this name, or the one where no rule says otherwise.
+    /// Returns the action with this name, or the default action.
     pub fn action(&self, name: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.name == name).or_else(|| self.no_action())
     }
 
-    /// The action where no rule says otherwise.
+    /// Returns the action if no rule applies.
     pub fn no_action(&self) -> Option<&Action> {
         self.actions.get(self.no_action)
     }
 
-    /// The note for clerks when nothing is done, filled in.
+    /// Returns the filled-in note for clerks if no action is taken.
     pub fn internal_note(&self, category: &str, action: &str, reason: &str) -> Option<String> {
         let template = self.no_action_internal_note.as_deref()?;
         note::fill(template, |placeholder| match placeholder {
@@ -228,7 +228,7 @@ impl Configuration {
         .ok()
     }
 
-    /// Categories that the default strategy can never choose: they have neither examples nor a description.
+    /// Returns the categories without examples or description, which the default strategy can never choose.
     pub fn without_examples(&self) -> impl Iterator<Item = &Category> {
         let no_category = self.no_category;
         let others = self.categories.iter().enumerate().filter(move |(index, _)| *index != no_category);

@@ -1,6 +1,6 @@
-//! The note for clerks: text with placeholders.
+//! The note for clerks: a template with placeholders.
 
-/// What a note may hold.
+/// A placeholder in a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotePlaceholder {
     /// `{category}`
@@ -11,11 +11,11 @@ pub enum NotePlaceholder {
     Reason,
 }
 
-/// `template` with its placeholders replaced; `{{` and `}}` are braces.
+/// Returns `template` with its placeholders replaced; `{{` and `}}` are literal braces.
 ///
 /// # Errors
 ///
-/// When a brace has no partner or a placeholder is unknown.
+/// Fails when a brace is unmatched or a placeholder is unknown.
 pub(super) fn fill<'v>(template: &str, value: impl Fn(NotePlaceholder) -> &'v str) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! Patterns that an operator configures.
+//! Regular expressions that an operator configures for values.
 
 #[cfg(test)]
 mod tests;
@@ -8,29 +8,29 @@ use std::sync::OnceLock;
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
-/// A compiled pattern takes at most as much memory, bytes: enough for lists of hundreds of words.
+/// Maximum memory of a compiled pattern, bytes: enough for lists of hundreds of words.
 const MOST_MEMORY: usize = 256 * 1024;
 
-/// What a match is read as.
+/// Type of a matched value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternType {
-    /// As it stands.
+    /// The text unchanged.
     #[default]
     Text,
     /// A whole number; German points between thousands are skipped.
     Integer,
     /// A number with a decimal comma or point; German points between thousands are skipped.
     Number,
-    /// A date in any form that is read elsewhere.
+    /// A date in any supported form.
     Date,
-    /// An account number with a right checksum.
+    /// An account number with a valid checksum.
     Iban,
     /// An e-mail address.
     Email,
 }
 
-/// A pattern as it is written.
+/// A pattern as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSettings {
@@ -38,16 +38,16 @@ pub struct PatternSettings {
     pub name: String,
     /// Regular expression (syntax of the crate `regex`); its first group is the value, without groups all of it.
     pub pattern: String,
-    /// What the value is.
+    /// Type of the value.
     #[serde(default, rename = "type")]
     pub kind: PatternType,
 }
 
-/// A pattern that compiles. Compiling takes longer than looking for it in a ticket.
+/// A pattern that is compiled when first used: compiling takes longer than a search in a ticket.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     settings: PatternSettings,
-    /// None where it was not checked and does not compile after all.
+    /// `None` inside if an unchecked expression does not compile.
     expression: OnceLock<Option<Regex>>,
 }
 
@@ -56,7 +56,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When the name is blank or the expression does not compile or is too large.
+    /// Fails when the name is blank, or when the expression does not compile or is too large.
     pub fn new(settings: PatternSettings) -> Result<Self, String> {
         if settings.name.trim().is_empty() {
             return Err("has a blank name".to_owned());
@@ -67,22 +67,22 @@ impl Pattern {
         Ok(Self { settings, expression: OnceLock::from(Some(expression)) })
     }
 
-    /// The same of `settings` that somebody has checked: compiled when it is first looked for.
+    /// Creates a pattern from `settings` that are already checked; compiled when first used.
     pub fn checked(settings: PatternSettings) -> Self {
         Self { settings, expression: OnceLock::new() }
     }
 
-    /// Name of the value.
+    /// Returns the name of the value.
     pub fn name(&self) -> &str {
         &self.settings.name
     }
 
-    /// What the value is.
+    /// Returns the type of the value.
     pub fn kind(&self) -> PatternType {
         self.settings.kind
     }
 
-    /// What to look for; `None` where it does not compile.
+    /// Returns the expression to search for; `None` if it does not compile.
     pub fn expression(&self) -> Option<&Regex> {
         self.expression.get_or_init(|| compiled(&self.settings.pattern).ok()).as_ref()
     }
@@ -92,7 +92,8 @@ fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).size_limit(MOST_MEMORY).build()
 }
 
-/// The compiler draws the expression over several lines; what is wrong stands in the last.
+/// Returns the last line of the compiler's message, which says what is wrong; the lines before it show the
+/// expression.
 fn last_line(message: &str) -> &str {
     message.lines().last().unwrap_or_default().trim_start_matches("error: ")
 }

@@ -1,4 +1,4 @@
-//! Which rows are kept of forms that arrive as tables.
+//! Settings of the preparser, which selects rows of forms that arrive as tables.
 
 #[cfg(test)]
 mod tests;
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::violation::Violation;
 
-/// Whether and how texts are cut down.
+/// Whether and how to shorten texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparserSettings {
-    /// Off unless asked for.
+    /// Whether to shorten texts; off by default.
     #[serde(default)]
     pub enabled: bool,
-    /// Needed where it is enabled.
+    /// Required if `enabled`.
     #[serde(default)]
     pub config: Option<Form>,
 }
 
-/// What texts are cut down from.
+/// The format of the form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Form {
@@ -27,17 +27,17 @@ pub enum Form {
     Table(TableSettings),
 }
 
-/// Which rows of a table are kept.
+/// The rows of a table to keep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSettings {
     /// First cells of the rows to keep.
     #[serde(default)]
     pub keep_rows: Vec<String>,
-    /// Whether letters of either case differ.
+    /// Whether first cells are compared case-sensitively.
     #[serde(default)]
     pub case_sensitive: bool,
-    /// Cells from this one on are the value; the first is 0.
+    /// Index of the first cell of the value; the row's first cell is 0.
     #[serde(default = "second_column")]
     pub value_column: usize,
 }
@@ -47,7 +47,7 @@ fn second_column() -> usize {
 }
 
 impl TableSettings {
-    /// The second, where the first names the row.
+    /// Default value column: the second, after the row's name.
     pub(crate) const VALUE_COLUMN: usize = 1;
 }
 

@@ -1,5 +1,5 @@
-//! A configuration out of a tree of values. All that is wrong with its form is told together, and with it all else that
-//! can be told in spite of that.
+//! Reads a configuration from a tree of values and reports all violations of its form, with all others that can be
+//! checked in spite of them.
 
 use serde_json::Value;
 
@@ -13,12 +13,12 @@ use crate::pattern::{Pattern, PatternSettings};
 use crate::preparser::{Form, PreparserSettings, TableSettings};
 use crate::rules::{self, Condition, Field, Operator, Rule};
 
-/// What could be read.
+/// The readable part of a configuration.
 #[derive(Debug)]
 pub struct Reading {
     settings: Settings,
     wrong: Vec<Violation>,
-    /// Members that mean nothing here.
+    /// Unknown members.
     pub unknown: Vec<Violation>,
 }
 
@@ -30,11 +30,11 @@ impl Reading {
         Self { settings, wrong: found.wrong, unknown: found.unknown }
     }
 
-    /// What was written, and the same checked, whatever members are unknown.
+    /// Returns the settings as written and the checked configuration, and ignores unknown members.
     ///
     /// # Errors
     ///
-    /// With all violations at once.
+    /// Fails with all violations at once.
     pub fn check(self) -> Result<(Settings, Configuration), Invalid> {
         let Self { settings, wrong, .. } = self;
         let gaps = Gaps { categories: nameless("categories", &wrong), actions: nameless("actions", &wrong) };
@@ -43,24 +43,24 @@ impl Reading {
             Ok(_) => Vec::new(),
             Err(Invalid(found)) => found,
         };
-        // What is wrong with something that only stands in is nobody's fault.
+        // A violation in a placeholder value is a consequence of the missing one.
         let real = found.into_iter().filter(|found| !wrong.iter().any(|wrong| found.touches(wrong)));
         let real: Vec<Violation> = real.collect();
         Err(Invalid(wrong.into_iter().chain(real).collect()))
     }
 
-    /// As [`Self::check`], and unknown members are violations too.
+    /// Does the same as [`Self::check`], but unknown members are violations.
     ///
     /// # Errors
     ///
-    /// With all violations at once.
+    /// Fails with all violations at once.
     pub fn check_all(mut self) -> Result<(Settings, Configuration), Invalid> {
         self.wrong.append(&mut self.unknown);
         self.check()
     }
 }
 
-/// Whether a name of the list is not known.
+/// Returns whether a name of the list is unreadable.
 fn nameless(list: &str, wrong: &[Violation]) -> bool {
     wrong.iter().filter_map(|violation| violation.path.strip_prefix(list)).any(|below| {
         let entry = below.strip_prefix('[').and_then(|below| below.split_once(']'));

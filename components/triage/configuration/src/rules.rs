@@ -1,24 +1,24 @@
-//! Which action a category leads to, and on which conditions.
+//! Rules that map a category to an action, with conditions.
 
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens with the tickets of one category.
+/// The action for tickets of one category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Name of the category.
     pub category_name: String,
-    /// Name of the action unless a condition is met.
+    /// Name of the action if no condition is met.
     pub action_name: String,
-    /// Exceptions; among those that are met, the lowest priority counts.
+    /// Exceptions; of those that are met, the one with the lowest priority number counts.
     #[serde(default)]
     pub conditions: Vec<Condition>,
 }
 
-/// What is compared.
+/// The compared field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
@@ -28,7 +28,7 @@ pub enum Field {
     ProcessingId,
 }
 
-/// How it is compared.
+/// The comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {
@@ -46,7 +46,7 @@ pub enum Operator {
     GreaterEquals,
 }
 
-/// What it is compared with.
+/// The value to compare with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -58,28 +58,28 @@ pub enum Value {
     Text(String),
 }
 
-/// An exception from a rule.
+/// An exception to a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Lower ones are looked at first.
+    /// Conditions with lower numbers are checked first.
     pub priority: i64,
-    /// What is compared.
+    /// The compared field.
     pub field: Field,
-    /// How.
+    /// The comparison.
     pub operator: Operator,
-    /// With what.
+    /// The value to compare with.
     pub value: Value,
-    /// Name of the action when it is met.
+    /// Name of the action if it is met.
     pub action_name: String,
 }
 
 impl Condition {
-    /// Whether the value has the field's type: another could never be met, or always.
+    /// Checks that the value has the field's type: any other is met never or always.
     ///
     /// # Errors
     ///
-    /// With what the value must be.
+    /// Fails with the type that the value must have.
     pub fn check(&self) -> Result<(), &'static str> {
         match (self.field, &self.value) {
             (Field::DaysSinceRequest, Value::Integer(_)) | (Field::ProcessingId, Value::Text(_)) => Ok(()),

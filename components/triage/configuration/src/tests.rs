@@ -1,3 +1,5 @@
+//! Tests of configurations and their violations.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde_json::{Value, json};
@@ -98,7 +100,7 @@ fn empty_and_blank_names_are_told() {
     assert_eq!(blank, ["categories[2].name: a category has a blank name"]);
 }
 
-/// Form and meaning in one go, and nothing that only follows from something else.
+/// Reports form and meaning together, without violations that only follow from others.
 #[test]
 fn everything_wrong_with_the_form_is_told_with_its_place() {
     let found = violations(|settings| {
@@ -200,7 +202,7 @@ fn braces_without_partners_are_refused() {
     }
 }
 
-/// A component checks what its host has checked, but for the patterns.
+/// The component repeats the host's checks, except those of patterns.
 #[test]
 fn what_the_host_has_checked_is_read_without_compiling() {
     let mut settings = valid();

@@ -1,25 +1,25 @@
-//! What is wrong with a configuration, and where.
+//! Violations of a configuration, with path and line.
 
 use std::fmt;
 
-/// Something to mend.
+/// Something to correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Line of the file, from 1; `None` where nobody has counted.
+    /// Line of the file, from 1; `None` if unknown.
     pub line: Option<usize>,
-    /// Its place, as in `action_rules[0].conditions[2].field`; empty for the configuration as a whole.
+    /// Its path, such as `action_rules[0].conditions[2].field`; empty for the whole configuration.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem.
     pub text: String,
 }
 
 impl Violation {
-    /// A violation at `path`.
+    /// Creates a violation at `path`.
     pub fn at(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { line: None, path: path.into(), text: text.into() }
     }
 
-    /// Whether one of the two is about the other's place, or about something in it.
+    /// Returns whether one of the two paths is equal to, or inside, the other.
     pub(crate) fn touches(&self, other: &Self) -> bool {
         holds(&self.path, &other.path) || holds(&other.path, &self.path)
     }
@@ -42,17 +42,17 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything that is wrong with a configuration, a line each.
+/// All violations of a configuration, one a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid(pub Vec<Violation>);
 
 impl Invalid {
-    /// One violation, of the configuration as a whole.
+    /// Creates a single violation of the whole configuration.
     pub fn whole(text: impl Into<String>) -> Self {
         Self(vec![Violation::at("", text)])
     }
 
-    /// The same with lines, in their order; `line` knows that of a path.
+    /// Returns the violations with their lines, sorted; `line` maps a path to its line.
     #[must_use]
     pub fn located(mut self, line: impl Fn(&str) -> Option<usize>) -> Self {
         for violation in &mut self.0 {

@@ -1,9 +1,9 @@
-//! What a classifier sees of a ticket: the rows of a form that matter, and, besides an embedding, hashed word and character
-//! n-grams.
+//! Features of a ticket for the classifier: the selected rows of a form, and, besides an embedding, hashed word and
+//! character n-grams.
 //!
-//! Trainer and component compute them with the same code and the same recorded [`FeatureSettings`]. Hashing
-//! (feature hashing, Weinberger et al. 2009) needs no vocabulary file; inverse document frequencies are
-//! folded into the head's weights, so a text's features depend on the text alone.
+//! Trainer and component compute them with the same code and the same recorded [`FeatureSettings`]. Hashing (feature
+//! hashing, Weinberger et al. 2009) needs no vocabulary file; inverse document frequencies are folded into the head's
+//! weights, so a text's features depend on the text alone.
 
 pub mod preparser;
 #[cfg(test)]
@@ -15,25 +15,25 @@ use serde::{Deserialize, Serialize};
 
 use bulkhead_ticket_text::tokens;
 
-/// Characters of a text that are read, at its head and at its tail: ten pages. What a mail has beyond is attachments
-/// and threads, and reading it would take longer than a call may.
+/// Maximum number of characters read of a text, at its head and tail: ten pages. More is attachments and threads, and
+/// would take longer than a call may.
 pub const MOST_READ: usize = 20_000;
 
-/// What the features are; raised when the same settings would give other features than before.
+/// Version of the features; raised when the same settings would give different features.
 pub const FEATURES_VERSION: u32 = 1;
 
-/// The most columns: 2 to the power of this.
+/// Maximum of [`FeatureSettings::bits`].
 pub const MOST_BITS: u8 = 22;
-/// The longest n-gram, in words or characters.
+/// Maximum length of an n-gram, in words or characters.
 pub const LONGEST_NGRAM: u8 = 8;
 
-/// How features are computed; recorded in every head trained on them.
+/// How to compute features; recorded in every head trained on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureSettings {
     /// [`FEATURES_VERSION`] of the code that computed them.
     pub version: u32,
-    /// Columns are 2 to the power of this; 4 to [`MOST_BITS`].
+    /// Binary logarithm of the number of columns; 4 to [`MOST_BITS`].
     pub bits: u8,
     /// N-grams of one to this many words; 0 for none.
     pub words: u8,
@@ -43,49 +43,49 @@ pub struct FeatureSettings {
     pub longest: u8,
 }
 
-/// Settings that no features can be computed with.
+/// Why features cannot be computed with some settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Trained with another version of this code.
+    /// They are for another version of this code.
     #[error(
         "the features are of version {0}, this component computes version {FEATURES_VERSION}: train the head anew"
     )]
     Version(u32),
-    /// Outside of what is supported.
+    /// A setting is out of range.
     #[error("{field} is {value}, it must be {least} to {most}")]
     Range {
         /// Name of the setting.
         field: &'static str,
-        /// What it is.
+        /// Its value.
         value: u8,
-        /// The least that is supported.
+        /// The minimum.
         least: u8,
-        /// The most that is supported.
+        /// The maximum.
         most: u8,
     },
 }
 
 impl FeatureSettings {
-    /// Words, pairs of words and character n-grams of three to five, in `2^bits` columns.
+    /// Returns settings for words, pairs of words and character n-grams of three to five, in `2^bits` columns.
     pub const fn words_and_characters(bits: u8) -> Self {
         Self { version: FEATURES_VERSION, bits, words: 2, shortest: 3, longest: 5 }
     }
 
-    /// Words and pairs of words, in `2^bits` columns.
+    /// Returns settings for words and pairs of words, in `2^bits` columns.
     pub const fn words_only(bits: u8) -> Self {
         Self { version: FEATURES_VERSION, bits, words: 2, shortest: 0, longest: 0 }
     }
 
-    /// Columns of a row.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         1 << self.bits.min(MOST_BITS)
     }
 
-    /// Whether this code computes these features.
+    /// Checks whether this code can compute these features.
     ///
     /// # Errors
     ///
-    /// When they are another version's or outside of the supported ranges.
+    /// Fails when they are for another version or out of range.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.version != FEATURES_VERSION {
             return Err(SettingsError::Version(self.version));
@@ -103,8 +103,8 @@ impl FeatureSettings {
         }
     }
 
-    /// The features of `text`. Each group (words, characters) has length 1 over the root of the number of
-    /// groups; a feature weighs `1 + ln(count)` before that. A text without any has an empty row.
+    /// Computes the features of `text`. Each group (words, characters) has length 1 over the root of the number of
+    /// groups; a feature weighs `1 + ln(count)` before that. A text without features has an empty row.
     pub fn row(&self, text: &str) -> Row {
         let spaced = tokens::spaced(text);
         let words: Vec<&str> = tokens::each(&spaced).collect();
@@ -134,7 +134,7 @@ impl FeatureSettings {
             .collect()
     }
 
-    /// N-grams that begin at one character begin alike: the hash of the shorter goes on as that of the longer.
+    /// Hashes n-grams incrementally: those that begin at one character share their prefix.
     fn character_ngrams(&self, words: &[&str]) -> Vec<u32> {
         let mut columns = Vec::new();
         let mut bounded = String::new();
@@ -159,14 +159,14 @@ impl FeatureSettings {
 /// One row of a sparse matrix: columns ascending, each once, and their values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
-    /// Columns that hold anything.
+    /// Columns with a value.
     pub indices: Vec<u32>,
-    /// What they hold; as many as `indices`.
+    /// Their values; as many as `indices`.
     pub values: Vec<f32>,
 }
 
 impl Row {
-    /// Adds up what falls on the same column.
+    /// Adds up the values of equal columns.
     fn from_pairs(mut pairs: Vec<(u32, f32)>) -> Self {
         pairs.sort_by_key(|(column, _)| *column);
         let mut row = Self::default();
@@ -182,13 +182,13 @@ impl Row {
         row
     }
 
-    /// Columns with their values.
+    /// Returns the columns with their values.
     pub fn iter(&self) -> impl Iterator<Item = (u32, f32)> {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 }
 
-/// Rows one after the other, as `wasi:nn` tensors carry them (compressed sparse rows).
+/// Rows one after another, as `wasi:nn` tensors hold them (compressed sparse rows).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     /// Columns of all rows.
@@ -211,14 +211,14 @@ impl FromIterator<Row> for Rows {
     }
 }
 
-/// Columns with `1 + ln` of how often each occurs.
+/// Returns columns with `1 + ln` of their counts.
 fn count(mut columns: Vec<u32>) -> Vec<(u32, f32)> {
     columns.sort_unstable();
     let groups = columns.chunk_by(|one, next| one == next);
     groups.filter_map(|group| Some((*group.first()?, 1.0 + (group.len() as f32).ln()))).collect()
 }
 
-/// FNV-1a, 64 bits (draft-eastlake-fnv): short inputs, the same everywhere.
+/// FNV-1a, 64 bits (draft-eastlake-fnv): fast for short inputs, and the same everywhere.
 struct Hash(u64);
 
 impl Hash {
@@ -235,7 +235,7 @@ impl Hash {
         self
     }
 
-    /// The upper half is folded in: the lower bits of FNV alone mix worse.
+    /// Returns the column; folds the upper half in, because the lower bits of FNV alone mix worse.
     fn column(&self, settings: &FeatureSettings) -> u32 {
         let folded = (self.0 >> 32) ^ self.0;
         (folded & (settings.columns() as u64 - 1)) as u32

@@ -1,4 +1,4 @@
-//! Forms that arrive as tables, in Markdown or HTML: only the rows that matter are kept.
+//! The preparser: keeps the selected rows of forms that arrive as Markdown or HTML tables.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,7 @@ mod tests;
 use bulkhead_ticket_text::clean;
 use bulkhead_triage_configuration::preparser::{Form, PreparserSettings, TableSettings};
 
-/// The rows to keep as titled blocks; `text` itself where `settings` are switched off or nothing is kept.
+/// Returns the selected rows as titled blocks; `text` itself if `settings` are off or no row is kept.
 pub fn apply(settings: &PreparserSettings, text: &str) -> String {
     let config = settings.config.as_ref().filter(|_| settings.enabled);
     let blocks = config.map(|Form::Table(table)| kept(table, text));
@@ -18,7 +18,7 @@ fn kept(table: &TableSettings, text: &str) -> String {
     rows.filter_map(|row| block(table, &row)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A row to keep; one that was not filled in says nothing.
+/// Returns a row as a block; `None` if it is not selected or not filled in.
 fn block(table: &TableSettings, cells: &[String]) -> Option<String> {
     let title = cells.first()?;
     let same = |name: &String| {
@@ -29,7 +29,7 @@ fn block(table: &TableSettings, cells: &[String]) -> Option<String> {
     kept.then(|| format!("## {title}\n{}", value.join(" | ")))
 }
 
-/// The rows of Markdown tables below their heads.
+/// Returns the rows of Markdown tables below their heads.
 fn markdown_rows(text: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut body = false;
@@ -47,7 +47,7 @@ fn markdown_rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// `| --- | :--: |`
+/// Returns whether a line is a separator such as `| --- | :--: |`.
 fn is_separator(line: &str) -> bool {
     let cells = cells(line);
     line.contains('-')

@@ -1,4 +1,4 @@
-//! How the work of what a classifier sees of a ticket grows with the ticket, of which at most 20,000 characters are read.
+//! Tests that the work on features grows linearly with a ticket, of which at most 20,000 characters are read.
 
 use bulkhead_steps::assert_linear_text;
 use bulkhead_triage_configuration::preparser::{Form, PreparserSettings, TableSettings};

@@ -1,3 +1,5 @@
+//! Tests of feature rows.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bulkhead_ticket_text::tokens::words;

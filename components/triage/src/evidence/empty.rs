@@ -1,6 +1,6 @@
-//! Words that say nothing of what a text is about.
+//! Stop words for evidence.
 
-/// German and English words of four letters and more that hold sentences together, or stand in any ticket.
+/// German and English function words of four letters and more, and words that occur in any ticket.
 const EMPTY: &str = "aber alle allem allen aller alles also andere anderen auch auf beim bereits bekomme bekommen \
     bekommt besten bitte bleibt brauche brauchen braucht dabei dafür damit danke dann darf dass dazu dein deine dem \
     denn deren desto diese diesem diesen dieser dieses doch dort durch dürfen eben eigentlich eine einem einen einer \
@@ -25,7 +25,7 @@ const EMPTY: &str = "aber alle allem allen aller alles also andere anderen auch 
     went were what when where whether which while who whom whose will wish with within without won wondering would \
     wouldn yesterday yet you your yours";
 
-/// Whether a word in lower case is one of them.
+/// Returns whether a word in lower case is a stop word.
 pub(super) fn is_empty(word: &str) -> bool {
     EMPTY.split_whitespace().any(|empty| empty == word)
 }

@@ -1,3 +1,5 @@
+//! Tests of the evidence for a category.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -61,7 +63,7 @@ fn quotes_are_one_short_line() {
     assert_eq!(quote(&format!("{} über", "ä".repeat(80))), format!("{}…", "ä".repeat(80)));
 }
 
-/// Of all tickets and labelled examples that the project has.
+/// Checks all tickets and labelled examples of the project.
 #[test]
 fn every_named_word_stands_in_the_ticket_and_in_the_example_as_quoted() {
     let read = |file: &str| {

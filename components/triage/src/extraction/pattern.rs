@@ -1,4 +1,4 @@
-//! What a pattern finds in a text.
+//! Searches a text for an operator's pattern.
 
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::extract::{account, email};
@@ -6,7 +6,7 @@ use bulkhead_triage_configuration::pattern::{Pattern, PatternType};
 
 use super::Value;
 
-/// The first match of `pattern` that can be read as its type.
+/// Returns the first match of `pattern` that can be parsed as its type.
 pub(super) fn find(pattern: &Pattern, text: &str, today: Date) -> Option<Value> {
     let matches = pattern.expression()?.captures_iter(text);
     matches
@@ -29,14 +29,15 @@ fn number(text: &str) -> Option<f64> {
     plain_number(text).parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// `1.234` and `1.234,00`
+/// Parses `1.234` and `1.234,00`.
 fn integer(text: &str) -> Option<i64> {
     let number = plain_number(text);
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'))
 }
 
-/// As machines write it: `1.234,50`, `1 234,50` and `1,234.50` as `1234.50`, `1.234` as `1234`, `12.50` as it stands.
+/// Returns a number in machine notation: `1.234,50`, `1 234,50` and `1,234.50` as `1234.50`, `1.234` as `1234`,
+/// `12.50` unchanged.
 fn plain_number(text: &str) -> String {
     let text = text.trim().trim_end_matches(['.', ',', '-', '–']).replace([' ', '\u{a0}', '\''], "");
     match (text.rfind('.'), text.rfind(',')) {
@@ -47,7 +48,7 @@ fn plain_number(text: &str) -> String {
     }
 }
 
-/// Whether points stand between thousands: `1.234`, not `0.125` or `1234.567`.
+/// Returns whether points separate thousands: `1.234`, not `0.125` or `1234.567`.
 fn is_grouped(text: &str) -> bool {
     let mut groups = text.trim_start_matches(['-', '+']).split('.');
     let first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && !first.starts_with('0'));

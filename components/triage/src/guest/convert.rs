@@ -1,4 +1,4 @@
-//! From plain types to WIT records.
+//! Conversions from plain types to WIT records.
 
 use super::wit;
 use crate::decision::Candidate;

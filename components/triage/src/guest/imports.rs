@@ -1,4 +1,4 @@
-//! The host as the logic sees it: a clock, two graphs of `wasi:nn`, a language model and a guard.
+//! The [`Host`] trait implemented with the world's imports: clock, `wasi:nn` graphs, language model and guard.
 
 use super::LOG;
 use super::bindings::wasi::clocks::wall_clock;
@@ -20,11 +20,11 @@ const DAY: u64 = 86_400;
 /// Julian day of 1970-01-01.
 const EPOCH: i32 = 2_440_588;
 
-/// What a call's classifier is.
+/// The world's imports with the classifier of a call.
 pub struct Imports(Result<(wit::Classifier, Head), Unclassified>);
 
 impl Imports {
-    /// The classifier that the host offers, or why it has none.
+    /// Wraps the host's classifier, or the reason why there is no classifier.
     pub fn new(classifier: Result<wit::Classifier, String>) -> Result<Self, String> {
         let classifier = match classifier {
             Ok(classifier) => classifier,
@@ -54,7 +54,7 @@ fn tensor(name: &str, dimensions: &[usize], kind: TensorType, data: &[u8]) -> (S
     (name.to_owned(), Tensor::new(&sizes, kind, data))
 }
 
-/// What the named graph gives first.
+/// Returns the first output of the named graph.
 fn compute(name: &str, inputs: Vec<(String, Tensor)>) -> Result<(String, Tensor), String> {
     let told = |error: Error| format!("{name}: {}", error.data());
     let context = graph::load_by_name(name).and_then(|graph| graph.init_execution_context());

@@ -1,4 +1,4 @@
-//! What of a model's reasoning is passed on: sentences whose figures the ticket or the configuration has.
+//! Filters the model's reasoning: keeps sentences whose figures are in the ticket or the configuration.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,10 @@ use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_ticket_text::words::has_words;
 use bulkhead_triage_configuration::Configuration;
 
-/// Days to come that have a word of their own.
+/// Words for days to come.
 const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];
 
-/// The sentences of `reasoning` that tell no figure of their own, with personal data restored. Tokens that stand for
-/// nothing are left out.
+/// Returns the supported sentences of `reasoning`, with personal data restored. Unknown tokens are removed.
 pub(super) fn borne(configuration: &Configuration, redacted: &Redacted, reasoning: &str) -> String {
     let examples = configuration.categories.iter().flat_map(|category| &category.examples);
     let names = configuration.categories.iter().map(|category| &category.name);
@@ -33,7 +32,7 @@ fn without_strange(redacted: &Redacted, text: &str) -> String {
     strange.fold(text.to_owned(), |text, (token, _)| text.replace(token, ""))
 }
 
-/// Numbers without the zeros before them, those in words, months by theirs, and days to come.
+/// Returns the figures of a text: numbers without leading zeros, numerals, months by number, and days to come.
 fn figures(text: &str) -> BTreeSet<String> {
     let numbers = text.split(|letter: char| !letter.is_numeric()).filter(|number| !number.is_empty());
     let numbers = numbers.map(|number| number.trim_start_matches('0').to_owned());

@@ -1,14 +1,14 @@
-//! What the model answered.
+//! Parsing of the language model's reply.
 
 use bulkhead_ticket_text::llm::{Failure, bare};
 use serde::Deserialize;
 
 use super::Unadvised;
 
-/// Longest reasoning that is passed on, characters.
+/// Maximum number of characters of the reasoning.
 const LONGEST: usize = 500;
 
-/// An answer in the form that was asked for.
+/// A reply in the requested form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
@@ -26,7 +26,7 @@ pub(super) fn read(answer: &str) -> Result<Reply, Unadvised> {
     }
 }
 
-/// A line, not too long.
+/// Shortens a line.
 pub(super) fn shortened(line: String) -> String {
     match line.char_indices().nth(LONGEST) {
         None => line,

@@ -1,3 +1,5 @@
+//! Tests of the reasoning for clerks.
+
 #![allow(clippy::indexing_slicing)]
 
 use bulkhead_ticket_text::llm::Failure;

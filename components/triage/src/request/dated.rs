@@ -1,4 +1,4 @@
-//! Which of the days that a sentence tells is the request's.
+//! Selects the date of a request among the dates in a sentence.
 
 use std::ops::Range;
 
@@ -13,32 +13,32 @@ use super::vocabulary::{
     REQUESTED, ROUNDING, SINCE, THEN, UNTIL, WRITERS,
 };
 
-/// A day that is told.
+/// A date mention.
 #[derive(Debug, Clone)]
 struct Told {
-    /// Where in its sentence.
+    /// Its byte range in the sentence.
     place: Range<usize>,
-    /// How long ago.
+    /// Its distance from today.
     ago: Ago,
-    /// Whether it is a date.
+    /// Whether it is an exact date.
     exact: bool,
 }
 
-/// A sentence that tells of a request.
+/// A sentence about a request.
 #[derive(Debug)]
 struct Sentence<'t> {
-    /// In lower case.
+    /// The sentence in lower case.
     lower: &'t str,
-    /// Where its words of requesting stand.
+    /// Byte ranges of its request verbs.
     words: Vec<Range<usize>>,
     told: Vec<Told>,
 }
 
-/// How long ago the requests were made that the sentence at `part` of `text` tells of.
+/// Returns how long ago the requests were made that the sentence at `part` of `text` mentions.
 ///
-/// A day counts in the clause that says that the request was made, or that lasts since then, or names it by its day: of
-/// several the nearest to a word of requesting, before one that something is requested for. Days to come were never a
-/// request's, nor are days of birth.
+/// A day counts in the clause that states that the request was made, that it lasts since then, or that names it by
+/// its day: of several the one nearest to a request verb, before one that the request is for. Future days and days of
+/// birth never count.
 pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = lowered(sentence);
@@ -54,7 +54,7 @@ pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     told.retain(|one| !is_birth(text, &(part.start + one.place.start..part.start + one.place.end)));
     let dates: Vec<usize> = told.iter().filter(|one| one.exact).map(|one| one.place.start).collect();
     told.retain(|one| one.exact || !dates.iter().any(|date| is_apposed(&lower, one.place.end..*date)));
-    // "am 3. Oktober, vor acht Wochen" says one day twice.
+    // "am 3. Oktober, vor acht Wochen" mentions one day twice.
     let dates: Vec<i64> = told.iter().filter(|one| one.exact).map(|one| one.ago.days).collect();
     told.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.ago.days, *date)));
     let parts: Vec<Range<usize>> = clauses.iter().flat_map(|clause| joined(&lower, clause)).collect();
@@ -62,10 +62,10 @@ pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
 }
 
 impl Sentence<'_> {
-    /// The days of the requests that `parts` tell of.
+    /// Returns the days of the requests in `parts`.
     fn requests(&self, parts: &[Range<usize>]) -> Vec<Ago> {
         let mut requests = Vec::new();
-        // A day whose clause goes on, and whether a request was made on a day that is still to be told.
+        // A day whose clause continues, and whether a request was made on a day that is still to come.
         let (mut open, mut undated) = (None, false);
         for (at, part) in parts.iter().enumerate() {
             let day = self.told.iter().find(|one| within(&one.place, part));
@@ -87,7 +87,7 @@ impl Sentence<'_> {
         requests
     }
 
-    /// Whether `part` says that a request was made.
+    /// Returns whether `part` states that a request was made.
     fn is_made(&self, part: &Range<usize>) -> bool {
         let text = self.text(part);
         let is_question = self.lower.trim_end().ends_with('?');
@@ -102,12 +102,12 @@ impl Sentence<'_> {
             if before.ends_with(char::is_alphanumeric) {
                 return false;
             }
-            // What stands before a noun is taken for granted: "wo bleibt mein am 3.5. beantragter Pass?"
+            // An attribute before a noun is presupposed: "wo bleibt mein am 3.5. beantragter Pass?"
             ENDINGS.contains(&ending) || ending.is_empty() && !is_open && !is_another_s && !is_denied(before)
         })
     }
 
-    /// The day by which `part` names a request, or since which it lasts.
+    /// Returns the day by which `part` names a request, or since which it lasts.
     fn named(&self, part: &Range<usize>) -> Option<Ago> {
         let text = self.text(part);
         if text.contains(DECISION) && OBJECTIONS.iter().any(|word| self.lower.contains(word)) {
@@ -127,7 +127,7 @@ impl Sentence<'_> {
         named.map(|one| one.ago).max()
     }
 
-    /// The day nearest to a word of requesting, both in `part`.
+    /// Returns the day nearest to a request verb, both in `part`.
     fn nearest(&self, part: &Range<usize>) -> Option<Ago> {
         let words: Vec<&Range<usize>> = self.words.iter().filter(|word| within(word, part)).collect();
         let told: Vec<&Told> = self.told.iter().filter(|one| within(&one.place, part)).collect();
@@ -146,13 +146,13 @@ impl Sentence<'_> {
         near.min_by_key(|(distance, _)| *distance).map(|(_, ago)| ago)
     }
 
-    /// Whether `part` has nothing but its day.
+    /// Returns whether `part` has nothing but its day.
     fn is_bare(&self, part: &Range<usize>) -> bool {
         let text = self.text(part);
         text.split_whitespace().count() <= BARE && !words(text).any(ends_perfect)
     }
 
-    /// Whether what `part` tells the day of is told by the `next`: "Ich habe am 3.5., wie besprochen, ..."
+    /// Returns whether the `next` part continues the statement of `part`: "Ich habe am 3.5., wie besprochen, ..."
     fn goes_on(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
         let text = self.text(part);
         let has = |text: &str, known: &[&str]| words(text).any(|word| known.contains(&word));
@@ -165,7 +165,7 @@ impl Sentence<'_> {
         has(text, &HAVE) && !words(text).any(ends_perfect) || next.is_some_and(shares)
     }
 
-    /// Whether what is told at `place` is when something has begun that lasts.
+    /// Returns whether the day at `place` is the beginning of something that lasts.
     fn is_since(&self, place: &Range<usize>) -> bool {
         let before = self.lower.get(..place.start).unwrap_or_default();
         let own = self.lower.get(place.clone()).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Sentence<'_> {
     }
 }
 
-/// Whether the participle behind `before` is taken back: "noch nicht gestellt"
+/// Returns whether the participle after `before` is negated: "noch nicht gestellt".
 fn is_denied(before: &str) -> bool {
     let mut behind = words(before).rev().take_while(|word| !(BREAKS.contains(word) || ends_perfect(word)));
     behind.any(is_denial)
@@ -188,7 +188,8 @@ fn is_denial(word: &str) -> bool {
     DENIALS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
 }
 
-/// Whether `before` ends with the name of a request and what joins its day to it: "Antrag auf Wohngeld vom", "Antrag:"
+/// Returns whether `before` ends with the name of a request and a preposition for its day: "Antrag auf Wohngeld vom",
+/// "Antrag:".
 fn is_label(before: &str) -> bool {
     NAMES.iter().flat_map(|name| places(before, name)).any(|name| {
         let behind = before.get(name.end..).unwrap_or_default();
@@ -198,7 +199,7 @@ fn is_label(before: &str) -> bool {
     })
 }
 
-/// The rest of the word that `text` begins in.
+/// Returns the rest of the word that `text` begins in.
 fn words_end(text: &str) -> &str {
     text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
 }
@@ -208,7 +209,7 @@ fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// The days that a `clause` tells.
+/// Returns the date mentions of a `clause`.
 fn told(
     sentence: &str,
     lower: &str,
@@ -219,10 +220,10 @@ fn told(
     let own = sentence.get(clause.clone()).unwrap_or_default();
     let lower = lower.get(clause.clone()).unwrap_or_default();
     let at = |place: Range<usize>| clause.start + place.start..clause.start + place.end;
-    // Any other clause may speak of another time than its sentence: "Mein Flug geht am 3.12., beantragt habe ich ...".
+    // Any other clause may be in another tense than its sentence: "Mein Flug geht am 3.12., beantragt habe ich ...".
     let has = lower.split_whitespace().any(|word| HAVE.contains(&word));
     let is_part = match has {
-        // "Haben Sie am 5. Dezember offen?" speaks of no past: that takes a participle, here or further on.
+        // "Haben Sie am 5. Dezember offen?" is not past tense: that takes a participle, here or later.
         true => tense(own) == Some(Tense::Past) || sentence.get(clause.end..).is_some_and(is_ended),
         false => words.iter().any(|word| within(word, clause)) || lower.split_whitespace().count() <= BARE,
     };
@@ -233,12 +234,12 @@ fn told(
     dates.chain(named).map(|(place, ago, exact)| Told { place: at(place), ago, exact }).collect()
 }
 
-/// Whether a clause of what follows ends the perfect that another has begun.
+/// Returns whether a later clause ends the perfect tense that another has begun.
 fn is_ended(behind: &str) -> bool {
     behind.split([',', ';']).any(ends_perfect)
 }
 
-/// The parts of `clause` that [`JOINTS`] join.
+/// Returns the parts of `clause` that [`JOINTS`] join.
 fn joined(lower: &str, clause: &Range<usize>) -> Vec<Range<usize>> {
     let joints = JOINTS.iter().flat_map(|joint| places(lower, joint));
     let mut joints: Vec<Range<usize>> = joints.filter(|joint| within(joint, clause)).collect();
@@ -248,13 +249,13 @@ fn joined(lower: &str, clause: &Range<usize>) -> Vec<Range<usize>> {
     starts.zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// Whether a day is the last of something, or the one that something is for: "bis heute", "für den 15.12."
+/// Returns whether a day is an end or a purpose: "bis heute", "für den 15.12."
 fn is_until(lower: &str, day: &Told) -> bool {
     let before = lower.get(..day.place.start).unwrap_or_default();
     UNTIL.iter().any(|until| before.ends_with(until))
 }
 
-/// Whether `day` is that of what something in `part` is requested for.
+/// Returns whether `day` is the day for which `part` requests something.
 fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Told) -> bool {
     let before = lower.get(part.start..day.place.start).unwrap_or_default();
     let on = if day.exact { ON.as_slice() } else { &[" "] };
@@ -270,19 +271,19 @@ fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Told) -> bool {
     })
 }
 
-/// Whether a span of `days` may end at the date that is `exact` days ago: nobody counts months in days.
+/// Returns whether a span of `days` may end at the date `exact` days ago: spans of months are approximate.
 fn is_about(days: i64, exact: i64) -> bool {
     (days - exact).abs() <= LEAST_ROUNDING.max(exact / ROUNDING)
 }
 
-/// Whether what stands at `between` joins the name of a day with its date.
+/// Returns whether the text at `between` joins a weekday with its date.
 fn is_apposed(lower: &str, between: Range<usize>) -> bool {
     lower.get(between).is_some_and(|text| {
         text.starts_with([',', ' ']) && APPOSITION.contains(&text.trim_matches([',', ' ']))
     })
 }
 
-/// Where `word` stands in `text`.
+/// Returns the byte ranges of `word` in `text`.
 fn places<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     text.match_indices(word).map(|(at, word)| at..at + word.len())
 }
@@ -291,12 +292,12 @@ fn within(place: &Range<usize>, part: &Range<usize>) -> bool {
     part.start <= place.start && place.end <= part.end
 }
 
-/// Bytes between two places.
+/// Returns the number of bytes between two ranges.
 fn distance(one: &Range<usize>, other: &Range<usize>) -> usize {
     one.start.saturating_sub(other.end).max(other.start.saturating_sub(one.end))
 }
 
-/// `text` in lower case with every letter in its place: one that is longer in lower case stays.
+/// Returns `text` in lower case with unchanged byte offsets: letters that get longer in lower case stay.
 fn lowered(text: &str) -> String {
     let lower = |letter: char| {
         let mut lower = letter.to_lowercase();

@@ -1,21 +1,21 @@
-//! Days that are told by how long ago they were.
+//! Parses relative dates, such as "vor drei Wochen".
 
 use std::ops::Range;
 
 use bulkhead_ticket_text::cursor::{Cursor, scan};
 use bulkhead_ticket_text::extract::date::{self, Date, Month};
 
-/// How long ago something was.
+/// A distance in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ago {
-    /// Days, at least.
+    /// The number of days, at least.
     pub(super) days: i64,
-    /// Whether it may have been more: "im Mai", "vor einigen Wochen"
+    /// Whether it is a lower bound: "im Mai", "vor einigen Wochen".
     pub(super) roughly: bool,
 }
 
 impl Ago {
-    /// Neither more nor fewer `days`.
+    /// Creates an exact distance of `days`.
     pub(super) fn exactly(days: i64) -> Self {
         Self { days, roughly: false }
     }
@@ -25,7 +25,7 @@ impl Ago {
     }
 }
 
-/// Words for numbers, with what they stand for. "einigen" and "several" are none: nobody knows how many days.
+/// Numerals with their values. "einigen" and "several" are not here: their number is unknown.
 const NUMBERS: [(&str, i64); 29] = [
     ("einem", 1),
     ("einer", 1),
@@ -58,7 +58,7 @@ const NUMBERS: [(&str, i64); 29] = [
     ("twelve", 12),
 ];
 
-/// Beginnings of words for spans, with their days; see [`ENDINGS`].
+/// Beginnings of words for units of time, with their days; see [`ENDINGS`].
 const UNITS: [(&str, i64); 8] = [
     ("tag", 1),
     ("day", 1),
@@ -69,32 +69,32 @@ const UNITS: [(&str, i64); 8] = [
     ("jahr", 365),
     ("year", 365),
 ];
-/// How those words may end.
+/// Endings of those words.
 const ENDINGS: [&str; 5] = ["en", "e", "n", "s", ""];
-/// What may stand between "vor" or "seit" and the number.
+/// Words between "vor" or "seit" and the number.
 const ROUGHLY: [&str; 6] = [" über", " mehr als", " etwa", " ca.", " rund", " fast"];
-/// The same between "for" and the number.
+/// Words between "for" and the number.
 const ABOUT: [&str; 4] = ["over ", "more than ", "about ", "almost "];
 
-/// Days that have a word of their own, the longer words before those that end them.
+/// Words for days, the longer ones before their suffixes.
 const DAYS: [(&str, i64); 4] =
     [("the day before yesterday", 2), ("vorgestern", 2), ("gestern", 1), ("yesterday", 1)];
-/// The same that say of no sentence that it speaks of the past.
+/// Words for today that are in no past-tense sentence by themselves.
 const TODAY: [&str; 3] = ["heute", "today", "this morning"];
-/// Beginnings of words for the last of something, German ones without their ending; those before it twice as long ago.
+/// Beginnings of words for the last period, German ones without ending; those before it twice as long ago.
 const LAST: [(&str, i64); 5] =
     [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
 const LAST_ENDINGS: [&str; 5] = ["n ", "r ", "s ", "m ", " "];
-/// What stands before a month or a year of which no day is told.
+/// Words before a month or a year without a day.
 const WITHIN: [&str; 18] = [
     "im ", "in ", "seit ", "since ", "vom ", "von ", "aus ", "dem ", "from ", "letzten ", "last ", "anfang ",
     "mitte ", "ende ", "early ", "late ", "jahr ", "jahre ",
 ];
-/// Numbers of two words that are told roughly.
+/// Approximate numbers of two words.
 const FEW: [&str; 4] = ["ein paar ", "a few ", "a couple of ", "a number of "];
-/// The fewest that several are.
+/// The minimum that "several" means.
 const SEVERAL: i64 = 2;
-/// Days of the week from Monday on.
+/// Weekdays from Monday on.
 const WEEKDAYS: [[&str; 2]; 7] = [
     ["montag", "monday"],
     ["dienstag", "tuesday"],
@@ -105,8 +105,8 @@ const WEEKDAYS: [[&str; 2]; 7] = [
     ["sonntag", "sunday"],
 ];
 
-/// How long ago all is that `text`, which is in lower case, tells so, and where it does. A day of the week and today
-/// count where it speaks of what `has_been`.
+/// Returns the relative dates in `text`, which is in lower case, with their byte ranges. Weekdays and words for today
+/// count only if the sentence is about what `has_been`.
 pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, Ago)> {
     let words = scan(text, move |cursor| {
         if cursor.before().is_some_and(in_word) {
@@ -122,7 +122,7 @@ pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Ite
     spans(text).chain(words)
 }
 
-/// "im Mai", "seit Anfang 2026": days since it was over
+/// Parses "im Mai" and "seit Anfang 2026" into days since it ended.
 fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     cursor.skip_any(&WITHIN).then_some(())?;
     while cursor.skip_any(&WITHIN) {}
@@ -143,13 +143,13 @@ fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     Some((today - end).whole_days().max(0))
 }
 
-/// "gestern"
+/// Parses "gestern".
 fn named(cursor: &mut Cursor<'_>) -> Option<i64> {
     let (_, days) = DAYS.iter().find(|(word, _)| cursor.skip(word))?;
     ended(cursor).then_some(*days)
 }
 
-/// "letzte Woche", "last Monday"
+/// Parses "letzte Woche" and "last Monday".
 fn last(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     let (_, times) = LAST.iter().find(|(word, _)| cursor.skip(word))?;
     cursor.skip_any(&LAST_ENDINGS).then_some(())?;
@@ -157,7 +157,7 @@ fn last(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     weekday.or_else(|| unit(cursor).map(|days| days * times))
 }
 
-/// "am Montag", "heute"
+/// Parses "am Montag" and "heute".
 fn bare(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     if TODAY.iter().any(|word| cursor.skip(word)) {
         return ended(cursor).then_some(0);
@@ -165,19 +165,19 @@ fn bare(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     cursor.skip_any(&["am ", "on ", "seit ", "since "]).then(|| weekday(cursor, today)).flatten()
 }
 
-/// Days since the last day of that name before `today`.
+/// Parses a weekday into days since its last date before `today`.
 fn weekday(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     let named = WEEKDAYS.iter().position(|names| cursor.skip_any(names))?;
     let passed = i64::from(today.weekday().number_days_from_monday()) - i64::try_from(named).ok()?;
     ended(cursor).then(|| (passed - 1).rem_euclid(7) + 1)
 }
 
-/// Whether the word ends here.
+/// Returns whether the word ends here.
 fn ended(cursor: &Cursor<'_>) -> bool {
     !cursor.rest().starts_with(in_word)
 }
 
-/// The spans in `text`, which is in lower case.
+/// Returns the spans in `text`, which is in lower case.
 fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, Ago)> {
     scan(text, |cursor| {
         if cursor.before().is_some_and(in_word) {
@@ -188,7 +188,7 @@ fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, Ago)> {
     })
 }
 
-/// "vor drei Wochen", "seit etwa 11 Wochen"
+/// Parses "vor drei Wochen" and "seit etwa 11 Wochen".
 fn since(cursor: &mut Cursor<'_>) -> Option<Ago> {
     cursor.skip_any(&["vor", "seit"]).then_some(())?;
     cursor.skip_any(&ROUGHLY);
@@ -196,21 +196,21 @@ fn since(cursor: &mut Cursor<'_>) -> Option<Ago> {
     span(cursor)
 }
 
-/// "six weeks ago"
+/// Parses "six weeks ago".
 fn ago(cursor: &mut Cursor<'_>) -> Option<Ago> {
     let span = span(cursor)?;
     cursor.need(" ago")?;
     ended(cursor).then_some(span)
 }
 
-/// "for more than two months"
+/// Parses "for more than two months".
 fn lasting(cursor: &mut Cursor<'_>) -> Option<Ago> {
     cursor.need("for ")?;
     cursor.skip_any(&ABOUT);
     span(cursor)
 }
 
-/// A number of days, weeks, months or years, or several of them.
+/// Parses a number of days, weeks, months or years.
 fn span(cursor: &mut Cursor<'_>) -> Option<Ago> {
     if let Some(days) = cursor.attempt(unit) {
         return Some(Ago::at_least(days * SEVERAL));
@@ -230,7 +230,7 @@ fn span(cursor: &mut Cursor<'_>) -> Option<Ago> {
     })
 }
 
-/// The days of "Woche", "months".
+/// Parses a unit of time, such as "Woche" or "months", into days.
 fn unit(cursor: &mut Cursor<'_>) -> Option<i64> {
     let unit = cursor.take(1..=usize::MAX, in_word)?;
     let of_it = |start: &str| unit.strip_prefix(start).is_some_and(|ending| ENDINGS.contains(&ending));
@@ -242,7 +242,7 @@ fn amount(number: &str) -> Option<i64> {
     number.parse().ok().or_else(word)
 }
 
-/// Whether a word goes on with `letter`.
+/// Returns whether a word can continue with `letter`.
 fn in_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }

@@ -1,10 +1,12 @@
+//! Tests of a request's date and number.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use time::Month;
 
 use super::*;
 
-/// A Saturday.
+/// Returns a Saturday.
 fn today() -> Date {
     Date::from_calendar_date(2026, Month::November, 28).unwrap()
 }
@@ -237,7 +239,7 @@ fn a_request_whose_day_is_told_roughly_has_none() {
     assert_eq!(facts("I have been waiting since March 3").days_since_request, Some(270));
 }
 
-/// An appointment that was asked for is none yet.
+/// A requested appointment has not been made yet.
 #[test]
 fn an_appointment_that_was_requested_has_no_day() {
     for text in [

@@ -1,4 +1,4 @@
-//! Which action a category leads to under a configuration.
+//! Selects the action for a category.
 
 #[cfg(test)]
 mod tests;
@@ -7,8 +7,8 @@ use bulkhead_triage_configuration::Configuration;
 
 use crate::rules::{self, Facts};
 
-/// Name of the action for a ticket of `category`. The first rule of a category counts; a category without one
-/// and tickets of no category lead to the action where no rule says otherwise.
+/// Returns the name of the action for a ticket of `category`. The first rule of a category counts; a category without
+/// a rule and tickets of no category lead to the default action.
 pub(super) fn action_name<'c>(configuration: &'c Configuration, category: &str, facts: &Facts) -> &'c str {
     let none = configuration.no_action().map_or("", |action| action.name.as_str());
     if configuration.no_category().is_none_or(|no_category| no_category.name == category) {

@@ -1,4 +1,4 @@
-//! The category of a text: by the language model where it is asked, else by the classifier.
+//! Chooses the category of a text: by the language model if configured, else by the classifier.
 
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
 use bulkhead_ticket_text::language::Language;
@@ -13,21 +13,21 @@ use super::{Host, Policy, Strategy, Undecided};
 use crate::decision::{Decision, Refusal, decide};
 use crate::llm::{self, Advice, Unadvised};
 
-/// What was chosen, and how that came.
+/// The chosen category and how it was chosen.
 #[derive(Debug)]
 pub(super) struct Choice {
-    /// The category, or why there is none.
+    /// The category, or the reason against each.
     pub(super) decision: Decision,
-    /// What the language model said, where it chose.
+    /// The language model's reasoning, if it chose.
     pub(super) said: Option<String>,
-    /// Why it did not, where it should have.
+    /// Why the language model did not choose, if it was asked to.
     pub(super) failed: Option<Unadvised>,
-    /// What the guard says of the text.
+    /// The guard's verdict on the text.
     pub(super) verdict: Verdict,
 }
 
-/// Chooses for what its writer wrote, in `language`; `written` is that with its salutation and signature. A ticket that is `injected`, with orders to a machine, is shown to
-/// no language model.
+/// Chooses the category of the sender's text in `language`; `written` is the text with its salutation and signature.
+/// An `injected` ticket is never shown to a language model.
 pub(super) fn choose(
     host: &impl Host,
     configuration: &Configuration,
@@ -43,7 +43,7 @@ pub(super) fn choose(
     }
     let text = window(own, configuration.max_user_text_length);
     let asked = policy.strategy == Strategy::Llm;
-    // Both are other machines: what is personal stays here.
+    // Guard and language model are external: personal data stays here.
     let redacted = (asked || policy.guarding != Guarding::Off).then(|| redact_part(&text, written));
     let verdict = match (&redacted, policy.guarding) {
         (None, _) | (_, Guarding::Off) => Verdict::Unguarded,
@@ -86,7 +86,7 @@ fn classified(host: &impl Host, configuration: &Configuration, own: &str, text: 
     let classified = host.head().and_then(|head| {
         let row = match &head.features {
             None => Row::default(),
-            // A window is what a model takes; words count wherever they stand.
+            // The embedding sees a window; words count anywhere.
             Some(features) => features.row(own),
         };
         Ok((head.labels, host.classify(&usual(text), &row)?))

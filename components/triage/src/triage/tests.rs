@@ -1,3 +1,5 @@
+//! Tests of decisions on tickets.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod advised;
@@ -9,11 +11,11 @@ use time::Month;
 
 use super::*;
 
-/// Answers with the same probabilities every time and remembers what it was asked.
+/// Answers with fixed probabilities and records what it was asked.
 struct Fixed {
     probabilities: Result<Vec<f32>, Unclassified>,
     asked: RefCell<Vec<(String, Row)>>,
-    /// What the language model answers.
+    /// The language model's reply.
     advice: Result<String, Failure>,
     questions: RefCell<Vec<Question>>,
     verdict: Verdict,
@@ -57,7 +59,7 @@ fn host(probabilities: &[f32]) -> Fixed {
     }
 }
 
-/// By the classifier, unguarded.
+/// Decides by the classifier and without a guard.
 fn triage(host: &Fixed, configuration: &Configuration, text: &str) -> Result<Triage, Undecided> {
     let decided = super::triage(host, configuration, Policy::default(), text);
     assert!(host.questions.borrow().is_empty() && host.guarded.borrow().is_empty(), "nobody else was asked");
@@ -190,7 +192,7 @@ fn long_texts_are_classified_by_head_and_tail() {
     assert_eq!(result.user_text, text);
 }
 
-/// Some languages have no spaces: what is done for a letter may not grow with its word.
+/// Some languages have no spaces: work for a letter must not grow with its word.
 #[test]
 fn a_word_of_any_length_is_read() {
     for letters in ["護", "ก", "の", "x", "a.", "1"] {
@@ -200,7 +202,7 @@ fn a_word_of_any_length_is_read() {
     }
 }
 
-/// Whatever a mail drags along: what is read has a bound, and what comes back is whole.
+/// The read part is bounded, and the returned text is complete.
 #[test]
 fn a_huge_text_is_read_at_both_ends() {
     let host = host(&[0.9, 0.1]);

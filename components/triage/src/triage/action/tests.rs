@@ -1,3 +1,5 @@
+//! Tests of the action for a category.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Tickets that the language model decides on.
+//! Tests of tickets that the language model decides on.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Tickets that a guard judges.
+//! Tests of the guard's verdicts on tickets.
 
 use super::*;
 
