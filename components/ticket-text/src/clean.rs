@@ -1,8 +1,8 @@
-//! From what a mail programme sent to what its writer said.
+//! Cleans the text of a mail: keeps what its sender wrote.
 //!
-//! Quoted mails, signatures, disclaimers, salutations and the header lines of forwarded mails say little about
-//! a request and a lot about somebody else's. Rules that find them are plain lists of the words that German and
-//! English mail programmes and writers use; where taking all of that out would leave nothing, the text stays.
+//! Quoted mails, signatures, disclaimers, salutations and the header lines of forwarded mails say little about a
+//! request and much about other people's. The rules are plain lists of words that German and English mail programs
+//! and writers use; if nothing would be left, the text stays.
 
 mod closing;
 mod hidden;
@@ -16,26 +16,25 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 pub(crate) use closing::closings;
 
-/// A ticket's text as its reader sees it, and what its source keeps from them.
+/// A ticket's text as a reader sees it, and the text that its source hides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// Plain text with nothing taken out that shows.
+    /// The complete visible text.
     pub plain: String,
-    /// What the HTML holds and hides: elements with the attribute `hidden`, or with a style that shows nothing
-    /// (`display:none`, letters without size and the like). Empty where nothing is hidden; preheaders of newsletters are.
+    /// The text that the HTML hides: elements with the attribute `hidden`, or with a style that shows nothing
+    /// (`display:none`, letters without size and the like). Preheaders of newsletters are hidden, too.
     pub hidden: String,
 }
 
-/// A ticket's text without what its writer did not write.
+/// Returns the part of a ticket's text that its sender wrote.
 ///
-/// HTML becomes plain text first; paragraphs stay apart by one empty line. A text of nothing but quotes or
-/// signatures comes back whole: better a noisy text than none.
+/// HTML becomes plain text first; one empty line separates paragraphs. A text of only quotes or signatures is
+/// returned complete, because a noisy text is better than none.
 pub fn clean(text: &str) -> String {
     own(&render(text).plain)
 }
 
-/// What is left of `plain` text (see [`render`]) without what its writer did not write; all of it where that is
-/// nothing.
+/// Returns the part of `plain` text (see [`render`]) that its sender wrote; all of it if that part is empty.
 pub fn own(plain: &str) -> String {
     let own = quotes::remove(plain);
     let own = closing::remove(&own);
@@ -43,13 +42,13 @@ pub fn own(plain: &str) -> String {
     if own.is_empty() { plain.to_owned() } else { own }
 }
 
-/// What is left of `plain` text without quoted mails and the heads of mails; signatures stay, because they hold whom to
-/// write to. Empty where the writer quotes and says nothing; of a mail that was forwarded without a word, that mail.
+/// Returns `plain` text without quoted mails and mail headers; signatures stay, because they name the sender. Empty
+/// if the sender only quotes; for a mail forwarded without a comment, that mail.
 pub fn unquoted(plain: &str) -> String {
     tidy(&quotes::remove(plain))
 }
 
-/// `text` as its reader sees it: line ends and spaces made alike, and rendered where it is HTML or hides something.
+/// Renders `text` as a reader sees it: normalises line ends and spaces, and renders HTML.
 pub fn render(text: &str) -> Rendered {
     if !text.contains('<') {
         return Rendered { plain: tidy(text), hidden: String::new() };
@@ -60,7 +59,7 @@ pub fn render(text: &str) -> Rendered {
     Rendered { plain: tidy(if is_page { &page.text } else { text }), hidden }
 }
 
-/// The rows of the tables of an HTML text, cell by cell; none of any other text.
+/// Returns the rows of an HTML text's tables, cell by cell; empty for any other text.
 pub fn rows(text: &str) -> Vec<Vec<String>> {
     if !html::is_html(text) {
         return Vec::new();
@@ -70,8 +69,8 @@ pub fn rows(text: &str) -> Vec<Vec<String>> {
     page.rows.iter().map(cells).collect()
 }
 
-/// Lines without spaces at their ends, at most one empty line in a row, no characters that show nothing, and letters
-/// with their marks as one character each (NFC): some mail programmes write "u" and two dots.
+/// Trims line ends, reduces runs of empty lines to one, removes invisible characters, and composes letters and marks
+/// (NFC), because some mail programs write "u" and two dots.
 fn tidy(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let text: String = match is_nfc_quick(text.chars()) {
@@ -94,7 +93,7 @@ fn tidy(text: &str) -> String {
     tidied
 }
 
-/// Spaces of all widths become one kind; soft hyphens, marks of direction and other controls vanish.
+/// Normalises spaces of all widths; removes soft hyphens, direction marks and other controls.
 pub(crate) fn visible(character: char) -> Option<char> {
     match character {
         '\n' => Some('\n'),
@@ -106,7 +105,7 @@ pub(crate) fn visible(character: char) -> Option<char> {
     }
 }
 
-/// Whether `line` begins with `start`, letters of either case.
+/// Returns whether `line` begins with `start`, ignoring case.
 fn begins(line: &str, start: &str) -> bool {
     let mut line = line.chars().flat_map(char::to_lowercase);
     start.chars().flat_map(char::to_lowercase).all(|letter| line.next() == Some(letter))

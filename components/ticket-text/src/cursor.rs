@@ -1,12 +1,12 @@
-//! Forms in a text, read by hand: compiled patterns would be compiled anew for every ticket, which takes far longer
-//! than reading it.
+//! A cursor for hand-written parsers: compiling regular expressions for every ticket would take far longer than
+//! reading it.
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::{Range, RangeInclusive};
 
-/// A place in a text that moves on over what fits.
+/// A position in a text that advances over matching forms.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'t> {
     text: &'t str,
@@ -14,39 +14,39 @@ pub struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// The byte it stands before.
+    /// Returns its byte offset.
     pub fn at(self) -> usize {
         self.at
     }
 
-    /// The text from here on.
+    /// Returns the text from here on.
     pub fn rest(self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The character that was passed last.
+    /// Returns the character before it.
     pub fn before(self) -> Option<char> {
         self.text.get(..self.at)?.chars().next_back()
     }
 
-    /// Passes `literal`, or stays where it is.
+    /// Advances over `literal`, or does not move.
     pub fn skip(&mut self, literal: &str) -> bool {
         let fits = self.rest().starts_with(literal);
         self.at += if fits { literal.len() } else { 0 };
         fits
     }
 
-    /// Passes the first of `literals` that fits, or stays where it is.
+    /// Advances over the first of `literals` that matches, or does not move.
     pub fn skip_any(&mut self, literals: &[&str]) -> bool {
         literals.iter().any(|literal| self.skip(literal))
     }
 
-    /// Passes `literal`; `None` where the text goes on otherwise.
+    /// Advances over `literal`; `None` if it does not match.
     pub fn need(&mut self, literal: &str) -> Option<()> {
         self.skip(literal).then_some(())
     }
 
-    /// Passes `word`, which is given in lower case, in letters of either case, or stays where it is.
+    /// Advances over `word`, given in lower case and matched in any case, or does not move.
     pub fn skip_word(&mut self, word: &str) -> bool {
         let mut ahead = self.rest().chars();
         let fits = word.chars().all(|letter| {
@@ -56,7 +56,7 @@ impl<'t> Cursor<'t> {
         fits
     }
 
-    /// Passes what `form` reads, or stays where it is.
+    /// Advances over what `form` parses, or does not move.
     pub fn attempt<T>(&mut self, form: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let mut ahead = *self;
         let read = form(&mut ahead)?;
@@ -64,7 +64,7 @@ impl<'t> Cursor<'t> {
         Some(read)
     }
 
-    /// Passes as many of the `accepted` characters as `counts` allows; `None` where there are fewer.
+    /// Takes as many `accepted` characters as `counts` allows; `None` if there are fewer.
     pub fn take(
         &mut self,
         counts: RangeInclusive<usize>,
@@ -79,13 +79,13 @@ impl<'t> Cursor<'t> {
         Some(taken)
     }
 
-    /// Passes as many ASCII digits as `counts` allows; `None` where there are fewer.
+    /// Takes as many ASCII digits as `counts` allows; `None` if there are fewer.
     pub fn digits(&mut self, counts: RangeInclusive<usize>) -> Option<&'t str> {
         self.take(counts, |letter| letter.is_ascii_digit())
     }
 }
 
-/// What `form` reads in `text` from left to right, and the bytes it passed; what one reading passed, none begins in.
+/// Returns what `form` parses in `text` from left to right, with byte ranges that do not overlap.
 pub fn scan<'t, T>(
     text: &'t str,
     form: impl Fn(&mut Cursor<'t>) -> Option<T>,

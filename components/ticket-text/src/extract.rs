@@ -1,4 +1,4 @@
-//! Values in a text, checked: an account number with a wrong checksum or the 31st of June is no value.
+//! Extracts validated values from a text: an account number with a wrong checksum or the 31st of June is not a value.
 
 pub mod account;
 pub mod birth;
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use date::Date;
 
-/// What is found without being configured.
+/// Built-in kinds of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// International bank account number, without spaces.
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name among the extracted values.
+    /// Returns its name among the extracted values.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iban => "iban",
@@ -51,10 +51,10 @@ impl Kind {
     }
 }
 
-/// A value and where it stands.
+/// A value with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The value in its normal form.
     pub value: String,
@@ -62,17 +62,16 @@ pub struct Found {
     pub range: Range<usize>,
 }
 
-/// Bytes of a text, and what was read from them.
+/// The byte range of a value, and the value.
 type Reading = (Range<usize>, String);
 
-/// What is found in `text` without being configured, in the order of the text. `today` completes dates without a
-/// year.
+/// Returns the built-in values of `text` in order. `today` completes dates without a year.
 pub fn find(text: &str, today: Date) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     if !text.bytes().any(|byte| byte == b'@' || byte.is_ascii_digit()) {
         return all;
     }
-    // The stricter a kind, the earlier it takes its place: an account number holds what looks like a telephone's.
+    // The stricter a kind, the earlier it takes its range: part of an account number may look like a phone number.
     let kinds: [(Kind, Vec<Reading>); 7] = [
         (Kind::Iban, account::find(text)),
         (Kind::Email, email::find(text)),
@@ -97,17 +96,17 @@ pub fn find(text: &str, today: Date) -> Vec<Found> {
     all
 }
 
-/// Places that do not overlap: where each ends, by where it begins.
+/// Ranges that do not overlap: their ends by their starts.
 #[derive(Debug, Default)]
 struct Taken(BTreeMap<usize, usize>);
 
 impl Taken {
-    /// Whether nothing of `range` is taken.
+    /// Returns whether nothing of `range` is taken.
     fn is_free(&self, range: &Range<usize>) -> bool {
         self.0.range(..range.end).next_back().is_none_or(|(_, end)| *end <= range.start)
     }
 
-    /// Takes `range` where all of it is free.
+    /// Takes `range` if all of it is free.
     fn take(&mut self, range: &Range<usize>) -> bool {
         let free = self.is_free(range);
         if free {
@@ -117,14 +116,14 @@ impl Taken {
     }
 }
 
-/// Whether nothing that is part of a word stands next to `range`.
+/// Returns whether no part of a word is adjacent to `range`.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let before = text.get(..range.start).and_then(|before| before.chars().next_back());
     let after = text.get(range.end..).and_then(|after| after.chars().next());
     !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
 }
 
-/// The last `count` characters of `text`.
+/// Returns the last `count` characters of `text`.
 fn last(text: &str, count: usize) -> &str {
     let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(start, _)| start);
     text.get(start..).unwrap_or_default()

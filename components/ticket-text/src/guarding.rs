@@ -1,56 +1,56 @@
-//! What a guardrail service says of a text, and what follows from it.
+//! Verdicts of a guardrail service, and the policy for them.
 //!
-//! A guard that objects or cannot be asked keeps a ticket from being published; sorting it and drafting an answer go
-//! on, because those harm nobody.
+//! An unsafe verdict or an unavailable guard blocks publication; classification and drafting continue, because they
+//! do no harm.
 
 use crate::language::Language;
 
-/// What the host's guard said.
+/// The verdict of the host's guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// No guard is configured.
     Unguarded,
-    /// It objects to nothing.
+    /// The guard found nothing.
     Safe,
-    /// It objects; its words for what it found.
+    /// The guard calls the text unsafe; holds its labels.
     Unsafe(Vec<String>),
-    /// It cannot be asked; the text says why, for the log.
+    /// The guard is unavailable; the text says why, for the log.
     Unavailable(String),
 }
 
-/// What was judged.
+/// The judged text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judged {
-    /// What a customer wrote.
+    /// The customer's message.
     Message,
-    /// What is to be answered to it.
+    /// The answer to it.
     Answer,
 }
 
-/// What follows when the guard calls a text unsafe.
+/// Policy for texts that the guard calls unsafe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Guarding {
-    /// There is no guard.
+    /// No guard is asked.
     #[default]
     Off,
-    /// It is never published, and no language model is shown it.
+    /// Never publish, and show the text to no language model.
     Withhold,
-    /// It is refused.
+    /// Refuse the request.
     Refuse,
 }
 
 impl Verdict {
-    /// Whether answers may be published, as far as the guard is concerned.
+    /// Returns whether the verdict allows publication.
     pub fn publishes(&self) -> bool {
         matches!(self, Self::Unguarded | Self::Safe)
     }
 
-    /// Whether a language model may be shown the text.
+    /// Returns whether a language model may see the text.
     pub fn may_be_shown(&self) -> bool {
         !matches!(self, Self::Unsafe(_))
     }
 
-    /// What a clerk reads of it.
+    /// Returns the message for clerks, if the verdict blocks publication.
     pub fn told(&self, judged: Judged, language: Language) -> Option<String> {
         let german = match judged {
             Judged::Message => "Nachricht",
@@ -83,7 +83,7 @@ fn list(labels: &[String]) -> String {
     if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) }
 }
 
-/// What a guard found, for whoever is refused.
+/// Returns the guard's labels as a text for the refusal.
 pub fn found(labels: &[String]) -> String {
     if labels.is_empty() { "unsafe".to_owned() } else { labels.join(", ") }
 }

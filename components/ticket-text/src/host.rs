@@ -1,4 +1,4 @@
-//! The host's language model and its guard, as every component that reads tickets asks them.
+//! The host's language model and guard, for all components that read tickets.
 
 use bindings::bulkhead::host::{guard, llm};
 use bulkhead_guest::Log;
@@ -6,7 +6,7 @@ use bulkhead_guest::Log;
 use crate::guarding::Verdict;
 use crate::llm::{Failure, Question};
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -28,11 +28,11 @@ mod bindings {
     });
 }
 
-/// What the language model answers to a question, whose schema is called `name`.
+/// Returns the language model's reply to a question, whose schema is called `name`.
 ///
 /// # Errors
 ///
-/// With what a clerk is told, and the host's own words for the log.
+/// Fails with the failure for clerks, and the host's error text for the log.
 pub fn ask(question: &Question, name: &str, max_tokens: Option<u32>) -> Result<String, (Failure, String)> {
     let message = |role, content: &str| llm::Message { role, content: content.to_owned() };
     let request = llm::Request {
@@ -52,8 +52,8 @@ pub fn ask(question: &Question, name: &str, max_tokens: Option<u32>) -> Result<S
     })
 }
 
-/// What the guard says of a ticket's text, or of the answer to it where there is one. `log` gets the host's own words
-/// where it says nothing.
+/// Returns the guard's verdict on a ticket's text, or on the answer to it if given. Logs the host's error text if the
+/// guard is unavailable.
 pub fn judge(log: Log, text: &str, answer: Option<&str>) -> Verdict {
     let judged = match answer {
         None => guard::check_prompt(text),

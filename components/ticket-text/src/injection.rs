@@ -1,8 +1,8 @@
-//! Text that speaks to a machine instead of an office: attempts to give a language model new orders, to get at its
-//! old ones, or to forge what surrounds it. German and English.
+//! Detects prompt injections: attempts to give a language model new instructions, to extract its instructions, or to
+//! forge its context. German and English.
 //!
-//! Patterns are sequences of word beginnings, each with a few words between: they survive inflection, and cost no
-//! more than one pass over the text.
+//! Patterns are sequences of word prefixes with a few words between: they tolerate inflection and cost one pass over
+//! the text.
 
 mod masks;
 mod patterns;
@@ -16,16 +16,16 @@ use patterns::{
     BEFORE_ORDERS, COMMANDS, FRAMES, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS, SYSTEM,
 };
 
-/// Words that may stand between two steps of a pattern.
+/// Maximum number of words between two steps of a pattern.
 const GAP: usize = 3;
 
-/// Whether a ticket speaks to a machine: in its `source`, in what that hides from its reader, or in what they see of it.
+/// Returns whether a ticket holds a prompt injection: in its `source`, in its hidden text, or in its visible text.
 pub fn is_injected_ticket(source: &str, rendered: &Rendered) -> bool {
     let plain = &rendered.plain;
     !rendered.hidden.is_empty() || is_injected(source) || plain != source && is_injected(plain)
 }
 
-/// Whether `text` speaks to a machine.
+/// Returns whether `text` holds a prompt injection.
 pub fn is_injected(text: &str) -> bool {
     if text.chars().any(masks::is_hidden) {
         return true;
@@ -42,7 +42,7 @@ pub fn is_injected(text: &str) -> bool {
         || ORDERED.iter().any(|pattern| stands_in(pattern, &words, |start| is_order(&words, start)))
 }
 
-/// The patterns as text, for whoever compares two hosts.
+/// Returns the patterns as text, to compare two hosts.
 pub fn prompt() -> String {
     let mut text = String::new();
     for pattern in PATTERNS.iter().chain(ORDERED) {
@@ -56,7 +56,7 @@ pub fn prompt() -> String {
     text
 }
 
-/// Whether `line` forges what a machine says, or is told. Signs before it are those of a list, or of a heading.
+/// Returns whether `line` forges the speaker of a conversation. Leading signs of lists and headings are ignored.
 fn is_forged(line: &str) -> bool {
     let line = line.trim_start_matches(|sign: char| !sign.is_alphanumeric());
     SPEAKERS.iter().any(|speaker| line.starts_with(speaker))
@@ -76,7 +76,8 @@ struct Word {
     begins: bool,
 }
 
-/// The words of `text`: digits in words are the letters they look like, and letters with spaces between are one word.
+/// Returns the words of `text`: digits inside words become the letters they resemble, and spaced letters become one
+/// word.
 fn spelt_out(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let (mut spelt, mut begins) = (Word::default(), true);
@@ -116,8 +117,8 @@ fn letter(character: char) -> char {
     }
 }
 
-/// Whether `pattern` begins with a word that `may_begin` it, by its place. Words of the writer's own between its steps
-/// break it.
+/// Returns whether `pattern` begins with a word that `may_begin` it, by its index. Words of the sender's own between
+/// its steps break it.
 fn stands_in(pattern: Pattern, words: &[Word], may_begin: impl Fn(usize) -> bool) -> bool {
     let Some((first, rest)) = pattern.split_first() else { return false };
     (0..words.len()).any(|start| {
@@ -141,7 +142,7 @@ fn is_own(words: &[Word], place: usize) -> bool {
     words.get(place).is_some_and(|word| matches!(word.letters.as_str(), "i" | "ich" | "we" | "wir"))
 }
 
-/// Whether the verb at `start` is an order.
+/// Returns whether the verb at `start` is an imperative.
 fn is_order(words: &[Word], start: usize) -> bool {
     let is = |place: usize, list: &[&str]| {
         words.get(place).is_some_and(|word| list.contains(&word.letters.as_str()))
@@ -156,7 +157,7 @@ fn fits_any(word: &Word, alternatives: &[&str]) -> bool {
     alternatives.iter().any(|begin| fits(&word.letters, begin))
 }
 
-/// Short beginnings are whole words: `a` is not the beginning of `abends`.
+/// Returns whether `word` begins with `begin`. Short prefixes match whole words only: `a` does not match `abends`.
 fn fits(word: &str, begin: &str) -> bool {
     if begin.chars().nth(3).is_none() { word == begin } else { word.starts_with(begin) }
 }

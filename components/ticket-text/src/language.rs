@@ -1,8 +1,8 @@
-//! The language of a text, as far as answers depend on it.
+//! Detects the language of a text.
 //!
-//! Frequent words decide: they are few in every language, and no sentence goes without them. Trigrams decide among
-//! related languages, in longer texts without such words, and in other scripts. Where neither is clear, nothing is
-//! claimed: an answer in a language that its reader may not know is worse than a clerk's.
+//! Frequent words decide: every language has few of them, and no sentence goes without. Trigrams decide among related
+//! languages, in longer texts without such words, and in other scripts. If neither is clear, no language is reported:
+//! an answer in a language that its reader may not know is worse than a clerk's.
 
 mod codes;
 mod evidence;
@@ -14,7 +14,7 @@ use codes::code;
 use evidence::Evidence;
 use whatlang::{Detector, Info, Lang, Script};
 
-/// What answers and reasons are written in.
+/// The language of answers and reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// German.
@@ -23,24 +23,24 @@ pub enum Language {
     English,
 }
 
-/// The share of a text's words that its language must have.
+/// Minimum share of a text's words in its language.
 const LEAST_SHARE: f32 = 0.15;
-/// What must speak for it at all: one word of office matters.
+/// Minimum score of a language: one word for an office matter.
 const LEAST_SCORE: f32 = 0.5;
-/// There must be as many times more of it than of any other language's.
+/// Minimum ratio of its score to that of any other language.
 const LEAD: f32 = 1.3;
-/// What must speak for English in a text with German letters.
+/// Minimum score of English in a text with German letters.
 const ENOUGH_ENGLISH: f32 = 2.0;
-/// Letters from which on trigrams alone are believed: those of a short text look like many languages.
+/// Minimum number of letters for trigrams alone: a short text resembles many languages.
 const ENOUGH_LETTERS: usize = 40;
-/// Letters from which on they tell apart the few languages of a script, or that share frequent words.
+/// Minimum number of letters for trigrams among the few languages of a script or with common frequent words.
 const ENOUGH_AMONG_FEW: usize = 12;
 
-/// Ends of streets' names: `Lindenstraße`, `Lindenstr.`, `Lindenallee`.
+/// Endings of street names: `Lindenstraße`, `Lindenstr.`, `Lindenallee`.
 const STREETS: &[&str] = &["straße", "strasse", "str", "allee"];
 
 impl Language {
-    /// Its code (ISO 639-1).
+    /// Returns its ISO 639-1 code.
     pub fn code(self) -> &'static str {
         match self {
             Self::German => "de",
@@ -49,14 +49,14 @@ impl Language {
     }
 }
 
-/// The code (ISO 639-1) of the language of `text`; nothing where that is not certain, or where it has no words.
+/// Returns the ISO 639-1 code of the language of `text`; `None` if it is uncertain or the text has no words.
 pub fn detect(text: &str) -> Option<&'static str> {
     detect_in(&without_names(text))
 }
 
-/// Which of the two languages `text` is answered in, and talked about: English where it is that, else German. Trigrams
-/// decide between the two where nothing is certain, as of a few words to search for; of fewer letters than they can
-/// tell apart, and of those that English has not, it is German.
+/// Returns the language in which to answer `text`: English if it is detected, else German. Trigrams decide between
+/// the two if no language is certain, as for a few search words; with too few letters for trigrams, or with letters
+/// that English lacks, it is German.
 pub fn german_or_english(text: &str) -> Language {
     let text = without_names(text);
     let guessed =
@@ -77,7 +77,7 @@ fn detect_in(text: &str) -> Option<&'static str> {
     }
 }
 
-/// `text` without what is written alike in every language: names of streets, and addresses of pages and of mail.
+/// Returns `text` without parts that are the same in every language: street names, and web and mail addresses.
 fn without_names(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(|part| if is_name(part) { " " } else { part }).collect()
 }
@@ -93,7 +93,7 @@ fn letters(text: &str) -> usize {
     text.chars().filter(|letter| letter.is_alphabetic()).count()
 }
 
-/// Whether `text` has letters that English writes in names and borrowed words only.
+/// Returns whether `text` has letters that English uses in names and loanwords only.
 fn has_german_letters(text: &str) -> bool {
     text.contains(['ä', 'ö', 'ü', 'ß', 'Ä', 'Ö', 'Ü', 'ẞ'])
 }
@@ -105,9 +105,9 @@ fn latin(text: &str, letters: usize) -> Option<&'static str> {
     let others = evidence.scores.iter().find(|(code, _)| !is_ours(code)).map_or(0.0, |(_, score)| *score);
     let (first, best) = *evidence.scores.first()?;
     let speaks = best >= LEAST_SCORE && evidence.share(first) >= LEAST_SHARE;
-    // Either of the two is answered: the one that more speaks for will do.
+    // Both languages can be answered, so the one with the higher score will do.
     if speaks && german.max(english) >= LEAD * others {
-        // "Name ändern": a word or two that are English as well say less than the letters of the others.
+        // "Name ändern": one or two words that are also English weigh less than the letters.
         if first == "en" && english < ENOUGH_ENGLISH && has_german_letters(text) {
             return Some("de");
         }
@@ -117,12 +117,12 @@ fn latin(text: &str, letters: usize) -> Option<&'static str> {
     if speaks && best > german.max(english) * LEAD {
         return related(text, letters, &evidence, trigrams);
     }
-    // Trigrams may not say against the words that one of the two is meant.
+    // Trigrams must not contradict the words.
     let told = code(trigrams?.lang());
     (!is_ours(told) || evidence.score(told) >= others).then_some(told)
 }
 
-/// German or English, by trigrams.
+/// Returns German or English, by trigrams.
 fn either(text: &str, letters: usize) -> Option<&'static str> {
     between(text).filter(|_| letters >= ENOUGH_LETTERS)
 }
@@ -131,11 +131,11 @@ fn between(text: &str) -> Option<&'static str> {
     Detector::with_allowlist(vec![Lang::Deu, Lang::Eng]).detect_lang(text).map(code)
 }
 
-/// Which of the languages it is that words of `text` speak for about as much.
+/// Returns one of the related languages with similar scores.
 fn related(text: &str, letters: usize, evidence: &Evidence, trigrams: Option<Info>) -> Option<&'static str> {
     let (first, best) = *evidence.scores.first()?;
     let likely = |code: &str| evidence.score(code) * LEAD >= best;
-    // Many a language has no list, and a relative that has one.
+    // Many languages have no list, but a related one has.
     let unlisted = |told: &&str| evidence.scores.iter().all(|(code, _)| code != told);
     if let Some(told) = trigrams.map(|info| code(info.lang())).filter(|told| likely(told) || unlisted(told)) {
         return Some(told);
@@ -149,7 +149,7 @@ fn related(text: &str, letters: usize, evidence: &Evidence, trigrams: Option<Inf
     told.filter(|_| letters >= ENOUGH_AMONG_FEW).map(code)
 }
 
-/// Languages with letters that the others with theirs do not write.
+/// Returns the language with letters that others in Cyrillic script lack.
 fn cyrillic(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase();
     let has = |letters: &[char]| text.contains(letters);
@@ -163,7 +163,7 @@ fn cyrillic(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Languages with letters that the others with theirs do not write. `ی` and `ک` are Persian, `ي` and `ك` Arabic.
+/// Returns the language with letters that others in Arabic script lack. `ی` and `ک` are Persian, `ي` and `ك` Arabic.
 fn arabic(text: &str) -> Option<&'static str> {
     let has = |letters: &[char]| text.contains(letters);
     match () {

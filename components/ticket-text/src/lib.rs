@@ -1,5 +1,5 @@
-//! What the components that read tickets share: the language of a text, its clean-up, the values in it, how personal
-//! ones are kept back, and what other machines are asked about it.
+//! Text processing for the components that read tickets: language, clean-up, extraction, redaction, and requests to
+//! the host's language model and guard.
 
 pub mod clean;
 pub mod cursor;

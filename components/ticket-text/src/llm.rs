@@ -1,12 +1,12 @@
-//! Asking a language model. What it answers is a text from outside like any other.
+//! Questions to a language model. Its reply is untrusted text.
 
 use crate::clean::visible;
 use crate::language::Language;
 
-/// What a language model is asked.
+/// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Instructions, and nothing of the customer.
+    /// Instructions without any text of the customer.
     pub system: String,
     /// JSON with the customer's text as data.
     pub user: String,
@@ -14,27 +14,27 @@ pub struct Question {
     pub schema: String,
 }
 
-/// Why no language model has answered, as far as a clerk is told: the log has the rest.
+/// Why a language model gave no reply, for a clerk; the log has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The host's guard objects to the ticket.
+    /// The host's guard calls the ticket unsafe.
     Guarded,
-    /// The ticket speaks to a machine.
+    /// The ticket holds a prompt injection.
     Injected,
     /// There is no language model.
     NotConfigured,
-    /// It may not be asked this.
+    /// The host denies the request.
     Denied,
-    /// It may not be asked as much as this.
+    /// The request exceeds the host's limits.
     OverBudget,
-    /// It does not answer, or not in time.
+    /// It does not reply, or not in time.
     Silent,
-    /// Its answer cannot be read.
+    /// Its reply cannot be parsed.
     Form,
 }
 
 impl Failure {
-    /// What a clerk reads of it.
+    /// Returns the message for clerks.
     pub fn told(self, language: Language) -> &'static str {
         let (german, english) = match self {
             Self::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
@@ -57,14 +57,14 @@ impl Failure {
     }
 }
 
-/// An answer without the fence of Markdown that small models put around JSON.
+/// Returns a reply without the Markdown fence that small models put around JSON.
 pub fn bare(answer: &str) -> &str {
     let answer = answer.trim();
     let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
     fenced.and_then(|rest| rest.strip_suffix("```")).unwrap_or(answer)
 }
 
-/// `text` on one line, without controls and what shows nothing or turns the direction of writing.
+/// Returns `text` on one line, without controls, invisible characters and direction marks.
 pub fn one_line(text: &str) -> String {
     let shown = |character: char| if character.is_control() { Some(' ') } else { visible(character) };
     let text: String = text.chars().filter_map(shown).collect();

@@ -1,9 +1,9 @@
-//! Numbers that are written as words.
+//! Parses numerals: numbers written as words.
 
 #[cfg(test)]
 mod tests;
 
-/// Numbers that have words of their own in German, and in English.
+/// Numerals with words of their own in German and in English.
 const WORDS: [(u32, &str, &str); 27] = [
     (2, "zwei", "two"),
     (3, "drei", "three"),
@@ -34,8 +34,8 @@ const WORDS: [(u32, &str, &str); 27] = [
     (100, "hundert", "hundred"),
 ];
 
-/// The number that `word`, in lower case, stands for: `neunundneunzig`, `zweihundert`, `ninety-nine`. None for one, which
-/// is an article too.
+/// Returns the number that `word`, in lower case, means: `neunundneunzig`, `zweihundert`, `ninety-nine`. `None` for
+/// one, which is also an article.
 pub fn number(word: &str) -> Option<u32> {
     german(word).or_else(|| english(word)).filter(|number| *number > 1)
 }
@@ -52,7 +52,7 @@ fn hundreds(word: &str) -> Option<u32> {
     Some(hundreds * 100 + rest_of(rest, tens)?)
 }
 
-/// "neunundneunzig"
+/// Parses "neunundneunzig".
 fn tens(word: &str) -> Option<u32> {
     let known = |word: &str| WORDS.iter().find(|(_, german, _)| *german == word).map(|(number, ..)| *number);
     let one = |word: &str| if ["ein", "eins"].contains(&word) { Some(1) } else { known(word) };
@@ -64,12 +64,12 @@ fn tens(word: &str) -> Option<u32> {
     one(word).or_else(compound)
 }
 
-/// What follows thousands and hundreds, with or without "und" before it.
+/// Parses the rest after thousands or hundreds, with or without "und" before it.
 fn rest_of(rest: &str, read: fn(&str) -> Option<u32>) -> Option<u32> {
     if rest.is_empty() { Some(0) } else { read(rest.strip_prefix("und").unwrap_or(rest)) }
 }
 
-/// "ninety-nine"
+/// Parses "ninety-nine".
 fn english(word: &str) -> Option<u32> {
     let known = |word: &str| WORDS.iter().find(|(.., english)| *english == word).map(|(number, ..)| *number);
     let Some((tens, ones)) = word.split_once('-') else {

@@ -1,9 +1,8 @@
-//! Personal data out of a text before it leaves the house, and back into what comes home.
+//! Replaces personal data in a text by tokens, and restores it in replies.
 //!
-//! Each value becomes a token such as `[EMAIL_1]`; the same value is the same token everywhere. What looks like a
-//! token in the text already becomes one itself, so that nobody can have another's value put in its place.
-//! Words are taken for names only where their place says so: after a salutation, a title, a sign-off, "my name is" or
-//! "I am", and above an address.
+//! Each value becomes a token such as `[EMAIL_1]`; equal values have equal tokens. Text that already looks like a
+//! token is replaced, too, so that no one can insert another person's value. Words count as names only in certain
+//! positions: after a salutation, a title, a sign-off, "my name is" or "I am", and above an address.
 
 mod addresses;
 mod british;
@@ -26,12 +25,12 @@ use regex::{Captures, Regex};
 
 use spans::Spans;
 
-/// What a token stands for.
+/// Kind of personal data that a token replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Personal {
-    /// What looked like a token in the text itself.
+    /// Text that looks like a token.
     Literal,
-    /// Account number, whether or not its checksum is right.
+    /// Account number, with or without a valid checksum.
     Iban,
     /// E-mail address.
     Email,
@@ -49,12 +48,12 @@ pub enum Personal {
     Address,
     /// A person's name.
     Name,
-    /// Any other long number: of a passport, a customer, a card; also what a link hands over.
+    /// Any other long number, of a passport, a customer, a card; also the parameters of a link.
     Number,
 }
 
 impl Personal {
-    /// The word in its tokens.
+    /// Returns the word in its tokens.
     pub fn word(self) -> &'static str {
         match self {
             Self::Literal => "LITERAL",
@@ -72,17 +71,17 @@ impl Personal {
     }
 }
 
-/// What tokens look like, whoever wrote them.
+/// Matches any text in the form of a token.
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[[A-Za-z]+_[0-9]+\]").ok());
 
-/// A text without personal data, and what its tokens stand for.
+/// A text without personal data, and the values of its tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Redacted {
     text: String,
     originals: BTreeMap<String, String>,
 }
 
-/// Shows no value.
+/// Hides the values.
 impl std::fmt::Debug for Redacted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Redacted")
@@ -93,13 +92,12 @@ impl std::fmt::Debug for Redacted {
 }
 
 impl Redacted {
-    /// The text with tokens in the place of values.
+    /// Returns the text with tokens instead of values.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// `text`, which may be another than [`Self::text`], with values in the place of this redaction's tokens.
-    /// Tokens that stand for nothing stay.
+    /// Returns `text`, any text, with values instead of this redaction's tokens. Unknown tokens stay.
     pub fn restore(&self, text: &str) -> String {
         let Some(token) = TOKEN.as_ref() else { return text.to_owned() };
         let original = |found: &Captures<'_>| {
@@ -109,26 +107,24 @@ impl Redacted {
         token.replace_all(text, original).into_owned()
     }
 
-    /// The tokens that stand in `text`, which may be another than [`Self::text`], and their values; none for those that
-    /// stand for nothing.
+    /// Returns the tokens in `text`, any text, with their values; skips unknown tokens.
     pub fn tokens<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
         let tokens = TOKEN.iter().flat_map(move |token| token.find_iter(text));
         tokens.map(|token| (token.as_str(), self.originals.get(token.as_str()).map(String::as_str)))
     }
 
-    /// Each token and the value it stands for.
+    /// Returns each token with its value.
     pub fn originals(&self) -> impl Iterator<Item = (&str, &str)> {
         self.originals.iter().map(|(token, value)| (token.as_str(), value.as_str()))
     }
 }
 
-/// Takes personal data out of `text`.
+/// Replaces personal data in `text`.
 pub fn redact(text: &str) -> Redacted {
     redact_part(text, "")
 }
 
-/// Takes personal data out of `text`, and with it the names that the `letter` it is a part of makes sure: who wrote
-/// one, its sign-off says.
+/// Replaces personal data in `text`, also the names that only the whole `letter` reveals, such as in its sign-off.
 pub fn redact_part(text: &str, letter: &str) -> Redacted {
     let mut spans = Spans::default();
     for token in TOKEN.iter().flat_map(|token| token.find_iter(text)) {

@@ -1,4 +1,4 @@
-//! Where sentences begin and end, and which time they speak of.
+//! Splits texts into sentences and clauses, and finds their tense.
 
 mod dates;
 #[cfg(test)]
@@ -7,7 +7,8 @@ mod tests;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Words whose point does not end a sentence, in lower case: titles, months, and what stands before a name or number.
+/// Abbreviations whose point does not end a sentence, in lower case: titles, months, and words before a name or
+/// number.
 const ABBREVIATIONS: &[&str] = &[
     "abs", "apr", "aug", "az", "bspw", "bzw", "ca", "dec", "dez", "dipl", "dr", "e.g", "evtl", "feb", "febr",
     "fr", "ggf", "h.c", "hr", "i.e", "inkl", "jan", "jän", "jul", "jun", "jur", "mar", "med", "mr", "mrs",
@@ -15,16 +16,17 @@ const ABBREVIATIONS: &[&str] = &[
     "u.a", "usw", "vgl", "z.b", "zzgl", "mär", "mrz",
 ];
 
-/// Whether a point at the end of `text` belongs to its last word.
+/// Returns whether a point at the end of `text` belongs to its last word.
 pub fn is_abbreviated(text: &str) -> bool {
     let begin = text.rfind(|letter: char| !letter.is_alphanumeric() && letter != '.').map_or(0, |at| at + 1);
     let word = (begin..text.len()).find_map(|at| text.get(at..)).unwrap_or_default().to_lowercase();
-    // Nobody ends a sentence with one letter, but initials do: `z. B.`.
+    // A single letter is an initial or an abbreviation: `z. B.`.
     word.chars().count() == 1 && word.chars().all(char::is_alphabetic)
         || ABBREVIATIONS.contains(&word.as_str())
 }
 
-/// Places of parts of `text` that end with a mark and a space, or a line. The points of "3. Mai" and "Dr. Mai" end none.
+/// Returns the byte ranges of sentences in `text`, which end with a mark and a space, or with a line. The points of
+/// "3. Mai" and "Dr. Mai" end none.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(move |line| {
@@ -34,8 +36,8 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     lines.flat_map(|(offset, line)| {
         let ends = line.char_indices().filter(|(at, letter)| {
             let after = |end: usize| line.get(end..).is_some_and(|after| after.starts_with(' '));
-            // What stands before is read back to where its word begins: for every letter of a long word, that would
-            // take for ever.
+            // The text is read back to the beginning of its word: for every letter of a long word, that would take
+            // quadratic time.
             if !matches!(letter, '!' | '?' | '.') || !after(at + letter.len_utf8()) {
                 return false;
             }
@@ -59,16 +61,16 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// A time that a sentence speaks of.
+/// The tense of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tense {
-    /// What has happened.
+    /// Past.
     Past,
-    /// What is to come.
+    /// Future.
     Future,
 }
 
-/// The times that a text speaks of, each worked out when it is first asked for.
+/// The tenses of a text, computed lazily.
 #[derive(Debug)]
 pub struct Tenses<'t> {
     text: &'t str,
@@ -76,16 +78,16 @@ pub struct Tenses<'t> {
     clauses: OnceCell<Vec<Part>>,
 }
 
-/// Where a part of a text stands, and the time that it speaks of.
+/// A part of a text with its tense.
 type Part = (Range<usize>, OnceCell<Option<Tense>>);
 
 impl<'t> Tenses<'t> {
-    /// Of `text`.
+    /// Splits `text`.
     pub fn new(text: &'t str) -> Self {
         Self { text, sentences: OnceCell::new(), clauses: OnceCell::new() }
     }
 
-    /// The time that is spoken of where byte `at` lies: between the nearest commas, else in the sentence.
+    /// Returns the tense at byte `at`: of its clause between commas, else of its sentence.
     pub fn at(&self, at: usize) -> Option<Tense> {
         let parts =
             |ranges: Vec<Range<usize>>| ranges.into_iter().map(|part| (part, OnceCell::new())).collect();
@@ -100,7 +102,8 @@ impl<'t> Tenses<'t> {
     }
 }
 
-/// Places of what commas and semicolons set apart in sentences. Those of "37,50" and "May 3, 2026" set nothing apart.
+/// Returns the byte ranges of the clauses between commas and semicolons. Those of "37,50" and "May 3, 2026" do not
+/// separate clauses.
 pub fn clauses(text: &str) -> Vec<Range<usize>> {
     let mut clauses = Vec::new();
     for sentence in sentences(text) {
@@ -120,7 +123,7 @@ pub fn clauses(text: &str) -> Vec<Range<usize>> {
     clauses
 }
 
-/// Words of what has happened.
+/// Words of the past tense.
 const PAST: [&str; 30] = [
     "seit",
     "gestern",
@@ -153,12 +156,12 @@ const PAST: [&str; 30] = [
     "kamen",
     "came",
 ];
-/// Words that make a past of a participle.
+/// Auxiliary verbs of the perfect tense.
 const PERFECT: [&str; 14] = [
     "habe", "hab", "haben", "hat", "habt", "bin", "ist", "sind", "seid", "worden", "have", "has", "i've",
     "we've",
 ];
-/// Words of what is to come.
+/// Words of the future.
 const FUTURE: [&str; 39] = [
     "werde",
     "werden",
@@ -200,9 +203,9 @@ const FUTURE: [&str; 39] = [
     "deadline",
     "due",
 ];
-/// Words of what is to come even where somebody has got it already: "Ich habe am 3. Mai einen Termin bekommen".
+/// Words of the future even in the perfect tense: "Ich habe am 3. Mai einen Termin bekommen".
 const APPOINTED: [&str; 2] = ["termin", "appointment"];
-/// What is done on the day of a request, and not on that of an appointment: "Ich habe am 3. Mai einen Termin beantragt".
+/// Actions on the day of a request, not of an appointment: "Ich habe am 3. Mai einen Termin beantragt".
 const REQUESTED: [&str; 12] = [
     "beantragt",
     "angefragt",
@@ -217,15 +220,15 @@ const REQUESTED: [&str; 12] = [
     "submitted",
     "applied",
 ];
-/// What stands between an appointment and its day.
+/// Words between an appointment and its day.
 const ON: [&str; 6] = ["am", "für", "on", "for", "um", "at"];
-/// What German participles begin with, behind what may be separated from a verb.
+/// Prefixes of German participles, after a separable prefix.
 const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
 const SEPARABLE: [&str; 14] =
     ["ab", "an", "auf", "aus", "ein", "zu", "nach", "mit", "vor", "weg", "hin", "um", "zurück", "los"];
-/// Letters between the beginning and the ending of the shortest participle.
+/// Minimum number of letters between prefix and ending of a participle.
 const LEAST_STEM: usize = 2;
-/// English participles without "ed", German ones that begin otherwise, and words that only look like one.
+/// English participles without "ed", irregular German ones, and words that only look like one.
 const IRREGULAR: [&str; 16] = [
     "sent",
     "paid",
@@ -246,15 +249,15 @@ const IRREGULAR: [&str; 16] = [
 ];
 const NO_PARTICIPLES: [&str; 7] = ["need", "indeed", "bed", "red", "wed", "geöffnet", "geschlossen"];
 
-/// Whether `clause` has a participle and nothing that makes a time of it: it ends what another clause has begun, as in
-/// "Am 3. Mai habe ich, wie besprochen, den Antrag gestellt".
+/// Returns whether `clause` has a participle without an auxiliary verb and so ends another clause's perfect tense, as
+/// in "Am 3. Mai habe ich, wie besprochen, den Antrag gestellt".
 pub fn ends_perfect(clause: &str) -> bool {
     let lower = clause.to_lowercase();
     let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
     words(&lower).any(is_participle) && !has(&PAST) && !has(&PERFECT) && !has(&FUTURE)
 }
 
-/// The time that `sentence` speaks of, where its words tell.
+/// Returns the tense of `sentence`, if its words show one.
 pub fn tense(sentence: &str) -> Option<Tense> {
     let lower = sentence.to_lowercase();
     let words: Vec<&str> = words(&lower).collect();
@@ -277,7 +280,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// Whether `clause`, which is in lower case, says that somebody has asked for an appointment whose day it does not tell.
+/// Returns whether the lower-case `clause` says that an appointment was requested, without its day.
 fn is_requested(clause: &str) -> bool {
     let words: Vec<&str> = words(clause).collect();
     let has = |known: &[&str]| words.iter().any(|word| known.contains(word));

@@ -1,11 +1,11 @@
-//! How the work of everything that reads a ticket grows with the ticket. Components cut a ticket to 20,000 characters before
-//! anything else looks at it, so that only the cut sees more.
+//! Tests that the work on a ticket grows linearly with its length. Components cut a ticket to 20,000 characters
+//! first, so that only the cut sees more.
 
 use bulkhead_steps::{Shape, assert_linear, assert_linear_text};
 
 use crate::{clean, injection, language, redact, sentences, tokens, window};
 
-/// What is read of a ticket, characters.
+/// Maximum number of characters read of a ticket.
 const READ: usize = 20_000;
 
 #[test]

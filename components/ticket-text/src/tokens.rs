@@ -1,12 +1,12 @@
 //! Splits texts into words in lower case.
 
-/// The words of `text` in lower case: runs of letters and digits. Every digit is written `0`, so that
-/// numbers of one shape (years, postcodes, references) are one word.
+/// Returns the words of `text` in lower case: runs of letters and digits. Every digit becomes `0`, so that numbers of
+/// one shape (years, postcodes, references) are one word.
 pub fn words(text: &str) -> Vec<String> {
     each(&spaced(text)).map(str::to_owned).collect()
 }
 
-/// The same words in one text, each between two spaces: much quicker where they are only looked at.
+/// Returns the same words in one text, each between two spaces: much faster for searching.
 pub fn spaced(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');
@@ -25,7 +25,7 @@ pub fn spaced(text: &str) -> String {
     words
 }
 
-/// The words of a text that [`spaced`] wrote.
+/// Returns the words of a text that [`spaced`] made.
 pub fn each(spaced: &str) -> impl Iterator<Item = &str> {
     spaced.split(' ').filter(|word| !word.is_empty())
 }

@@ -1,17 +1,17 @@
-//! The part of a long text that fits a model.
+//! Cuts a long text to a window that fits a model.
 
 #[cfg(test)]
 mod tests;
 
-/// Between head and tail.
+/// Mark between head and tail.
 const GAP: &str = "\n…\n";
-/// Share of the window that the head gets: a request stands at the start more often than at the end.
+/// Share of the window for the head: a request is more often at the start than at the end.
 const HEAD: (usize, usize) = (2, 3);
-/// A cut is moved by at most as many characters to fall between words.
+/// Maximum number of characters by which a cut moves to fall between words.
 const LONGEST_WORD: usize = 40;
 
-/// `text` when it has at most `characters`, else its head and its tail, cut between words, with a sign for what is
-/// missing.
+/// Returns `text` if it has at most `characters`, else its head and tail, cut between words, with a mark for the
+/// missing part.
 pub fn window(text: &str, characters: usize) -> String {
     let length = text.chars().count();
     if length <= characters {
@@ -29,13 +29,13 @@ fn byte_of(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }
 
-/// `head` without the word that was cut at its end.
+/// Returns `head` without the word cut at its end.
 fn whole_words(head: &str) -> &str {
     let cut = head.rfind(char::is_whitespace).filter(|at| head.len() - at <= LONGEST_WORD);
     cut.and_then(|at| head.get(..at)).unwrap_or(head).trim_end()
 }
 
-/// `tail` without the word that was cut at its start.
+/// Returns `tail` without the word cut at its start.
 fn whole_words_from(tail: &str) -> &str {
     let cut = tail.find(char::is_whitespace).filter(|at| *at <= LONGEST_WORD);
     cut.and_then(|at| tail.get(at..)).unwrap_or(tail).trim_start()

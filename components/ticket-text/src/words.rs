@@ -1,4 +1,4 @@
-//! Texts as words.
+//! Normalises the words of a text.
 
 #[cfg(test)]
 mod tests;
@@ -8,19 +8,19 @@ use std::borrow::Cow;
 
 pub use umlauts::umlauted;
 
-/// Letters below which nothing can be said of a text: of digits and signs alone anything can be made up.
+/// Minimum number of letters of a meaningful text: digits and signs alone mean nothing.
 const FEWEST_LETTERS: usize = 2;
-/// Capitals in a row that no usual abbreviation has.
+/// Number of consecutive capitals that no usual abbreviation has.
 const LOUD: usize = 5;
 
-/// Whether a text has what could be a word.
+/// Returns whether a text has a possible word.
 pub fn has_words(text: &str) -> bool {
     text.chars().filter(|sign| sign.is_alphabetic()).nth(FEWEST_LETTERS - 1).is_some()
 }
 
-/// `text` as models know its words: those in capitals in lower case, for a model knows few words of capitals and takes
-/// `FÜHRERSCHEIN` for splinters; and umlauts where German is written without (`Muelltonne`). Abbreviations stay as they
-/// are (`KFZ`), but among words of capitals alone nothing tells them apart.
+/// Returns `text` in the spelling that models know: words in capitals in lower case, because a model splits
+/// `FÜHRERSCHEIN` into fragments, and umlauts for `Muelltonne`. Abbreviations such as `KFZ` stay, but among words in
+/// capitals only they cannot be told apart.
 pub fn usual(text: &str) -> Cow<'_, str> {
     let quiet = quiet(text);
     if !umlauts::lacks_umlauts(&quiet) {

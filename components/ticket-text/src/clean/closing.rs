@@ -1,9 +1,9 @@
-//! The words a letter ends with, the signature below them, and disclaimers.
+//! Closing phrases of a letter, the signature below them, and disclaimers.
 
 use super::begins;
 use crate::sentences::is_abbreviated;
 
-/// Words that end a letter. A line that begins with them and little more ends the text.
+/// Closing phrases. A line of one of them and little more ends the text.
 const CLOSINGS: [&str; 41] = [
     "Mit freundlichen Grüßen",
     "Mit freundlichen Grüssen",
@@ -47,19 +47,19 @@ const CLOSINGS: [&str; 41] = [
     "Thank you",
     "Cheers",
 ];
-/// Beginnings of closing words that thank: people also thank in the middle of a letter.
+/// Beginnings of closing phrases that thank: people also thank in the middle of a letter.
 const THANKS: [&str; 7] =
     ["Danke", "Vielen Dank", "Besten Dank", "Mit bestem Dank", "Thanks", "Thank you", "Cheers"];
-/// Words in lower case that names of offices and the like have too.
+/// Lower-case words that also occur in names of offices and the like.
 const LINKS: [&str; 26] = [
     "ab", "am", "an", "and", "at", "auf", "aus", "bei", "bis", "de", "der", "des", "die", "for", "für", "im",
     "in", "mit", "of", "oder", "the", "und", "vom", "von", "zu", "zur",
 ];
-/// A sentence has at least as many words,
+/// Minimum number of words of a sentence.
 const LEAST_WORDS: usize = 3;
-/// and a stop, or as many of them in lower case that are no links: a verb and what belongs to it.
+/// Minimum number of lower-case words, other than links, of a sentence without a stop: a verb and its object.
 const LEAST_LOWER: usize = 2;
-/// Beginnings of what companies and telephones add below a mail.
+/// Beginnings of disclaimers that companies and phones add below a mail.
 const DISCLAIMERS: [&str; 15] = [
     "Diese E-Mail enthält vertrauliche",
     "Diese E-Mail kann vertrauliche",
@@ -77,7 +77,7 @@ const DISCLAIMERS: [&str; 15] = [
     "Confidentiality notice",
     "Vertraulichkeitshinweis",
 ];
-/// Lines that telephones and mail services add.
+/// Lines that phones and mail services add.
 const ADVERTISEMENTS: [&str; 8] = [
     "Von meinem iPhone gesendet",
     "Von meinem iPad gesendet",
@@ -88,17 +88,17 @@ const ADVERTISEMENTS: [&str; 8] = [
     "Get Outlook for",
     "Outlook für",
 ];
-/// What follows the closing words on their line is a name: at most as long as this, characters.
+/// Maximum number of characters of the name after a closing phrase on its line.
 const LONGEST_NAME: usize = 40;
-/// A signature has at most as many lines; a longer rest is text.
+/// Maximum number of lines of a signature; a longer rest is text.
 const LONGEST_SIGNATURE: usize = 14;
 
-/// Words that end a letter.
+/// Returns the closing phrases.
 pub(crate) fn closings() -> &'static [&'static str] {
     &CLOSINGS
 }
 
-/// `text` up to the words that end it; afterwords stay.
+/// Returns `text` up to its closing phrase; postscripts stay.
 pub(super) fn remove(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if let Some(start) =
@@ -132,19 +132,19 @@ fn is_afterword(line: &str) -> bool {
     begins(line, "PS") || begins(line, "P.S.")
 }
 
-/// Whether only a signature can follow `line`.
+/// Returns whether only a signature can follow `line`.
 fn ends(line: &str) -> bool {
     line.trim_end() == "--" || (is_closing(line) && !any_begins(&THANKS, line))
 }
 
-/// Whether somebody who thanks in `line` has more to say there or in the lines `after` it.
+/// Returns whether the sender continues after the thanks in `line`, there or in the lines `after` it.
 fn goes_on(line: &str, after: &[&str]) -> bool {
     let same = line.split(['.', '!']).skip(1);
     let after = after.iter().copied().take_while(|line| !ends(line)).filter(|line| !is_afterword(line));
     same.chain(after).any(is_sentence)
 }
 
-/// A question, or what has a stop or more than names, numbers and what joins them.
+/// Returns whether a line is a question, has a stop, or has more than names, numbers and links.
 fn is_sentence(line: &str) -> bool {
     let is_lower = |word: &&str| word.starts_with(char::is_lowercase) && !LINKS.contains(word);
     let words = || line.split_whitespace();
@@ -153,19 +153,19 @@ fn is_sentence(line: &str) -> bool {
         || (words().count() >= LEAST_WORDS && (stops || words().filter(is_lower).count() >= LEAST_LOWER))
 }
 
-/// Closing words and at most a name.
+/// Returns whether a line is a closing phrase with at most a name.
 fn is_closing(line: &str) -> bool {
     let line = line.trim();
     CLOSINGS.iter().filter(|words| begins(line, words)).any(|words| {
-        // No more of a long line is read than tells that it is too long: each of its sentences comes here with all that
-        // follows it.
+        // Read no more of a long line than shows that it is too long: each of its sentences comes here with
+        // everything after it.
         let mut rest = line.chars().skip(words.chars().count()).peekable();
         let whole = !rest.peek().copied().is_some_and(char::is_alphanumeric);
         whole && rest.nth(LONGEST_NAME).is_none() && !line.contains('?')
     })
 }
 
-/// The last line of a letter written in one piece, without a last sentence of closing words.
+/// Returns the last line of a one-paragraph letter without its closing sentence.
 fn without_closing(line: &str) -> &str {
     let ends = line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
     let starts = ends.filter_map(|end| Some((end, line.get(end..)?)));

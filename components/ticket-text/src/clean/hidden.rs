@@ -1,38 +1,38 @@
-//! What keeps an element of a page from being seen.
+//! Visibility of the elements of an HTML page.
 
 use html5gum::StartTag;
 
-/// Elements whose text no mail programme shows.
+/// Elements whose text mail programs do not show.
 const SILENT: [&[u8]; 5] = [b"script", b"style", b"title", b"template", b"noscript"];
-/// Elements without content, and so without an end.
+/// Void elements, which have no content and no end tag.
 const VOID: [&[u8]; 10] =
     [b"area", b"base", b"br", b"col", b"hr", b"img", b"input", b"link", b"meta", b"wbr"];
-/// Elements that end where the next of their kind begins, unless a list or table began in between.
+/// Elements that the next one of their kind ends, unless a list or table began in between.
 const ITEMS: [&[u8]; 6] = [b"dd", b"dt", b"li", b"td", b"th", b"tr"];
-/// What such elements are the items of.
+/// Containers of such elements.
 const LISTS: [&[u8]; 4] = [b"dl", b"ol", b"table", b"ul"];
-/// Deeper elements are part of those they stand in, as in browsers.
+/// Maximum nesting depth; deeper elements count as part of their ancestors, as in browsers.
 const DEEPEST: usize = 512;
-/// Letters of at most so many pixels or points cannot be read.
+/// Maximum size of unreadable letters, pixels or points.
 const SMALLEST: f32 = 1.0;
-/// Pixels from which on a text stands beside the page.
+/// Offset in pixels from which a text is outside the page.
 const OUTSIDE: f32 = -500.0;
 
-/// Why a text is not seen.
+/// Why a text is not visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unseen {
-    /// It is no text of the page: a title, a script.
+    /// It is not text of the page: a title, a script.
     Silent,
-    /// Its writer hid it.
+    /// The sender hid it.
     Hidden,
 }
 
-/// The elements that are open.
+/// The stack of open elements.
 #[derive(Debug, Default)]
 pub(super) struct Open(Vec<(Vec<u8>, Option<Unseen>)>);
 
 impl Open {
-    /// An element begins; `block` is whether it begins on a line of its own, which ends a paragraph.
+    /// Opens an element; `block` says whether it begins on a line of its own, which ends a paragraph.
     pub(super) fn begin(&mut self, tag: &StartTag<()>, block: bool) {
         if block && self.0.last().is_some_and(|(name, _)| name.as_slice() == b"p") {
             self.0.pop();
@@ -53,14 +53,14 @@ impl Open {
         }
     }
 
-    /// An element ends, and with it what was left open inside.
+    /// Closes an element and the elements still open inside it.
     pub(super) fn end(&mut self, name: &[u8]) {
         if let Some(at) = self.0.iter().rposition(|(open, _)| open.as_slice() == name) {
             self.0.truncate(at);
         }
     }
 
-    /// Why text that stands here is not seen, where it is not.
+    /// Returns why text at this point is not visible; `None` if it is visible.
     pub(super) fn unseen(&self) -> Option<Unseen> {
         self.0.last().and_then(|(_, unseen)| *unseen)
     }
@@ -85,8 +85,8 @@ fn without_comments(style: &str) -> String {
     parts.fold(first, |kept, part| kept + part.split_once("*/").map_or("", |(_, rest)| rest))
 }
 
-/// Whether the declarations of a `style`, which is in lower case, keep a text from being read. Colours are not compared:
-/// how they look depends on the page behind.
+/// Returns whether the declarations of a lower-case `style` make text unreadable. Colours are not compared: they
+/// depend on the background of the page.
 fn hides(style: &str) -> bool {
     let declarations: Vec<(&str, &str)> = style
         .split(';')
@@ -113,7 +113,7 @@ fn hides(style: &str) -> bool {
     })
 }
 
-/// A number and its unit.
+/// Parses a number and its unit.
 fn length(value: &str) -> Option<(f32, &str)> {
     let end = value.find(|sign: char| !sign.is_ascii_digit() && !".-+".contains(sign)).unwrap_or(value.len());
     let (number, unit) = value.split_at_checked(end)?;

@@ -1,4 +1,4 @@
-//! HTML as plain text.
+//! Renders HTML as plain text.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ const BLOCKS: &[&[u8]] = &[
 /// Blocks with an empty line before them.
 const PARAGRAPHS: &[&[u8]] =
     &[b"blockquote", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6", b"ol", b"p", b"table", b"ul"];
-/// Tags that give an HTML body away; one of them is enough.
+/// Tags of which one suffices to detect an HTML body.
 const TELLING: [&str; 12] = [
     "<html",
     "<body",
@@ -59,15 +59,15 @@ const TELLING: [&str; 12] = [
     "<a href",
 ];
 
-/// Whether `text` is HTML rather than plain text that mentions `<` somewhere.
+/// Returns whether `text` is HTML rather than plain text that mentions `<`.
 pub(super) fn is_html(text: &str) -> bool {
     let Some(first) = text.find('<') else { return false };
     let lower = text.get(first..).unwrap_or_default().to_ascii_lowercase();
     TELLING.iter().any(|tag| lower.contains(tag))
 }
 
-/// What a reader sees of `html`, and what its writer hid from them. Quoted mails (`blockquote`) get the `>` of plain-text
-/// mails before each line.
+/// Returns the visible and the hidden text of `html`. Lines of quoted mails (`blockquote`) get the `>` of plain-text
+/// mails.
 pub(super) fn render(html: &str) -> Page {
     let mut page = Page::default();
     let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
@@ -77,7 +77,7 @@ pub(super) fn render(html: &str) -> Page {
                 let block = BLOCKS.contains(&tag.name.as_slice());
                 page.elements.begin(&tag, block);
                 if matches!(tag.name.as_slice(), b"script" | b"style") {
-                    // Their text is no markup, whatever it looks like; html5gum leaves it to its user to say so.
+                    // Their content is raw text; html5gum leaves that to its caller.
                     tokens.set_state(State::RawText);
                 }
                 page.open(&tag.name);
@@ -90,18 +90,18 @@ pub(super) fn render(html: &str) -> Page {
     page
 }
 
-/// The text so far and where it stands.
+/// The output so far and its state.
 #[derive(Default)]
 pub(super) struct Page {
     pub(super) text: String,
-    /// Text that its writer hid.
+    /// Text that the sender hid.
     pub(super) hidden: String,
-    /// Where the cells of tables stand in the text, row by row.
+    /// Byte ranges of table cells in the text, row by row.
     pub(super) rows: Vec<Vec<Range<usize>>>,
-    /// Where the cell that is open begins.
+    /// Start of the open cell.
     cell: Option<usize>,
     elements: Open,
-    /// Quotes open.
+    /// Number of open quotes.
     quotes: usize,
 }
 
@@ -149,7 +149,7 @@ impl Page {
         }
     }
 
-    /// Runs of spaces and line ends are one space in HTML.
+    /// Writes text with runs of white space as one space, as HTML requires.
     fn write(&mut self, text: &str) {
         match self.elements.unseen() {
             Some(Unseen::Silent) => return,
@@ -175,7 +175,7 @@ impl Page {
         }
     }
 
-    /// Whether the next character is the first of its line.
+    /// Returns whether the next character is the first of its line.
     fn at_start(&self) -> bool {
         self.text.is_empty() || self.text.ends_with('\n')
     }

@@ -1,8 +1,8 @@
-//! Mails that are quoted or forwarded.
+//! Detects and removes quoted and forwarded mails.
 
 use super::begins;
 
-/// What stands between dashes above the old mail when a mail programme quotes it whole.
+/// Labels between dashes above a mail that a mail program quotes completely.
 const RULED: [&str; 5] = [
     "Ursprüngliche Nachricht",
     "Ursprüngliche E-Mail",
@@ -10,15 +10,15 @@ const RULED: [&str; 5] = [
     "Originalnachricht",
     "Original Message",
 ];
-/// The same where it is forwarded.
+/// Such labels above a forwarded mail.
 const FORWARDED: [&str; 2] = ["Weitergeleitete Nachricht", "Forwarded Message"];
-/// What stands there without dashes, above forwarded mails alone.
+/// Labels without dashes, above forwarded mails only.
 const SEPARATORS: [&str; 2] = ["Anfang der weitergeleiteten", "Begin forwarded message"];
-/// Words of the longest note above a forwarded mail that is no request itself.
+/// Maximum number of words of a comment above a forwarded mail that is not a request.
 const LONGEST_NOTE: usize = 8;
-/// Dashes of the shortest rule.
+/// The shortest rule of dashes.
 const SHORTEST_RULE: &str = "--";
-/// Names of the lines that head a quoted mail.
+/// Names of the header lines of a quoted mail.
 const HEADERS: [&str; 18] = [
     "Von:",
     "Gesendet:",
@@ -39,29 +39,29 @@ const HEADERS: [&str; 18] = [
     "Priorität:",
     "Importance:",
 ];
-/// Header lines that forms have none of; who moves house writes "Von:", "An:" and "Datum:" too.
+/// Header lines that forms do not have; people who move house write "Von:", "An:" and "Datum:" too.
 const TELLING: [&str; 8] =
     ["Betreff:", "Subject:", "Gesendet:", "Gesendet am:", "Sent:", "Antwort an:", "Reply-To:", "Importance:"];
-/// Header lines that name who sent a mail.
+/// Header lines that name the sender.
 const SENDERS: [&str; 2] = ["Von:", "From:"];
-/// Header lines whose words belong to the request.
+/// Header lines whose text belongs to the request.
 const SUBJECTS: [&str; 2] = ["Betreff:", "Subject:"];
-/// What mail programmes put before the subject of an answer.
+/// Prefixes of the subject of a reply.
 const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
-/// Header lines in a row that make a head: one alone may be the writer's own.
+/// Minimum number of header lines in a row: a single one may be the sender's own.
 const HEAD: usize = 2;
-/// A head has at most as many lines, with the empty ones between them.
+/// Maximum number of lines of a mail header, empty lines included.
 const LONGEST_HEAD: usize = 24;
-/// How mail programmes begin to introduce a quote, and how they say whose it is.
+/// Beginning and verb of a line that introduces a quote.
 const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
-/// Words with a capital that stand where the name does when a writer tells of a mail.
+/// Capitalised pronouns where a sender reports on a mail and a mail program writes the name.
 const PRONOUNS: [&str; 4] = ["Sie", "Ihr", "Ihre", "I"];
-/// Lines that an introduction is broken into at most.
+/// Maximum number of lines of an introduction.
 const LINES: usize = 2;
-/// A line that introduces a quote is at most as long as this, characters.
+/// Maximum number of characters of a line that introduces a quote.
 const LONGEST_INTRODUCTION: usize = 200;
 
-/// `text` without quoted mails; of a mail that was forwarded without a word, the mail without its header lines.
+/// Returns `text` without quoted mails; for a mail forwarded without a comment, that mail without its header lines.
 pub(super) fn remove(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let end =
@@ -76,7 +76,7 @@ pub(super) fn remove(text: &str) -> String {
     kept
 }
 
-/// Whether who forwards a mail with `text` asks for nothing themselves: "Bitte bearbeiten."
+/// Returns whether the comment `text` above a forwarded mail requests nothing itself: "Bitte bearbeiten."
 fn is_note(text: &str) -> bool {
     !text.contains('?') && text.split_whitespace().nth(LONGEST_NOTE).is_none()
 }
@@ -93,7 +93,7 @@ fn old_mail_begins(lines: &[&str]) -> bool {
     is_separator(first) || head > HEAD || (head == HEAD && names_sender) || whole_mail_follows(lines)
 }
 
-/// The head of a mail that `lines` begin with, empty where they begin with none. Its lines may be paragraphs of their own.
+/// Returns the mail header that `lines` begin with, or an empty slice. Its lines may be paragraphs of their own.
 fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
     let within =
         lines.iter().take(LONGEST_HEAD).take_while(|line| line.is_empty() || is_header(line)).count();
@@ -109,7 +109,7 @@ fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
     head.filter(is_mail).unwrap_or_default()
 }
 
-/// Whether a line that only mail programmes write introduces a mail whose lines have no `>`.
+/// Returns whether a line by a mail program introduces a mail whose lines have no `>`.
 fn whole_mail_follows(lines: &[&str]) -> bool {
     let introduction = (1..=LINES).find_map(|count| {
         let (introduction, rest) = lines.split_at_checked(count)?;
@@ -121,7 +121,8 @@ fn whole_mail_follows(lines: &[&str]) -> bool {
     })
 }
 
-/// Whether no writer would introduce a quote so: with an address, a time of day, or a full date and a name.
+/// Returns whether only a mail program introduces a quote so: with an address, a time of day, or a full date and a
+/// name.
 fn is_programmed(introduction: &str) -> bool {
     let named = INTRODUCTIONS.iter().any(|(start, wrote)| {
         let Some((before, after)) = introduction.split_once(wrote) else { return false };
@@ -132,7 +133,7 @@ fn is_programmed(introduction: &str) -> bool {
     introduction.contains('@') || has_time(introduction) || (named && has_year(introduction))
 }
 
-/// "10:22"
+/// Returns whether a line has a time such as "10:22".
 fn has_time(line: &str) -> bool {
     let mut signs = line.as_bytes().windows(3);
     signs.any(
@@ -155,12 +156,12 @@ fn is_header(line: &str) -> bool {
     HEADERS.iter().any(|header| begins(bare(line), header))
 }
 
-/// Without the marks of bold text: "*Von:* Amt".
+/// Returns a line without marks of bold text: "*Von:* Amt".
 fn bare(line: &str) -> &str {
     line.trim_start_matches('*')
 }
 
-/// Drops lines that begin with `>`, what introduces them, and heads of mails; subjects lose their name.
+/// Removes lines that begin with `>`, their introductions, and mail headers; subjects lose their label.
 fn without_quotes(lines: &[&str]) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut rest = lines;
@@ -178,7 +179,7 @@ fn without_quotes(lines: &[&str]) -> String {
         }
         rest = after;
     }
-    // An introduction whose quote the mail programme left out.
+    // An introduction whose quote the mail program left out.
     drop_introduction(&mut kept);
     kept.join("\n")
 }
@@ -191,7 +192,7 @@ fn drop_introduction(kept: &mut Vec<&str>) {
     }
 }
 
-/// How many of the last `lines` introduce a quote.
+/// Returns how many of the last `lines` introduce a quote.
 fn introduction(lines: &[&str]) -> Option<usize> {
     (1..=LINES).find(|count| {
         let start = lines.len().checked_sub(*count);
@@ -199,9 +200,10 @@ fn introduction(lines: &[&str]) -> Option<usize> {
     })
 }
 
-/// "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, … wrote:", "… <…@…> schrieb am Mo., 2. März 2026:"
+/// Returns whether `lines` introduce a quote: "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, …
+/// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:".
 ///
-/// Where the name comes first, so does what it did: else a line of the writer's own could stand above it.
+/// If the name comes first, the verb must follow it: otherwise a line of the sender's own could be above it.
 fn introduces_quote(lines: &[&str]) -> bool {
     let line = lines.join(" ");
     let first = lines.first().copied().unwrap_or_default();
@@ -215,7 +217,7 @@ fn introduces_quote(lines: &[&str]) -> bool {
         && INTRODUCTIONS.iter().any(introduces)
 }
 
-/// The subject that a line names.
+/// Returns the subject in a header line.
 fn subject(line: &str) -> Option<&str> {
     let name = SUBJECTS.iter().find(|name| begins(line, name))?;
     line.get(name.len()..).map(bare_subject)

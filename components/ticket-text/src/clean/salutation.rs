@@ -1,9 +1,9 @@
-//! The words a letter begins with.
+//! Salutations of a letter.
 
 use super::begins;
 use crate::sentences::is_abbreviated;
 
-/// Beginnings of salutations, the longer before those that begin them.
+/// Beginnings of salutations, the longer ones before their prefixes.
 const SALUTATIONS: [&str; 30] = [
     "Sehr geehrte Damen und Herren",
     "Sehr geehrte",
@@ -36,12 +36,12 @@ const SALUTATIONS: [&str; 30] = [
     "Werte",
     "Ladies and Gentlemen",
 ];
-/// A salutation with the name of whom it greets is at most as long as this, characters.
+/// Maximum number of characters of a salutation with its name.
 const LONGEST: usize = 60;
-/// What ends a salutation.
+/// Characters that end a salutation.
 const ENDS: [char; 6] = [',', '!', '.', ':', ';', '\n'];
 
-/// `text` without the salutations it begins with.
+/// Returns `text` without its leading salutations.
 pub(super) fn remove(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some(shorter) = without_first(rest) {
@@ -50,7 +50,7 @@ pub(super) fn remove(text: &str) -> &str {
     rest
 }
 
-/// A salutation counts when it ends soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße
+/// Removes one salutation, which must end soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße
 /// an die Kollegin, die …".
 fn without_first(text: &str) -> Option<&str> {
     let words = SALUTATIONS.iter().find(|words| {
@@ -63,7 +63,7 @@ fn without_first(text: &str) -> Option<&str> {
     };
     let (end, _) = text.char_indices().skip(length).take(LONGEST).find(is_end)?;
     let named = text.get(..end)?.split_whitespace().filter(|word| !word.ends_with('.')).count();
-    // At most "Sehr geehrte Frau Dr. von Müller" more than the words themselves.
+    // The longest addressee is like "Sehr geehrte Frau Dr. von Müller".
     let most = words.split_whitespace().count() + 4;
     let rest = text.get(end..)?.trim_start_matches(ENDS).trim_start();
     (named <= most && !rest.is_empty()).then_some(rest)

@@ -1,3 +1,5 @@
+//! Tests of cleaned mails: quotes, closings, salutations and HTML.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -17,7 +19,7 @@ fn a_letter_keeps_what_it_asks() {
     );
 }
 
-/// Who thanks in the middle of a letter goes on with what they want.
+/// A sender who thanks in the middle of a letter continues with the request.
 #[test]
 fn thanks_end_a_letter_only_above_a_signature() {
     for (letter, own) in [
@@ -271,7 +273,7 @@ fn what_html_shows_is_not_hidden() {
     }
 }
 
-/// Few mails close what they open.
+/// Few mails close their elements.
 #[test]
 fn what_is_hidden_ends_with_its_element() {
     for (html, seen) in [

@@ -1,3 +1,5 @@
+//! Tests of the cursor.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;

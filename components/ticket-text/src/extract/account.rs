@@ -1,4 +1,4 @@
-//! International bank account numbers (ISO 13616), with or without something between their groups.
+//! International bank account numbers (ISO 13616), with or without separators between their groups.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use iban::{Iban, IbanLike};
 
 use super::Reading;
 
-/// Letters and digits of the shortest and the longest account number.
+/// Minimum and maximum number of letters and digits of an account number.
 const LENGTHS: Range<usize> = 15..35;
 
-/// The first account number in `text`, without spaces.
+/// Returns the first account number in `text`, without spaces.
 pub fn first(text: &str) -> Option<String> {
     find(text).into_iter().next().map(|(_, value)| value)
 }
@@ -25,12 +25,12 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
     found
 }
 
-/// The account number that begins at byte `start`: of each country's length only one passes.
+/// Returns the account number at byte `start`: for each country only one length is valid.
 fn at(text: &str, start: usize) -> Option<Reading> {
     let mut compact = String::new();
     for (at, letter) in text.get(start..)?.char_indices() {
         match letter {
-            // Not behind the first letter: "d. de89" begins with the second d.
+            // Not after the first letter: "d. de89" begins with the second d.
             ' ' | '\u{a0}' | '-' | '–' | '.' if compact.len() > 1 => continue,
             letter if letter.is_ascii_alphanumeric() => compact.push(letter.to_ascii_uppercase()),
             _ => return None,

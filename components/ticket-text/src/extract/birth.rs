@@ -1,21 +1,21 @@
-//! Which dates are days of birth.
+//! Recognises dates of birth.
 
 use std::ops::Range;
 
-/// Words of a day of birth.
+/// Words for a birth.
 const BIRTH: [&str; 4] = ["geb", "geboren", "born", "dob"];
-/// What begins a clause without a comma, or with one.
+/// Separators of clauses.
 const JOINTS: [&str; 5] = [" und ", " and ", " aber ", " but ", ","];
-/// Verbs of a clause that tells what somebody has done.
+/// Auxiliary verbs of a clause about an action.
 const HAVE: [&str; 8] = ["habe", "hab", "haben", "hat", "hatte", "have", "has", "had"];
-/// Characters before a date in which such a word may stand.
+/// Maximum number of characters from such a word to the date.
 const LONGEST_LABEL: usize = 40;
 
-/// Whether the words about the date at `range` of `text` say that it is somebody's day of birth: "geboren am ..." and
-/// "am ... geboren".
+/// Returns whether the words around the date at `range` of `text` make it a date of birth: "geboren am ..." and "am
+/// ... geboren".
 pub fn is_birth(text: &str, range: &Range<usize>) -> bool {
     let before = super::last(text.get(..range.start).unwrap_or_default(), LONGEST_LABEL);
-    // A label may stand on the line above.
+    // The label may be on the line above.
     let mut parts = before.rsplit(|letter: char| letter == '\n' || letter.is_ascii_digit());
     let label = parts.find(|part| !part.trim().is_empty()).unwrap_or_default();
     let after = text.get(range.end..).unwrap_or_default().chars().take(LONGEST_LABEL);
@@ -26,7 +26,7 @@ pub fn is_birth(text: &str, range: &Range<usize>) -> bool {
         || tells_of_birth(&after)
 }
 
-/// What stands behind the last sentence of `label`; the point of "geb." ends none.
+/// Returns the last sentence of `label`; the point of "geb." does not end a sentence.
 fn last_sentence(label: &str) -> &str {
     let mut ends = label.rmatch_indices(". ").map(|(at, _)| at);
     let end =
@@ -34,8 +34,8 @@ fn last_sentence(label: &str) -> &str {
     end.and_then(|end| label.get(end..)).unwrap_or(label)
 }
 
-/// What stands in `label` behind the beginning of a clause that tells what somebody has done: "geboren und habe am ..."
-/// tells of two days. Nothing else ends what a word of birth tells, so that no day of birth is passed over.
+/// Returns the part of `label` after the beginning of a clause about an action: "geboren und habe am ..." mentions
+/// two days. Nothing else separates a birth word from its date, so that no date of birth is missed.
 fn own_clause(label: &str) -> &str {
     let begins = JOINTS.iter().filter_map(|joint| label.rfind(joint).map(|at| at + joint.len())).max();
     let clause = begins.and_then(|at| label.get(at..)).unwrap_or(label);

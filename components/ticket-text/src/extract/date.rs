@@ -1,4 +1,4 @@
-//! Dates in the forms that Germans, English and computers write, checked against the calendar.
+//! Dates in German, English and computer formats, checked against the calendar.
 
 mod forms;
 
@@ -13,9 +13,9 @@ use crate::cursor::scan;
 use crate::sentences::{Tense, Tenses};
 use forms::{FORMS, Written};
 
-/// Years of two digits up to this many after today's belong to this century.
+/// Two-digit years up to this many after today's are in this century.
 const YEARS_AHEAD: i32 = 20;
-/// Words whose figures are no dates: paragraphs and versions.
+/// Words whose numbers are not dates: paragraphs and versions.
 const COUNTED: [&str; 30] = [
     "abs",
     "absatz",
@@ -48,28 +48,28 @@ const COUNTED: [&str; 30] = [
     "room",
     "ip",
 ];
-/// Words before a day and a month with a blank between them.
+/// Words before a day and a month with a space between them.
 const ANNOUNCING: [&str; 10] = ["am", "vom", "den", "dem", "zum", "bis", "seit", "ab", "der", "datum"];
-/// What follows amounts, in lower case.
+/// Units of amounts, in lower case.
 const UNITS: [&str; 12] =
     ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
-/// Characters of the longest of them.
+/// Number of characters of the longest of them.
 const LONGEST_UNIT: usize = 7;
-/// What stands before the day that something is meant for.
+/// Words before the day of a purpose.
 const AIMS: [&str; 6] = [" für den ", " zum ", " auf den ", "ermin am ", "ppointment on ", " to "];
-/// What joins the first and the last day of a span.
+/// Words and signs between the first and the last day of a range.
 const SPANS: [&str; 7] = ["-", "–", "/", "bis", "bis zum", "to", "until"];
-/// Years that are taken for years.
+/// Plausible years.
 const YEARS: Range<i32> = 1900..2100;
 
-/// Dates and the bytes of `text` they stand in; days before months, as everywhere but in the United States. A date
-/// without a year is the last or the next, as its sentence speaks of the past or of what is to come, else the nearest
-/// to `today`.
+/// Returns dates in `text` with their byte ranges; days come before months, as everywhere but in the United States. A
+/// date without a year is the last or the next one if the tense of its sentence is past or future, else the one
+/// nearest to `today`.
 pub fn find(text: &str, today: Date) -> Vec<(Range<usize>, Date)> {
     find_where(text, today, None)
 }
 
-/// The same where a sentence that does not tell speaks of `otherwise`.
+/// Does the same, with the tense `otherwise` for sentences without a clear tense.
 pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Range<usize>, Date)> {
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return Vec::new();
@@ -101,7 +101,7 @@ pub fn find_where(text: &str, today: Date, otherwise: Option<Tense>) -> Vec<(Ran
     dates.map(|(reading, shared)| (reading.range, shared.unwrap_or(reading.date))).collect()
 }
 
-/// A date, and what it was read from.
+/// A date and its parsed form.
 struct Reading<'t> {
     range: Range<usize>,
     written: Written<'t>,
@@ -109,7 +109,7 @@ struct Reading<'t> {
 }
 
 impl Reading<'_> {
-    /// The first day of the span that ends with `last`, where only that tells the year: "1.6.-3.6.2025".
+    /// Returns the first day of the range that ends with `last`, if only that has the year: "1.6.-3.6.2025".
     fn of_span(&self, last: &Reading<'_>, text: &str) -> Option<Date> {
         let between = text.get(self.range.end..last.range.start)?;
         (self.written.year.is_none() && last.written.year.is_some()).then_some(())?;
@@ -120,18 +120,18 @@ impl Reading<'_> {
     }
 }
 
-/// Whether it is the day that something is meant for, which no verb tells the time of: "beantragt für den 15.12."
+/// Returns whether it is the day of a purpose, whose tense no verb shows: "beantragt für den 15.12."
 fn is_aimed_at(text: &str, range: &Range<usize>) -> bool {
     text.get(..range.start).is_some_and(|before| AIMS.iter().any(|aim| before.ends_with(aim)))
 }
 
-/// The whole of `text` as a date.
+/// Parses the whole of `text` as a date.
 pub fn parse(text: &str, today: Date) -> Option<Date> {
     let text = text.trim();
     find(text, today).into_iter().find(|(range, _)| *range == (0..text.len())).map(|(_, date)| date)
 }
 
-/// Neither a longer number nor a part of one: "10.11.12.13" and "12/2026/05/01" hold no date.
+/// Returns whether `range` is not part of a longer number: "10.11.12.13" and "12/2026/05/01" hold no date.
 fn bounded(text: &str, range: &Range<usize>) -> bool {
     let head = text.get(..range.start).unwrap_or_default();
     let before = head.chars().next_back();
@@ -146,18 +146,18 @@ fn bounded(text: &str, range: &Range<usize>) -> bool {
         && !next.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))
 }
 
-/// Whether the text ends with the first day of a span: "1.-3.6.2026", "1.6.-3.6.2026", "1./2.6."
+/// Returns whether the text ends with the first day of a range: "1.-3.6.2026", "1.6.-3.6.2026", "1./2.6."
 fn begins_span(head: &str) -> bool {
     let Some(first) = head.strip_suffix(['-', '/']) else { return false };
     let before = first.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let figures = first.get(before.len()..).unwrap_or_default().split('.').map(str::len);
     let apart = !before.ends_with(|letter: char| letter.is_alphanumeric() || "/-".contains(letter));
-    // No more than a date has are looked at.
+    // Reads only as many figures as a date has.
     let figures: Vec<usize> = figures.take(4).collect();
     apart && matches!(figures.as_slice(), [1..=2, 0] | [1..=2, 1..=2, 0] | [1..=2, 1..=2, 2 | 4])
 }
 
-/// Whether it is an amount, a paragraph of a law or a version: "12.11.20 Euro", "§ 3.4.25", "Version 3.4.25".
+/// Returns whether it is an amount, a paragraph of a law or a version: "12.11.20 Euro", "§ 3.4.25", "Version 3.4.25".
 fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> bool {
     let (before, after) =
         (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The districts that German licence plates begin with.
+//! District codes of German licence plates.
 
 /// Codes of all districts that register cars, those of former districts that may still be chosen included, and their
 /// spellings on old plates; sorted, between spaces (Fahrzeug-Zulassungsverordnung, annex 1).
@@ -31,7 +31,7 @@ const CODES: &str = " \
     WND WO WOB WOH WOL WOR WOS WR WRN WS WSF WST WSW WT WTL WTM WUG WUN WUR WW WZ WZL WÜ WÜM Z ZE ZEL ZI ZIG \
     ZP ZR ZS ZW ZZ ÖHR ÜB ";
 
-/// Whether `code`, which is in capitals, is a district's.
+/// Returns whether `code`, in capitals, is a district code.
 pub(super) fn is_district(code: &str) -> bool {
     CODES.split(' ').any(|known| !known.is_empty() && known == code)
 }

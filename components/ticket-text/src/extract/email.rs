@@ -1,11 +1,11 @@
-//! E-mail addresses: what people write, not all that RFC 5322 allows.
+//! E-mail addresses as people write them, a subset of RFC 5322.
 
 use super::Reading;
 
-/// Longest address (RFC 5321), bytes.
+/// Maximum number of bytes of an address (RFC 5321).
 const LONGEST: usize = 254;
 
-/// The first address in `text`, in lower case.
+/// Returns the first address in `text`, in lower case.
 pub fn first(text: &str) -> Option<String> {
     find(text).into_iter().next().map(|(_, value)| value)
 }
@@ -32,8 +32,8 @@ fn around(text: &str, at: usize) -> Option<Reading> {
     (well_formed && !local.is_empty() && address.len() <= LONGEST).then(|| (range, address.to_lowercase()))
 }
 
-/// Letters of all languages (RFC 6531), whether or not they are put together from two characters: half an address is
-/// another's.
+/// Returns whether a letter of any language (RFC 6531) may be in the local part, also as two characters: half an
+/// address could be another person's.
 fn in_local(letter: char) -> bool {
     letter.is_alphanumeric() || "._%+-".contains(letter) || ('\u{300}'..='\u{36f}').contains(&letter)
 }

@@ -1,11 +1,11 @@
-//! Numbers of tickets and files: what follows the words that announce one.
+//! Ticket and file numbers: the numbers after words that announce one.
 
 mod register;
 
 use super::Reading;
 use crate::cursor::{Cursor, scan};
 
-/// Words that announce the number of a file, the longer before those that begin them.
+/// Words that announce a file number, the longer ones before their prefixes.
 const FILE_WORDS: [&str; 20] = [
     "aktenzeichen",
     "akz",
@@ -28,8 +28,8 @@ const FILE_WORDS: [&str; 20] = [
     "ref",
     "case no",
 ];
-/// What words end with for what offices file under a number: "Wohngeld Nr. WG-4477812". They announce none without
-/// `Nr.` or the like.
+/// Endings of words for things that offices file under a number: "Wohngeld Nr. WG-4477812". They announce one only
+/// with `Nr.` or the like.
 const FILED: [&str; 12] = [
     "geld",
     "antrag",
@@ -44,14 +44,14 @@ const FILED: [&str; 12] = [
     "bafög",
     "akten",
 ];
-/// What stands behind those.
+/// Words for a number after those.
 const COUNTED: [&str; 2] = ["nummer", "nr"];
-/// What may follow a word of files.
+/// Parts that may follow a file word.
 const FILE_PARTS: [Part; 3] = [points, counter, space];
-/// What joins a word and its counter: "Vorgangs-Nr.".
+/// Separators of a word and its counter: "Vorgangs-Nr.".
 const JOINTS: [&str; 3] = [" ", "-", "s-"];
 const COUNTERS: [&str; 6] = ["nr", "no", "number", "lautet", "ist", "is"];
-/// What may follow the word "ticket".
+/// Parts that may follow the word "ticket".
 const TICKET_PARTS: [Part; 6] = [
     |cursor| any_word(cursor, &["nummer", " number"]),
     short_counter,
@@ -60,16 +60,16 @@ const TICKET_PARTS: [Part; 6] = [
     space,
     |cursor| cursor.skip("#"),
 ];
-/// Digits of the shortest number.
+/// Minimum number of digits of a number.
 const LEAST_DIGITS: usize = 3;
 
-/// Passes something that may be left out; whether it was there.
+/// Advances over an optional part; returns whether it was there.
 type Part = fn(&mut Cursor<'_>) -> bool;
 
-/// Reads a number.
+/// Parses a number.
 type Form = fn(&mut Cursor<'_>) -> Option<Reading>;
 
-/// Numbers of tickets.
+/// Returns the ticket numbers in `text`.
 pub(super) fn find_tickets(text: &str) -> Vec<Reading> {
     find(text, |cursor| {
         if cursor.skip("[#") {
@@ -79,7 +79,7 @@ pub(super) fn find_tickets(text: &str) -> Vec<Reading> {
     })
 }
 
-/// Numbers under which offices file cases.
+/// Returns the file numbers in `text`.
 pub(super) fn find_files(text: &str) -> Vec<Reading> {
     let mut found = find(text, |cursor| {
         FILE_WORDS.iter().find_map(|word| {
@@ -105,7 +105,7 @@ pub(super) fn find_files(text: &str) -> Vec<Reading> {
     found
 }
 
-/// What `form` reads behind whole words, and only with digits enough.
+/// Returns what `form` parses after whole words, if it has enough digits.
 fn find<'t>(text: &'t str, form: impl Fn(&mut Cursor<'t>) -> Option<Reading>) -> Vec<Reading> {
     if !has_digits(text) {
         return Vec::new();
@@ -121,14 +121,14 @@ fn has_digits(number: &str) -> bool {
     number.bytes().filter(u8::is_ascii_digit).nth(LEAST_DIGITS - 1).is_some()
 }
 
-/// What `form` reads behind as many of `parts` as leave it something.
+/// Returns what `form` parses after as many of `parts` as possible.
 fn after(cursor: &mut Cursor<'_>, parts: &[Part], form: Form) -> Option<Reading> {
     let Some((part, parts)) = parts.split_first() else { return form(cursor) };
     let with = cursor.attempt(|ahead| part(ahead).then(|| after(ahead, parts, form)).flatten());
     with.or_else(|| after(cursor, parts, form))
 }
 
-/// A number with blanks in it, or without.
+/// Parses a number with or without spaces.
 fn file_number(cursor: &mut Cursor<'_>) -> Option<Reading> {
     let start = cursor.at();
     let whole = cursor.rest();
@@ -138,7 +138,7 @@ fn file_number(cursor: &mut Cursor<'_>) -> Option<Reading> {
     number(cursor)
 }
 
-/// Letters and digits in groups.
+/// Parses groups of letters and digits.
 fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
     let start = cursor.at();
     let whole = cursor.rest();
@@ -151,14 +151,14 @@ fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
     Some((start..cursor.at(), whole.get(..cursor.at() - start)?.to_owned()))
 }
 
-/// ` Nr.:` and the like.
+/// Advances over ` Nr.:` and the like.
 fn counter(cursor: &mut Cursor<'_>) -> bool {
     let found = cursor.skip_any(&JOINTS) && any_word(cursor, &COUNTERS);
     points(cursor);
     found
 }
 
-/// `Nr.` and the like.
+/// Advances over `Nr.` and the like.
 fn short_counter(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_any(&JOINTS);
     let found = any_word(cursor, &["nr", "no"]);
@@ -166,7 +166,7 @@ fn short_counter(cursor: &mut Cursor<'_>) -> bool {
     found
 }
 
-/// A point, a colon, or both.
+/// Advances over a point, a colon, or both.
 fn points(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip(".") | cursor.skip(":")
 }

@@ -1,26 +1,26 @@
-//! Telephone numbers as Germans write them: with a trunk zero or a country's code.
+//! Telephone numbers in German notation: with a trunk zero or a country code.
 
 use std::ops::Range;
 
 use super::Reading;
 use crate::cursor::{Cursor, scan};
 
-/// Digits of the shortest and the longest number.
+/// Minimum and maximum number of digits.
 const DIGITS: Range<usize> = 7..16;
-/// Most characters between two groups of digits.
+/// Maximum number of characters between two groups of digits.
 const WIDEST_GAP: usize = 3;
-/// Words that announce a number of any kind, and ends of those that say which.
+/// Words that announce any number, and endings of those that name its kind.
 const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
 const ENDINGS: [&str; 5] = ["nummer", "nr", "number", "-no", "-id"];
-/// Ends of words that announce the number of what they name: "Stromrechnung".
+/// Endings of words that announce the number of a thing: "Stromrechnung".
 const NUMBERED: [&str; 9] =
     ["rechnung", "bescheid", "zeichen", "vertrag", "auftrag", "bestellung", "buchung", "sendung", "beleg"];
-/// What words of numbers say where they announce a telephone's.
+/// Parts of words that announce a telephone number.
 const TELEPHONES: [&str; 12] =
     ["tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact"];
-/// Characters before a number that are looked at for such words.
+/// Number of characters searched for such words before a number.
 const REACH: usize = 40;
-/// Words that announce other numbers by themselves.
+/// Words that announce other numbers.
 const OTHERS: [&str; 16] = [
     "konto",
     "kto",
@@ -54,7 +54,7 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
     numbers.collect()
 }
 
-/// A zero or a country's code, either in brackets or not, and groups of digits.
+/// Parses a zero or a country code, each possibly in brackets, and groups of digits.
 fn form(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.skip("(");
     if cursor.skip("+") {
@@ -71,20 +71,20 @@ fn form(cursor: &mut Cursor<'_>) -> Option<()> {
     (cursor.at() > start).then_some(())
 }
 
-/// Not in the middle of a longer number: "2026-0917", "1.0345".
+/// Returns whether a number can start here, outside a longer one: "2026-0917", "1.0345".
 fn starts(text: &str, start: usize) -> bool {
     let mut before = text.get(..start).unwrap_or_default().chars().rev();
     let joined = before.next().is_some_and(|letter| "-./_#".contains(letter));
     !joined || !before.next().is_some_and(char::is_alphanumeric)
 }
 
-/// Digits and a leading `+`; the zero of "+49 (0)171" goes.
+/// Returns the digits and a leading `+`, without the zero of "+49 (0)171".
 fn normal(number: &str) -> String {
     let number = if number.contains('+') { number.replace("(0)", "") } else { number.to_owned() };
     number.chars().filter(|letter| letter.is_ascii_digit() || *letter == '+').collect()
 }
 
-/// Whether it begins as dates do that no calendar has: `00.00.0000`.
+/// Returns whether it begins like a date that no calendar has: `00.00.0000`.
 fn is_dated(number: &str) -> bool {
     let mut joints = number.trim_start_matches(|letter: char| letter.is_ascii_digit()).chars();
     let lengths: Vec<usize> = number
@@ -96,7 +96,7 @@ fn is_dated(number: &str) -> bool {
     joined && matches!(lengths.as_slice(), [1..=2, 1..=2, 2 | 4])
 }
 
-/// Whether the words `before` say that it is the number of an account, a customer or the like.
+/// Returns whether the words `before` make it the number of an account, a customer or the like.
 fn is_announced_otherwise(before: &str) -> bool {
     let lower = super::last(before, REACH).to_lowercase();
     let mut rest = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
@@ -109,6 +109,6 @@ fn is_announced_otherwise(before: &str) -> bool {
     let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
     let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
-    // "Bestellung" and "Telefonrechnung" have what telephones' words have.
+    // "Bestellung" and "Telefonrechnung" contain parts of telephone words.
     ends(&NUMBERED) || !telephone && (ends(&ENDINGS) || OTHERS.contains(&word))
 }

@@ -6,17 +6,17 @@ use super::Reading;
 use super::districts::is_district;
 use crate::cursor::{Cursor, scan};
 
-/// Words that announce a plate: after them it may be written in any way.
+/// Words that announce a plate, which may then have any spelling.
 const WORDS: [&str; 5] = ["kennzeichen", "nummernschild", "nummernschilds", "licence plate", "license plate"];
-/// What stands between such a word and the plate.
+/// Words and signs between such a word and the plate.
 const BETWEEN: [&str; 8] = [" mit", " ist", " lautet", ":", " is", " number", " nr.", " „"];
-/// What sets off a district, and what the digits.
+/// Separators after the district and before the digits.
 const JOINTS: [&str; 5] = [" - ", " – ", "-", "–", " "];
-/// Most letters and digits on a plate.
+/// Maximum number of letters and digits of a plate.
 const LONGEST: usize = 8;
-/// Letters and digits from which on a plate without a hyphen is taken for one where nothing announces it.
+/// Minimum number of letters and digits of an unannounced plate without a hyphen.
 const LEAST_SPACED: usize = 5;
-/// What is numbered like plates.
+/// Words for things with numbers that look like plates.
 const NUMBERED: [&str; 28] = [
     "haus",
     "block",
@@ -47,21 +47,21 @@ const NUMBERED: [&str; 28] = [
     "größe",
     "serie",
 ];
-/// Words and abbreviations in capitals that are districts or letters of plates as well: two of them are no plate.
+/// Capitalised words and abbreviations that are also districts or letters of plates: two of them are no plate.
 const SMALL_WORDS: [&str; 44] = [
     "AB", "ALS", "AM", "AN", "BEI", "BIN", "DA", "DE", "DES", "DIN", "DU", "EIN", "EN", "ER", "ES", "HAT",
     "IM", "IN", "IS", "ISO", "JA", "MAI", "MAL", "NEU", "NR", "NUR", "OB", "OS", "RE", "ROT", "SO", "ST",
     "TO", "UM", "UN", "VO", "WAR", "WEG", "WEN", "WER", "WIR", "WO", "ZU", "EU",
 ];
 
-/// Letters and digits of a plate and the bytes they were read from.
+/// A plate with its byte range.
 struct Plate {
     range: Range<usize>,
     district: String,
     letters: String,
     digits: String,
     kind: String,
-    /// Whether it has the hyphen of the printed form.
+    /// Whether it has a hyphen, as on printed plates.
     hyphened: bool,
 }
 
@@ -79,7 +79,7 @@ impl Plate {
             && !text.get(..self.range.start).is_some_and(belongs)
     }
 
-    /// Whether it is one though nothing announces it.
+    /// Returns whether it is a plate without an announcement.
     fn is_sure(&self, text: &str) -> bool {
         let small = |part: &String| SMALL_WORDS.contains(&part.as_str());
         let paper = self.district == "DIN" && matches!(self.letters.as_str(), "A" | "B" | "C");
@@ -95,7 +95,7 @@ impl Plate {
     }
 }
 
-/// Plates as `M-AB 1234`, `m-ab 1234` and `M AB 1234E`; behind a word that announces them in any spelling.
+/// Returns plates such as `M-AB 1234`, `m-ab 1234` and `M AB 1234E`; after an announcing word in any spelling.
 pub(super) fn find(text: &str) -> Vec<Reading> {
     let plates = scan(text, |cursor| spaced(cursor).or_else(|| lower(cursor)));
     let sure = plates.map(|(_, plate)| plate).filter(|plate| plate.is_one(text) && plate.is_sure(text));
@@ -107,7 +107,7 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
     announced.chain(sure).map(Plate::reading).collect()
 }
 
-/// The same, and what may be a plate without saying which: `MAB1234`.
+/// Returns the same, and ambiguous ones: `MAB1234`.
 pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
     let joined =
         scan(text, |cursor| (!after_word(*cursor)).then(|| joined(cursor, char::is_uppercase)).flatten());
@@ -126,7 +126,7 @@ pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
     joined.chain(announced).chain(find(text).into_iter().map(|(range, _)| range)).collect()
 }
 
-/// `Kennzeichen ist b tr 4410`: how it may be read.
+/// Parses `Kennzeichen ist b tr 4410` into all possible plates.
 fn announced(cursor: &mut Cursor<'_>) -> Option<Vec<Plate>> {
     WORDS.iter().any(|word| cursor.skip_word(word)).then_some(())?;
     while BETWEEN.iter().any(|between| cursor.skip_word(between)) {}
@@ -136,7 +136,7 @@ fn announced(cursor: &mut Cursor<'_>) -> Option<Vec<Plate>> {
     read.or_else(|| cursor.attempt(|ahead| joined(ahead, char::is_alphabetic)))
 }
 
-/// `M-AB 1234`, `M AB 1234`
+/// Parses `M-AB 1234` and `M AB 1234`.
 fn spaced(cursor: &mut Cursor<'_>) -> Option<Plate> {
     if after_word(*cursor) {
         return None;
@@ -144,7 +144,7 @@ fn spaced(cursor: &mut Cursor<'_>) -> Option<Plate> {
     cursor.attempt(|ahead| plate(ahead, char::is_uppercase, &JOINTS))
 }
 
-/// `m-ab 1234`
+/// Parses `m-ab 1234`.
 fn lower(cursor: &mut Cursor<'_>) -> Option<Plate> {
     if after_word(*cursor) {
         return None;
@@ -154,8 +154,7 @@ fn lower(cursor: &mut Cursor<'_>) -> Option<Plate> {
         .filter(|plate| plate.length() >= LEAST_SPACED)
 }
 
-/// A district, what sets it off, letters, perhaps what sets off the digits, digits, and the letter of old and
-/// electric cars.
+/// Parses a district, a separator, letters, an optional separator, digits, and the letter of old and electric cars.
 fn plate(cursor: &mut Cursor<'_>, case: fn(char) -> bool, joints: &[&str]) -> Option<Plate> {
     let start = cursor.at();
     let district = cursor.take(1..=3, |letter| case(letter) && of_district(letter))?.to_uppercase();
@@ -169,7 +168,7 @@ fn plate(cursor: &mut Cursor<'_>, case: fn(char) -> bool, joints: &[&str]) -> Op
     Some(Plate { range: start..cursor.at(), district, letters, digits, kind, hyphened })
 }
 
-/// `MAB1234`: every way to read it.
+/// Parses `MAB1234` into all possible plates.
 fn joined(cursor: &mut Cursor<'_>, case: fn(char) -> bool) -> Option<Vec<Plate>> {
     let start = cursor.at();
     let written = cursor.take(2..=5, |letter| case(letter) && of_district(letter))?;
@@ -213,21 +212,21 @@ fn after_word(cursor: Cursor<'_>) -> bool {
     cursor.before().is_some_and(|before| before.is_alphanumeric() || "-–/._@".contains(before))
 }
 
-/// Whether what comes `after` belongs to a longer number.
+/// Returns whether `after` continues a longer number.
 fn goes_on(after: &str) -> bool {
     let mut after = after.chars();
     after.next().is_some_and(|letter| "-/".contains(letter))
         && after.next().is_some_and(char::is_alphanumeric)
 }
 
-/// Whether what stands `before` belongs to it.
+/// Returns whether `before` ends with a part of the same number.
 fn belongs(before: &str) -> bool {
     let mut before = before.chars().rev();
     before.next().is_some_and(|letter| "-–/._".contains(letter))
         && before.next().is_some_and(char::is_alphanumeric)
 }
 
-/// Whether the word `before` says that it is the number of something else.
+/// Returns whether the word `before` makes it the number of something else.
 fn is_numbered(before: &str) -> bool {
     let word = before.trim_end().rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
     NUMBERED.contains(&word.to_lowercase().as_str())

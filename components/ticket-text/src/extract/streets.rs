@@ -1,22 +1,23 @@
-//! Streets, which may be named after a day that is no date of anything.
+//! Streets that are named after a day, which is not a date.
 
 use std::ops::Range;
 
-/// What names of streets end with.
+/// Endings of street names.
 pub(crate) const ENDS: [&str; 15] = [
     "straße", "strasse", "gasse", "weg", "platz", "allee", "ring", "damm", "ufer", "chaussee", "steig",
     "pfad", "markt", "graben", "wall",
 ];
-/// What stands between a street and its day: "Straße des 17. Juni".
+/// Words between a street and its day: "Straße des 17. Juni".
 const LINKS: [&str; 3] = ["des", "der", "vom"];
-/// What stands before the day of something else: "am 1. Mai Straße gesperrt".
+/// Words before the date of something else: "am 1. Mai Straße gesperrt".
 const DAYS: [&str; 7] = ["am", "vom", "den", "zum", "bis", "seit", "ab"];
-/// Characters before a day that are looked at.
+/// Number of characters searched before a day.
 const REACH: usize = 60;
-/// Characters of the longest end of a street's name.
+/// Number of characters of the longest ending of a street name.
 const LONGEST_END: usize = 8;
 
-/// Whether a street is named after the day at `range`: "Straße des 17. Juni", "1. Mai Straße", "20. Juli-Platz".
+/// Returns whether a street is named after the day at `range`: "Straße des 17. Juni", "1. Mai Straße", "20.
+/// Juli-Platz".
 pub(super) fn are_named_after(text: &str, range: &Range<usize>) -> bool {
     let before = super::last(text.get(..range.start).unwrap_or_default(), REACH).to_lowercase();
     let mut words = before.split_whitespace().rev();

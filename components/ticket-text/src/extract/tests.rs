@@ -1,3 +1,5 @@
+//! Tests of extracted values: account numbers, addresses and licence plates.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod dates;

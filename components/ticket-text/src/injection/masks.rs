@@ -1,12 +1,12 @@
-//! Letters that look like others.
+//! Normalises look-alike letters.
 
-/// Characters that carry text which nobody sees: tags, and marks that turn the direction of writing over.
+/// Returns whether a character is invisible and can carry text: tags and direction overrides.
 pub(super) fn is_hidden(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e007f}' | '\u{202d}' | '\u{202e}')
 }
 
-/// `text` in lower case and in plain letters: what has no width is nothing, wide, mathematical and circled letters are
-/// plain ones, and so are Cyrillic and Greek ones in words that have Latin letters, too.
+/// Returns `text` in lower case and plain letters: drops characters without width, and maps wide, mathematical and
+/// circled letters, and Cyrillic and Greek ones in words that also have Latin letters.
 pub(super) fn unmasked(text: &str) -> String {
     let plain: String = text.chars().filter_map(plain).collect();
     let mut unmasked = String::with_capacity(plain.len());
@@ -35,7 +35,7 @@ fn plain(character: char) -> Option<char> {
     }
 }
 
-/// The Latin letter that a Cyrillic or Greek one looks like (the common ones of Unicode's confusables.txt).
+/// Returns the Latin letter that a Cyrillic or Greek one resembles (the common ones of Unicode's confusables.txt).
 fn latin(letter: char) -> char {
     match letter {
         'а' | 'α' => 'a',

@@ -1,9 +1,9 @@
-//! What those say who speak to a machine. German and English.
+//! Patterns of prompt injections in German and English.
 
-/// A sequence of word beginnings; each step lists what may stand there.
+/// A sequence of word prefixes; each step lists alternatives.
 pub(super) type Pattern = &'static [&'static [&'static str]];
 
-/// What drops an order.
+/// Verbs that revoke instructions.
 const DROP: &[&str] = &[
     "ignor",
     "disregard",
@@ -18,7 +18,7 @@ const DROP: &[&str] = &[
     "übergeh",
     "violat",
 ];
-/// Which orders: earlier ones, and those of who is spoken to.
+/// Attributes of instructions: earlier ones, and those of the addressee.
 const EARLIER: &[&str] = &[
     "previous",
     "prior",
@@ -35,7 +35,7 @@ const EARLIER: &[&str] = &[
     "vorstehend",
     "deine",
 ];
-/// Which orders, where all of them may be meant, or those of an office.
+/// Attributes of instructions in general, also of an office's.
 const ANY: &[&str] = &[
     "previous",
     "prior",
@@ -58,7 +58,7 @@ const ANY: &[&str] = &[
     "the",
     "die",
 ];
-/// What a machine is told beforehand.
+/// Nouns for a model's instructions.
 const ORDERS: &[&str] = &[
     "instruction",
     "prompt",
@@ -70,7 +70,7 @@ const ORDERS: &[&str] = &[
     "systemanweisung",
     "systemprompt",
 ];
-/// The same, in words that are an office's as well.
+/// Nouns for instructions that offices have, too.
 const RULES: &[&str] = &[
     "instruction",
     "prompt",
@@ -103,7 +103,7 @@ const TELL: &[&str] = &[
     "druck",
     "schreib",
 ];
-/// What machines are told to be.
+/// Roles that a model is to play.
 const BEINGS: &[&str] = &[
     "ai",
     "ki",
@@ -129,7 +129,7 @@ const BEINGS: &[&str] = &[
     "longer",
     "bound",
 ];
-/// What only a machine does at a word.
+/// Verbs of performing a role.
 const PERFORM: &[&str] = &[
     "output",
     "print",
@@ -145,14 +145,14 @@ const PERFORM: &[&str] = &[
     "gib",
 ];
 const REPLY: &[&str] = &["reply", "respond", "answer", "antwort"];
-/// What only a machine is called.
+/// Names that only machines have.
 const MACHINES: &[&str] = &["ai", "ki", "llm", "gpt", "chatgpt", "sprachmodell", "chatbot", "bot"];
-/// The same, and what people are called as well.
+/// Names that machines and people have.
 const ASSISTANTS: &[&str] =
     &["ai", "ki", "llm", "gpt", "chatgpt", "sprachmodell", "chatbot", "bot", "assistant", "assistent"];
-/// Whom words are for.
+/// Prepositions before an addressee.
 const FOR: &[&str] = &["an", "ans", "für", "to", "for"];
-/// Orders to write, in the forms that these have.
+/// Imperatives to write.
 pub(super) const COMMANDS: &[&str] = &[
     "answer",
     "respond",
@@ -176,16 +176,16 @@ pub(super) const COMMANDS: &[&str] = &[
     "genehmige",
     "veröffentliche",
 ];
-/// What a machine has been told, ...
+/// Verbs of instructing a model.
 const SAID: &[&str] =
     &["text", "everything", "anything", "words", "conversation", "alles", "wörter", "wortlaut", "inhalt"];
-/// ... where that stands, ...
+/// Words for the place of its instructions.
 const BEFORE: &[&str] =
     &["above", "before", "previous", "preceding", "oben", "obig", "davor", "vorherig", "bisherig"];
-/// ... and what lays it open.
+/// Verbs of revealing them.
 const SAY_AGAIN: &[&str] = &["repeat", "output", "print", "reveal", "wiederhol", "gib", "geben"];
 
-/// Said of nobody else.
+/// Patterns that only address machines.
 pub(super) const PATTERNS: &[Pattern] = &[
     &[DROP, EARLIER, ORDERS],
     &[DROP, &["everything", "anything", "alles"], &["above", "before", "oben", "bisher", "vorher", "zuvor"]],
@@ -322,7 +322,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     ],
 ];
 
-/// Said of others as well, unless it is an order: whoever complains of people that ignore all rules gives none.
+/// Patterns that count only as imperatives: a complaint about people who ignore all rules does not match.
 pub(super) const ORDERED: &[Pattern] = &[
     &[DROP, ANY, RULES],
     &[&["do"], &["anything"], &["now"]],
@@ -342,21 +342,21 @@ pub(super) const ORDERED: &[Pattern] = &[
     ],
 ];
 
-/// Forms that are orders wherever they stand; whole words.
+/// Imperative forms anywhere in a sentence; whole words.
 pub(super) const IMPERATIVES: &[&str] =
     &["vergiss", "ignoriere", "ignorier", "missachte", "umgehe", "umgeh", "überschreibe", "übergehe"];
-/// Words before an order, where it does not begin a sentence.
+/// Words before an imperative that does not begin a sentence.
 pub(super) const BEFORE_ORDERS: &[&str] = &[
     "please", "bitte", "and", "und", "then", "dann", "now", "jetzt", "nun", "just", "also", "first",
     "instead", "must", "should", "musst", "sollst",
 ];
-/// Whose earlier words are dropped where people write to people: `ignore my previous instructions`.
+/// Possessives of people who write to people: `ignore my previous instructions`.
 pub(super) const OWN: &[&str] = &[
     "i", "ich", "we", "wir", "my", "our", "mein", "meine", "meinen", "meiner", "meinem", "unser", "unsere",
     "unseren", "unserer",
 ];
 
-/// What only stands where somebody forges the frame of a conversation or of an answer; lower case.
+/// Marks that forge the frame of a conversation or of an answer; lower case.
 pub(super) const MARKS: &[&str] = &[
     "<|",
     "|>",
@@ -368,7 +368,7 @@ pub(super) const MARKS: &[&str] = &[
     "neue anweisung:",
     "neue instruktionen:",
 ];
-/// The same, where spaces between do not matter; without any.
+/// Marks compared without spaces.
 pub(super) const FRAMES: &[&str] = &[
     "[inst]",
     "[/inst]",
@@ -394,5 +394,5 @@ pub(super) const FRAMES: &[&str] = &[
 ];
 /// Beginnings of lines that forge a speaker; lower case.
 pub(super) const SPEAKERS: &[&str] = &["assistant:", "developer:", "ai:", "ki:", "bot:", "chatbot:"];
-/// One that speaks in messages of programs, too: it is forged where it gives an order.
+/// A speaker that messages of programs have, too: it is forged only before an imperative.
 pub(super) const SYSTEM: &str = "system:";

@@ -1,8 +1,8 @@
-//! Codes of languages: those of ISO 639-1, which has one for every language that trigrams are known of.
+//! ISO 639-1 codes of all languages that the trigram detector knows.
 
 use whatlang::Lang;
 
-/// The code of `language`.
+/// Returns the code of `language`.
 pub(super) fn code(language: Lang) -> &'static str {
     match language {
         Lang::Epo => "eo",

@@ -1,4 +1,4 @@
-//! How much of a text in Latin letters speaks for which language.
+//! Scores of languages for a text in Latin letters.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,15 +6,15 @@ use std::sync::LazyLock;
 use super::frequent::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS, LETTERS};
 use crate::tokens;
 
-/// What a word of office matters or a rare letter is worth, against 1 for a word that only one language has: other
-/// languages borrow `Reisepass` and `passport`, but hold their sentences together with words of their own.
+/// Weight of a word for an office matter or of a rare letter, against 1 for a word that only one language has: other
+/// languages borrow `Reisepass` and `passport`, but not function words.
 const WEAK: f32 = 0.5;
-/// Words that are read: more say nothing new.
+/// Maximum number of words read; more add no information.
 const MOST_WORDS: usize = 1000;
-/// Letters from which on a part of a word is believed, wherever it stands in it.
+/// Minimum number of letters of a word part that may match anywhere in a word.
 const SHORTEST_PART: usize = 5;
 
-/// Languages by frequent word, a bit each, in the order of [`FREQUENT`].
+/// Languages by frequent word, one bit each, in the order of [`FREQUENT`].
 static LANGUAGES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     let mut languages = HashMap::new();
     for (place, language) in FREQUENT.iter().enumerate() {
@@ -25,14 +25,14 @@ static LANGUAGES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     languages
 });
 
-/// What speaks for each language.
+/// The scores of each language.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evidence {
-    /// How many words without digits the text has.
+    /// Number of words without digits.
     words: usize,
-    /// By language, the most likely first: a word that several have is divided among them.
+    /// Scores by language, the highest first; languages that share a word divide its weight.
     pub(super) scores: Vec<(&'static str, f32)>,
-    /// By language, in the order of [`FREQUENT`]: its words, undivided.
+    /// Undivided word counts by language, in the order of [`FREQUENT`].
     own: [f32; FREQUENT.len()],
 }
 
@@ -65,12 +65,12 @@ impl Evidence {
         Self { words: count, scores, own }
     }
 
-    /// What speaks for the language `code`.
+    /// Returns the score of the language `code`.
     pub(super) fn score(&self, code: &str) -> f32 {
         self.scores.iter().find(|(other, _)| *other == code).map_or(0.0, |(_, score)| *score)
     }
 
-    /// The share of the text's words that the language `code` has.
+    /// Returns the share of the text's words that are in the language `code`.
     pub(super) fn share(&self, code: &str) -> f32 {
         let own = FREQUENT.iter().zip(self.own).find(|(language, _)| language.code == code);
         own.map_or(0.0, |(_, own)| own) / self.words.max(1) as f32
@@ -82,13 +82,13 @@ fn bits(codes: &[&str]) -> u32 {
     places.map(|(place, _)| 1 << place).sum()
 }
 
-/// Languages that write the letters of `word`.
+/// Returns the languages that use the letters of `word`.
 fn letters(word: &str) -> impl Iterator<Item = u32> {
     let written = |letters: &str| word.chars().any(|letter| !letter.is_ascii() && letters.contains(letter));
     LETTERS.iter().filter(move |(letters, _)| written(letters)).map(|(_, codes)| bits(codes))
 }
 
-/// Languages that `word` is one of office matters in.
+/// Returns the languages in which `word` is an office matter.
 fn matters(word: &str) -> impl Iterator<Item = u32> {
     let part = |part: &str| match part.len() < SHORTEST_PART {
         true => word.starts_with(part) || word.ends_with(part),
@@ -99,7 +99,7 @@ fn matters(word: &str) -> impl Iterator<Item = u32> {
     english.into_iter().chain(german)
 }
 
-/// A word in lower case without the marks of its letters.
+/// Returns a word in lower case without diacritics.
 fn folded(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
     for letter in word.chars() {

@@ -1,13 +1,13 @@
-//! Words that hold sentences together, and those that questions to an office turn on, by language.
+//! Function words and words for office matters, by language.
 //!
-//! A word that several languages share stands in each of their lists: it speaks for none of them over the others.
-//! Letters have no marks here; texts are read both with and without them.
+//! Languages that share a word each list it, so that it favours none of them. Letters have no diacritics here; texts
+//! are read with and without them.
 
 /// A language and its frequent words.
 pub(super) struct Frequent {
-    /// ISO 639-1.
+    /// Its ISO 639-1 code.
     pub(super) code: &'static str,
-    /// Separated by white space.
+    /// Its words, separated by white space.
     pub(super) words: &'static str,
 }
 
@@ -15,7 +15,7 @@ const fn frequent(code: &'static str, words: &'static str) -> Frequent {
     Frequent { code, words }
 }
 
-/// Every language that words are known of; German and English first.
+/// All languages with a word list; German and English first.
 pub(super) const FREQUENT: [Frequent; 21] = [
     frequent(
         "de",
@@ -196,7 +196,7 @@ pub(super) const FREQUENT: [Frequent; 21] = [
     ),
 ];
 
-/// What German words of office matters have in them, compounds and slips of the pen included.
+/// Parts of German words for office matters, with compounds and misspellings.
 pub(super) const GERMAN_MATTERS: &str = "ausweis ausweiss reisepas fuhrer fuehrer fuhrerschein schein meldung melden anmeld ummeld abmeld wohnsitz \
     wohnung umzug umgezog verlor verloren verlang verlaeng abgelauf beantrag antrag gebuhr gebuehr tonne mull \
     muell sperrm abfall abhol geleert hundesteuer steuer bescheid strafzettel knollchen bussgeld urkunde \
@@ -207,7 +207,7 @@ pub(super) const GERMAN_MATTERS: &str = "ausweis ausweiss reisepas fuhrer fuehre
     vergess falsch perso bewohner gewerbe fuhrungszeugnis hund strom wasser geld ung keit heit lich amt haus \
     ruckruf";
 
-/// The same of English ones.
+/// Parts of English words for office matters.
 pub(super) const ENGLISH_MATTERS: &str = "passport licence license permit appointment application birth marriage wedding bins rubbish garbage trash \
     waste collected collection emptied pothole street light broken parking ticket fine dog tax register \
     registration move moved moving address office opening hours stolen expired missing vehicle car plate \
@@ -215,7 +215,7 @@ pub(super) const ENGLISH_MATTERS: &str = "passport licence license permit appoin
     change name found wallet keys residence driving driver vote ballot business child bulky pick pickup card \
     bin id certificate where resident closed town hall call access loud neighbours neighbors outside";
 
-/// Letters that few languages write, and which do.
+/// Rare letters and the languages that use them.
 pub(super) const LETTERS: &[(&str, &[&str])] = &[
     ("ß", &["de"]),
     ("ä", &["de", "sv", "fi", "sk"]),

@@ -1,3 +1,5 @@
+//! Tests of language detection.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod others;
@@ -152,7 +154,7 @@ fn what_is_open_is_answered_in_german() {
     assert_eq!(detect("Name ändern"), Some("de"));
 }
 
-/// Either of the two can be answered.
+/// Both languages can be answered.
 #[test]
 fn of_the_two_in_one_text_the_greater_counts() {
     let german =
@@ -229,7 +231,7 @@ fn lines<'t>(file: &'t str, key: &str) -> Vec<(String, String)> {
     file.lines().map(read).map(|line| (text(&line, key), text(&line, "language"))).collect()
 }
 
-/// All tickets and questions of both languages that the project has. Those of three words may stay open.
+/// Checks all tickets and questions of the project in both languages. Those of three words may be undetected.
 #[test]
 fn tickets_and_questions_are_told_apart() {
     for (file, key) in [

@@ -1,3 +1,5 @@
+//! Tests of numerals.
+
 use super::number;
 
 #[test]

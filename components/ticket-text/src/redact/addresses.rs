@@ -1,4 +1,4 @@
-//! Streets with a number, and postcodes with a town.
+//! Patterns of German addresses: streets with a number, and postcodes with a town.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,12 +9,12 @@ use super::places::{HOUSE, WORD, ends_address, is_elsewhere, tells_of_residence}
 use super::{Personal, british, lowercase};
 use crate::extract::streets::ENDS;
 
-/// Months that streets are named after a day of.
+/// Months in names of streets.
 const MONTHS: &str = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember";
-/// What follows five digits that are no postcode.
+/// Units after five digits that are not a postcode.
 const AMOUNTS: [&str; 10] =
     ["Euro", "EUR", "Liter", "Stück", "Kilo", "Meter", "Tonnen", "Einwohner", "Mal", "Uhr"];
-/// What streets begin with that are named after what they lead to.
+/// Prepositions that begin street names.
 const AT: &str = "Am|Beim|Im|Vorm|Zum|Zur|(?:An|Auf|Bei|Hinter|In|Neben|Über|Unter|Vor|Zu|Zwischen) (?:dem|den|der|die|das)";
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         ),
         // "Am Anger 5", "Unter den Linden 77", "An der Alten Mühle 12a"
         at(AT),
-        // The same where somebody says that they live there: "ich wohne am Anger 5"
+        // The same after words for a residence: "ich wohne am Anger 5"
         format!(
             r"\b(?i:wohn[a-zäöüß]*|adresse|anschrift|gemeldet)[: ] ?(?i:ich |wir |jetzt |ist |lautet )*{}",
             at(&format!("(?i:{AT})"))
@@ -72,7 +72,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
             // "Auf der Rechnung 4711 steht ...", "Im Brief 3 Seiten"
             let goes_on = !with_letter && !ends_address(text.get(house.end()..).unwrap_or_default());
             let begin = captures.name("street").map(|street| street.start());
-            // A street that says so itself needs nobody who lives there.
+            // A street with a typical ending needs no words for a residence.
             if begin
                 .is_some_and(|begin| goes_on && !tells_of_residence(text.get(..begin).unwrap_or_default()))
             {

@@ -1,4 +1,4 @@
-//! Addresses as Britons write them.
+//! Patterns of British addresses.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,14 +7,14 @@ use regex::Regex;
 
 use super::places::WORD;
 
-/// What names of their streets end with.
+/// Endings of British street names.
 const STREETS: &str =
     "Street|Road|Lane|Avenue|Drive|Square|Close|Court|Terrace|Crescent|Gardens|Grove|Place|Mews|Rd|Ave";
-/// A postcode. The letters of its second half do not look like others.
+/// A postcode. The letters of its second half are unambiguous.
 const POSTCODE: &str = "[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9](?P<inward>[ABD-HJLNP-UW-Z]{2})";
-/// Between the parts of an address.
+/// Separator between the parts of an address.
 const JOINT: &str = r",?(?: |[ \t]*\r?\n[ \t]*)";
-/// What ends other things that look like a postcode behind a word: sizes of storage, storeys.
+/// Endings of other texts that look like a postcode after a word: units of storage, storeys.
 const OTHERS: [&str; 6] = ["GB", "TB", "EG", "UG", "DG", "HZ"];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {

@@ -1,20 +1,20 @@
-//! Numbers of identity documents and of insured persons, and what words announce as somebody's number.
+//! Patterns of document and insurance numbers, and of numbers that words announce as personal.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Whether what fits a form is one.
+/// Checks a match of a form.
 type Check = fn(&str) -> bool;
 
-/// Characters behind the name of a document in which its number may begin.
+/// Maximum number of characters between the name of a document and its number.
 const REACH: usize = 40;
-/// Characters of the longest such number with what stands between its groups.
+/// Maximum number of characters of such a number, separators included.
 const LONGEST: usize = 30;
 
-/// Forms that need no word beside them, and what else they need. Their letters are ASCII, and so are their bounds:
-/// Unicode's would take far longer to compile.
+/// Forms that need no announcing word, with their checks. Letters and word boundaries are ASCII, because Unicode's
+/// would take far longer to compile.
 static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
     let any: Check = |_| true;
     // The letters of serial numbers spell no word (ICAO Doc 9303, as Germany uses it since 2007): nine characters,
@@ -30,9 +30,9 @@ static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
             ),
             |serial| in_groups(serial) && letters(serial) > 2,
         ),
-        // Until 2007.
+        // Format until 2007.
         (r"\b[0-9]{9,10}[ <]?D\b".to_owned(), any),
-        // Lines for machines.
+        // Machine-readable lines.
         (r"\b[A-Z0-9][A-Z0-9<]{3,}<<[A-Z0-9<]*".to_owned(), any),
         // "12 123456 A 123", pension insurance: area, day of birth, initial, and a number with its check digit.
         (r"\b[0-9]{2}[ /-]?[0-9]{2}(?:[ .-]?[0-9]{2}){2}[ /-]?[A-Za-z][ /-]?[0-9]{3}\b".to_owned(), any),
@@ -51,11 +51,11 @@ static DOCUMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// What may be the number of one.
+/// A possible document number.
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?-u)\b(?:[A-Za-z0-9]{7,12}|[A-Z][A-Z0-9]{0,3}(?:[ -][A-Z0-9]{1,4}){1,5})\b").ok()
 });
-/// A number behind the word for whose or what it is.
+/// A number after a word for its kind or owner.
 static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let whose = "ticket|vorgangs|antrags|akten|kassen|bearbeitungs|kunden|kd|mitglieds?|versicher(?:ten|ungs)|sozialversicherungs|renten|krankenkassen|steuer|identifikations|ident|vertrags|rechnungs|buchungs|bestell|auftrags|personal|matrikel|konto|zähler|patienten|debitoren|bescheid|customer|client|member|membership|insurance|tax|invoice|order|account|policy|contract";
     let number = r"(?:nummer|nr\b\.?|number|no\b\.?|id\b|zeichen)";
@@ -65,9 +65,9 @@ static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-/// Digits of the shortest number that a word announces.
+/// Minimum number of digits of an announced number.
 const LEAST_DIGITS: usize = 4;
-/// Letters and digits of a serial number with all that may follow it.
+/// Number of letters and digits of a serial number with its suffix.
 const SERIAL: std::ops::RangeInclusive<usize> = 9..=11;
 
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
@@ -85,7 +85,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The numbers that begin soon after byte `start`, on the same line.
+/// Returns the numbers that begin soon after byte `start`, on the same line.
 fn behind(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
     let byte = |characters| line.char_indices().nth(characters).map_or(line.len(), |(at, _)| at);
@@ -100,7 +100,7 @@ fn behind(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     numbers.map(move |number| start + number.start()..start + number.end())
 }
 
-/// Whether groups make up a serial number, and more than one of them has a digit: "C01 X00 T47", not "A 12 MAI".
+/// Returns whether groups form a serial number, and more than one of them has a digit: "C01 X00 T47", not "A 12 MAI".
 fn in_groups(written: &str) -> bool {
     let groups: Vec<&str> = written.split([' ', '-']).collect();
     let mixed = groups.iter().filter(|group| digits(group) > 0).count();

@@ -1,15 +1,15 @@
-//! E-mail addresses, also as people write them who hide them from machines.
+//! Patterns of e-mail addresses, also in spellings that hide them from machines.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Letters and digits; those of all languages would take three times as long to compile.
+/// Letters and digits; all of Unicode's would take three times as long to compile.
 const LETTERS: &str = "0-9A-Za-zÀ-ÖØ-öø-ÿ";
-/// The same without digits.
+/// Letters without digits.
 const ALPHABETIC: &str = "A-Za-zÀ-ÖØ-öø-ÿ";
-/// What stands in texts with one of the [`RARE`] forms, which are compiled for those alone.
+/// Signs of texts with one of the [`RARE`] forms, which are compiled only for these.
 const RARE_SIGNS: [&str; 11] =
     ["@ ", " @", "＠", "&#64;", "&commat;", "(a)", "[a]", "(@)", "[@]", "*at*", "*AT*"];
 
@@ -19,7 +19,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let name = format!(r"[{LETTERS}_%+-]+(?:{dot}[{LETTERS}_%+-]+)*");
     let label = format!(r"[{LETTERS}-]+");
     let forms = [
-        // Anything that could be meant as one, in a link too.
+        // Any possible address, in a link too.
         r"[\w.%+-]+(?:@|%40)[\w.-]*\w".to_owned(),
         // "eva (at) example.org", "eva[at]example[dot]org", not "Treffen (at) 10 Uhr"
         format!(r"{name}{open}(?i:at|ät){close}[0-9.-]*[{ALPHABETIC}][{LETTERS}-]*(?:{dot}{label})*"),

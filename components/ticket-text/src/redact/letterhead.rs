@@ -8,7 +8,7 @@ use regex::Regex;
 use super::Personal;
 use super::{names, nobility};
 
-/// First words of lines that are no name, in lower case.
+/// First words of lines that are not names, in lower case.
 const BEGINNINGS: [&str; 66] = [
     "alte",
     "alter",
@@ -77,7 +77,7 @@ const BEGINNINGS: [&str; 66] = [
     "zum",
     "zur",
 ];
-/// Words that no name has, in lower case.
+/// Words that are not in names, in lower case.
 const WORDS: [&str; 34] = [
     "abend",
     "address",
@@ -114,7 +114,7 @@ const WORDS: [&str; 34] = [
     "wohnort",
     "wohnung",
 ];
-/// Endings of such words: of offices, and of what people write to them about.
+/// Endings of such words: of offices and their matters.
 const ENDINGS: [&str; 33] = [
     "ablagerung",
     "amt",
@@ -151,7 +151,7 @@ const ENDINGS: [&str; 33] = [
     "center",
 ];
 
-/// Bytes of the longest line with a name.
+/// Maximum number of bytes of a line with a name.
 const LONGEST_LINE: usize = 120;
 
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -163,7 +163,7 @@ static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Names that stand directly above one of the `addresses` where that begins its line, or before it.
+/// Returns the names directly above one of the `addresses` that begins its line, or before it on its line.
 pub(super) fn find(text: &str, addresses: &[(Range<usize>, Personal)]) -> Vec<(Range<usize>, Personal)> {
     let names = addresses.iter().filter_map(|(address, _)| above(text, address.start));
     names.map(|range| (range, Personal::Name)).collect()
@@ -177,20 +177,20 @@ fn above(text: &str, address: usize) -> Option<Range<usize>> {
         return same.trim_end().ends_with(',').then(|| name(same, line)).flatten();
     }
     let (start, upper) = line_above(text, line)?;
-    // With whom somebody lives stands between the two.
+    // A "care of" line may be between name and address.
     let guest = upper.trim_start().to_lowercase().starts_with("c/o");
     let (start, upper) = if guest { line_above(text, start)? } else { (start, upper) };
     name(upper, start)
 }
 
-/// The line before the one that begins at byte `line`, and where it begins.
+/// Returns the line before the one that begins at byte `line`, with its start.
 fn line_above(text: &str, line: usize) -> Option<(usize, &str)> {
     let upper = text.get(..line.checked_sub(1)?)?;
     let start = upper.rfind('\n').map_or(0, |end| end + 1);
     Some((start, upper.get(start..)?))
 }
 
-/// The name that `line` is, which begins at byte `start` of the text.
+/// Returns the range of the name that `line` is, which begins at byte `start` of the text.
 fn name(line: &str, start: usize) -> Option<Range<usize>> {
     let short = Some(line).filter(|line| line.len() <= LONGEST_LINE)?;
     let name = NAME.as_ref()?.captures(short.trim_end_matches('\r'))?.name("name")?;

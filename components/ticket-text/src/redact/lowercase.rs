@@ -1,5 +1,4 @@
-//! Streets with a number whose writers use no capitals: "gartenstraße 7", "in der berliner straße 7", "birkenweg 14,
-//! 80331 münchen".
+//! Streets with a number in lower case: "gartenstraße 7", "in der berliner straße 7", "birkenweg 14, 80331 münchen".
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,10 +7,10 @@ use regex::Regex;
 
 use super::places::{HOUSE, is_no_house};
 
-/// Endings of streets alone, and those that other words have too.
+/// Endings of streets only, and those that other words have too.
 const SURE: &str = r"straße|strasse|str\.|str\b|allee|gasse|chaussee";
 const SHARED: &str = "weg|platz|ring|ufer|damm|pfad";
-/// Words that end like a street and are none, or none that has houses.
+/// Words that end like a street and are not streets, or not streets with houses.
 const OTHERS: [&str; 60] = [
     "hinweg",
     "durchweg",
@@ -76,7 +75,7 @@ const OTHERS: [&str; 60] = [
 ];
 /// Endings of such words: English verbs, and people.
 const OTHER_ENDINGS: [&str; 8] = ["ering", "iring", "oring", "uring", "äufer", "aeufer", "rufer", "äring"];
-/// Words before "straße" that do not name it.
+/// Words before "straße" that are not its name.
 const DETERMINERS: [&str; 48] = [
     "der",
     "die",

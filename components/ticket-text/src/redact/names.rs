@@ -1,4 +1,4 @@
-//! Names of people, where their place in the text makes them sure.
+//! Patterns of people's names in unambiguous positions.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,17 +13,17 @@ pub(super) const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+
 /// Small words inside names.
 pub(super) const LINK: &str =
     "(?:(?:von|van|vom|zu|zum|zur|de|del|della|der|den|di|dos|le|ter|ten|al|el|ben|bin) )*";
-/// Between a title and its bearer.
+/// Titles between a form of address and the name.
 pub(super) const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.(?:-[A-Z][a-z]+\.)? ?)*";
 
-/// Whose somebody is who signs.
+/// Possessives before the name of a signer.
 const WHOSE: &str = "(?i:ihre?|eure?|euer|deine?)";
-/// Closing words that are something else as well in the middle of a line: courts.
+/// Closing phrases that are also courts in the middle of a line.
 const COURTS: [&str; 2] = ["LG", "VG"];
-/// Parts of closing words that greet, not thank.
+/// Parts of closing phrases that greet rather than thank.
 const GREETINGS: [&str; 6] = ["grüß", "grüss", "gruß", "gruess", "regards", "mfg"];
 
-/// Words that no name has: whom people greet without naming anybody, titles, and what else follows a sign-off.
+/// Words that are not names: general addressees, titles, and other words after a sign-off.
 const NOBODY: [&str; 27] = [
     "Damen",
     "Dame",
@@ -65,7 +65,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     };
     let greetings = closings.iter().filter(is_greeting).copied().collect::<Vec<_>>().join("|");
     let closings = closings.join("|");
-    // Between a sign-off and its name: for whom somebody signs, or whose they are.
+    // Words between a sign-off and its name: on behalf of, or a possessive.
     let signed = format!(r"(?:(?i:i\. ?[av]\.|p\. ?p\.|ppa\.|gez\.) ?|{WHOSE} )*");
     let rest = nobility::REST;
     let first = format!("{LINK}{PART}");
@@ -117,7 +117,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     names.collect()
 }
 
-/// Whether a word of `name` is none of a person's.
+/// Returns whether a word of `name` cannot be in a person's name.
 pub(super) fn is_nobody(name: &str) -> bool {
     let mut words = name.split_whitespace();
     words.any(|word| NOBODY.contains(&word) || NOBODYS.iter().any(|start| word.starts_with(start)))

@@ -1,7 +1,7 @@
-//! Particles of names, and what they stand before where they belong to none.
+//! Particles of names, and the words after them that are not part of a name.
 
-/// What a name goes on with: "Graf von Schönburg", "van der Berg". One word behind each particle: more might be what
-/// the sentence goes on with.
+/// The continuation of a name: "Graf von Schönburg", "van der Berg". Only one word after each particle: more may
+/// belong to the sentence.
 pub(super) const REST: &str = "(?:\
     (?: (?:Graf|Gräfin|Freiherr|Freifrau|Freiin|Baron|Baronin|Baronesse|Ritter|Prinz|Prinzessin|\
     Fürst|Fürstin|Herzog|Herzogin|Edler|Edle))?\
@@ -10,11 +10,11 @@ pub(super) const REST: &str = "(?:\
     \u{20}[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+\
     ){0,2}";
 
-/// Particles that begin the rest of a name.
+/// Particles that continue a name.
 const PARTICLES: [&str; 5] = ["von", "zu", "zum", "zur", "vom"];
-/// Articles behind them.
+/// Articles after them.
 const ARTICLES: [&str; 3] = ["der", "den", "dem"];
-/// Words that such a particle stands before in any sentence, in lower case.
+/// Words after such a particle in ordinary sentences, in lower case.
 const WORDS: [&str; 39] = [
     "ihnen",
     "ihr",
@@ -81,10 +81,10 @@ const ENDINGS: [&str; 22] = [
     "zentrum",
     "pass",
 ];
-/// Endings of what is named with an article inside the particle: "zur Klärung".
+/// Endings of abstract nouns after a particle with an article: "zur Klärung".
 const ABSTRACT: [&str; 5] = ["ung", "heit", "keit", "tion", "schaft"];
 
-/// `name` without what only the sentence goes on with: "Petra Vogel" of "Petra Vogel vom Wohnungsamt".
+/// Returns `name` without words of the sentence: "Petra Vogel" of "Petra Vogel vom Wohnungsamt".
 pub(super) fn own(name: &str) -> &str {
     let mut end = 0;
     let mut particle = None;

@@ -1,6 +1,6 @@
-//! Everything personal that is made of digits, what links hand over, and all that is extracted.
+//! Patterns of personal numbers, of links' parameters, and of all extracted values.
 //!
-//! Wider than what is extracted: a wrong account number is no value, and still somebody's.
+//! Wider than extraction: an account number with a wrong checksum is not a value, but still personal.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -19,11 +19,11 @@ static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Seven digits or more, in groups.
 static NUMBER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}").ok());
-/// What a link hands over: it may open what is meant for one person alone.
+/// Parameters of a link, which may grant access to personal content.
 static QUERY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:https?://|www\.)[^\s?#]+[?#](?P<query>\S*=\S*[a-z0-9=/_%-])").ok()
 });
-/// Letters that belong to a number they touch, unless they are a word.
+/// Maximum number of letters adjacent to a number that belong to it rather than being a word.
 const LONGEST_MARK: usize = 3;
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
@@ -44,7 +44,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     found
 }
 
-/// The day that dates without a year are completed by; where they stand does not depend on it.
+/// Returns a fixed day to complete dates without a year; their byte ranges do not depend on it.
 fn any_day() -> Date {
     Date::from_ordinal_date(2000, 1).unwrap_or(Date::MIN)
 }
@@ -71,7 +71,7 @@ fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
     found.collect()
 }
 
-/// The parts of `number` that stand between `dates` and are long enough to be one themselves.
+/// Returns the parts of `number` between `dates` that are long enough to be numbers.
 fn undated(text: &str, number: Range<usize>, dates: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut start = number.start;
     let mut parts = Vec::new();
@@ -87,7 +87,8 @@ fn undated(text: &str, number: Range<usize>, dates: &[Range<usize>]) -> Vec<Rang
     parts.iter().filter_map(long).map(|(start, found)| start + found.start..start + found.end).collect()
 }
 
-/// With the letters that touch a number: "A123456789" is one's health insurance, "123456789D" an old passport.
+/// Returns a number's range with its adjacent letters: "A123456789" is a health insurance number, "123456789D" an old
+/// passport.
 fn with_marks(text: &str, number: &Range<usize>) -> Range<usize> {
     let mark = |letter: &char| letter.is_ascii_alphanumeric();
     let before: String =

@@ -1,10 +1,10 @@
-//! What streets and houses look like, and what "Am" and "Im" stand before that is no street, though a number follows.
+//! Forms of streets and houses, and the nouns after "Am" and "Im" that are not streets despite a number.
 
-/// A word with a capital, as names of streets and towns have.
+/// A capitalised word, as in names of streets and towns.
 pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
-/// A number of a house.
+/// A house number.
 pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
-/// Such words, in lower case.
+/// Nouns that are not streets, in lower case.
 const WORDS: [&str; 69] = [
     "absatz",
     "abschnitt",
@@ -76,7 +76,7 @@ const WORDS: [&str; 69] = [
     "zeit",
     "zone",
 ];
-/// Ends of such words: "Dienstag", "Sitzungssaal".
+/// Endings of such nouns: "Dienstag", "Sitzungssaal".
 const ENDINGS: [&str; 26] = [
     "abend",
     "antrag",
@@ -105,31 +105,32 @@ const ENDINGS: [&str; 26] = [
     "wochenende",
     "zimmer",
 ];
-/// Beginnings of what is counted by a number behind such a word, in lower case.
+/// Beginnings of units after a number that follows such a noun, in lower case.
 const COUNTED: [&str; 17] = [
     "cent", "eur", "euro", "jahr", "kinder", "meter", "minute", "monat", "person", "prozent", "stunde",
     "stück", "tag", "uhr", "woche", "%", "€",
 ];
 
-/// Letters of the longest of them.
+/// Number of letters of the longest of them.
 const LONGEST_COUNTED: usize = 7;
 
-/// Beginnings of words by which somebody says where they live, or of where something is.
+/// Beginnings of words for a residence or a location.
 const RESIDENCE: [&str; 9] =
     ["wohn", "adresse", "anschrift", "gemeldet", "gezogen", "ziehe", "umzug", "straße", "lebe"];
-/// Characters before an address in which they may stand.
+/// Number of characters searched for them before an address.
 const REACH: usize = 40;
-/// Digits of a postcode.
+/// Number of digits of a postcode.
 const POSTCODE: usize = 5;
 
-/// Whether `noun` and the number that `text` begins with, though "Am" or the like stands before them, are no address.
+/// Returns whether `noun` and the number that `text` begins with are not an address, despite "Am" or the like before
+/// them.
 pub(super) fn is_elsewhere(noun: &str, text: &str) -> bool {
     let noun = noun.to_lowercase();
     let known = WORDS.contains(&noun.as_str()) || ENDINGS.iter().any(|end| noun.ends_with(end));
     known || is_no_house(text)
 }
 
-/// Whether an address may end before `behind`: where the sentence or the line does, or where a town follows.
+/// Returns whether an address may end before `behind`: at the end of the sentence or line, or before a town.
 pub(super) fn ends_address(behind: &str) -> bool {
     let rest = behind.trim_start_matches([' ', '\t', '\u{a0}']);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -139,14 +140,15 @@ pub(super) fn ends_address(behind: &str) -> bool {
         || rest.starts_with("in ")
 }
 
-/// Whether what stands `before` an address says that somebody lives there.
+/// Returns whether the text `before` an address says that a person lives there.
 pub(super) fn tells_of_residence(before: &str) -> bool {
     let start = before.char_indices().rev().take(REACH).last().map_or(before.len(), |(at, _)| at);
     let near = before.get(start..).unwrap_or_default().to_lowercase();
     RESIDENCE.iter().any(|word| near.contains(word))
 }
 
-/// Whether the number that `text` begins with is a year, or goes on as no house's does: "3,50", "10:30", "3 Euro".
+/// Returns whether the number that `text` begins with is a year, or continues as a house number cannot: "3,50",
+/// "10:30", "3 Euro".
 pub(super) fn is_no_house(text: &str) -> bool {
     let behind = text.trim_start_matches(|sign: char| sign.is_ascii_digit());
     let number = text.get(..text.len() - behind.len()).unwrap_or_default();

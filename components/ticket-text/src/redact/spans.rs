@@ -1,4 +1,4 @@
-//! Places of a text that are taken out.
+//! The set of byte ranges to redact.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,16 +7,15 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::Personal;
 
-/// A name's part that is taken out wherever it stands has at least as many letters: "von" and "de" stay.
+/// Minimum number of letters of a name's part that is redacted everywhere: "von" and "de" stay.
 const SHORTEST_PART: usize = 4;
 
-/// Places that do not overlap, by where they start.
+/// Ranges that do not overlap, by start.
 #[derive(Debug, Default)]
 pub(super) struct Spans(BTreeMap<usize, (usize, Personal)>);
 
 impl Spans {
-    /// Adds a place. Where it overlaps others, all of them become one, of the strictest kind: half a value that stays
-    /// is a leak.
+    /// Adds a range. Overlapping ranges merge into one of the strictest kind: half a value would be a leak.
     pub(super) fn add(&mut self, range: Range<usize>, kind: Personal) {
         if range.is_empty() {
             return;
@@ -29,7 +28,7 @@ impl Spans {
         self.0.insert(start, (end, kind));
     }
 
-    /// Adds every other place where a value stands that has been found once, or a name that is `known`.
+    /// Adds every other occurrence of the values found so far and of the `known` names.
     pub(super) fn repeat(&mut self, text: &str, known: &[&str]) {
         loop {
             let before = self.0.len();
@@ -47,11 +46,11 @@ impl Spans {
         }
     }
 
-    /// Where `values` stand in what is not taken out yet, by the number of the value and then in the order of the text. All
-    /// are looked for at once: a letter may be full of different ones.
+    /// Returns the occurrences of `values` outside the ranges, by index of the value and then in the order of the
+    /// text. All are searched at once, because a letter may be full of different values.
     fn free_places(&self, text: &str, values: &[(String, Personal)]) -> Vec<(usize, Range<usize>)> {
         let is_free = |range: &Range<usize>| self.overlapping(range).is_none();
-        // An automaton without failures takes quadratic time to build of a value that repeats itself.
+        // A DFA takes quadratic time to build from a value that repeats itself.
         let kind = Some(AhoCorasickKind::NoncontiguousNFA);
         let search = AhoCorasick::builder().kind(kind).build(values.iter().map(|(value, _)| value));
         let mut places: Vec<(usize, Range<usize>)> = match search {
@@ -60,7 +59,7 @@ impl Spans {
                 let found = found.filter(|found| is_free(&found.range()));
                 found.map(|found| (found.pattern().as_usize(), found.range())).collect()
             }
-            // More values than a machine has room for: one by one, so that none stays.
+            // Too many values for one automaton: search one by one, so that none stays.
             Err(_) => values
                 .iter()
                 .enumerate()
@@ -74,7 +73,7 @@ impl Spans {
         places
     }
 
-    /// The places in the order of the text.
+    /// Returns the ranges in the order of the text.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Range<usize>, Personal)> {
         self.0.iter().map(|(start, (end, kind))| (*start..*end, *kind))
     }
@@ -84,8 +83,8 @@ impl Spans {
         before.filter(|(_, (end, _))| *end > range.start).map(|(start, place)| (*start, *place))
     }
 
-    /// What has been found, the longest first; of names, which the `known` ones join, the parts as well, and either in
-    /// capitals. Names come last: other values next to one make it a whole word.
+    /// Returns the values found, the longest first; of names, including the `known` ones, also their parts, and each
+    /// in capitals. Names come last: other values next to one make it a whole word.
     fn values(&self, text: &str, known: &[&str]) -> Vec<(String, Personal)> {
         let mut values = BTreeMap::new();
         let found = self.iter().filter_map(|(range, kind)| Some((text.get(range)?, kind)));
@@ -107,7 +106,7 @@ impl Spans {
         values
     }
 
-    /// Whether `range` is no part of a longer word of what stays.
+    /// Returns whether `range` is not part of a longer unredacted word.
     fn whole(&self, text: &str, range: &Range<usize>) -> bool {
         let before = text.get(..range.start).and_then(|before| before.chars().next_back());
         let after = text.get(range.end..).and_then(|after| after.chars().next());

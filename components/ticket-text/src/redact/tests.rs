@@ -1,3 +1,5 @@
+//! Tests of redaction: values in letters, tokens and restored texts.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod addresses;
@@ -213,7 +215,7 @@ fn nothing_of_it_is_printed() {
     assert!(!format!("{:?}", redact("eva@example.org")).contains("eva"));
 }
 
-/// What texts are put together from: values, halves of values, tokens, and what joins them.
+/// Building blocks of random texts: values, halves of values, tokens, and separators.
 const PIECES: [&str; 54] = [
     "eva (at) example.org",
     " at ",
@@ -271,7 +273,7 @@ const PIECES: [&str; 54] = [
     "Name: ",
 ];
 
-/// Without its tokens: what of the text has stayed.
+/// Returns the redacted text without its tokens.
 fn kept(redacted: &Redacted) -> String {
     TOKEN.as_ref().unwrap().replace_all(redacted.text(), "\0").into_owned()
 }
@@ -303,7 +305,7 @@ fn whatever_the_text_it_comes_back_whole_and_no_value_stays() {
     }
 }
 
-/// A text of nothing but values is bounded work.
+/// The work on a text of values only is bounded.
 #[test]
 fn many_values_are_taken_out() {
     let text: String = (0..1500).map(|number| format!("a{number}@example.org ")).collect();

@@ -1,7 +1,7 @@
-//! Sentences that end with a date, whose point may be the date's as well.
+//! Ends of sentences after a date, whose point may belong to the date.
 
-/// Words that begin a sentence where a capital follows a date: they have one nowhere else, as nouns and what addresses
-/// somebody politely have ("am 20.11. Ihr Schreiben erhalten").
+/// Words that begin a sentence if they are capitalised after a date: elsewhere they are in lower case, unlike nouns
+/// and polite pronouns ("am 20.11. Ihr Schreiben erhalten").
 const BEGINNINGS: &[&str] = &[
     "Aber",
     "Alle",
@@ -166,8 +166,8 @@ const BEGINNINGS: &[&str] = &[
     "Your",
 ];
 
-/// Whether a point between `before`, which ends with a digit, and `after` ends a sentence: that of "am 20.11.2026. Der
-/// Antrag" and of "am 20.11. Bitte" does, that of "am 3. Mai" and "am 20.11. Montag" does not.
+/// Returns whether a point between `before`, which ends with a digit, and `after` ends a sentence: that of "am
+/// 20.11.2026. Der Antrag" and of "am 20.11. Bitte" does, that of "am 3. Mai" and "am 20.11. Montag" does not.
 pub(super) fn ends_sentence(before: &str, after: &str) -> bool {
     let after = after.trim_start();
     if !after.starts_with(char::is_uppercase) {

@@ -1,3 +1,5 @@
+//! Tests of sentences, clauses and tenses.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -53,7 +55,7 @@ fn a_sentence_may_end_with_a_date() {
     }
 }
 
-/// Languages without spaces, and whoever writes without them: nothing may read a word anew for each of its letters.
+/// Texts without spaces must not be read once for each letter.
 #[test]
 fn a_word_of_any_length_is_read_once() {
     for letters in ["護", "ก", "の", "x", "a.", "1.", "!", "Ä"] {

@@ -1,3 +1,5 @@
+//! Tests of the window of a long text.
+
 use super::*;
 
 #[test]

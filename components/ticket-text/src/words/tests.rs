@@ -1,3 +1,5 @@
+//! Tests of normalised words.
+
 use super::*;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Umlauts that are written as two letters, where there is no key for them.
+//! Restores umlauts written as two letters.
 
 use std::borrow::Cow;
 
@@ -43,8 +43,8 @@ const NONE: &[&str] = &[
     "zuerst",
 ];
 
-/// `word` with umlauts for the two letters that stand for them: `gebühr` for `gebuehr`, but not `neü` for `neue`. A word
-/// without umlauts that nobody has listed may get one too.
+/// Returns `word` with umlauts for the two letters that replace them: `gebühr` for `gebuehr`, but not `neü` for
+/// `neue`. An unlisted word without umlauts may get one by mistake.
 pub fn umlauted(word: &str) -> Cow<'_, str> {
     if !has_two(word) || is_listed(word) {
         return Cow::Borrowed(word);
@@ -62,13 +62,13 @@ pub fn umlauted(word: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Whether the two letters stand anywhere in `text`.
+/// Returns whether `text` has the two letters anywhere.
 fn has_two(text: &str) -> bool {
     let is = |pair: &[u8]| matches!(pair, [b'a' | b'o' | b'u' | b'A' | b'O' | b'U', b'e']);
     text.as_bytes().windows(2).any(is)
 }
 
-/// The umlaut that the last letter of `written` is with an `e` behind it: not in `bauen`, `neue` and `quer`.
+/// Returns the umlaut for the last letter of `written` and a following `e`; `None` in `bauen`, `neue` and `quer`.
 fn umlaut(written: &str) -> Option<char> {
     let mut letters = written.chars().rev();
     let umlaut = match letters.next()? {
@@ -88,7 +88,7 @@ fn is_listed(word: &str) -> bool {
     NONE.iter().any(|part| word.contains(part))
 }
 
-/// Whether `text` is German whose writer has no umlauts.
+/// Returns whether `text` is German without umlauts.
 pub(super) fn lacks_umlauts(text: &str) -> bool {
     !text.contains(['ä', 'ö', 'ü', 'ß', 'Ä', 'Ö', 'Ü'])
         && has_two(text)

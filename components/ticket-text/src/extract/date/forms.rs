@@ -1,10 +1,10 @@
-//! The forms that dates are written in.
+//! Parsers for the formats of dates.
 
 use time::Month;
 
 use crate::cursor::Cursor;
 
-/// Months in full, without their first letter, which may be of either case; the longer before those that begin them.
+/// Full names of months without their first letter, which may have any case; the longer ones before their prefixes.
 const MONTHS: [(char, &str, Month); 22] = [
     ('j', "anuary", Month::January),
     ('j', "anuar", Month::January),
@@ -29,7 +29,7 @@ const MONTHS: [(char, &str, Month); 22] = [
     ('d', "ezember", Month::December),
     ('d', "ecember", Month::December),
 ];
-/// Their short forms, which need their capital; a point may follow.
+/// Abbreviations of months, which need a capital; a point may follow.
 const SHORT_MONTHS: [(&str, Month); 19] = [
     ("Jan", Month::January),
     ("Jän", Month::January),
@@ -51,9 +51,9 @@ const SHORT_MONTHS: [(&str, Month); 19] = [
     ("Dez", Month::December),
     ("Dec", Month::December),
 ];
-/// What English writers put behind a day.
+/// English ordinal suffixes.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
-/// What is counted behind a date: two digits before it are no year. In lower case.
+/// Units that may follow a date: two digits before them are not a year. In lower case.
 const COUNTED: [&str; 62] = [
     "uhr",
     "h",
@@ -118,12 +118,12 @@ const COUNTED: [&str; 62] = [
     "copies",
     "pages",
 ];
-/// What stands behind the hours of half a day: "10 am", "10 p.m."
+/// Suffixes of twelve-hour times: "10 am", "10 p.m."
 const HALVES: [&str; 4] = ["am", "pm", "a", "p"];
-/// What joins the first and the last of a span.
+/// Words and signs between the ends of a range.
 const SPANS: [&str; 5] = ["-", "–", "bis", "to", "und"];
 
-/// The forms, the stricter before those that are part of them.
+/// The formats, the stricter before those that are part of them.
 pub(super) const FORMS: [for<'t> fn(&mut Cursor<'t>) -> Option<Written<'t>>; 6] = [
     year_first,
     |cursor| with_year(cursor, &[". ", "."]),
@@ -133,16 +133,16 @@ pub(super) const FORMS: [for<'t> fn(&mut Cursor<'t>) -> Option<Written<'t>>; 6] 
     day_and_month,
 ];
 
-/// A date as it is written, in a form that may hold one.
+/// A parsed date, which the calendar may not have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written<'t> {
     pub(super) day: &'t str,
-    /// `None` where its number is no month's.
+    /// `None` if its number is not a month.
     pub(super) month: Option<Month>,
     pub(super) year: Option<&'t str>,
 }
 
-/// `2026-05-03`, `2026-05-03T10:00:00+01:00`, `2026/05/03`
+/// Parses `2026-05-03`, `2026-05-03T10:00:00+01:00` and `2026/05/03`.
 fn year_first<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let year = cursor.digits(4..=4)?;
     let joint = ["-", "/"].into_iter().find(|joint| cursor.skip(joint))?;
@@ -153,7 +153,7 @@ fn year_first<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     Some(Written { day, month: numbered(month), year: Some(year) })
 }
 
-/// The time of a computer's date, with its distance from universal time.
+/// Parses the time of an ISO 8601 date, with its offset from UTC.
 fn time_behind(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.skip_any(&["T", "t"]).then_some(())?;
     cursor.digits(2..=2)?;
@@ -170,7 +170,7 @@ fn time_behind(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// `3.5.2026`, `03. 05. 26`, `3/5/2026`
+/// Parses `3.5.2026`, `03. 05. 26` and `3/5/2026`.
 fn with_year<'t>(cursor: &mut Cursor<'t>, joints: &[&str]) -> Option<Written<'t>> {
     let day = cursor.digits(1..=2)?;
     cursor.skip_any(joints).then_some(())?;
@@ -180,7 +180,7 @@ fn with_year<'t>(cursor: &mut Cursor<'t>, joints: &[&str]) -> Option<Written<'t>
     Some(Written { day, month: numbered(month), year: Some(year) })
 }
 
-/// `3. Mai 2026`, `1st of December`
+/// Parses `3. Mai 2026` and `1st of December`.
 fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let day = cursor.digits(1..=2)?;
     let _ordinal = cursor.skip(".") || cursor.skip_any(&ORDINALS);
@@ -190,7 +190,7 @@ fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
-/// `May 3rd, 2026`
+/// Parses `May 3rd, 2026`.
 fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let month = Some(named_month(cursor)?);
     cursor.need(" ")?;
@@ -199,7 +199,7 @@ fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
-/// `24.9.`, `24. 9.`
+/// Parses `24.9.` and `24. 9.`.
 fn day_and_month<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let day = cursor.digits(1..=2)?;
     cursor.skip_any(&[". ", "."]).then_some(())?;
@@ -208,7 +208,7 @@ fn day_and_month<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     Some(Written { day, month: numbered(month), year: None })
 }
 
-/// ` 2026` or `, 2026`, ` 26` or ` '26`, where it follows; behind a point without the blank.
+/// Parses a following ` 2026` or `, 2026`, ` 26` or ` '26`; after a point without the space.
 fn year_behind<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
     let full = cursor.attempt(|ahead| {
         let pointed = ahead.before() == Some('.');
@@ -219,7 +219,7 @@ fn year_behind<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
     full.or_else(|| cursor.attempt(short_year))
 }
 
-/// The last two digits of a year, where they are not the hour or the count of something: `3. Mai 10 Uhr`.
+/// Parses a two-digit year, unless it is the hour or the number of something: `3. Mai 10 Uhr`.
 fn short_year<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
     let pointed = cursor.before() == Some('.');
     let comma = cursor.skip(",");
@@ -232,14 +232,14 @@ fn short_year<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
     (!longer && (marked || !counts(year, rest))).then_some(year)
 }
 
-/// Whether the two digits of `figures` before `rest` count what it names, or are a part of a time or of an amount.
+/// Returns whether the two digits `figures` before `rest` are a count, or part of a time or of an amount.
 fn counts(figures: &str, rest: &str) -> bool {
     let digit = |letter: char| letter.is_ascii_digit();
     if rest.strip_prefix(|joint| ".:,/-–".contains(joint)).is_some_and(|behind| behind.starts_with(digit)) {
         return true;
     }
     let mut words = rest.split(|letter: char| letter.is_whitespace() || ".,;:!?)".contains(letter));
-    // What the first blank or sign sets apart from the digits.
+    // The text up to the first space or sign after the digits.
     let touching = words.next().unwrap_or_default();
     let word = if touching.is_empty() { words.next().unwrap_or_default() } else { touching };
     // "10 bis 12 Uhr", "10 - 12 Uhr", not "26 bis 5. Mai 26"
@@ -253,7 +253,7 @@ fn counts(figures: &str, rest: &str) -> bool {
     goes_on || is_hour || COUNTED.contains(&word.to_lowercase().as_str())
 }
 
-/// A month in full or as its usual short form.
+/// Parses a month's full name or its usual abbreviation.
 pub fn named_month(cursor: &mut Cursor<'_>) -> Option<Month> {
     let first = cursor.rest().chars().next()?;
     let mut behind = *cursor;

@@ -1,17 +1,17 @@
-//! File numbers with blanks in them, as registers of courts and offices write them.
+//! File numbers with spaces, as registers of courts and offices write them.
 
 use crate::cursor::Cursor;
 
-/// Letters of the longest mark of a register: "BvR", "OWiG".
+/// Maximum number of letters of a register mark: "BvR", "OWiG".
 const LONGEST_MARK: usize = 4;
-/// Letters of the longest beginning of a number: "WG 4477812".
+/// Maximum number of letters at the beginning of a number: "WG 4477812".
 const LONGEST_BEGINNING: usize = 4;
-/// Digits behind such a beginning. Fewer may count something.
+/// Number of digits after such a beginning. Fewer may be a count.
 const DIGITS_BEHIND: std::ops::RangeInclusive<usize> = 4..=12;
 
-/// Passes a number with blanks, or stays where it is.
+/// Advances over a number with spaces, or does not move.
 pub(super) fn pass(cursor: &mut Cursor<'_>) -> Option<()> {
-    // Else it would be the rest of a word: "REFERAT 1234" holds no reference.
+    // Otherwise it would be the rest of a word: "REFERAT 1234" holds no reference.
     if cursor.before().is_some_and(char::is_alphabetic) {
         return None;
     }
@@ -24,7 +24,7 @@ pub(super) fn pass(cursor: &mut Cursor<'_>) -> Option<()> {
     })
 }
 
-/// `123 Js 456/26`, `5 K 123/26`, `1 BvR 2649/21`, `5 K 1234.26`
+/// Parses `123 Js 456/26`, `5 K 123/26`, `1 BvR 2649/21` and `5 K 1234.26`.
 fn of_court(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.digits(1..=4)?;
     cursor.skip(" ");
@@ -32,7 +32,7 @@ fn of_court(cursor: &mut Cursor<'_>) -> Option<()> {
     case(cursor)
 }
 
-/// `XII ZB 123/20`, `L 4 AS 123/20 ER`, `VG 5 K 123.26`
+/// Parses `XII ZB 123/20`, `L 4 AS 123/20 ER` and `VG 5 K 123.26`.
 fn of_court_with_senate(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.take(1..=LONGEST_BEGINNING, |letter| letter.is_ascii_uppercase())?;
     cursor.need(" ")?;
@@ -42,7 +42,7 @@ fn of_court_with_senate(cursor: &mut Cursor<'_>) -> Option<()> {
     });
     mark(cursor)?;
     case(cursor)?;
-    // What kind of procedure it is: "ER", "PKH".
+    // The kind of procedure: "ER", "PKH".
     cursor.attempt(|ahead| {
         ahead.need(" ")?;
         ahead.take(1..=3, |letter| letter.is_ascii_uppercase())?;
@@ -51,7 +51,7 @@ fn of_court_with_senate(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// `WG 4477812`
+/// Parses `WG 4477812`.
 fn lettered(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.take(1..=LONGEST_BEGINNING, |letter| letter.is_uppercase())?;
     cursor.need(" ")?;
@@ -63,7 +63,7 @@ fn lettered(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// `503 884 211`: of two groups, the second may count what follows.
+/// Parses `503 884 211`: with two groups only, the second may be a count.
 fn in_threes(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.digits(3..=3)?;
     let group = |ahead: &mut Cursor<'_>| {
@@ -78,13 +78,13 @@ fn in_threes(cursor: &mut Cursor<'_>) -> Option<()> {
     (groups > 2).then_some(())
 }
 
-/// The mark of a register, which begins with a capital.
+/// Parses a register mark, which begins with a capital.
 fn mark(cursor: &mut Cursor<'_>) -> Option<()> {
     let mark = cursor.take(1..=LONGEST_MARK, |letter| letter.is_ascii_alphabetic())?;
     mark.starts_with(char::is_uppercase).then_some(())
 }
 
-/// The number of a case and its year.
+/// Parses the number of a case and its year.
 fn case(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.need(" ")?;
     cursor.digits(1..=6)?;
@@ -92,7 +92,7 @@ fn case(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.digits(2..=5).map(drop)
 }
 
-/// Whether the number is part of what is none.
+/// Returns whether the number is part of something that is not a file number.
 fn goes_on(rest: &str) -> bool {
     let mut rest = rest.chars();
     match rest.next() {

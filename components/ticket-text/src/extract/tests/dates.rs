@@ -1,3 +1,5 @@
+//! Tests of dates and dates of birth.
+
 use super::*;
 
 #[test]
@@ -132,7 +134,7 @@ fn a_year_of_two_digits_is_kept_behind_a_month() {
         ("am 3. März 26 am Schalter beantragt", "2026-03-03"),
         ("5.Okt.26", "2026-10-05"),
         ("geboren am 3. März 51 in Bonn", "1951-03-03"),
-        // What counts or tells the time is no year.
+        // A count or a time is not a year.
         ("Termin 3. Mai 10 Uhr", "2027-05-03"),
         ("Termin 3. Mai 10:30", "2027-05-03"),
         ("Termin 3. Mai 10.30 Uhr", "2027-05-03"),

@@ -1,3 +1,5 @@
+//! Tests of ticket, file and telephone numbers.
+
 use super::*;
 
 #[test]
@@ -38,7 +40,7 @@ fn file_numbers_with_blanks_are_whole() {
         ("Wohngeld-Nr.: WG-4477812", "WG-4477812"),
         ("Bescheid Nr. 2026-4711", "2026-4711"),
         ("meine Wohngeldnummer ist WG-4477812", "WG-4477812"),
-        // What follows is no part of it.
+        // The following words are not part of it.
         ("Aktenzeichen 123 und bitte 456", "123"),
         ("Aktenzeichen 123 Bitte 456", "123"),
         ("Aktenzeichen 123 456 Euro", "123"),

@@ -1,4 +1,4 @@
-//! Languages that nothing is answered in.
+//! Tests of languages without answers.
 
 use super::*;
 
@@ -209,7 +209,7 @@ fn more_languages() {
     }
 }
 
-/// Written after the lists: a language may be left open, and is never taken for another one.
+/// Texts written after the lists: a language may be undetected, but never confused with another one.
 #[test]
 fn no_text_is_taken_for_another_language() {
     let mut open = 0;

@@ -1,3 +1,5 @@
+//! Tests of redacted addresses.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of redacted names.
+
 use super::*;
 
 #[test]
@@ -17,7 +19,7 @@ fn particles_and_what_follows_them_belong_to_names() {
         ("Mr Miguel de la Cruz waits", "Mr [NAME_1] waits"),
         ("Ich bin Anna Lena Gräfin von Hohenlohe zu Stein, hallo", "Ich bin [NAME_1], hallo"),
         ("Anna Lena Graf von Schönburg\nBirkenweg 14\n80331 München", "[NAME_1]\n[ADDRESS_1]\n[ADDRESS_2]"),
-        // What the sentence goes on with stays.
+        // The continuation of the sentence stays.
         ("Herr Meier vom Wohnungsamt sagt", "Herr [NAME_1] vom Wohnungsamt sagt"),
         ("Frau Petra Vogel von der Wohngeldstelle", "Frau [NAME_1] von der Wohngeldstelle"),
         ("Frau Vogel zum Termin am 3.5.", "Frau [NAME_1] zum Termin am 3.5."),
