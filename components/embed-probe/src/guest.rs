@@ -1,4 +1,4 @@
-//! Joins the example to its world.
+//! Binds the example to its WIT world.
 
 use bindings::bulkhead::host::embeddings::{self, Options, Truncation};
 use bindings::exports::example::embed_probe::probe::{Guest, Input, Kind};
@@ -8,7 +8,7 @@ use bindings::wasi::nn::tensor::{Tensor, TensorType};
 
 use crate::Packed;
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -31,10 +31,10 @@ mod bindings {
     export!(Component);
 }
 
-/// Bytes of each tensor that is hoarded.
+/// Size of each hoarded tensor, bytes.
 const HOARDED: usize = 64 << 10;
 
-/// What the exports hang on.
+/// The component that implements the exports.
 struct Component;
 
 type Vectors = Result<Vec<Vec<f32>>, String>;
@@ -52,7 +52,7 @@ fn refused(error: embeddings::Error) -> String {
     }
 }
 
-/// A graph is found by name; what it computes with is made anew for each call.
+/// Loads the graph by name and computes in an execution context created for the call.
 fn compute(model: &str, inputs: Vec<(String, Tensor)>) -> Vectors {
     let context = graph::load_by_name(model).and_then(|graph: Graph| graph.init_execution_context());
     let outputs = context.and_then(|context| context.compute(inputs)).map_err(told)?;

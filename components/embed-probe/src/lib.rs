@@ -1,23 +1,21 @@
-//! An example of a component that embeds: texts laid out as the tensors that the host's graphs take, and vectors
-//! read back.
+//! An example component that embeds texts: packs texts into tensors for the host's graphs and reads vectors back.
 
 #[cfg(target_family = "wasm")]
 mod guest;
 
-/// Texts as one run of bytes, and where each begins and ends in it: `offsets` has one number more than there are
-/// texts.
+/// Texts as one byte string with offsets: `offsets` has one number more than there are texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
-    /// UTF-8.
+    /// The texts in UTF-8.
     pub bytes: Vec<u8>,
-    /// i32, little-endian.
+    /// The offsets as i32, little-endian.
     pub offsets: Vec<u8>,
-    /// How many offsets there are.
+    /// Number of offsets.
     pub count: u32,
 }
 
 impl Packed {
-    /// Lays `texts` out.
+    /// Packs `texts`.
     pub fn new(texts: &[String]) -> Self {
         let mut packed = Self::default();
         packed.mark();
@@ -35,7 +33,7 @@ impl Packed {
     }
 }
 
-/// f32 numbers, little-endian, as rows of `dims`.
+/// Reads little-endian f32 numbers as rows of `dims`.
 pub fn rows(data: &[u8], dims: usize) -> Vec<Vec<f32>> {
     let numbers: Vec<f32> = data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     numbers.chunks_exact(dims.max(1)).map(<[f32]>::to_vec).collect()

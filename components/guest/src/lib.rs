@@ -1,5 +1,5 @@
-//! What every component needs of its host, whatever it does. In native builds, such as those of tests, there is no host, and
-//! the crate is empty.
+//! Host functions that every component uses. Native builds, such as those of tests, have no host, and the crate is
+//! empty there.
 
 #[cfg(target_family = "wasm")]
 mod log;

@@ -1,10 +1,10 @@
-//! The host's log (`wasi:logging`).
+//! The host's log (`wasi:logging`) and the panic hook that writes to it.
 
 use std::sync::Once;
 
 use bindings::wasi::logging::logging::{Level, log};
 
-/// Generated from the WIT, including the `unsafe` code of the canonical ABI.
+/// Bindings generated from the WIT, with the `unsafe` code of the canonical ABI.
 mod bindings {
     #![allow(unsafe_code, missing_docs)]
     #![allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -24,20 +24,20 @@ mod bindings {
     });
 }
 
-/// The host's log, as one component writes to it.
+/// The host's log for one component.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
     context: &'static str,
 }
 
 impl Log {
-    /// The log with `context`, the component's name, at every message.
+    /// Creates a log with `context`, the component's name, in every message.
     pub const fn new(context: &'static str) -> Self {
         Self { context }
     }
 
-    /// Writes the text of panics to the log from now on: a component has no standard error. Every export calls this
-    /// first; all calls but the first do nothing.
+    /// Installs a hook that writes the text of panics to the log, because a component has no standard error. Every
+    /// export calls this first; calls after the first do nothing.
     pub fn report_panics(self) {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -47,7 +47,7 @@ impl Log {
         });
     }
 
-    /// Writes what deserves an operator's attention.
+    /// Logs a warning for operators.
     pub fn warn(self, message: &str) {
         log(Level::Warn, self.context, message);
     }
