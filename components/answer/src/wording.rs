@@ -118,7 +118,7 @@ fn unwritten(reason: Unwritten, language: Language) -> &'static str {
             "eine Übersetzung der Belege lässt sich nicht an ihnen prüfen",
             "a translation of the sources cannot be checked against them",
         ),
-        Unwritten::Failed(failure) => return failure.told(language),
+        Unwritten::Failed(failure) => return failure.message(language),
         Unwritten::Foreign => ("es antwortet in einer anderen Sprache", "it answered in another language"),
     };
     match language {
@@ -243,7 +243,7 @@ fn objected(objection: &Objection, language: Language) -> String {
             "An entry of the knowledge base has instructions to a machine.".to_owned()
         }
         (Objection::Guardrail(judged, verdict), language) => {
-            verdict.told(*judged, language).unwrap_or_default()
+            verdict.message(*judged, language).unwrap_or_default()
         }
     }
 }

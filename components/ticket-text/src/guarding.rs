@@ -51,7 +51,7 @@ impl Verdict {
     }
 
     /// Returns the message for clerks, if the verdict blocks publication.
-    pub fn told(&self, judged: Judged, language: Language) -> Option<String> {
+    pub fn message(&self, judged: Judged, language: Language) -> Option<String> {
         let german = match judged {
             Judged::Message => "Nachricht",
             Judged::Answer => "Antwort",

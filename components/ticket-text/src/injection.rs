@@ -60,7 +60,7 @@ pub fn prompt() -> String {
 fn is_forged(line: &str) -> bool {
     let line = line.trim_start_matches(|sign: char| !sign.is_alphanumeric());
     SPEAKERS.iter().any(|speaker| line.starts_with(speaker))
-        || line.strip_prefix(SYSTEM).is_some_and(|said| is_order_or_role(&spelt_out(said)))
+        || line.strip_prefix(SYSTEM).is_some_and(|rest| is_order_or_role(&spelt_out(rest)))
 }
 
 fn is_order_or_role(words: &[Word]) -> bool {

@@ -118,8 +118,8 @@ fn latin(text: &str, letters: usize) -> Option<&'static str> {
         return related(text, letters, &evidence, trigrams);
     }
     // Trigrams must not contradict the words.
-    let told = code(trigrams?.lang());
-    (!is_ours(told) || evidence.score(told) >= others).then_some(told)
+    let detected = code(trigrams?.lang());
+    (!is_ours(detected) || evidence.score(detected) >= others).then_some(detected)
 }
 
 /// Returns German or English, by trigrams.
@@ -136,17 +136,19 @@ fn related(text: &str, letters: usize, evidence: &Evidence, trigrams: Option<Inf
     let (first, best) = *evidence.scores.first()?;
     let likely = |code: &str| evidence.score(code) * LEAD >= best;
     // Many languages have no list, but a related one has.
-    let unlisted = |told: &&str| evidence.scores.iter().all(|(code, _)| code != told);
-    if let Some(told) = trigrams.map(|info| code(info.lang())).filter(|told| likely(told) || unlisted(told)) {
-        return Some(told);
+    let unlisted = |detected: &&str| evidence.scores.iter().all(|(code, _)| code != detected);
+    if let Some(detected) =
+        trigrams.map(|info| code(info.lang())).filter(|detected| likely(detected) || unlisted(detected))
+    {
+        return Some(detected);
     }
     let alone = evidence.scores.iter().filter(|(code, _)| likely(code)).count() == 1;
     if alone {
         return Some(first);
     }
     let relatives = Lang::all().iter().copied().filter(|lang| likely(code(*lang))).collect();
-    let told = Detector::with_allowlist(relatives).detect_lang(text);
-    told.filter(|_| letters >= ENOUGH_AMONG_FEW).map(code)
+    let detected = Detector::with_allowlist(relatives).detect_lang(text);
+    detected.filter(|_| letters >= ENOUGH_AMONG_FEW).map(code)
 }
 
 /// Returns the language with letters that others in Cyrillic script lack.
@@ -176,6 +178,6 @@ fn arabic(text: &str) -> Option<&'static str> {
 }
 
 fn in_script(text: &str, letters: usize) -> Option<&'static str> {
-    let told = whatlang::detect(text)?;
-    (told.is_reliable() || letters >= ENOUGH_AMONG_FEW).then(|| code(told.lang()))
+    let detected = whatlang::detect(text)?;
+    (detected.is_reliable() || letters >= ENOUGH_AMONG_FEW).then(|| code(detected.lang()))
 }

@@ -35,7 +35,7 @@ pub enum Failure {
 
 impl Failure {
     /// Returns the message for clerks.
-    pub fn told(self, language: Language) -> &'static str {
+    pub fn message(self, language: Language) -> &'static str {
         let (german, english) = match self {
             Self::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
             Self::Injected => {
@@ -87,10 +87,11 @@ mod tests {
     fn every_failure_is_told_in_the_clerk_s_language() {
         use Failure::{Denied, Form, Guarded, Injected, NotConfigured, OverBudget, Silent};
         let all = [Guarded, Injected, NotConfigured, Denied, OverBudget, Silent, Form];
-        let told = all.map(|failure| (failure.told(Language::German), failure.told(Language::English)));
-        for (at, (german, english)) in told.iter().enumerate() {
+        let messages =
+            all.map(|failure| (failure.message(Language::German), failure.message(Language::English)));
+        for (at, (german, english)) in messages.iter().enumerate() {
             assert!(!german.contains("the ") && !german.contains("it "), "{german}");
-            assert!(told.iter().skip(at + 1).all(|(other, same)| other != german && same != english));
+            assert!(messages.iter().skip(at + 1).all(|(other, same)| other != german && same != english));
         }
     }
 

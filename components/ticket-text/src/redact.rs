@@ -27,7 +27,7 @@ use spans::Spans;
 
 /// Kind of personal data that a token replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Personal {
+pub enum PiiKind {
     /// Text that looks like a token.
     Literal,
     /// Account number, with or without a valid checksum.
@@ -52,7 +52,7 @@ pub enum Personal {
     Number,
 }
 
-impl Personal {
+impl PiiKind {
     /// Returns the word in its tokens.
     pub fn word(self) -> &'static str {
         match self {
@@ -128,11 +128,11 @@ pub fn redact(text: &str) -> Redacted {
 pub fn redact_part(text: &str, letter: &str) -> Redacted {
     let mut spans = Spans::default();
     for token in TOKEN.iter().flat_map(|token| token.find_iter(text)) {
-        spans.add(token.range(), Personal::Literal);
+        spans.add(token.range(), PiiKind::Literal);
     }
     let addresses = addresses::find(text);
     let letterheads = letterhead::find(text, &addresses);
-    let emails = emails::find(text).map(|range| (range, Personal::Email)).collect();
+    let emails = emails::find(text).map(|range| (range, PiiKind::Email)).collect();
     let found = [numbers::find(text), emails, addresses, letterheads, names::find(text)];
     for (range, kind) in found.into_iter().flatten() {
         spans.add(range, kind);
@@ -146,8 +146,8 @@ pub fn redact_part(text: &str, letter: &str) -> Redacted {
 
 fn written(text: &str, spans: &Spans) -> Redacted {
     let mut redacted = Redacted { text: String::with_capacity(text.len()), originals: BTreeMap::new() };
-    let mut tokens: BTreeMap<(Personal, &str), String> = BTreeMap::new();
-    let mut counts: BTreeMap<Personal, usize> = BTreeMap::new();
+    let mut tokens: BTreeMap<(PiiKind, &str), String> = BTreeMap::new();
+    let mut counts: BTreeMap<PiiKind, usize> = BTreeMap::new();
     let mut end = 0;
     for (range, kind) in spans.iter() {
         let Some(value) = text.get(range.clone()) else { continue };

@@ -92,13 +92,14 @@ impl<'t> Tenses<'t> {
         let parts =
             |ranges: Vec<Range<usize>>| ranges.into_iter().map(|part| (part, OnceCell::new())).collect();
         let clauses = self.clauses.get_or_init(|| parts(clauses(self.text)));
-        self.told(clauses, at)
-            .or_else(|| self.told(self.sentences.get_or_init(|| parts(sentences(self.text).collect())), at))
+        self.tense_in(clauses, at).or_else(|| {
+            self.tense_in(self.sentences.get_or_init(|| parts(sentences(self.text).collect())), at)
+        })
     }
 
-    fn told(&self, parts: &[Part], at: usize) -> Option<Tense> {
-        let (part, told) = parts.get(parts.partition_point(|(part, _)| part.end <= at))?;
-        *told.get_or_init(|| self.text.get(part.clone()).and_then(tense))
+    fn tense_in(&self, parts: &[Part], at: usize) -> Option<Tense> {
+        let (part, cached) = parts.get(parts.partition_point(|(part, _)| part.end <= at))?;
+        *cached.get_or_init(|| self.text.get(part.clone()).and_then(tense))
     }
 }
 

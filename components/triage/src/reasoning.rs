@@ -44,7 +44,7 @@ pub fn fallen_back(reason: Unadvised, language: Language) -> String {
 
 fn unadvised(reason: Unadvised, language: Language) -> &'static str {
     let (german, english) = match reason {
-        Unadvised::Failed(failure) => return failure.told(language),
+        Unadvised::Failed(failure) => return failure.message(language),
         Unadvised::Category => (
             "es nannte eine Kategorie, die nicht eingerichtet ist",
             "it named a category that is not configured",

@@ -158,7 +158,7 @@ pub fn triage(
     let said = choice.said.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallen_back(reason, language));
     let reasoning = reasoning(&decision, &evidence, language);
-    let told = [failed, Some(reasoning), said, choice.verdict.told(Judged::Message, language)];
+    let told = [failed, Some(reasoning), said, choice.verdict.message(Judged::Message, language)];
     let reasoning = told.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Ok(Triage {
         internal_note: note(configuration, category, &action, &reasoning),

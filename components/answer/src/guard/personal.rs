@@ -1,7 +1,7 @@
 //! Detection of personal data in answers.
 
 use bulkhead_ticket_text::extract::{Kind, date::Date, find};
-use bulkhead_ticket_text::redact::{Personal, redact};
+use bulkhead_ticket_text::redact::{PiiKind, redact};
 
 use crate::sentences::sentences;
 use crate::terms::words;
@@ -35,7 +35,7 @@ pub fn has_home(text: &str, office: &[String]) -> bool {
         let (private, lives) = (has(&PRIVATE), has(&LIVING));
         let address = || {
             let redacted = redact(&sentence.text);
-            let is_address = |token: &str| token.contains(Personal::Address.word());
+            let is_address = |token: &str| token.contains(PiiKind::Address.word());
             let is_own = |address: &str| office.iter().any(|own| plain(own).contains(&plain(address)));
             redacted.originals().any(|(token, address)| is_address(token) && !is_own(address))
         };

@@ -111,7 +111,7 @@ pub(super) fn remove(text: &str) -> String {
         let after = || lines.get(at + 1..).unwrap_or_default();
         at > 0
             && lines.len() - at <= LONGEST_SIGNATURE
-            && (ends(line) || (is_closing(line) && !goes_on(line, after())))
+            && (ends(line) || (is_closing(line) && !continues_after_thanks(line, after())))
     });
     let (body, rest) = lines.split_at(end.unwrap_or(lines.len()));
     let afterwords = rest.iter().copied().filter(|line| is_afterword(line));
@@ -138,7 +138,7 @@ fn ends(line: &str) -> bool {
 }
 
 /// Returns whether the sender continues after the thanks in `line`, there or in the lines `after` it.
-fn goes_on(line: &str, after: &[&str]) -> bool {
+fn continues_after_thanks(line: &str, after: &[&str]) -> bool {
     let same = line.split(['.', '!']).skip(1);
     let after = after.iter().copied().take_while(|line| !ends(line)).filter(|line| !is_afterword(line));
     same.chain(after).any(is_sentence)
@@ -171,7 +171,7 @@ fn without_closing(line: &str) -> &str {
     let starts = ends.filter_map(|end| Some((end, line.get(end..)?)));
     starts
         .into_iter()
-        .find(|(_, last)| is_closing(last) && !goes_on(last, &[]))
+        .find(|(_, last)| is_closing(last) && !continues_after_thanks(last, &[]))
         .and_then(|(end, _)| line.get(..end))
         .unwrap_or(line)
 }

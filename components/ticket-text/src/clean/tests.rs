@@ -72,8 +72,8 @@ fn quoted_mails_go() {
     let unmarked =
         "Danke.\n\nAm 02.03.2026 um 09:14 schrieb Büro <b@stadt.example>:\n\nGuten Tag,\nwir kommen.";
     assert_eq!(clean(unmarked), "Danke.");
-    let told = "Danke.\n\nAm Montag schrieb mir das Amt:\nWir kommen.";
-    assert_eq!(clean(told), told);
+    let reported = "Danke.\n\nAm Montag schrieb mir das Amt:\nWir kommen.";
+    assert_eq!(clean(reported), reported);
     let between = "Zu Ihrer Frage:\n> Wann war das?\nAm Montag.\n> Wo?\nIn der Lindenstraße.";
     assert_eq!(clean(between), "Zu Ihrer Frage:\nAm Montag.\nIn der Lindenstraße.");
     let outlook =
@@ -101,13 +101,13 @@ fn quotes_are_known_by_what_introduces_them() {
             assert_eq!(clean(&mail), "Ich brauche einen Ausweis.", "{mail}");
         }
     }
-    for told in [
+    for reported in [
         "Frau Huber (huber@stadt.example) schrieb mir:\nSie müssen zahlen.\nStimmt das?",
         "Am 03.11.2026 schrieb mir das Amt:\nWir kommen.",
         "Am 03.11.2026 schrieben Sie:\nWir kommen.",
         "On 3 November 2026 you wrote:\nWe will come.",
     ] {
-        assert_eq!(clean(told), told);
+        assert_eq!(clean(reported), reported);
     }
 }
 

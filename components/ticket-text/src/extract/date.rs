@@ -138,9 +138,9 @@ fn bounded(text: &str, range: &Range<usize>) -> bool {
     let mut after = text.get(range.end..).unwrap_or_default().chars();
     let (next, second) = (after.next(), after.next());
     let whole = text.get(range.clone()).is_some_and(|form| form.ends_with('.'));
-    let goes_on = next.is_some_and(|letter| "./".contains(letter))
+    let continues = next.is_some_and(|letter| "./".contains(letter))
         && second.is_some_and(|letter| letter.is_ascii_digit());
-    !goes_on
+    !continues
         && (!before.is_some_and(|letter| letter.is_alphanumeric() || "./-".contains(letter))
             || begins_span(head))
         && !next.is_some_and(|letter| letter.is_alphanumeric() && !(whole && letter.is_alphabetic()))

@@ -75,7 +75,7 @@ impl Plate {
         self.length() <= LONGEST
             && is_district(&self.district)
             && super::stands_alone(text, &self.range)
-            && !text.get(self.range.end..).is_some_and(goes_on)
+            && !text.get(self.range.end..).is_some_and(continues_number)
             && !text.get(..self.range.start).is_some_and(belongs)
     }
 
@@ -213,7 +213,7 @@ fn after_word(cursor: Cursor<'_>) -> bool {
 }
 
 /// Returns whether `after` continues a longer number.
-fn goes_on(after: &str) -> bool {
+fn continues_number(after: &str) -> bool {
     let mut after = after.chars();
     after.next().is_some_and(|letter| "-/".contains(letter))
         && after.next().is_some_and(char::is_alphanumeric)

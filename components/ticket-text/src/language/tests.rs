@@ -104,8 +104,8 @@ fn wrong<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     language: &str,
 ) -> Vec<(&'t str, Option<&'static str>)> {
-    let told = texts.into_iter().map(|text| (text, detect(text)));
-    told.filter(|(_, told)| *told != Some(language)).collect()
+    let detected = texts.into_iter().map(|text| (text, detect(text)));
+    detected.filter(|(_, detected)| *detected != Some(language)).collect()
 }
 
 #[test]
@@ -243,10 +243,10 @@ fn tickets_and_questions_are_told_apart() {
         (include_str!("../../../../tests/data/knowledge/questions-dev.jsonl"), "question"),
     ] {
         let texts = lines(file, key);
-        let told = |text: &str, language: &str| detect(text).map(|told| told == language);
+        let detected = |text: &str, language: &str| detect(text).map(|detected| detected == language);
         let (mut wrong, mut open) = (Vec::new(), Vec::new());
         for (text, language) in &texts {
-            match told(text, language) {
+            match detected(text, language) {
                 Some(true) => {}
                 Some(false) => wrong.push(text),
                 None => open.push(text),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::places::{HOUSE, WORD, ends_address, is_elsewhere, tells_of_residence};
-use super::{Personal, british, lowercase};
+use super::{PiiKind, british, lowercase};
 use crate::extract::streets::ENDS;
 
 /// Months in names of streets.
@@ -57,7 +57,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
 });
 
-pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
+pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return Vec::new();
     }
@@ -70,11 +70,11 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
             let noun = noun.as_str();
             let with_letter = house.as_str().ends_with(|sign: char| sign.is_ascii_alphabetic());
             // "Auf der Rechnung 4711 steht ...", "Im Brief 3 Seiten"
-            let goes_on = !with_letter && !ends_address(text.get(house.end()..).unwrap_or_default());
+            let continues = !with_letter && !ends_address(text.get(house.end()..).unwrap_or_default());
             let begin = captures.name("street").map(|street| street.start());
             // A street with a typical ending needs no words for a residence.
             if begin
-                .is_some_and(|begin| goes_on && !tells_of_residence(text.get(..begin).unwrap_or_default()))
+                .is_some_and(|begin| continues && !tells_of_residence(text.get(..begin).unwrap_or_default()))
             {
                 return true;
             }
@@ -82,9 +82,9 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
             ends_street(noun) || is_elsewhere(noun, text.get(house.start()..).unwrap_or_default())
         });
         let place = captures.name("street").or_else(|| captures.get(0));
-        place.filter(|_| !amount && !elsewhere).map(|place| (place.range(), Personal::Address))
+        place.filter(|_| !amount && !elsewhere).map(|place| (place.range(), PiiKind::Address))
     });
-    let others = lowercase::find(text).chain(british::find(text)).map(|place| (place, Personal::Address));
+    let others = lowercase::find(text).chain(british::find(text)).map(|place| (place, PiiKind::Address));
     addresses.chain(others).collect()
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Personal;
+use super::PiiKind;
 use super::{names, nobility};
 
 /// First words of lines that are not names, in lower case.
@@ -164,9 +164,9 @@ static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns the names directly above one of the `addresses` that begins its line, or before it on its line.
-pub(super) fn find(text: &str, addresses: &[(Range<usize>, Personal)]) -> Vec<(Range<usize>, Personal)> {
+pub(super) fn find(text: &str, addresses: &[(Range<usize>, PiiKind)]) -> Vec<(Range<usize>, PiiKind)> {
     let names = addresses.iter().filter_map(|(address, _)| above(text, address.start));
-    names.map(|range| (range, Personal::Name)).collect()
+    names.map(|range| (range, PiiKind::Name)).collect()
 }
 
 fn above(text: &str, address: usize) -> Option<Range<usize>> {
@@ -198,5 +198,6 @@ fn name(line: &str, start: usize) -> Option<Range<usize>> {
     let mut words = lower.split_whitespace();
     let begins = words.clone().next().is_some_and(|first| BEGINNINGS.contains(&first));
     let other = words.any(|word| WORDS.contains(&word) || ENDINGS.iter().any(|end| word.ends_with(end)));
-    (!begins && !other && !names::is_nobody(name.as_str())).then(|| start + name.start()..start + name.end())
+    (!begins && !other && !names::is_not_name(name.as_str()))
+        .then(|| start + name.start()..start + name.end())
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Personal, nobility};
+use super::{PiiKind, nobility};
 use crate::clean;
 
 /// One part of a name.
@@ -24,7 +24,7 @@ const COURTS: [&str; 2] = ["LG", "VG"];
 const GREETINGS: [&str; 6] = ["grüß", "grüss", "gruß", "gruess", "regards", "mfg"];
 
 /// Words that are not names: general addressees, titles, and other words after a sign-off.
-const NOBODY: [&str; 27] = [
+const NOT_NAMES: [&str; 27] = [
     "Damen",
     "Dame",
     "Herren",
@@ -54,7 +54,7 @@ const NOBODY: [&str; 27] = [
     "Citizen",
 ];
 /// Beginnings of such words.
-const NOBODYS: [&str; 6] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every", "Staats"];
+const NOT_NAME_STARTS: [&str; 6] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every", "Staats"];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let mut closings = clean::closings().to_vec();
@@ -107,18 +107,18 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     forms.iter().filter_map(|form| Regex::new(form).ok()).collect()
 });
 
-pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
+pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let names = FORMS.iter().flat_map(|form| form.captures_iter(text));
     let names = names.filter_map(|captures| {
         let name = captures.name("name").or_else(|| captures.name("signed"))?;
         let own = nobility::own(name.as_str());
-        (!is_nobody(own)).then(|| (name.start()..name.start() + own.len(), Personal::Name))
+        (!is_not_name(own)).then(|| (name.start()..name.start() + own.len(), PiiKind::Name))
     });
     names.collect()
 }
 
 /// Returns whether a word of `name` cannot be in a person's name.
-pub(super) fn is_nobody(name: &str) -> bool {
+pub(super) fn is_not_name(name: &str) -> bool {
     let mut words = name.split_whitespace();
-    words.any(|word| NOBODY.contains(&word) || NOBODYS.iter().any(|start| word.starts_with(start)))
+    words.any(|word| NOT_NAMES.contains(&word) || NOT_NAME_STARTS.iter().any(|start| word.starts_with(start)))
 }

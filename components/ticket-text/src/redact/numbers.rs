@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use time::Date;
 
-use super::{Personal, documents};
+use super::{PiiKind, documents};
 use crate::extract::birth::is_birth;
 use crate::extract::{self, Kind, date, plate};
 
@@ -26,11 +26,11 @@ static QUERY: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Maximum number of letters adjacent to a number that belong to it rather than being a word.
 const LONGEST_MARK: usize = 3;
 
-pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
+pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let mut found = extracted(text);
     let accounts = IBAN.iter().flat_map(|form| form.find_iter(text));
-    found.extend(accounts.map(|account| (account.range(), Personal::Iban)));
-    found.extend(plate::all(text).into_iter().map(|range| (range, Personal::Plate)));
+    found.extend(accounts.map(|account| (account.range(), PiiKind::Iban)));
+    found.extend(plate::all(text).into_iter().map(|range| (range, PiiKind::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
     let numbers =
@@ -40,7 +40,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Personal)> {
     let announced = documents::find(text).into_iter().filter(|number| !is_date(number));
     let links = QUERY.iter().flat_map(|form| form.captures_iter(text));
     let queries = links.filter_map(|captures| Some(captures.name("query")?.range()));
-    found.extend(numbers.chain(announced).chain(queries).map(|range| (range, Personal::Number)));
+    found.extend(numbers.chain(announced).chain(queries).map(|range| (range, PiiKind::Number)));
     found
 }
 
@@ -53,18 +53,18 @@ fn dates(text: &str) -> impl Iterator<Item = Range<usize>> {
     date::find(text, any_day()).into_iter().map(|(range, _)| range)
 }
 
-fn extracted(text: &str) -> Vec<(Range<usize>, Personal)> {
+fn extracted(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let found = extract::find(text, any_day()).into_iter().filter_map(|found| {
         let kind = match found.kind {
-            Kind::Iban => Personal::Iban,
-            Kind::Email => Personal::Email,
+            Kind::Iban => PiiKind::Iban,
+            Kind::Email => PiiKind::Email,
             Kind::Date => {
-                return is_birth(text, &found.range).then_some((found.range, Personal::BirthDate));
+                return is_birth(text, &found.range).then_some((found.range, PiiKind::BirthDate));
             }
-            Kind::TicketNumber => Personal::Ticket,
-            Kind::FileNumber => Personal::File,
-            Kind::LicencePlate => Personal::Plate,
-            Kind::Phone => Personal::Phone,
+            Kind::TicketNumber => PiiKind::Ticket,
+            Kind::FileNumber => PiiKind::File,
+            Kind::LicencePlate => PiiKind::Plate,
+            Kind::Phone => PiiKind::Phone,
         };
         Some((found.range, kind))
     });

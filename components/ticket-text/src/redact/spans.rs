@@ -5,18 +5,18 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::Personal;
+use super::PiiKind;
 
 /// Minimum number of letters of a name's part that is redacted everywhere: "von" and "de" stay.
 const SHORTEST_PART: usize = 4;
 
 /// Ranges that do not overlap, by start.
 #[derive(Debug, Default)]
-pub(super) struct Spans(BTreeMap<usize, (usize, Personal)>);
+pub(super) struct Spans(BTreeMap<usize, (usize, PiiKind)>);
 
 impl Spans {
     /// Adds a range. Overlapping ranges merge into one of the strictest kind: half a value would be a leak.
-    pub(super) fn add(&mut self, range: Range<usize>, kind: Personal) {
+    pub(super) fn add(&mut self, range: Range<usize>, kind: PiiKind) {
         if range.is_empty() {
             return;
         }
@@ -34,9 +34,8 @@ impl Spans {
             let before = self.0.len();
             let values = self.values(text, known);
             for (number, range) in self.free_places(text, &values) {
-                let kind = values.get(number).map_or(Personal::Literal, |(_, kind)| *kind);
-                if self.overlapping(&range).is_none() && (kind != Personal::Name || self.whole(text, &range))
-                {
+                let kind = values.get(number).map_or(PiiKind::Literal, |(_, kind)| *kind);
+                if self.overlapping(&range).is_none() && (kind != PiiKind::Name || self.whole(text, &range)) {
                     self.add(range, kind);
                 }
             }
@@ -48,7 +47,7 @@ impl Spans {
 
     /// Returns the occurrences of `values` outside the ranges, by index of the value and then in the order of the
     /// text. All are searched at once, because a letter may be full of different values.
-    fn free_places(&self, text: &str, values: &[(String, Personal)]) -> Vec<(usize, Range<usize>)> {
+    fn free_places(&self, text: &str, values: &[(String, PiiKind)]) -> Vec<(usize, Range<usize>)> {
         let is_free = |range: &Range<usize>| self.overlapping(range).is_none();
         // A DFA takes quadratic time to build from a value that repeats itself.
         let kind = Some(AhoCorasickKind::NoncontiguousNFA);
@@ -74,23 +73,23 @@ impl Spans {
     }
 
     /// Returns the ranges in the order of the text.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<usize>, Personal)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<usize>, PiiKind)> {
         self.0.iter().map(|(start, (end, kind))| (*start..*end, *kind))
     }
 
-    fn overlapping(&self, range: &Range<usize>) -> Option<(usize, (usize, Personal))> {
+    fn overlapping(&self, range: &Range<usize>) -> Option<(usize, (usize, PiiKind))> {
         let before = self.0.range(..range.end).next_back();
         before.filter(|(_, (end, _))| *end > range.start).map(|(start, place)| (*start, *place))
     }
 
     /// Returns the values found, the longest first; of names, including the `known` ones, also their parts, and each
     /// in capitals. Names come last: other values next to one make it a whole word.
-    fn values(&self, text: &str, known: &[&str]) -> Vec<(String, Personal)> {
+    fn values(&self, text: &str, known: &[&str]) -> Vec<(String, PiiKind)> {
         let mut values = BTreeMap::new();
         let found = self.iter().filter_map(|(range, kind)| Some((text.get(range)?, kind)));
-        for (value, kind) in found.chain(known.iter().map(|name| (*name, Personal::Name))) {
+        for (value, kind) in found.chain(known.iter().map(|name| (*name, PiiKind::Name))) {
             values.entry(value.to_owned()).or_insert(kind);
-            if kind == Personal::Name {
+            if kind == PiiKind::Name {
                 let parts = value.split_whitespace().filter(|part| {
                     part.chars().count() >= SHORTEST_PART && part.starts_with(char::is_uppercase)
                 });
@@ -102,7 +101,7 @@ impl Spans {
             }
         }
         let mut values: Vec<_> = values.into_iter().collect();
-        values.sort_by_key(|(value, kind)| (*kind == Personal::Name, std::cmp::Reverse(value.len())));
+        values.sort_by_key(|(value, kind)| (*kind == PiiKind::Name, std::cmp::Reverse(value.len())));
         values
     }
 

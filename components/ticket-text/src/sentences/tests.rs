@@ -10,8 +10,8 @@ fn sentences_end_with_marks_and_lines() {
     let parts: Vec<&str> = sentences(text).map(|part| &text[part]).collect();
     assert_eq!(parts, ["Am 3. Mai war es so.", " Und dann?", " Nichts!", "Noch heute"]);
     let tenses = Tenses::new(text);
-    let told: Vec<_> = [0, 11, 25, text.len() - 1, text.len()].map(|at| tenses.at(at)).to_vec();
-    assert_eq!(told, [Some(Tense::Past), Some(Tense::Past), None, None, None]);
+    let found: Vec<_> = [0, 11, 25, text.len() - 1, text.len()].map(|at| tenses.at(at)).to_vec();
+    assert_eq!(found, [Some(Tense::Past), Some(Tense::Past), None, None, None]);
     assert_eq!(Tenses::new("").at(0), None);
 }
 
@@ -101,8 +101,8 @@ fn the_time_is_told_by_verbs() {
 #[test]
 fn a_clause_tells_before_its_sentence() {
     let text = "Der Bescheid kam am 12.11., Widerspruch lege ich bis 12.12. ein";
-    let told = ["12.11.", "12.12."].map(|date| Tenses::new(text).at(text.find(date).unwrap()));
-    assert_eq!(told, [Some(Tense::Past), Some(Tense::Future)]);
+    let found = ["12.11.", "12.12."].map(|date| Tenses::new(text).at(text.find(date).unwrap()));
+    assert_eq!(found, [Some(Tense::Past), Some(Tense::Future)]);
     let text = "Am 29.11., also vor einem Jahr, habe ich ihn beantragt";
     assert_eq!(Tenses::new(text).at(3), Some(Tense::Past));
 }

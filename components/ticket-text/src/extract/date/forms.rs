@@ -243,14 +243,14 @@ fn counts(figures: &str, rest: &str) -> bool {
     let touching = words.next().unwrap_or_default();
     let word = if touching.is_empty() { words.next().unwrap_or_default() } else { touching };
     // "10 bis 12 Uhr", "10 - 12 Uhr", not "26 bis 5. Mai 26"
-    let goes_on = SPANS.contains(&word)
+    let continues = SPANS.contains(&word)
         && rest.trim_start().strip_prefix(word).is_some_and(|behind| {
             let last = behind.trim_start();
             let unit = last.trim_start_matches(digit);
             unit.len() < last.len() && !unit.starts_with('.')
         });
     let is_hour = figures <= "12" && HALVES.contains(&word);
-    goes_on || is_hour || COUNTED.contains(&word.to_lowercase().as_str())
+    continues || is_hour || COUNTED.contains(&word.to_lowercase().as_str())
 }
 
 /// Parses a month's full name or its usual abbreviation.

@@ -19,7 +19,7 @@ pub(super) fn pass(cursor: &mut Cursor<'_>) -> Option<()> {
     forms.into_iter().find_map(|form| {
         cursor.attempt(|ahead| {
             form(ahead)?;
-            (!goes_on(ahead.rest())).then_some(())
+            (!is_part_of_other(ahead.rest())).then_some(())
         })
     })
 }
@@ -93,7 +93,7 @@ fn case(cursor: &mut Cursor<'_>) -> Option<()> {
 }
 
 /// Returns whether the number is part of something that is not a file number.
-fn goes_on(rest: &str) -> bool {
+fn is_part_of_other(rest: &str) -> bool {
     let mut rest = rest.chars();
     match rest.next() {
         Some('/' | '-' | '.' | ',' | ':') => rest.next().is_some_and(|letter| letter.is_ascii_digit()),

@@ -80,7 +80,7 @@ fn amounts_paragraphs_and_versions_are_no_dates() {
 
 #[test]
 fn a_day_of_birth_is_known_by_the_words_about_it() {
-    let told = |text: &str| {
+    let found = |text: &str| {
         let dates = date::find(text, today()).into_iter();
         dates.map(|(range, _)| birth::is_birth(text, &range)).collect::<Vec<_>>()
     };
@@ -98,7 +98,7 @@ fn a_day_of_birth_is_known_by_the_words_about_it() {
         ("Er ist am 3.5.1980 geboren und seine Frau am 4.6.1982", &[true, true]),
         ("Ich, Eva Muster, habe zwei Kinder, geboren am 3.5.2010", &[true]),
     ] {
-        assert_eq!(told(text), births, "{text}");
+        assert_eq!(found(text), births, "{text}");
     }
 }
 

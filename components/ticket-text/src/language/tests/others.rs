@@ -278,9 +278,9 @@ fn no_text_is_taken_for_another_language() {
         ("en", "visa expired"),
         ("en", "Wheelchair access?"),
     ] {
-        let told = detect(text);
-        assert!(told.is_none_or(|told| told == language), "{text}: {told:?}");
-        open += usize::from(told.is_none());
+        let detected = detect(text);
+        assert!(detected.is_none_or(|detected| detected == language), "{text}: {detected:?}");
+        open += usize::from(detected.is_none());
     }
     assert!(open <= 5, "{open} are left open");
 }
