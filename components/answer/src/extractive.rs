@@ -144,9 +144,9 @@ fn choose(
     // Coverage of each word by the selected candidates.
     let mut covered = vec![0.0; question.weights().len()];
     // Whether a sentence with the expected answer type has a word of the question.
-    let answered = (0..candidates.len()).any(|index| question.is_met_by(index) && question.is_said_by(index));
+    let answered = (0..candidates.len()).any(|index| question.is_met_by(index) && question.has_word(index));
     let follows = |index: usize, chosen: &[usize]| {
-        let next = |one: &usize| one.abs_diff(index) == 1 && question.is_said_by(*one);
+        let next = |one: &usize| one.abs_diff(index) == 1 && question.has_word(*one);
         chosen.iter().any(next)
     };
     let mut first = None;
@@ -154,11 +154,11 @@ fn choose(
         let open = candidates.iter().enumerate().filter(|(index, one)| {
             let seen = chosen.contains(index) || too_long.contains(index);
             !seen
-                && !one.sentence.is_bare()
+                && !one.sentence.states_nothing()
                 && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
         });
         let open =
-            open.filter(|(index, _)| !answered || question.is_said_by(*index) || follows(*index, &chosen));
+            open.filter(|(index, _)| !answered || question.has_word(*index) || follows(*index, &chosen));
         let worth = open.map(|(index, one)| {
             let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
             (index, score * worth(&question, index, one, &covered))
@@ -180,7 +180,7 @@ fn choose(
             if chosen.contains(&index) || chosen.len() == bounds.sentences || characters > bounds.characters {
                 continue;
             }
-            covered.iter_mut().zip(question.said_by(index)).for_each(|(all, one)| *all = all.max(*one));
+            covered.iter_mut().zip(question.scores(index)).for_each(|(all, one)| *all = all.max(*one));
             chosen.push(index);
         }
     }
@@ -189,8 +189,8 @@ fn choose(
 
 /// Returns the score of the candidate at `index`, given the `covered` share of each word.
 fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f32]) -> f32 {
-    let said = question.weights().iter().zip(question.said_by(index)).zip(covered);
-    let words: f32 = said
+    let scores = question.weights().iter().zip(question.scores(index)).zip(covered);
+    let words: f32 = scores
         .map(|((weight, now), covered)| {
             let new = (now - covered).max(0.0);
             weight * (new + AGAIN * (now - new))
@@ -226,7 +226,7 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
         same && !chosen.contains(before)
     });
     if let Some(before) = before
-        && points_back(&candidate.sentence.text)
+        && refers_back(&candidate.sentence.text)
     {
         added.insert(0, before);
     }
@@ -237,7 +237,7 @@ fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> 
 }
 
 /// Returns whether `sentence` refers to the previous one: "Er kostet ...", "Reicht auch das nicht, ...".
-fn points_back(sentence: &str) -> bool {
+fn refers_back(sentence: &str) -> bool {
     let words: Vec<String> = words(sentence).take(FIRST).collect();
     let bare = words.windows(2).any(
         |pair| matches!(pair, [one, next] if BARE.contains(&one.as_str()) && BEHIND_BARE.contains(&next.as_str())),
@@ -260,11 +260,14 @@ fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
 /// Returns the continuation of an answer's `only` sentence: how, where or until when.
 fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option<usize> {
     let (next, passage) = (only + 1, candidates.get(only)?.passage);
-    let goes_on = candidates.get(next).is_some_and(|one| {
-        one.passage == passage && one.sentence.whole && !one.sentence.heading && !one.sentence.is_bare()
+    let continues = candidates.get(next).is_some_and(|one| {
+        one.passage == passage
+            && one.sentence.whole
+            && !one.sentence.heading
+            && !one.sentence.states_nothing()
     });
     let fits = bounds.sentences > 1 && length(candidates, [only, next].iter()) <= bounds.characters;
-    (goes_on && fits).then_some(next)
+    (continues && fits).then_some(next)
 }
 
 /// Returns the first whole sentences of the best passage, which matched by meaning and not by words.
@@ -272,7 +275,7 @@ fn lead(candidates: &[Candidate], bounds: Bounds) -> Vec<usize> {
     let Some(best) = candidates.first().map(|one| one.passage) else { return Vec::new() };
     let of_best = || {
         let own = candidates.iter().enumerate();
-        own.filter(|(_, one)| one.passage == best && !one.sentence.is_bare())
+        own.filter(|(_, one)| one.passage == best && !one.sentence.states_nothing())
     };
     let whole: Vec<usize> = of_best().filter(|(_, one)| one.sentence.whole).map(|(index, _)| index).collect();
     let from = if whole.is_empty() { of_best().map(|(index, _)| index).collect() } else { whole };

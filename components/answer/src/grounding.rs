@@ -8,9 +8,9 @@
 //! accept, but fluent wording does not deceive it. The sentence must also not be in the passage under a limiting
 //! heading, before an exception, or next to another figure for the same thing, unless the answer repeats these.
 
-mod borne;
 mod clauses;
 mod context;
+mod entailment;
 mod figures;
 mod negation;
 mod quote;
@@ -31,7 +31,7 @@ use self::source::Known;
 use crate::passage::Passage;
 use crate::sentences::is_question;
 use crate::statement::{Grounded, Statement};
-use crate::terms::{Stems, said, words};
+use crate::terms::{Stems, match_score, words};
 
 pub use self::context::{is_exception, is_variant};
 pub use self::negation::is_negated;
@@ -115,12 +115,12 @@ fn in_context(
 
 /// Returns whether `source` entails the self-contained `sentence` clause for clause.
 fn is_close(sentence: &str, source: &Source<'_>, language: Language) -> bool {
-    if clauses::points_back(sentence) {
+    if clauses::starts_with_anaphor(sentence) {
         return false;
     }
     source.has(sentence) || {
         let claim = tokens::tokens(sentence, source.stems);
-        borne::is_borne(&claim, source.clauses(), language)
+        entailment::is_supported_by(&claim, source.clauses(), language)
     }
 }
 
@@ -147,7 +147,7 @@ pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
     if claimed.is_empty() && stated.is_empty() {
         return Err(Ungrounded::Empty);
     }
-    if let Some(new) = stated.iter().find(|figure| sentences.iter().all(|one| !one.bears(figure))) {
+    if let Some(new) = stated.iter().find(|figure| sentences.iter().all(|one| !one.has_figure(figure))) {
         return Err(Ungrounded::Figure(new.text.clone()));
     }
     together(&claimed, &stated, sentences)?;
@@ -167,11 +167,11 @@ fn together(
 ) -> Result<(), Ungrounded> {
     let near = sentences.windows(NEIGHBOURS.min(sentences.len()).max(1));
     let near: Vec<(f32, &[Known])> = near.map(|near| (share(claimed, near), near)).collect();
-    let lacks = |near: &[Known], figure: &Figure| near.iter().all(|known| !known.bears(figure));
-    let bears = |(share, near): &(f32, &[Known])| {
+    let lacks = |near: &[Known], figure: &Figure| near.iter().all(|known| !known.has_figure(figure));
+    let supports = |(share, near): &(f32, &[Known])| {
         *share >= LEAST_SAID && !stated.iter().any(|figure| lacks(near, figure))
     };
-    if near.iter().any(bears) {
+    if near.iter().any(supports) {
         return Ok(());
     }
     let best = near.iter().max_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -179,21 +179,21 @@ fn together(
     match stated.iter().find(|figure| lacks(best, figure)).filter(|_| most >= LEAST_SAID) {
         Some(elsewhere) => Err(Ungrounded::Figure(elsewhere.text.clone())),
         None => {
-            let unsaid =
-                claimed.iter().filter(|term| best.iter().all(|known| said(term, &known.terms) == 0.0));
-            Err(Ungrounded::Words(unsaid.cloned().collect()))
+            let missing =
+                claimed.iter().filter(|term| best.iter().all(|known| match_score(term, &known.terms) == 0.0));
+            Err(Ungrounded::Words(missing.cloned().collect()))
         }
     }
 }
 
 /// Returns the share of the `claimed` words that `near` has; 1 if there are none.
 fn share(claimed: &BTreeSet<String>, near: &[Known]) -> f32 {
-    let worth = |term: &String| near.iter().map(|known| said(term, &known.terms)).fold(0.0, f32::max);
-    let said: f32 = claimed.iter().map(worth).sum();
-    if claimed.is_empty() { 1.0 } else { said / claimed.len() as f32 }
+    let worth = |term: &String| near.iter().map(|known| match_score(term, &known.terms)).fold(0.0, f32::max);
+    let covered: f32 = claimed.iter().map(worth).sum();
+    if claimed.is_empty() { 1.0 } else { covered / claimed.len() as f32 }
 }
 
-/// `text` with single spaces.
+/// Returns `text` with single spaces.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -15,7 +15,7 @@ pub use bulkhead_ticket_text::injection::prompt as injection_patterns;
 
 /// A finding that only a clerk may override.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Objection {
+pub enum GuardFinding {
     /// The ticket holds a prompt injection.
     TicketInjection,
     /// The ticket is too long to be read completely.
@@ -42,7 +42,7 @@ pub enum Objection {
     Guardrail(Judged, Verdict),
 }
 
-impl Objection {
+impl GuardFinding {
     /// Returns the finding of a guard's verdict, if it blocks publication.
     pub fn of(judged: Judged, verdict: Verdict) -> Option<Self> {
         (!verdict.publishes()).then_some(Self::Guardrail(judged, verdict))
@@ -50,23 +50,23 @@ impl Objection {
 }
 
 /// Checks a ticket: the part of its `source` that is read, its rendered text, and whether it `is_cut`.
-pub fn ticket(source: &str, rendered: &Rendered, is_cut: bool) -> Vec<Objection> {
+pub fn ticket(source: &str, rendered: &Rendered, is_cut: bool) -> Vec<GuardFinding> {
     let injected = injection::is_injected_ticket(source, rendered);
-    let found = [(injected, Objection::TicketInjection), (is_cut, Objection::TicketLength)];
-    found.into_iter().filter_map(|(is_so, objection)| is_so.then_some(objection)).collect()
+    let found = [(injected, GuardFinding::TicketInjection), (is_cut, GuardFinding::TicketLength)];
+    found.into_iter().filter_map(|(is_so, finding)| is_so.then_some(finding)).collect()
 }
 
 /// Checks the passages shown to the language model.
-pub fn passages(passages: &[Passage]) -> Option<Objection> {
+pub fn passages(passages: &[Passage]) -> Option<GuardFinding> {
     let injected = passages.iter().any(|passage| injection::is_injected(&passage.text));
-    injected.then_some(Objection::PassageInjection)
+    injected.then_some(GuardFinding::PassageInjection)
 }
 
 /// Checks an answer. `office` lists contacts that are not personal data.
-pub fn answer(text: &str, longest: usize, office: &[String]) -> Vec<Objection> {
-    let injected = injection::is_injected(text).then_some(Objection::AnswerInjection);
-    let long = text.chars().nth(longest).map(|_| Objection::AnswerLength);
-    let personal = personal::kinds(text, office).into_iter().map(Objection::PersonalData);
-    let home = personal::has_home(text, office).then_some(Objection::PrivateAddress);
+pub fn answer(text: &str, longest: usize, office: &[String]) -> Vec<GuardFinding> {
+    let injected = injection::is_injected(text).then_some(GuardFinding::AnswerInjection);
+    let long = text.chars().nth(longest).map(|_| GuardFinding::AnswerLength);
+    let personal = personal::kinds(text, office).into_iter().map(GuardFinding::PersonalData);
+    let home = personal::has_home(text, office).then_some(GuardFinding::PrivateAddress);
     injected.into_iter().chain(long).chain(personal).chain(home).collect()
 }

@@ -3,7 +3,7 @@
 //! All modules but `guest` are plain Rust without WIT and are tested natively.
 
 pub mod answer;
-pub mod asked;
+pub mod answer_types;
 pub mod calendar;
 pub mod extractive;
 pub mod grounding;

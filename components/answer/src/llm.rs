@@ -23,7 +23,7 @@ pub use prompt::{VERSION, schema, system};
 
 /// Why an answer falls back from the language model to extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unwritten {
+pub enum LlmFallback {
     /// The passages are in another language than the ticket.
     Translation,
     /// The model did not answer.
@@ -32,7 +32,7 @@ pub enum Unwritten {
     Foreign,
 }
 
-impl From<Failure> for Unwritten {
+impl From<Failure> for LlmFallback {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }

@@ -6,11 +6,11 @@ mod tests;
 
 use bulkhead_answer_configuration::{Category, Configuration};
 
-use crate::guard::Objection;
+use crate::guard::GuardFinding;
 
 /// A reason against publishing an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Hindrance {
+pub enum PublishBlocker {
     /// The category is not configured.
     UnknownCategory,
     /// The category does not allow it.
@@ -29,7 +29,7 @@ pub enum Hindrance {
     /// Sentences without support were removed.
     Ungrounded,
     /// A check found something.
-    Guard(Objection),
+    Guard(GuardFinding),
 }
 
 /// The facts for and against publishing an answer.
@@ -44,30 +44,30 @@ pub struct Record {
     /// Whether every written sentence was grounded.
     pub grounded: bool,
     /// Findings of the checks.
-    pub objections: Vec<Objection>,
+    pub findings: Vec<GuardFinding>,
 }
 
 /// Returns the reasons against publishing an answer in the category `name`; if empty, it may be published.
-pub fn hindrances(configuration: &Configuration, name: &str, record: &Record) -> Vec<Hindrance> {
+pub fn publish_blockers(configuration: &Configuration, name: &str, record: &Record) -> Vec<PublishBlocker> {
     let category = configuration.category(name);
-    let mut found: Vec<Hindrance> = match category {
-        None => vec![Hindrance::UnknownCategory],
-        Some(Category { auto_publish: false, .. }) => vec![Hindrance::Category],
+    let mut found: Vec<PublishBlocker> = match category {
+        None => vec![PublishBlocker::UnknownCategory],
+        Some(Category { auto_publish: false, .. }) => vec![PublishBlocker::Category],
         Some(_) => Vec::new(),
     };
     let needed =
         category.map_or(configuration.publish_score, |one| one.threshold.max(configuration.publish_score));
     if let Some(score) = record.score.filter(|score| score.is_nan() || *score < needed) {
-        found.push(Hindrance::Score { score, needed });
+        found.push(PublishBlocker::Score { score, needed });
     }
     // No answer is in the language of a ticket in a third language.
     let language = match (record.known_language, record.own_language) {
-        (false, _) => Some(Hindrance::TicketLanguage),
-        (true, false) => Some(Hindrance::Language),
+        (false, _) => Some(PublishBlocker::TicketLanguage),
+        (true, false) => Some(PublishBlocker::Language),
         (true, true) => None,
     };
     found.extend(language);
-    found.extend((!record.grounded).then_some(Hindrance::Ungrounded));
-    found.extend(record.objections.iter().cloned().map(Hindrance::Guard));
+    found.extend((!record.grounded).then_some(PublishBlocker::Ungrounded));
+    found.extend(record.findings.iter().cloned().map(PublishBlocker::Guard));
     found
 }

@@ -38,7 +38,7 @@ impl Sentence {
     }
 
     /// Returns whether it states nothing: a question, or a heading without a figure.
-    pub fn is_bare(&self) -> bool {
+    pub fn states_nothing(&self) -> bool {
         let marked = is_heading(&self.text);
         marked || is_question(&self.text) || self.heading && !self.text.contains(char::is_numeric)
     }

@@ -3,7 +3,7 @@
 use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::language::Language;
 
-use crate::asked::Asked;
+use crate::answer_types::AnswerTypes;
 use crate::guard;
 use crate::sentences::sentences;
 use crate::terms::Stems;
@@ -26,7 +26,7 @@ fn question_steps_grow_with_its_length() {
     ];
     let test = concat!(module_path!(), "::question_steps_grow_with_its_length");
     assert_linear_text(test, READ, &units, |text| {
-        (Asked::of(text), sentences(text), stems.terms_and_verbs(text))
+        (AnswerTypes::of(text), sentences(text), stems.terms_and_verbs(text))
     });
 }
 

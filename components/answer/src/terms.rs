@@ -84,7 +84,7 @@ impl Stems {
 }
 
 /// Returns how well `term` matches one of `others`: 1 for the word itself, less for a part of a compound, else 0.
-pub fn said(term: &str, others: &BTreeSet<String>) -> f32 {
+pub fn match_score(term: &str, others: &BTreeSet<String>) -> f32 {
     if others.contains(term) {
         return 1.0;
     }

@@ -3,9 +3,9 @@
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::language::Language;
 
-use crate::guard::Objection;
-use crate::llm::Unwritten;
-use crate::publication::Hindrance;
+use crate::guard::GuardFinding;
+use crate::llm::LlmFallback;
+use crate::publication::PublishBlocker;
 
 /// The replaced service's response when there is no answer.
 pub const PLACEHOLDER: &str = "No answer generated based on the provided input and current configuration.";
@@ -104,22 +104,22 @@ pub fn foreign(language: Language, code: Option<&str>) -> String {
 }
 
 /// Returns why an answer quotes passages although the language model should have written it.
-pub fn fallen_back(reason: Unwritten, language: Language) -> String {
-    let reason = unwritten(reason, language);
+pub fn fallback_note(reason: LlmFallback, language: Language) -> String {
+    let reason = fallback_reason(reason, language);
     match language {
         Language::German => format!("Ohne das Sprachmodell geschrieben ({reason})."),
         Language::English => format!("Written without the language model ({reason})."),
     }
 }
 
-fn unwritten(reason: Unwritten, language: Language) -> &'static str {
+fn fallback_reason(reason: LlmFallback, language: Language) -> &'static str {
     let (german, english) = match reason {
-        Unwritten::Translation => (
+        LlmFallback::Translation => (
             "eine Übersetzung der Belege lässt sich nicht an ihnen prüfen",
             "a translation of the sources cannot be checked against them",
         ),
-        Unwritten::Failed(failure) => return failure.message(language),
-        Unwritten::Foreign => ("es antwortet in einer anderen Sprache", "it answered in another language"),
+        LlmFallback::Failed(failure) => return failure.message(language),
+        LlmFallback::Foreign => ("es antwortet in einer anderen Sprache", "it answered in another language"),
     };
     match language {
         Language::German => german,
@@ -128,24 +128,24 @@ fn unwritten(reason: Unwritten, language: Language) -> &'static str {
 }
 
 /// Returns why an answer is not published, for a clerk; `None` if it is published.
-pub fn unpublished(hindrances: &[Hindrance], category: &str, language: Language) -> Option<String> {
-    let said = hindrances.iter().map(|one| hindrance(one, category, language)).collect::<Vec<_>>();
-    (!said.is_empty()).then(|| said.join(" "))
+pub fn unpublished(blockers: &[PublishBlocker], category: &str, language: Language) -> Option<String> {
+    let texts = blockers.iter().map(|one| blocker_text(one, category, language)).collect::<Vec<_>>();
+    (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-fn hindrance(hindrance: &Hindrance, category: &str, language: Language) -> String {
-    match (hindrance, language) {
-        (Hindrance::UnknownCategory, Language::German) => {
+fn blocker_text(blocker: &PublishBlocker, category: &str, language: Language) -> String {
+    match (blocker, language) {
+        (PublishBlocker::UnknownCategory, Language::German) => {
             format!("Die Kategorie „{category}“ gibt es nicht.")
         }
-        (Hindrance::UnknownCategory, Language::English) => format!("There is no category “{category}”."),
-        (Hindrance::Category, Language::German) => {
+        (PublishBlocker::UnknownCategory, Language::English) => format!("There is no category “{category}”."),
+        (PublishBlocker::Category, Language::German) => {
             format!("In der Kategorie „{category}“ wird nichts ohne Prüfung veröffentlicht.")
         }
-        (Hindrance::Category, Language::English) => {
+        (PublishBlocker::Category, Language::English) => {
             format!("Nothing is published without review in the category “{category}”.")
         }
-        (Hindrance::Score { score, needed }, language) => {
+        (PublishBlocker::Score { score, needed }, language) => {
             let (score, needed) = (percent(*score), percent(*needed));
             // 79.8 of 80 per cent are both 80 when rounded.
             let short = match (score < needed, language) {
@@ -162,87 +162,91 @@ fn hindrance(hindrance: &Hindrance, category: &str, language: Language) -> Strin
                 }
             }
         }
-        (Hindrance::TicketLanguage, Language::German) => {
+        (PublishBlocker::TicketLanguage, Language::German) => {
             "Die Nachricht ist weder sicher auf Deutsch noch auf Englisch.".to_owned()
         }
-        (Hindrance::TicketLanguage, Language::English) => {
+        (PublishBlocker::TicketLanguage, Language::English) => {
             "The message is neither certainly in German nor in English.".to_owned()
         }
-        (Hindrance::Language, Language::German) => {
+        (PublishBlocker::Language, Language::German) => {
             "Die Antwort ist in einer anderen Sprache als die Nachricht.".to_owned()
         }
-        (Hindrance::Language, Language::English) => {
+        (PublishBlocker::Language, Language::English) => {
             "The answer is in another language than the message.".to_owned()
         }
-        (Hindrance::Ungrounded, Language::German) => "Sätze ohne Beleg wurden entfernt.".to_owned(),
-        (Hindrance::Ungrounded, Language::English) => "Sentences without a source were taken out.".to_owned(),
-        (Hindrance::Guard(objection), language) => objected(objection, language),
+        (PublishBlocker::Ungrounded, Language::German) => "Sätze ohne Beleg wurden entfernt.".to_owned(),
+        (PublishBlocker::Ungrounded, Language::English) => {
+            "Sentences without a source were taken out.".to_owned()
+        }
+        (PublishBlocker::Guard(finding), language) => finding_text(finding, language),
     }
 }
 
-fn objected(objection: &Objection, language: Language) -> String {
-    match (objection, language) {
-        (Objection::TicketInjection, Language::German) => {
+fn finding_text(finding: &GuardFinding, language: Language) -> String {
+    match (finding, language) {
+        (GuardFinding::TicketInjection, Language::German) => {
             "Die Nachricht enthält Anweisungen an eine Maschine.".to_owned()
         }
-        (Objection::TicketInjection, Language::English) => {
+        (GuardFinding::TicketInjection, Language::English) => {
             "The message has instructions to a machine.".to_owned()
         }
-        (Objection::TicketLength, Language::German) => {
+        (GuardFinding::TicketLength, Language::German) => {
             "Die Nachricht ist zu lang, um ganz gelesen zu werden.".to_owned()
         }
-        (Objection::TicketLength, Language::English) => {
+        (GuardFinding::TicketLength, Language::English) => {
             "The message is too long to be read whole.".to_owned()
         }
-        (Objection::AnswerInjection, Language::German) => {
+        (GuardFinding::AnswerInjection, Language::German) => {
             "Die Antwort enthält Anweisungen an eine Maschine.".to_owned()
         }
-        (Objection::AnswerInjection, Language::English) => {
+        (GuardFinding::AnswerInjection, Language::English) => {
             "The answer has instructions to a machine.".to_owned()
         }
-        (Objection::PersonalData(kind), Language::German) => {
+        (GuardFinding::PersonalData(kind), Language::German) => {
             format!("Die Antwort enthält personenbezogene Daten ({}).", value(*kind, language))
         }
-        (Objection::PersonalData(kind), Language::English) => {
+        (GuardFinding::PersonalData(kind), Language::English) => {
             format!("The answer has personal data ({}).", value(*kind, language))
         }
-        (Objection::PrivateAddress, Language::German) => {
+        (GuardFinding::PrivateAddress, Language::German) => {
             "Die Antwort sagt, wo jemand privat wohnt.".to_owned()
         }
-        (Objection::PrivateAddress, Language::English) => "The answer says where somebody lives.".to_owned(),
-        (Objection::Heading, Language::German) => {
+        (GuardFinding::PrivateAddress, Language::English) => {
+            "The answer says where somebody lives.".to_owned()
+        }
+        (GuardFinding::Heading, Language::German) => {
             "Ein Satz der Antwort gilt nur unter seiner Überschrift.".to_owned()
         }
-        (Objection::Heading, Language::English) => {
+        (GuardFinding::Heading, Language::English) => {
             "A sentence of the answer holds only under its heading.".to_owned()
         }
-        (Objection::Qualified, Language::German) => {
+        (GuardFinding::Qualified, Language::German) => {
             "Der Eintrag hat zu einem Satz der Antwort eine Ausnahme oder eine andere Angabe.".to_owned()
         }
-        (Objection::Qualified, Language::English) => {
+        (GuardFinding::Qualified, Language::English) => {
             "The entry has an exception to a sentence of the answer, or says otherwise elsewhere.".to_owned()
         }
-        (Objection::Unanswered, Language::German) => {
+        (GuardFinding::Unanswered, Language::German) => {
             "Die Antwort nennt nicht, wonach gefragt ist.".to_owned()
         }
-        (Objection::Unanswered, Language::English) => {
+        (GuardFinding::Unanswered, Language::English) => {
             "The answer does not name what is asked for.".to_owned()
         }
-        (Objection::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
-        (Objection::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
-        (Objection::OtherWords, Language::German) => {
+        (GuardFinding::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
+        (GuardFinding::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
+        (GuardFinding::OtherWords, Language::German) => {
             "Ein Satz der Antwort sagt es in anderen Worten als sein Beleg.".to_owned()
         }
-        (Objection::OtherWords, Language::English) => {
+        (GuardFinding::OtherWords, Language::English) => {
             "A sentence of the answer says it in other words than its source.".to_owned()
         }
-        (Objection::PassageInjection, Language::German) => {
+        (GuardFinding::PassageInjection, Language::German) => {
             "Ein Eintrag der Wissensdatenbank enthält Anweisungen an eine Maschine.".to_owned()
         }
-        (Objection::PassageInjection, Language::English) => {
+        (GuardFinding::PassageInjection, Language::English) => {
             "An entry of the knowledge base has instructions to a machine.".to_owned()
         }
-        (Objection::Guardrail(judged, verdict), language) => {
+        (GuardFinding::Guardrail(judged, verdict), language) => {
             verdict.message(*judged, language).unwrap_or_default()
         }
     }

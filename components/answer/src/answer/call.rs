@@ -12,8 +12,8 @@ use bulkhead_ticket_text::window::window;
 use bulkhead_ticket_text::words::has_words;
 
 use super::{Error, Host, Outcome, Policy, Reply, Request};
-use crate::guard::{self, Objection};
-use crate::publication::{Record, hindrances};
+use crate::guard::{self, GuardFinding};
+use crate::publication::{Record, publish_blockers};
 use crate::references::Document;
 use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
@@ -39,7 +39,7 @@ pub(super) struct Call<'a, H> {
     pub(super) language: Language,
     /// ISO 639 code of the detected language, which may be neither German nor English.
     pub(super) detected: Option<&'static str>,
-    pub(super) objections: Vec<Objection>,
+    pub(super) findings: Vec<GuardFinding>,
     /// The guard's verdict on the ticket.
     pub(super) verdict: Verdict,
 }
@@ -61,7 +61,7 @@ impl<'a, H: Host> Call<'a, H> {
             text: window(&own, configuration.max_user_text_length as usize),
             language: language::german_or_english(&own),
             detected: language::detect(&own),
-            objections: guard::ticket(&read, &rendered, is_cut),
+            findings: guard::ticket(&read, &rendered, is_cut),
             redacted: OnceCell::new(),
             verdict: Verdict::Unguarded,
             host,
@@ -127,7 +127,7 @@ impl<'a, H: Host> Call<'a, H> {
             known_language: self.is_in_known_language(),
             own_language: is_in(&response, self.language),
             grounded: true,
-            objections: self.objected(),
+            findings: self.ticket_findings(),
         };
         self.reply(response, Vec::new(), Outcome::Configured, &record)
     }
@@ -139,9 +139,9 @@ impl<'a, H: Host> Call<'a, H> {
     }
 
     /// Returns the findings in the ticket that block publication.
-    pub(super) fn objected(&self) -> Vec<Objection> {
-        let guard = Objection::of(Judged::Message, self.verdict.clone());
-        self.objections.iter().cloned().chain(guard).collect()
+    pub(super) fn ticket_findings(&self) -> Vec<GuardFinding> {
+        let guard = GuardFinding::of(Judged::Message, self.verdict.clone());
+        self.findings.iter().cloned().chain(guard).collect()
     }
 
     /// Returns a reply with `response`, and the reason if it is not published.
@@ -152,7 +152,7 @@ impl<'a, H: Host> Call<'a, H> {
         outcome: Outcome,
         record: &Record,
     ) -> Reply {
-        let against = hindrances(self.configuration, self.request.category, record);
+        let against = publish_blockers(self.configuration, self.request.category, record);
         Reply {
             response,
             documents,
@@ -173,9 +173,9 @@ pub(super) fn is_in(text: &str, language: Language) -> bool {
     }
     let sentences = sentences(text).filter_map(|place| text.get(place));
     let parts = sentences.flat_map(|sentence| sentence.split(" / "));
-    let told = parts.filter_map(|part| language::detect(part).map(|code| (code, part.len())));
+    let detected = parts.filter_map(|part| language::detect(part).map(|code| (code, part.len())));
     let (mut own, mut all) = (0, 0);
-    for (code, length) in told {
+    for (code, length) in detected {
         all += length;
         own += if code == language.code() { length } else { 0 };
     }

@@ -3,9 +3,9 @@
 use bulkhead_ticket_text::llm::Failure;
 
 use super::{Host, Strategy, call::Call};
-use crate::asked::Asked;
-use crate::guard::{self, Objection};
-use crate::llm::{self, Unwritten};
+use crate::answer_types::AnswerTypes;
+use crate::guard::{self, GuardFinding};
+use crate::llm::{self, LlmFallback};
 use crate::passage::Passage;
 use crate::statement::{Bounds, Grounded, Statement};
 use crate::{extractive, grounding};
@@ -18,19 +18,19 @@ pub(super) struct Draft {
     /// Number of sentences before grounding.
     pub(super) written: usize,
     /// Findings that block publication, made while drafting.
-    pub(super) objections: Vec<Objection>,
+    pub(super) findings: Vec<GuardFinding>,
     /// Why the language model did not write it, if it was asked to.
-    pub(super) failed: Option<Unwritten>,
+    pub(super) failed: Option<LlmFallback>,
 }
 
 impl Draft {
     /// Returns whether grounding removed more sentences than it kept: the rest is not what the writer meant.
-    pub(super) fn is_torn(&self) -> bool {
+    pub(super) fn lost_most_sentences(&self) -> bool {
         self.sentences.len() * 2 < self.written
     }
 
     /// Returns whether all sentences are questions or headings.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(super) fn states_nothing(&self) -> bool {
         self.sentences.iter().all(|one| one.bare)
     }
 }
@@ -40,7 +40,7 @@ impl<H: Host> Call<'_, H> {
     pub(super) fn draft(&self, passages: &[Passage], own_language: bool) -> Draft {
         let failed = match self.policy.strategy {
             Strategy::Extractive => None,
-            Strategy::Llm => match self.advised(passages, own_language) {
+            Strategy::Llm => match self.llm_draft(passages, own_language) {
                 Ok(draft) => return draft,
                 Err(reason) => Some(reason),
             },
@@ -54,14 +54,14 @@ impl<H: Host> Call<'_, H> {
     /// # Errors
     ///
     /// Fails with the reason to fall back to extraction.
-    fn advised(&self, passages: &[Passage], own_language: bool) -> Result<Draft, Unwritten> {
+    fn llm_draft(&self, passages: &[Passage], own_language: bool) -> Result<Draft, LlmFallback> {
         if !own_language {
-            return Err(Unwritten::Translation);
+            return Err(LlmFallback::Translation);
         }
         if !self.verdict.may_be_shown() {
             return Err(Failure::Guarded.into());
         }
-        if self.objections.contains(&Objection::TicketInjection) {
+        if self.findings.contains(&GuardFinding::TicketInjection) {
             return Err(Failure::Injected.into());
         }
         let redacted = self.redacted();
@@ -71,25 +71,26 @@ impl<H: Host> Call<'_, H> {
         let written = statements.len();
         let statements = self.bounds().cut(statements);
         let mut draft = self.grounded(&statements, passages);
-        if draft.is_torn() && llm::is_foreign(&statements, self.language) {
-            return Err(Unwritten::Foreign);
+        if draft.lost_most_sentences() && llm::is_foreign(&statements, self.language) {
+            return Err(LlmFallback::Foreign);
         }
         draft.written = draft.written.max(written.min(1));
-        draft.objections.extend((statements.len() < written).then_some(Objection::AnswerLength));
+        draft.findings.extend((statements.len() < written).then_some(GuardFinding::AnswerLength));
         let close = draft.sentences.iter().all(|one| one.close);
-        draft.objections.extend((!close).then_some(Objection::OtherWords));
-        draft.objections.extend(guard::passages(passages));
+        draft.findings.extend((!close).then_some(GuardFinding::OtherWords));
+        draft.findings.extend(guard::passages(passages));
         Ok(draft)
     }
 
     fn grounded(&self, statements: &[Statement], passages: &[Passage]) -> Draft {
         let sentences = grounding::grounded(statements, passages, self.language);
-        let limited = sentences.iter().any(|one| one.limited).then_some(Objection::Heading);
-        let qualified = sentences.iter().any(|one| one.qualified).then_some(Objection::Qualified);
+        let limited = sentences.iter().any(|one| one.limited).then_some(GuardFinding::Heading);
+        let qualified = sentences.iter().any(|one| one.qualified).then_some(GuardFinding::Qualified);
         let shown = sentences.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n");
-        let unanswered = (!Asked::of(&self.text).is_answered_by(&shown)).then_some(Objection::Unanswered);
-        let objections = limited.into_iter().chain(qualified).chain(unanswered).collect();
-        Draft { sentences, written: statements.len(), objections, failed: None }
+        let unanswered =
+            (!AnswerTypes::of(&self.text).is_answered_by(&shown)).then_some(GuardFinding::Unanswered);
+        let findings = limited.into_iter().chain(qualified).chain(unanswered).collect();
+        Draft { sentences, written: statements.len(), findings, failed: None }
     }
 
     fn bounds(&self) -> Bounds {

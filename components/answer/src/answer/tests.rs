@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod advised;
+mod by_model;
 mod context;
 mod guarded;
 
@@ -70,7 +70,7 @@ fn passport() -> Passage {
 /// Answers extractively and without a guard.
 fn answer(base: &Base, configuration: &Configuration, request: Request<'_>) -> Result<Reply, Error> {
     let reply = super::answer(base, configuration, Policy::default(), request);
-    assert!(base.questions.borrow().is_empty() && base.guarded.borrow().is_empty(), "nobody else was asked");
+    assert!(base.questions.borrow().is_empty() && base.guarded.borrow().is_empty(), "no one else was asked");
     reply
 }
 

@@ -5,7 +5,7 @@ use bulkhead_ticket_text::guarding::Judged;
 use super::call::{Call, is_in};
 use super::draft::Draft;
 use super::{Error, Host, Outcome, Reply, SearchError, Strategy};
-use crate::guard::{self, Objection};
+use crate::guard::{self, GuardFinding};
 use crate::passage::{Passage, worth_reading};
 use crate::publication::Record;
 use crate::references::referenced;
@@ -27,7 +27,7 @@ impl<H: Host> Call<'_, H> {
             return Ok(self.none(&NoAnswer::Nothing));
         }
         let draft = self.draft(&passages, own_language);
-        let failed = draft.failed.map(|reason| wording::fallen_back(reason, self.language));
+        let failed = draft.failed.map(|reason| wording::fallback_note(reason, self.language));
         let reply = self.checked(draft, &passages, own_language)?;
         let reasons = [failed, reply.reason].into_iter().flatten().collect::<Vec<_>>();
         Ok(Reply { reason: (!reasons.is_empty()).then(|| reasons.join(" ")), ..reply })
@@ -40,28 +40,28 @@ impl<H: Host> Call<'_, H> {
         }
         let (text, documents) = referenced(&draft.sentences, passages);
         let score = documents.iter().map(|one| one.score).max_by(f32::total_cmp);
-        let Some(score) = score.filter(|_| !draft.is_torn() && !draft.is_bare()) else {
+        let Some(score) = score.filter(|_| !draft.lost_most_sentences() && !draft.states_nothing()) else {
             return Ok(self.none(&NoAnswer::Ungrounded));
         };
         let plain = plain(&draft.sentences);
         let longest = self.configuration.max_answer_length as usize;
         let grounded = draft.sentences.len() == draft.written;
-        let mut objections = self.objected();
-        objections.extend(draft.objections);
-        for objection in guard::answer(&plain, longest, &self.configuration.office_contacts) {
-            if !objections.contains(&objection) {
-                objections.push(objection);
+        let mut findings = self.ticket_findings();
+        findings.extend(draft.findings);
+        for finding in guard::answer(&plain, longest, &self.configuration.office_contacts) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
             }
         }
         // A ticket that is not published anyway needs no second verdict.
         if self.verdict.publishes() {
-            objections.extend(Objection::of(Judged::Answer, self.judged(Some(&plain))?));
+            findings.extend(GuardFinding::of(Judged::Answer, self.judged(Some(&plain))?));
         }
         let known_language = self.is_in_known_language();
         let framed = self.framed(text, passages, own_language);
         // The text counts, not only the language that the knowledge base claims for the passages.
         let own_language = own_language && is_in(&plain, self.language);
-        let record = Record { score: Some(score), known_language, own_language, grounded, objections };
+        let record = Record { score: Some(score), known_language, own_language, grounded, findings };
         Ok(self.reply(framed, documents, Outcome::Answered, &record))
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Candidate;
-use crate::asked::Asked;
+use crate::answer_types::AnswerTypes;
 use crate::sentences::sentences;
-use crate::terms::{self, Stems, said};
+use crate::terms::{self, Stems, match_score};
 
 /// Weight of a word outside questions, if the ticket has questions.
 const BESIDE: f32 = 0.5;
@@ -16,12 +16,12 @@ const UNDER: f32 = 0.6;
 pub(super) struct Question {
     weights: Vec<f32>,
     /// Match of each candidate with each word.
-    said: Vec<Vec<f32>>,
+    scores: Vec<Vec<f32>>,
     /// Whether each candidate has the expected answer type.
     met: Vec<bool>,
     /// Total weight of the words in the title of each candidate's document.
     titled: Vec<f32>,
-    asked: Asked,
+    asked: AnswerTypes,
 }
 
 impl Question {
@@ -38,25 +38,29 @@ impl Question {
                 *known = known.max(share);
             }
         }
-        let asked = Asked::of(text);
+        let asked = AnswerTypes::of(text);
         let met = candidates.iter().map(|one| asked.is_met_by(&one.sentence.text)).collect();
-        let said_by = |one: &Candidate| {
-            let said = |term: &String| said(term, &one.terms).max(UNDER * said(term, &one.headings));
-            terms.keys().map(said).collect::<Vec<f32>>()
+        let scores_of = |one: &Candidate| {
+            let score =
+                |term: &String| match_score(term, &one.terms).max(UNDER * match_score(term, &one.headings));
+            terms.keys().map(score).collect::<Vec<f32>>()
         };
-        let said: Vec<Vec<f32>> = candidates.iter().map(said_by).collect();
+        let scores: Vec<Vec<f32>> = candidates.iter().map(scores_of).collect();
         let rare = |term: usize| {
-            let frequency = said.iter().filter(|one| one.get(term).is_some_and(|said| *said > 0.0)).count();
-            (1.0 + said.len() as f32 / (1.0 + frequency as f32)).ln()
+            let frequency =
+                scores.iter().filter(|one| one.get(term).is_some_and(|score| *score > 0.0)).count();
+            (1.0 + scores.len() as f32 / (1.0 + frequency as f32)).ln()
         };
         let weights: Vec<f32> = terms.values().enumerate().map(|(term, share)| share * rare(term)).collect();
         let titled = |one: &Candidate| {
-            let said =
-                terms.keys().zip(&weights).map(|(term, weight)| weight * terms::said(term, &one.title));
-            said.sum()
+            let weighted = terms
+                .keys()
+                .zip(&weights)
+                .map(|(term, weight)| weight * terms::match_score(term, &one.title));
+            weighted.sum()
         };
         let titled = candidates.iter().map(titled).collect();
-        Self { weights, said, met, titled, asked }
+        Self { weights, scores, met, titled, asked }
     }
 
     /// Returns whether the question asks for a price.
@@ -65,13 +69,13 @@ impl Question {
     }
 
     /// Returns how well the candidate at `index` matches each word.
-    pub(super) fn said_by(&self, index: usize) -> &[f32] {
-        self.said.get(index).map_or(&[], Vec::as_slice)
+    pub(super) fn scores(&self, index: usize) -> &[f32] {
+        self.scores.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// Returns whether the candidate at `index` has one of the words.
-    pub(super) fn is_said_by(&self, index: usize) -> bool {
-        self.said_by(index).iter().any(|said| *said > 0.0)
+    pub(super) fn has_word(&self, index: usize) -> bool {
+        self.scores(index).iter().any(|score| *score > 0.0)
     }
 
     /// Returns the weight of each word.

@@ -35,7 +35,7 @@ enum Opening {
     /// With a pronoun for an earlier subject.
     Pronoun,
     /// With a continuation of the previous clause: a figure, a verb, a preposition.
-    GoesOn,
+    Continuation,
 }
 
 /// Words that introduce a condition.
@@ -61,7 +61,7 @@ const CUTTING: &[&str] = &["und", "sowie", "and"];
 const SUBJECT: usize = 2;
 
 /// Returns whether `text` begins with an anaphoric word.
-pub(super) fn points_back(text: &str) -> bool {
+pub(super) fn starts_with_anaphor(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default();
     if first == "Sie" {
@@ -166,7 +166,7 @@ fn of_part(pieces: &[Vec<String>], topic: &[String], stems: &Stems) -> Vec<Claus
         let first = clauses.is_empty();
         let (lent, leans) = match opening(piece) {
             Opening::Pronoun if first => (topic.to_vec(), Some(1)),
-            Opening::Pronoun | Opening::GoesOn if !first => (subject.clone(), Some(0)),
+            Opening::Pronoun | Opening::Continuation if !first => (subject.clone(), Some(0)),
             _ => (Vec::new(), None),
         };
         subject = if lent.is_empty() { named(&tokens) } else { lent.clone() };
@@ -187,7 +187,7 @@ fn leads(piece: &[String]) -> impl Iterator<Item = &String> {
 }
 
 fn opening(piece: &[String]) -> Opening {
-    let Some(first) = leads(piece).next() else { return Opening::GoesOn };
+    let Some(first) = leads(piece).next() else { return Opening::Continuation };
     let word = bare(first);
     let capital = first.chars().find(|sign| sign.is_alphanumeric()).is_some_and(char::is_uppercase);
     if PRONOUNS.contains(&word.as_str()) || first == "sie" {
@@ -195,7 +195,7 @@ fn opening(piece: &[String]) -> Opening {
     } else if DETERMINERS.contains(&word.as_str()) || capital {
         Opening::Own
     } else {
-        Opening::GoesOn
+        Opening::Continuation
     }
 }
 

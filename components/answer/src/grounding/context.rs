@@ -7,7 +7,7 @@ use super::negation::is_negated;
 use super::source::{Known, Source};
 use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::sentences::{is_list, is_question};
-use crate::terms::{said, words};
+use crate::terms::{match_score, words};
 
 /// Share of common words from which two sentences with different figures are about the same thing.
 const SAME: f32 = 0.8;
@@ -164,7 +164,7 @@ pub(super) fn limits(places: &[usize], stated: &BTreeSet<String>, source: &Sourc
     let known = places.iter().filter_map(|place| source.sentences().get(*place));
     let mut found: Vec<usize> = known.flat_map(|known| known.under.clone()).collect();
     found.retain(|place| {
-        source.sentences().get(*place).is_some_and(|heading| is_limit(heading) && !is_said(heading, stated))
+        source.sentences().get(*place).is_some_and(|heading| is_limit(heading) && !is_named(heading, stated))
     });
     found.sort_unstable();
     found.dedup();
@@ -184,8 +184,8 @@ fn is_limit(heading: &Known) -> bool {
     leads || !heading.figures.is_empty() || is_negated(&heading.text) || words.iter().enumerate().any(limits)
 }
 
-fn is_said(heading: &Known, stated: &BTreeSet<String>) -> bool {
-    heading.terms.iter().all(|term| said(term, stated) > 0.0)
+fn is_named(heading: &Known, stated: &BTreeSet<String>) -> bool {
+    heading.terms.iter().all(|term| match_score(term, stated) > 0.0)
 }
 
 /// A passage of the same page.

@@ -33,8 +33,8 @@ impl Figure {
 
     /// Returns whether `other` may be the same figure: if both have a unit, the units are equal.
     pub fn is(&self, other: &Self) -> bool {
-        let told = self.unit.zip(other.unit);
-        self.text == other.text && told.is_none_or(|(one, other)| one == other)
+        let units = self.unit.zip(other.unit);
+        self.text == other.text && units.is_none_or(|(one, other)| one == other)
     }
 }
 
@@ -43,7 +43,7 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     let pieces: Vec<&str> = text.split_whitespace().collect();
     let beside = |at: Option<usize>| at.and_then(|at| pieces.get(at)).copied();
     let figures = pieces.iter().enumerate().filter_map(|(at, piece)| {
-        let told = |at: usize| {
+        let unit_at = |at: usize| {
             let behind = [1, 2].map(|next| beside(at.checked_add(next)));
             unit(beside(at.checked_sub(1)), beside(Some(at))?, behind)
         };
@@ -51,7 +51,7 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
         let spans = beside(at.checked_add(1)).is_some_and(|next| TO.contains(&next));
         let last =
             || at.checked_add(2).filter(|last| spans && beside(Some(*last)).and_then(figure).is_some());
-        Some(Figure { text: figure(piece)?, unit: told(at).or_else(|| told(last()?)) })
+        Some(Figure { text: figure(piece)?, unit: unit_at(at).or_else(|| unit_at(last()?)) })
     });
     figures.collect()
 }

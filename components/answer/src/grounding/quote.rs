@@ -45,13 +45,13 @@ pub(super) fn quote(places: impl IntoIterator<Item = usize>, source: &Source<'_>
 fn nearest(mut terms: BTreeSet<String>, candidates: &[Known]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < QUOTED {
-        let worth = |of: &BTreeSet<String>| terms.iter().map(|term| said(term, of)).sum::<f32>();
+        let worth = |of: &BTreeSet<String>| terms.iter().map(|term| match_score(term, of)).sum::<f32>();
         let worth = candidates.iter().enumerate().map(|(place, one)| (place, &one.terms, worth(&one.terms)));
         // The first of several equal ones.
         let best = worth.rev().max_by(|(_, _, one), (_, _, other)| one.total_cmp(other));
         let Some((place, of, _)) = best.filter(|(_, _, worth)| *worth > 0.0) else { break };
         chosen.push(place);
-        terms.retain(|term| said(term, of) == 0.0);
+        terms.retain(|term| match_score(term, of) == 0.0);
     }
     chosen.sort_unstable();
     chosen

@@ -37,7 +37,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Returns whether it has the figure with the same unit.
-    pub(super) fn bears(&self, figure: &Figure) -> bool {
+    pub(super) fn has_figure(&self, figure: &Figure) -> bool {
         self.figures.iter().any(|own| own.is(figure))
     }
 }
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
                 terms: self.stems.terms(&one.text),
                 figures: figures(&one.text),
                 heading: one.heading,
-                bare: one.is_bare(),
+                bare: one.states_nothing(),
                 under: one.under,
                 text: one.text,
             };

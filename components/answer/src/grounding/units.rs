@@ -56,15 +56,15 @@ pub(super) fn unit(before: Option<&str>, piece: &str, behind: [Option<&str>; 2])
     if let Some(unit) = Some(touching).filter(|_| figure.len() > touching.len()).and_then(named) {
         return Some(unit);
     }
-    let goes_on = |piece: &str| !piece.ends_with(|sign: char| ",;.:!?)".contains(sign));
+    let continues = |piece: &str| !piece.ends_with(|sign: char| ",;.:!?)".contains(sign));
     let behind = match behind {
-        _ if !goes_on(piece) => None,
+        _ if !continues(piece) => None,
         [Some(next), Some(days)] if WORKING.contains(&next.to_lowercase().as_str()) => {
             named(days).map(|unit| if unit == "day" { "working day" } else { unit })
         }
         [next, _] => next.and_then(named),
     };
-    let leading = || before.filter(|before| goes_on(before)).and_then(named);
+    let leading = || before.filter(|before| continues(before)).and_then(named);
     behind.or_else(|| leading().filter(|unit| LEADING.contains(unit)))
 }
 

@@ -76,7 +76,7 @@ fn values_go_back_only_where_the_passage_has_them() {
     assert_eq!(said("Fragen an [EMAIL_1].", &[1, 2]), one(office, &[0]));
     assert_eq!(said("Fragen an [EMAIL_2].", &[1]), one("Fragen an eva@example.org.", &[]));
     assert_eq!(said("Guten Tag [NAME_1].", &[1]), one("Guten Tag Eva Brandt.", &[]));
-    assert_eq!(said("Fragen an [EMAIL_9].", &[1]), one("Fragen an [EMAIL_9].", &[]), "nobody's token");
+    assert_eq!(said("Fragen an [EMAIL_9].", &[1]), one("Fragen an [EMAIL_9].", &[]), "no one's token");
 }
 
 #[test]

@@ -9,12 +9,12 @@ fn good() -> Record {
         known_language: true,
         own_language: true,
         grounded: true,
-        objections: Vec::new(),
+        findings: Vec::new(),
     }
 }
 
-fn found(category: &str, record: &Record) -> Vec<Hindrance> {
-    hindrances(&configuration(), category, record)
+fn found(category: &str, record: &Record) -> Vec<PublishBlocker> {
+    publish_blockers(&configuration(), category, record)
 }
 
 #[test]
@@ -25,18 +25,18 @@ fn what_everything_speaks_for_is_published() {
 
 #[test]
 fn each_thing_alone_stands_against_it() {
-    assert_eq!(found("fines", &good()), [Hindrance::Category]);
-    assert_eq!(found("nobody knows it", &good()), [Hindrance::UnknownCategory]);
+    assert_eq!(found("fines", &good()), [PublishBlocker::Category]);
+    assert_eq!(found("unknown", &good()), [PublishBlocker::UnknownCategory]);
     assert_eq!(
         found("passports", &Record { score: Some(0.7), ..good() }),
-        [Hindrance::Score { score: 0.7, needed: 0.8 }]
+        [PublishBlocker::Score { score: 0.7, needed: 0.8 }]
     );
-    assert_eq!(found("passports", &Record { own_language: false, ..good() }), [Hindrance::Language]);
+    assert_eq!(found("passports", &Record { own_language: false, ..good() }), [PublishBlocker::Language]);
     let foreign = Record { known_language: false, ..good() };
-    assert_eq!(found("passports", &foreign), [Hindrance::TicketLanguage]);
-    assert_eq!(found("passports", &Record { grounded: false, ..good() }), [Hindrance::Ungrounded]);
-    let objected = Record { objections: vec![Objection::TicketInjection], ..good() };
-    assert_eq!(found("passports", &objected), [Hindrance::Guard(Objection::TicketInjection)]);
+    assert_eq!(found("passports", &foreign), [PublishBlocker::TicketLanguage]);
+    assert_eq!(found("passports", &Record { grounded: false, ..good() }), [PublishBlocker::Ungrounded]);
+    let blocked = Record { findings: vec![GuardFinding::TicketInjection], ..good() };
+    assert_eq!(found("passports", &blocked), [PublishBlocker::Guard(GuardFinding::TicketInjection)]);
 }
 
 #[test]
@@ -45,12 +45,12 @@ fn the_higher_of_two_thresholds_holds() {
     for category in &mut configuration.categories {
         category.threshold = 0.95;
     }
-    let needed = Hindrance::Score { score: 0.9, needed: 0.95 };
-    assert_eq!(hindrances(&configuration, "passports", &good()), [needed]);
+    let needed = PublishBlocker::Score { score: 0.9, needed: 0.95 };
+    assert_eq!(publish_blockers(&configuration, "passports", &good()), [needed]);
 }
 
 #[test]
 fn no_number_is_no_relevance() {
     let record = Record { score: Some(f32::NAN), ..good() };
-    assert!(matches!(found("passports", &record).as_slice(), [Hindrance::Score { .. }]));
+    assert!(matches!(found("passports", &record).as_slice(), [PublishBlocker::Score { .. }]));
 }

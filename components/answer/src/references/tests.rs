@@ -24,13 +24,13 @@ fn numbers_are_the_places_of_documents() {
     let statements = [statement("A.", 1), statement("B.", 1), statement("C.", 0), statement("D.", 1)];
     let (text, documents) = referenced(&statements, &passages);
     assert_eq!(text, "A. B. [1]\n\nC. [2]\n\nD. [1]");
-    let told: Vec<_> =
+    let found: Vec<_> =
         documents.iter().map(|one| (one.title.as_str(), one.url.as_str(), one.quote.as_str())).collect();
     let expected = [
         ("Ausweis", "https://stadt.example/2", "A. … B. … D."),
         ("Reisepass", "https://stadt.example/1", "C."),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert_eq!(documents.first().map(|one| one.score), Some(0.7));
 }
 

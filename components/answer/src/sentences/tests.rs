@@ -59,8 +59,10 @@ fn nothing_has_no_sentences() {
 fn sentences_stand_under_the_nearest_headings() {
     let text = "Fischereischein\n\nBis 31.12.\n\nEr kostet 20 Euro. Er gilt.\n\nWas gilt ab 2025?\n\nEr kostet 40 Euro.\n\nEnde";
     let found = sentences(text);
-    let under: Vec<_> =
-        found.iter().map(|one| (one.text.as_str(), one.heading, one.under.clone(), one.is_bare())).collect();
+    let under: Vec<_> = found
+        .iter()
+        .map(|one| (one.text.as_str(), one.heading, one.under.clone(), one.states_nothing()))
+        .collect();
     assert_eq!(
         under,
         [

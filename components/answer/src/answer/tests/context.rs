@@ -16,7 +16,7 @@ fn extracted(text: &str, question: &str) -> Reply {
 }
 
 /// Returns the reply to a question when the model writes `sentences`.
-fn advised(text: &str, sentences: &[&str]) -> Reply {
+fn wrote_by_model(text: &str, sentences: &[&str]) -> Reply {
     let sentence = |text: &&str| serde_json::json!({ "text": text, "passages": [1] });
     let sentences: Vec<_> = sentences.iter().map(sentence).collect();
     let advice = Ok(serde_json::json!({ "sentences": sentences }).to_string());
@@ -27,8 +27,8 @@ fn advised(text: &str, sentences: &[&str]) -> Reply {
 }
 
 fn assert_withheld(reply: &Reply, reason: &str) {
-    let told = reply.reason.as_deref().unwrap_or_default();
-    assert!(!reply.auto_publish && told.contains(reason), "{reply:?}");
+    let given = reply.reason.as_deref().unwrap_or_default();
+    assert!(!reply.auto_publish && given.contains(reason), "{reply:?}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_heading_that_limits_is_shown_with_its_sentence_and_a_clerk_reads_it() {
         "Bis 31. Dezember 2024\nDer Fischereischein kostet 20 Euro.\nAb 1. Januar 2025\nDer Fischereischein kostet 40 Euro."
     );
     for sentence in ["Der Fischereischein kostet 20 Euro.", "Ein Fischereischein kostet 20 Euro."] {
-        assert_withheld(&advised(SCHEIN, &[sentence]), "unter seiner Überschrift");
+        assert_withheld(&wrote_by_model(SCHEIN, &[sentence]), "unter seiner Überschrift");
     }
     let closed =
         "Bibliothek\n\nGeschlossen\n\nMontag bis Mittwoch 9 bis 12 Uhr\n\nDer Ausweis ist kostenlos.";
@@ -59,7 +59,7 @@ fn a_heading_that_limits_nothing_and_one_that_is_named_do_no_harm() {
     let plain = "Reisepass\n\nGebühren\n\nEin Reisepass kostet 70 Euro.\n\nAb wann?\n\nDen Antrag stellen Sie vorher.";
     let reply = extracted(plain, "Was kostet ein Reisepass?");
     assert_eq!((reply.response.as_str(), reply.auto_publish), ("Ein Reisepass kostet 70 Euro. [1]", true));
-    assert!(advised(plain, &["Den Antrag stellen Sie vorher."]).auto_publish);
+    assert!(wrote_by_model(plain, &["Den Antrag stellen Sie vorher."]).auto_publish);
     let named = "Für Kinder\n\nKinder zahlen 10 Euro.";
     let reply = extracted(named, "Was zahlen Kinder?");
     assert_eq!((reply.response.as_str(), reply.auto_publish), ("Kinder zahlen 10 Euro. [1]", true));
@@ -69,7 +69,7 @@ fn a_heading_that_limits_nothing_and_one_that_is_named_do_no_harm() {
 fn another_figure_under_another_heading_leaves_it_to_a_clerk() {
     let text = "Erwachsene\n\nDer Eintritt kostet 5 Euro.\n\nKinder\n\nDer Eintritt kostet 3 Euro.";
     assert_withheld(&extracted(text, "Was kostet der Eintritt?"), "eine andere Angabe");
-    assert_withheld(&advised(text, &["Der Eintritt kostet 5 Euro."]), "eine andere Angabe");
+    assert_withheld(&wrote_by_model(text, &["Der Eintritt kostet 5 Euro."]), "eine andere Angabe");
 }
 
 #[test]
@@ -77,17 +77,17 @@ fn an_exception_is_said_with_what_it_is_from() {
     let reply = extracted(EHE, "Wann ist die Anmeldung der Eheschließung möglich?");
     assert!(reply.response.contains("Das gilt nicht für Paare"), "{reply:?}");
     let rule = "Die Anmeldung der Eheschließung ist frühestens sechs Monate vor dem Termin möglich.";
-    assert_withheld(&advised(EHE, &[rule]), "eine Ausnahme");
+    assert_withheld(&wrote_by_model(EHE, &[rule]), "eine Ausnahme");
     let exception = "Das gilt nicht für Paare, von denen eine Person im Ausland wohnt.";
-    let told = advised(EHE, &[rule, exception]).reason.unwrap_or_default();
-    assert!(!told.contains("eine Ausnahme"), "{told}");
+    let reason = wrote_by_model(EHE, &[rule, exception]).reason.unwrap_or_default();
+    assert!(!reason.contains("eine Ausnahme"), "{reason}");
 }
 
 #[test]
 fn questions_and_headings_alone_are_no_answer() {
     let text = "Stadtbibliothek\n\nGeöffnet\n\nMuss ich ein Osterfeuer anmelden?\n\nSie melden es vier Wochen vorher an.";
     for alone in [&["Muss ich ein Osterfeuer anmelden?"][..], &["Stadtbibliothek", "Geöffnet"]] {
-        let reply = advised(text, alone);
+        let reply = wrote_by_model(text, alone);
         assert_eq!((reply.outcome, reply.auto_publish), (Outcome::None, false), "{reply:?}");
     }
     let reply = extracted(text, "Muss ich ein Osterfeuer anmelden?");

@@ -66,7 +66,7 @@ fn what_is_unsafe_is_refused_where_that_is_wanted() {
         let refused = ask_for(&base, Guarding::Refuse, action).unwrap_err();
         assert_eq!(refused.to_string(), "the guard refuses this ticket: prompt_injection");
     }
-    assert!(base.questions.borrow().is_empty() && base.asked.borrow().is_empty(), "nobody else was asked");
+    assert!(base.questions.borrow().is_empty() && base.asked.borrow().is_empty(), "no one else was asked");
     let refused = ask(&judged(Verdict::Safe, Verdict::Unsafe(Vec::new())), Guarding::Refuse).unwrap_err();
     assert_eq!(refused.to_string(), "the guard refuses this answer: unsafe");
 }

@@ -13,7 +13,7 @@ use super::tokens::{Kind, Token};
 const MOST_TRIED: usize = 10_000;
 
 /// Returns whether one sentence, or two neighbouring ones, entail `claim`.
-pub(super) fn is_borne(claim: &[Token], clauses: &[Clause], language: Language) -> bool {
+pub(super) fn is_supported_by(claim: &[Token], clauses: &[Clause], language: Language) -> bool {
     let sentences = clauses.last().map_or(0, |last| last.sentence + 1);
     let mut tried = 0;
     (0..sentences).any(|first| {
@@ -43,7 +43,7 @@ enum Piece {
     /// It says only part of the clause.
     Short,
     /// It says something that the clause does not.
-    Strange,
+    Unsupported,
 }
 
 impl Search<'_> {
@@ -59,9 +59,9 @@ impl Search<'_> {
                     return false;
                 }
                 match self.compare(index, from, end) {
-                    Piece::Strange => break,
+                    Piece::Unsupported => break,
                     Piece::Short => {}
-                    Piece::Whole { named } if !self.goes_on(index, named, used) => {}
+                    Piece::Whole { named } if !self.can_follow(index, named, used) => {}
                     Piece::Whole { .. } => {
                         used.push(index);
                         if self.covers(end, used) {
@@ -77,7 +77,7 @@ impl Search<'_> {
 
     /// Returns whether the clause at `index` can follow the `used` ones: its part was not skipped, and a clause
     /// without a subject of its own follows the clause that has it, or is `named`.
-    fn goes_on(&self, index: usize, named: bool, used: &[usize]) -> bool {
+    fn can_follow(&self, index: usize, named: bool, used: &[usize]) -> bool {
         let part = |index: usize| self.clauses.get(index).map(|one| one.part).unwrap_or_default();
         let (own, last) = (part(index), used.last());
         let was_left =
@@ -107,51 +107,52 @@ impl Search<'_> {
 
     fn compare(&self, index: usize, from: usize, end: usize) -> Piece {
         let (Some(clause), Some(piece)) = (self.clauses.get(index), self.claim.get(from..end)) else {
-            return Piece::Strange;
+            return Piece::Unsupported;
         };
         // Places in the clause of the piece's words, and those words.
-        let mut said: Vec<(usize, &Token)> = Vec::new();
+        let mut matched: Vec<(usize, &Token)> = Vec::new();
         let mut after_figure = false;
         for token in piece {
             let open = clause.tokens.iter().enumerate();
-            let mut open = open.filter(|(place, _)| said.iter().all(|(taken, _)| taken != place));
+            let mut open = open.filter(|(place, _)| matched.iter().all(|(taken, _)| taken != place));
             match open.find(|(_, own)| own.says(token)) {
-                Some((place, _)) => said.push((place, token)),
+                Some((place, _)) => matched.push((place, token)),
                 // The unit of a figure is the clause's own.
                 None if after_figure || !clause.lent.iter().any(|word| token.is(word)) => {
-                    return Piece::Strange;
+                    return Piece::Unsupported;
                 }
                 None => {}
             }
             after_figure = token.kind == Kind::Figure;
         }
-        if said.len() < clause.tokens.len() {
+        if matched.len() < clause.tokens.len() {
             return Piece::Short;
         }
-        let named = said.len() < piece.len();
-        if self.is_in_order(clause, &said) { Piece::Whole { named } } else { Piece::Short }
+        let named = matched.len() < piece.len();
+        if self.is_in_order(clause, &matched) { Piece::Whole { named } } else { Piece::Short }
     }
 
     /// Returns whether words are in the clause's order or in an equivalent one: figures and binding words keep their
     /// successor, and articles and words before nouns keep the roles of the nouns.
-    fn is_in_order(&self, clause: &Clause, said: &[(usize, &Token)]) -> bool {
-        if said.is_sorted_by_key(|(place, _)| *place) {
+    fn is_in_order(&self, clause: &Clause, matched: &[(usize, &Token)]) -> bool {
+        if matched.is_sorted_by_key(|(place, _)| *place) {
             return true;
         }
-        let next = |at: usize| said.get(at + 1).map_or(clause.tokens.len(), |(place, _)| *place);
-        let bound = said
+        let next = |at: usize| matched.get(at + 1).map_or(clause.tokens.len(), |(place, _)| *place);
+        let bound = matched
             .iter()
             .enumerate()
             .all(|(at, (place, token))| token.kind == Kind::Word || next(at) == place + 1);
-        let last = |at: usize| at.checked_sub(1).and_then(|last| said.get(last)).map(|(place, _)| place + 1);
-        let attached = said
+        let last =
+            |at: usize| at.checked_sub(1).and_then(|last| matched.get(last)).map(|(place, _)| place + 1);
+        let attached = matched
             .iter()
             .enumerate()
             .all(|(at, (place, token))| !token.belongs_to_last() || last(at) == Some(*place));
         let same_case = |own: &Token, token: &Token| {
             own.article == token.article && (!own.noun || !token.noun || own.before == token.before)
         };
-        let mut pairs = said.iter().map(|(place, token)| (clause.tokens.get(*place), token));
+        let mut pairs = matched.iter().map(|(place, token)| (clause.tokens.get(*place), token));
         bound
             && attached
             && pairs.all(|(own, token)| own.is_some_and(|own| same_case(own, token)))

@@ -18,7 +18,7 @@ fn an_answer_has_what_is_asked_for() {
         ("Muss ich kommen?", "Sie müssen kommen."),
         ("Ich habe die Gebühr bezahlt. Muss ich kommen?", "Sie müssen kommen."),
     ] {
-        assert!(Asked::of(question).is_answered_by(answer), "{question}");
+        assert!(AnswerTypes::of(question).is_answered_by(answer), "{question}");
     }
 }
 
@@ -34,6 +34,6 @@ fn what_has_nothing_of_the_kind_is_no_answer() {
         ("Was gehört nicht zum Sperrmüll?", "Zweimal im Jahr holen wir Sperrmüll ab."),
         ("Was kostet das und wie lange dauert es?", "Es kostet 70 Euro."),
     ] {
-        assert!(!Asked::of(question).is_answered_by(answer), "{question}");
+        assert!(!AnswerTypes::of(question).is_answered_by(answer), "{question}");
     }
 }

@@ -26,13 +26,13 @@ const KINDS: [Kind; 5] = [Kind::Amount, Kind::Time, Kind::Duration, Kind::Place,
 
 /// The answer types that a question expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct AnswerTypes {
     kinds: Vec<Kind>,
     /// Whether the question asks what does not hold.
     negated: bool,
 }
 
-impl Asked {
+impl AnswerTypes {
     /// Reads the expected answer types of `text`: of its questions if it has any, else of all of it.
     pub fn of(text: &str) -> Self {
         let sentences = sentences(text);
