@@ -39,7 +39,7 @@ struct Component;
 
 type Vectors = Result<Vec<Vec<f32>>, String>;
 
-fn told(error: Error) -> String {
+fn error_text(error: Error) -> String {
     format!("{:?}: {}", error.code(), error.data())
 }
 
@@ -55,7 +55,7 @@ fn refused(error: embeddings::Error) -> String {
 /// Loads the graph by name and computes in an execution context created for the call.
 fn compute(model: &str, inputs: Vec<(String, Tensor)>) -> Vectors {
     let context = graph::load_by_name(model).and_then(|graph: Graph| graph.init_execution_context());
-    let outputs = context.and_then(|context| context.compute(inputs)).map_err(told)?;
+    let outputs = context.and_then(|context| context.compute(inputs)).map_err(error_text)?;
     let (name, rows) = outputs.into_iter().next().ok_or("the graph gave nothing")?;
     let [_, columns] = rows.dimensions().try_into().map_err(|shape| format!("{name} of {shape:?}"))?;
     Ok(crate::rows(&rows.data(), columns as usize))
@@ -107,7 +107,7 @@ impl Guest for Component {
 
     fn load(bytes: Vec<u8>) -> Result<(), String> {
         let loaded = graph::load(&[bytes], GraphEncoding::Onnx, ExecutionTarget::Cpu);
-        loaded.map(drop).map_err(told)
+        loaded.map(drop).map_err(error_text)
     }
 
     fn hoard(count: u32) {

@@ -178,9 +178,9 @@ fn members_of(department: &Department, wire: Wire) -> Object {
     }
     if department.scopes.is_empty() && wire == Wire::Legacy {
         // The old server's outer join has a row without a scope, under an empty key and without a name.
-        let mut nobody = Object::default();
-        nobody.put("activeSessions", 0_u64);
-        scopes.put("", nobody);
+        let mut unassigned = Object::default();
+        unassigned.put("activeSessions", 0_u64);
+        scopes.put("", unassigned);
     }
     let mut object = Object::default();
     object.put("activeSessions", department.active_sessions());

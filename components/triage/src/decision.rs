@@ -22,7 +22,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns the confidence to report to clients and clerks, 0 to 0.99.
-    pub fn told(&self) -> f32 {
+    pub fn reported_confidence(&self) -> f32 {
         self.confidence.min(MOST_CERTAIN)
     }
 }

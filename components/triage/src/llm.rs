@@ -5,9 +5,9 @@
 //! a category that is not configured is an error, and only figures of the ticket or the configuration are repeated.
 //! The configuration alone decides on action and publication.
 
-mod borne;
 mod prompt;
 mod reply;
+mod supported;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +25,7 @@ pub const ANSWER_TOKENS: u32 = 400;
 
 /// Why the language model did not choose the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unadvised {
+pub enum LlmClassifierError {
     /// The model did not answer.
     Failed(Failure),
     /// It named a category that is not configured.
@@ -34,7 +34,7 @@ pub enum Unadvised {
     Confidence,
 }
 
-impl From<Failure> for Unadvised {
+impl From<Failure> for LlmClassifierError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
@@ -63,12 +63,16 @@ pub fn question(configuration: &Configuration, redacted: &Redacted, language: La
 /// # Errors
 ///
 /// Fails with the reason why the reply is unusable; the error never quotes the reply.
-pub fn advice(configuration: &Configuration, redacted: &Redacted, answer: &str) -> Result<Advice, Unadvised> {
+pub fn advice(
+    configuration: &Configuration,
+    redacted: &Redacted,
+    answer: &str,
+) -> Result<Advice, LlmClassifierError> {
     let reply = reply::read(answer)?;
     if configuration.category(&reply.category).is_none() {
-        return Err(Unadvised::Category);
+        return Err(LlmClassifierError::Category);
     }
     let decision = decide(configuration, &[reply.category], &[reply.confidence]);
-    let reasoning = borne::borne(configuration, redacted, &reply.reasoning);
+    let reasoning = supported::supported_sentences(configuration, redacted, &reply.reasoning);
     Ok(Advice { decision, reasoning: reply::shortened(reasoning) })
 }

@@ -7,7 +7,7 @@ mod tests;
 
 use crate::decision::{Decision, Refusal, Unclassified};
 use crate::evidence::Evidence;
-use crate::llm::Unadvised;
+use crate::llm::LlmClassifierError;
 use bulkhead_ticket_text::language::Language;
 
 /// Returns the reason for `decision`, in the language in which the ticket is answered.
@@ -34,22 +34,22 @@ pub fn quoted(said: &str, language: Language) -> String {
 }
 
 /// Returns why the classifier decided instead of the language model.
-pub fn fallen_back(reason: Unadvised, language: Language) -> String {
-    let reason = unadvised(reason, language);
+pub fn fallback_note(reason: LlmClassifierError, language: Language) -> String {
+    let reason = fallback_reason(reason, language);
     match language {
         Language::German => format!("Ohne das Sprachmodell entschieden ({reason})."),
         Language::English => format!("Decided without the language model ({reason})."),
     }
 }
 
-fn unadvised(reason: Unadvised, language: Language) -> &'static str {
+fn fallback_reason(reason: LlmClassifierError, language: Language) -> &'static str {
     let (german, english) = match reason {
-        Unadvised::Failed(failure) => return failure.message(language),
-        Unadvised::Category => (
+        LlmClassifierError::Failed(failure) => return failure.message(language),
+        LlmClassifierError::Category => (
             "es nannte eine Kategorie, die nicht eingerichtet ist",
             "it named a category that is not configured",
         ),
-        Unadvised::Confidence => {
+        LlmClassifierError::Confidence => {
             ("seine Sicherheit liegt nicht zwischen 0 und 1", "its confidence is not between 0 and 1")
         }
     };
@@ -78,10 +78,10 @@ fn unclassified(reason: Unclassified, language: Language) -> &'static str {
 
 fn chosen(decision: &Decision, language: Language) -> String {
     let Some((first, margin)) = decision.first() else { return String::new() };
-    let (name, confidence) = (&first.name, percent(first.told()));
+    let (name, confidence) = (&first.name, percent(first.reported_confidence()));
     let second = decision.candidates.get(1).map(|second| second.name.as_str());
     // The reported lead cannot be greater than the reported confidence.
-    let lead = lead(percent(margin.min(first.told())), language);
+    let lead = lead(percent(margin.min(first.reported_confidence())), language);
     match (language, second) {
         (Language::German, Some(second)) => {
             format!("„{name}“ mit {confidence} % Sicherheit, {lead} vor „{second}“.")
@@ -112,7 +112,8 @@ fn points(points: u32, language: Language) -> String {
 }
 
 fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String {
-    let first = decision.candidates.first().map(|first| (first.name.as_str(), percent(first.told())));
+    let first =
+        decision.candidates.first().map(|first| (first.name.as_str(), percent(first.reported_confidence())));
     let (name, confidence) = first.unwrap_or_default();
     let second = decision.candidates.get(1).map_or("", |second| second.name.as_str());
     match (refusal, language) {

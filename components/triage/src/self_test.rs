@@ -14,7 +14,7 @@ const CONFIGURATION: &str = r#"{
     "no_category_name": "other",
     "actions": [
         { "name": "read", "description": "a clerk reads it", "type": "NoAction" },
-        { "name": "tell", "description": "the fee is told", "type": "StaticAnswer", "answer": "37.50 EUR" }
+        { "name": "tell", "description": "names the fee", "type": "StaticAnswer", "answer": "37.50 EUR" }
     ],
     "no_action_name": "read",
     "action_rules": [{ "category_name": "passport", "action_name": "tell" }]

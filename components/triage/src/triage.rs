@@ -83,7 +83,7 @@ pub struct Policy {
 
 /// Why there is no decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undecided {
+pub enum TriageError {
     /// The guard calls the text unsafe and the policy refuses such texts; holds the guard's labels.
     #[error("{}", found(.0))]
     Unsafe(Vec<String>),
@@ -129,7 +129,7 @@ pub fn triage(
     configuration: &Configuration,
     policy: Policy,
     text: &str,
-) -> Result<Triage, Undecided> {
+) -> Result<Triage, TriageError> {
     let user_text = preparser::apply(&configuration.preparser, text);
     let read = window(user_text.trim(), MOST_READ);
     let rendered = clean::render(&read);
@@ -141,7 +141,7 @@ pub fn triage(
     let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
     let choice = choice::choose(host, configuration, policy, &own, &written, language, injected)?;
     let decision = choice.decision;
-    let no_category = configuration.no_category().ok_or(Undecided::Incomplete("category"))?;
+    let no_category = configuration.no_category().ok_or(TriageError::Incomplete("category"))?;
     let chosen = decision.first().and_then(|(first, _)| configuration.category(&first.name));
     let category = match decision.refusal {
         None => chosen.unwrap_or(no_category),
@@ -149,17 +149,17 @@ pub fn triage(
     };
     // The evidence for the best category also shows why it was not enough.
     let evidence = match chosen {
-        Some(chosen) if choice.said.is_none() => evidence(&own, &chosen.examples),
+        Some(chosen) if choice.llm_reasoning.is_none() => evidence(&own, &chosen.examples),
         _ => Evidence::default(),
     };
     let today = host.today();
     let name = action::action_name(configuration, &category.name, &request::facts(&written, plain, today));
-    let action = configuration.action(name).ok_or(Undecided::Incomplete("action"))?.clone();
-    let said = choice.said.map(|said| reasoning::quoted(&said, language));
-    let failed = choice.failed.map(|reason| reasoning::fallen_back(reason, language));
+    let action = configuration.action(name).ok_or(TriageError::Incomplete("action"))?.clone();
+    let said = choice.llm_reasoning.map(|said| reasoning::quoted(&said, language));
+    let failed = choice.failed.map(|reason| reasoning::fallback_note(reason, language));
     let reasoning = reasoning(&decision, &evidence, language);
-    let told = [failed, Some(reasoning), said, choice.verdict.message(Judged::Message, language)];
-    let reasoning = told.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let parts = [failed, Some(reasoning), said, choice.verdict.message(Judged::Message, language)];
+    let reasoning = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Ok(Triage {
         internal_note: note(configuration, category, &action, &reasoning),
         category: category.name.clone(),
@@ -179,7 +179,7 @@ pub fn triage(
 fn confidence(decision: &Decision) -> f32 {
     match (&decision.refusal, decision.candidates.first()) {
         (Some(Refusal::Empty | Refusal::Wordless), _) => 1.0,
-        (_, Some(first)) => first.told(),
+        (_, Some(first)) => first.reported_confidence(),
         (_, None) => 0.0,
     }
 }

@@ -39,8 +39,8 @@ fn thresholds_and_margins_refuse() {
 
 #[test]
 fn nothing_is_told_as_certain() {
-    for (confidence, told) in [(1.0, 0.99), (0.99999, 0.99), (0.5, 0.5), (0.0, 0.0)] {
-        assert_eq!(Candidate { name: String::new(), confidence }.told(), told);
+    for (confidence, reported) in [(1.0, 0.99), (0.99999, 0.99), (0.5, 0.5), (0.0, 0.0)] {
+        assert_eq!(Candidate { name: String::new(), confidence }.reported_confidence(), reported);
     }
 }
 

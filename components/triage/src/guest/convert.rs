@@ -3,7 +3,7 @@
 use super::wit;
 use crate::decision::Candidate;
 use crate::extraction::Value;
-use crate::triage::{Strategy, Triage, Undecided};
+use crate::triage::{Strategy, Triage, TriageError};
 use bulkhead_ticket_text::guarding::Guarding;
 use bulkhead_triage_configuration::{Action, ActionType};
 
@@ -55,11 +55,11 @@ impl From<wit::Guarding> for Guarding {
     }
 }
 
-impl From<Undecided> for wit::Error {
-    fn from(undecided: Undecided) -> Self {
-        match undecided {
-            Undecided::Unsafe(_) => Self::Refused(undecided.to_string()),
-            Undecided::Incomplete(_) => Self::Internal(undecided.to_string()),
+impl From<TriageError> for wit::Error {
+    fn from(error: TriageError) -> Self {
+        match error {
+            TriageError::Unsafe(_) => Self::Refused(error.to_string()),
+            TriageError::Incomplete(_) => Self::Internal(error.to_string()),
         }
     }
 }

@@ -56,9 +56,9 @@ fn tensor(name: &str, dimensions: &[usize], kind: TensorType, data: &[u8]) -> (S
 
 /// Returns the first output of the named graph.
 fn compute(name: &str, inputs: Vec<(String, Tensor)>) -> Result<(String, Tensor), String> {
-    let told = |error: Error| format!("{name}: {}", error.data());
+    let message = |error: Error| format!("{name}: {}", error.data());
     let context = graph::load_by_name(name).and_then(|graph| graph.init_execution_context());
-    let outputs = context.and_then(|context| context.compute(inputs)).map_err(told)?;
+    let outputs = context.and_then(|context| context.compute(inputs)).map_err(message)?;
     outputs.into_iter().next().ok_or_else(|| format!("{name} gave nothing"))
 }
 

@@ -3,7 +3,7 @@
 use bulkhead_ticket_text::llm::{Failure, bare};
 use serde::Deserialize;
 
-use super::Unadvised;
+use super::LlmClassifierError;
 
 /// Maximum number of characters of the reasoning.
 const LONGEST: usize = 500;
@@ -18,11 +18,11 @@ pub(super) struct Reply {
 }
 
 /// Reads JSON.
-pub(super) fn read(answer: &str) -> Result<Reply, Unadvised> {
+pub(super) fn read(answer: &str) -> Result<Reply, LlmClassifierError> {
     let reply: Reply = serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)?;
     match (0.0..=1.0).contains(&reply.confidence) {
         true => Ok(reply),
-        false => Err(Unadvised::Confidence),
+        false => Err(LlmClassifierError::Confidence),
     }
 }
 

@@ -16,7 +16,7 @@ fn configuration() -> Configuration {
     .unwrap()
 }
 
-fn told(reasoning: &str) -> String {
+fn kept(reasoning: &str) -> String {
     let ticket = "Meine Tonne Nr. 12 wurde am 03.05.2026 nicht geleert. Mein Name ist Petra Vogel";
     let answer = json!({ "category": "waste", "confidence": 0.9, "reasoning": reasoning }).to_string();
     advice(&configuration(), &redact(ticket), &answer).unwrap().reasoning
@@ -32,8 +32,8 @@ fn a_figure_that_nobody_has_named_is_not_passed_on() {
         "Es kostet einundachtzig Euro.",
         "It takes ninety-nine days.",
     ] {
-        assert_eq!(told(invented), "", "{invented}");
-        assert_eq!(told(&format!("Es geht um die Tonne. {invented}")), "Es geht um die Tonne.");
+        assert_eq!(kept(invented), "", "{invented}");
+        assert_eq!(kept(&format!("Es geht um die Tonne. {invented}")), "Es geht um die Tonne.");
     }
     for known in [
         "[NAME_1] nennt Tonne 12.",
@@ -41,13 +41,13 @@ fn a_figure_that_nobody_has_named_is_not_passed_on() {
         "Wie im Beispiel mit 70 Euro.",
         "The citizen asks about a bin; it may be full.",
     ] {
-        assert_eq!(told(known), known.replace("[NAME_1]", "Petra Vogel"));
+        assert_eq!(kept(known), known.replace("[NAME_1]", "Petra Vogel"));
     }
 }
 
 #[test]
 fn a_token_that_stands_for_nothing_is_left_out() {
-    assert_eq!(told("[NAME_1] mit [EMAIL_7] will [name_1] Abfuhr"), "Petra Vogel mit will Abfuhr");
-    assert_eq!(told("[IBAN_1]."), "");
-    assert_eq!(told(" \n"), "");
+    assert_eq!(kept("[NAME_1] mit [EMAIL_7] will [name_1] Abfuhr"), "Petra Vogel mit will Abfuhr");
+    assert_eq!(kept("[IBAN_1]."), "");
+    assert_eq!(kept(" \n"), "");
 }

@@ -108,7 +108,7 @@ fn certainty_is_not_rounded_up() {
 
 #[test]
 fn what_is_told_in_german_has_no_english_in_it() {
-    use {Unadvised as Advice, Unclassified as Class};
+    use {LlmClassifierError as Advice, Unclassified as Class};
     for reason in [Class::Missing, Class::Silent, Class::Unfit, Class::Strange] {
         let said = reasoning(
             &Decision::refused(Refusal::Unavailable(reason)),
@@ -121,7 +121,7 @@ fn what_is_told_in_german_has_no_english_in_it() {
         );
     }
     for reason in [Advice::Failed(Failure::Silent), Advice::Category, Advice::Confidence] {
-        let said = fallen_back(reason, Language::German);
+        let said = fallback_note(reason, Language::German);
         assert!(!said.contains(" the ") && !said.contains(" it "), "{said}");
     }
 }

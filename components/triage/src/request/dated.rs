@@ -15,7 +15,7 @@ use super::vocabulary::{
 
 /// A date mention.
 #[derive(Debug, Clone)]
-struct Told {
+struct DateMention {
     /// Its byte range in the sentence.
     place: Range<usize>,
     /// Its distance from today.
@@ -31,7 +31,7 @@ struct Sentence<'t> {
     lower: &'t str,
     /// Byte ranges of its request verbs.
     words: Vec<Range<usize>>,
-    told: Vec<Told>,
+    mentions: Vec<DateMention>,
 }
 
 /// Returns how long ago the requests were made that the sentence at `part` of `text` mentions.
@@ -48,17 +48,18 @@ pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
         return Vec::new();
     }
     let clauses = clauses(sentence);
-    let told = clauses.iter().flat_map(|clause| told(sentence, &lower, clause, &words, today));
-    let mut told: Vec<Told> = told.filter(|one| one.ago.days >= 0 && !is_until(&lower, one)).collect();
+    let mentions = clauses.iter().flat_map(|clause| mentions(sentence, &lower, clause, &words, today));
+    let mut mentions: Vec<DateMention> =
+        mentions.filter(|one| one.ago.days >= 0 && !is_until(&lower, one)).collect();
     // The point of "geb. 2.11.1951" may have ended the sentence before.
-    told.retain(|one| !is_birth(text, &(part.start + one.place.start..part.start + one.place.end)));
-    let dates: Vec<usize> = told.iter().filter(|one| one.exact).map(|one| one.place.start).collect();
-    told.retain(|one| one.exact || !dates.iter().any(|date| is_apposed(&lower, one.place.end..*date)));
+    mentions.retain(|one| !is_birth(text, &(part.start + one.place.start..part.start + one.place.end)));
+    let dates: Vec<usize> = mentions.iter().filter(|one| one.exact).map(|one| one.place.start).collect();
+    mentions.retain(|one| one.exact || !dates.iter().any(|date| is_apposed(&lower, one.place.end..*date)));
     // "am 3. Oktober, vor acht Wochen" mentions one day twice.
-    let dates: Vec<i64> = told.iter().filter(|one| one.exact).map(|one| one.ago.days).collect();
-    told.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.ago.days, *date)));
+    let dates: Vec<i64> = mentions.iter().filter(|one| one.exact).map(|one| one.ago.days).collect();
+    mentions.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.ago.days, *date)));
     let parts: Vec<Range<usize>> = clauses.iter().flat_map(|clause| joined(&lower, clause)).collect();
-    Sentence { lower: &lower, words, told }.requests(&parts)
+    Sentence { lower: &lower, words, mentions }.requests(&parts)
 }
 
 impl Sentence<'_> {
@@ -68,7 +69,7 @@ impl Sentence<'_> {
         // A day whose clause continues, and whether a request was made on a day that is still to come.
         let (mut open, mut undated) = (None, false);
         for (at, part) in parts.iter().enumerate() {
-            let day = self.told.iter().find(|one| within(&one.place, part));
+            let day = self.mentions.iter().find(|one| within(&one.place, part));
             if self.is_made(part) {
                 let ago = self.nearest(part).or_else(|| open.take());
                 undated = ago.is_none();
@@ -76,10 +77,10 @@ impl Sentence<'_> {
             } else if let Some(ago) = self.named(part) {
                 requests.push(ago);
             } else if let Some(day) = day {
-                let bare = self.is_bare(part);
+                let bare = self.has_only_day(part);
                 if bare && undated {
                     requests.push(day.ago);
-                } else if bare || self.goes_on(part, parts.get(at + 1)) {
+                } else if bare || self.is_continued_by(part, parts.get(at + 1)) {
                     open = Some(day.ago);
                 }
             }
@@ -117,8 +118,8 @@ impl Sentence<'_> {
         let ended =
             words(text).any(|word| ends_perfect(word) && !LASTING.iter().any(|of| word.starts_with(of)));
         let lasts = speaks && (!ended || words(text).any(|word| is_denial(word) || word == "nichts"));
-        let told = self.told.iter().filter(|one| within(&one.place, part));
-        let named = told.filter(|one| {
+        let mentions = self.mentions.iter().filter(|one| within(&one.place, part));
+        let named = mentions.filter(|one| {
             let before = self.lower.get(part.start..one.place.start).unwrap_or_default();
             lasts && self.is_since(&one.place)
                 || is_label(before)
@@ -130,15 +131,16 @@ impl Sentence<'_> {
     /// Returns the day nearest to a request verb, both in `part`.
     fn nearest(&self, part: &Range<usize>) -> Option<Ago> {
         let words: Vec<&Range<usize>> = self.words.iter().filter(|word| within(word, part)).collect();
-        let told: Vec<&Told> = self.told.iter().filter(|one| within(&one.place, part)).collect();
+        let mentions: Vec<&DateMention> =
+            self.mentions.iter().filter(|one| within(&one.place, part)).collect();
         let is_purpose_s =
-            |one: &Told| (one.exact || one.ago.roughly) && is_of_purpose(self.lower, part, one);
-        let has_own = told.iter().any(|one| one.exact && !is_purpose_s(one));
+            |one: &DateMention| (one.exact || one.ago.roughly) && is_of_purpose(self.lower, part, one);
+        let has_own = mentions.iter().any(|one| one.exact && !is_purpose_s(one));
         let is_another_s = |day: &Range<usize>| {
             let before = self.lower.get(part.start..day.start).unwrap_or_default();
             OF.iter().any(|of| before.ends_with(of)) && words.iter().all(|word| word.start > day.start)
         };
-        let own = told.iter().filter(|one| !(is_another_s(&one.place) || has_own && is_purpose_s(one)));
+        let own = mentions.iter().filter(|one| !(is_another_s(&one.place) || has_own && is_purpose_s(one)));
         let near = own.filter_map(|one| {
             let distances = words.iter().map(|word| distance(word, &one.place));
             Some((distances.min()?, one.ago))
@@ -147,16 +149,16 @@ impl Sentence<'_> {
     }
 
     /// Returns whether `part` has nothing but its day.
-    fn is_bare(&self, part: &Range<usize>) -> bool {
+    fn has_only_day(&self, part: &Range<usize>) -> bool {
         let text = self.text(part);
         text.split_whitespace().count() <= BARE && !words(text).any(ends_perfect)
     }
 
     /// Returns whether the `next` part continues the statement of `part`: "Ich habe am 3.5., wie besprochen, ..."
-    fn goes_on(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
+    fn is_continued_by(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
         let text = self.text(part);
         let has = |text: &str, known: &[&str]| words(text).any(|word| known.contains(&word));
-        let was_there = has(text, &BEING) && self.told.len() == 1;
+        let was_there = has(text, &BEING) && self.mentions.len() == 1;
         let shares = |next: &Range<usize>| {
             let (joined, next) = (next.start > part.end, self.text(next));
             next.trim_start().starts_with(THEN)
@@ -210,13 +212,13 @@ fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// Returns the date mentions of a `clause`.
-fn told(
+fn mentions(
     sentence: &str,
     lower: &str,
     clause: &Range<usize>,
     words: &[Range<usize>],
     today: Date,
-) -> Vec<Told> {
+) -> Vec<DateMention> {
     let own = sentence.get(clause.clone()).unwrap_or_default();
     let lower = lower.get(clause.clone()).unwrap_or_default();
     let at = |place: Range<usize>| clause.start + place.start..clause.start + place.end;
@@ -231,7 +233,7 @@ fn told(
     let dates = dates.map(|(place, date)| (place, Ago::exactly((today - date).whole_days()), true));
     let has_been = tense(own).or_else(|| tense(sentence)).unwrap_or(Tense::Past) == Tense::Past;
     let named = relative::days(lower, today, has_been).map(|(place, ago)| (place, ago, false));
-    dates.chain(named).map(|(place, ago, exact)| Told { place: at(place), ago, exact }).collect()
+    dates.chain(named).map(|(place, ago, exact)| DateMention { place: at(place), ago, exact }).collect()
 }
 
 /// Returns whether a later clause ends the perfect tense that another has begun.
@@ -250,13 +252,13 @@ fn joined(lower: &str, clause: &Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// Returns whether a day is an end or a purpose: "bis heute", "für den 15.12."
-fn is_until(lower: &str, day: &Told) -> bool {
+fn is_until(lower: &str, day: &DateMention) -> bool {
     let before = lower.get(..day.place.start).unwrap_or_default();
     UNTIL.iter().any(|until| before.ends_with(until))
 }
 
 /// Returns whether `day` is the day for which `part` requests something.
-fn is_of_purpose(lower: &str, part: &Range<usize>, day: &Told) -> bool {
+fn is_of_purpose(lower: &str, part: &Range<usize>, day: &DateMention) -> bool {
     let before = lower.get(part.start..day.place.start).unwrap_or_default();
     let on = if day.exact { ON.as_slice() } else { &[" "] };
     let Some(before) = on.iter().find_map(|on| before.strip_suffix(on)) else { return false };

@@ -132,8 +132,8 @@ fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
     }
     let year = cursor.attempt(|ahead| ahead.digits(4..=4).filter(|year| year.starts_with("20")));
     // "since March 3" is a day.
-    let goes_on = |letter: char| if month.is_some() { letter.is_ascii_digit() } else { in_word(letter) };
-    if month.is_none() && year.is_none() || cursor.rest().starts_with(goes_on) {
+    let continues = |letter: char| if month.is_some() { letter.is_ascii_digit() } else { in_word(letter) };
+    if month.is_none() && year.is_none() || cursor.rest().starts_with(continues) {
         return None;
     }
     let month = month.unwrap_or(Month::December);

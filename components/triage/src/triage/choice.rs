@@ -9,9 +9,9 @@ use bulkhead_ticket_text::words::{has_words, usual};
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::Row;
 
-use super::{Host, Policy, Strategy, Undecided};
+use super::{Host, Policy, Strategy, TriageError};
 use crate::decision::{Decision, Refusal, decide};
-use crate::llm::{self, Advice, Unadvised};
+use crate::llm::{self, Advice, LlmClassifierError};
 
 /// The chosen category and how it was chosen.
 #[derive(Debug)]
@@ -19,9 +19,9 @@ pub(super) struct Choice {
     /// The category, or the reason against each.
     pub(super) decision: Decision,
     /// The language model's reasoning, if it chose.
-    pub(super) said: Option<String>,
+    pub(super) llm_reasoning: Option<String>,
     /// Why the language model did not choose, if it was asked to.
-    pub(super) failed: Option<Unadvised>,
+    pub(super) failed: Option<LlmClassifierError>,
     /// The guard's verdict on the text.
     pub(super) verdict: Verdict,
 }
@@ -36,10 +36,10 @@ pub(super) fn choose(
     written: &str,
     language: Language,
     injected: bool,
-) -> Result<Choice, Undecided> {
+) -> Result<Choice, TriageError> {
     if own.trim().is_empty() {
         let decision = Decision::refused(Refusal::Empty);
-        return Ok(Choice { decision, said: None, failed: None, verdict: Verdict::Unguarded });
+        return Ok(Choice { decision, llm_reasoning: None, failed: None, verdict: Verdict::Unguarded });
     }
     let text = window(own, configuration.max_user_text_length);
     let asked = policy.strategy == Strategy::Llm;
@@ -50,34 +50,39 @@ pub(super) fn choose(
         (Some(redacted), Guarding::Withhold | Guarding::Refuse) => host.guard(redacted.text()),
     };
     if let (Verdict::Unsafe(labels), Guarding::Refuse) = (&verdict, policy.guarding) {
-        return Err(Undecided::Unsafe(labels.clone()));
+        return Err(TriageError::Unsafe(labels.clone()));
     }
     if !has_words(own) {
         let decision = Decision::refused(Refusal::Wordless);
-        return Ok(Choice { decision, said: None, failed: None, verdict });
+        return Ok(Choice { decision, llm_reasoning: None, failed: None, verdict });
     }
-    let advised = redacted.filter(|_| asked).map(|redacted| match (verdict.may_be_shown(), injected) {
+    let advice = redacted.filter(|_| asked).map(|redacted| match (verdict.may_be_shown(), injected) {
         (false, _) => Err(Failure::Guarded.into()),
         (true, true) => Err(Failure::Injected.into()),
-        (true, false) => advised(host, configuration, &redacted, language),
+        (true, false) => ask_model(host, configuration, &redacted, language),
     });
-    Ok(match advised {
+    Ok(match advice {
         Some(Ok(Advice { decision, reasoning })) => {
-            Choice { decision, said: Some(reasoning), failed: None, verdict }
+            Choice { decision, llm_reasoning: Some(reasoning), failed: None, verdict }
         }
         other => {
             let failed = other.and_then(Result::err);
-            Choice { decision: classified(host, configuration, own, &text), said: None, failed, verdict }
+            Choice {
+                decision: classified(host, configuration, own, &text),
+                llm_reasoning: None,
+                failed,
+                verdict,
+            }
         }
     })
 }
 
-fn advised(
+fn ask_model(
     host: &impl Host,
     configuration: &Configuration,
     redacted: &Redacted,
     language: Language,
-) -> Result<Advice, Unadvised> {
+) -> Result<Advice, LlmClassifierError> {
     let answer = host.ask(&llm::question(configuration, redacted, language))?;
     llm::advice(configuration, redacted, &answer)
 }

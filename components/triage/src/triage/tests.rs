@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod advised;
+mod by_model;
 mod guarded;
 
 use std::cell::RefCell;
@@ -60,9 +60,9 @@ fn host(probabilities: &[f32]) -> Fixed {
 }
 
 /// Decides by the classifier and without a guard.
-fn triage(host: &Fixed, configuration: &Configuration, text: &str) -> Result<Triage, Undecided> {
+fn triage(host: &Fixed, configuration: &Configuration, text: &str) -> Result<Triage, TriageError> {
     let decided = super::triage(host, configuration, Policy::default(), text);
-    assert!(host.questions.borrow().is_empty() && host.guarded.borrow().is_empty(), "nobody else was asked");
+    assert!(host.questions.borrow().is_empty() && host.guarded.borrow().is_empty(), "no one else was asked");
     decided
 }
 
@@ -135,8 +135,12 @@ fn what_is_quoted_gives_no_values() {
 fn confidence_and_reasoning_agree() {
     for probability in [1.0, 0.999_99, 0.996, 0.9] {
         let result = triage(&host(&[probability, 1.0 - probability]), &configuration(), LETTER).unwrap();
-        let told = format!("mit {:.0} % Sicherheit", result.confidence * 100.0);
-        assert!(result.confidence < 1.0 && result.reasoning.contains(&told), "{told}: {}", result.reasoning);
+        let expected = format!("mit {:.0} % Sicherheit", result.confidence * 100.0);
+        assert!(
+            result.confidence < 1.0 && result.reasoning.contains(&expected),
+            "{expected}: {}",
+            result.reasoning
+        );
     }
 }
 

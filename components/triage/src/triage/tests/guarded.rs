@@ -47,9 +47,9 @@ fn what_is_unsafe_is_refused_where_that_is_wanted() {
     let host = judged(found());
     let refuse = policy(Strategy::Llm, Guarding::Refuse);
     let refused = super::super::triage(&host, &configuration(), refuse, LETTER).unwrap_err();
-    assert_eq!(refused, Undecided::Unsafe(vec!["prompt_injection".to_owned()]));
+    assert_eq!(refused, TriageError::Unsafe(vec!["prompt_injection".to_owned()]));
     assert_eq!(refused.to_string(), "prompt_injection");
-    assert!(host.questions.borrow().is_empty() && host.asked.borrow().is_empty(), "nobody else was asked");
+    assert!(host.questions.borrow().is_empty() && host.asked.borrow().is_empty(), "no one else was asked");
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn a_blank_text_asks_no_guard() {
 fn signs_without_a_word_are_judged() {
     let refuse = policy(Strategy::Llm, Guarding::Refuse);
     let refused = super::super::triage(&judged(found()), &configuration(), refuse, "🔫💣").unwrap_err();
-    assert_eq!(refused, Undecided::Unsafe(vec!["prompt_injection".to_owned()]));
+    assert_eq!(refused, TriageError::Unsafe(vec!["prompt_injection".to_owned()]));
     let host = judged(Verdict::Safe);
     let result = super::super::triage(&host, &configuration(), refuse, "🎉").unwrap();
     assert_eq!(result.category, "Sonstiges");
-    assert!(host.questions.borrow().is_empty() && host.asked.borrow().is_empty(), "nobody else was asked");
+    assert!(host.questions.borrow().is_empty() && host.asked.borrow().is_empty(), "no one else was asked");
 }

@@ -15,7 +15,11 @@ use bulkhead_triage_configuration::Configuration;
 const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];
 
 /// Returns the supported sentences of `reasoning`, with personal data restored. Unknown tokens are removed.
-pub(super) fn borne(configuration: &Configuration, redacted: &Redacted, reasoning: &str) -> String {
+pub(super) fn supported_sentences(
+    configuration: &Configuration,
+    redacted: &Redacted,
+    reasoning: &str,
+) -> String {
     let examples = configuration.categories.iter().flat_map(|category| &category.examples);
     let names = configuration.categories.iter().map(|category| &category.name);
     let mut known = figures(&redacted.restore(redacted.text()));
@@ -23,8 +27,8 @@ pub(super) fn borne(configuration: &Configuration, redacted: &Redacted, reasonin
     let line = one_line(reasoning);
     let parts = sentences(&line).filter_map(|part| line.get(part));
     let parts = parts.map(|part| redacted.restore(&without_strange(redacted, part)));
-    let borne = parts.filter(|part| has_words(part) && figures(part).is_subset(&known));
-    one_line(&borne.collect::<String>())
+    let supported = parts.filter(|part| has_words(part) && figures(part).is_subset(&known));
+    one_line(&supported.collect::<String>())
 }
 
 fn without_strange(redacted: &Redacted, text: &str) -> String {
