@@ -49,13 +49,13 @@ const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ungrounded {
     /// The sentence has no words with a meaning.
-    #[error("the sentence says nothing")]
+    #[error("the sentence states nothing")]
     Empty,
     /// It has a figure or an address that the passage lacks.
-    #[error("`{0}` does not stand in the passage, or not with its unit or beside the sentence's other words")]
+    #[error("`{0}` is not in the passage, or not with its unit or next to the sentence's other words")]
     Figure(String),
     /// It has too many words that the passage lacks.
-    #[error("the passage does not speak of {}", .0.join(", "))]
+    #[error("the passage does not mention {}", .0.join(", "))]
     Words(Vec<String>),
     /// It negates what the passage affirms, or the reverse.
     #[error("the sentence and the passage contradict each other")]

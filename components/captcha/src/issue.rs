@@ -62,7 +62,7 @@ fn algorithm(site: &Site) -> Result<Algorithm, Error> {
     }
     Algorithm::from_name(&site.algorithm).ok_or_else(|| {
         let Site { algorithm, key, .. } = site;
-        Error::Internal(format!("algorithm {algorithm:?} of site {key} is none of protocol v2"))
+        Error::Internal(format!("algorithm {algorithm:?} of site {key} is not part of protocol v2"))
     })
 }
 

@@ -63,7 +63,7 @@ fn issuing_hash(site: &Site) -> Result<Hash, Error> {
     }
     Hash::from_name(&site.algorithm).ok_or_else(|| {
         let Site { algorithm, key, .. } = site;
-        Error::Internal(format!("algorithm {algorithm:?} of site {key} is none of protocol v1"))
+        Error::Internal(format!("algorithm {algorithm:?} of site {key} is not part of protocol v1"))
     })
 }
 

@@ -120,6 +120,6 @@ impl Guest for Component {
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
         let packed = Packed::new(&["a".to_owned()]);
-        if packed.count == 2 { Ok(()) } else { Err("one text has not two offsets".to_owned()) }
+        if packed.count == 2 { Ok(()) } else { Err("one text does not have two offsets".to_owned()) }
     }
 }

@@ -20,7 +20,7 @@ pub fn has_words(text: &str) -> bool {
 
 /// Returns `text` in the spelling that models know: words in capitals in lower case, because a model splits
 /// `FÜHRERSCHEIN` into fragments, and umlauts for `Muelltonne`. Abbreviations such as `KFZ` stay, but among words in
-/// capitals only they cannot be told apart.
+/// capitals only they are indistinguishable.
 pub fn usual(text: &str) -> Cow<'_, str> {
     let quiet = quiet(text);
     if !umlauts::lacks_umlauts(&quiet) {

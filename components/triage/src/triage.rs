@@ -88,7 +88,7 @@ pub enum TriageError {
     #[error("{}", found(.0))]
     Unsafe(Vec<String>),
     /// The configuration lacks its default category or action, which a checked one never does.
-    #[error("the configuration has no {0} for none")]
+    #[error("the configuration has no default {0}")]
     Incomplete(&'static str),
 }
 

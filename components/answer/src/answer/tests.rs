@@ -172,8 +172,8 @@ fn of_a_long_ticket_head_and_tail_are_read_and_a_clerk_sees_it() {
     let text =
         format!("Was kostet ein Reisepass? {}{order}{}", "und so ".repeat(9_000), "weiter ".repeat(9_000));
     let reply = about(&[passport()], &text);
-    let told = reply.reason.unwrap();
-    assert!(told.contains("zu lang") && !told.contains("an eine Maschine"), "{told}");
+    let given = reply.reason.unwrap();
+    assert!(given.contains("zu lang") && !given.contains("an eine Maschine"), "{given}");
     assert!(!reply.auto_publish && reply.response.contains("70 Euro"), "{}", reply.response);
     for text in [format!("{order}{text}"), format!("{text}{order}")] {
         assert!(about(&[passport()], &text).reason.unwrap().contains("an eine Maschine"));

@@ -141,7 +141,7 @@ fn words_that_the_passage_lacks_are_not() {
     let Err(Ungrounded::Words(unsaid)) =
         german("Das Bürgerbüro verschickt den Reisepass kostenlos per Kurier.")
     else {
-        unreachable!("nothing of it stands in the passage")
+        unreachable!("nothing of it is in the passage")
     };
     assert!(unsaid.contains(&"kuri".to_owned()), "{unsaid:?}");
 }

@@ -32,7 +32,7 @@ impl Host for Imports {
 
     fn ask(&self, question: &Question) -> Result<String, Failure> {
         host::ask(question, "answer", None).map_err(|(failure, why)| {
-            LOG.warn(&format!("the language model has not written an answer: {why}"));
+            LOG.warn(&format!("the language model did not write an answer: {why}"));
             failure
         })
     }

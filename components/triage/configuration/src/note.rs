@@ -29,7 +29,7 @@ pub(super) fn fill<'v>(template: &str, value: impl Fn(NotePlaceholder) -> &'v st
         }
         let inner = brace.strip_prefix('{').and_then(|inner| inner.split_once('}'));
         let Some((name, after)) = inner else {
-            return Err("has a brace without its partner: write {{ or }} for a brace".to_owned());
+            return Err("has an unmatched brace: write {{ or }} for a literal brace".to_owned());
         };
         filled.push_str(value(match name {
             "category" => NotePlaceholder::Category,

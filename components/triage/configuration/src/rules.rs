@@ -83,8 +83,12 @@ impl Condition {
     pub fn check(&self) -> Result<(), &'static str> {
         match (self.field, &self.value) {
             (Field::DaysSinceRequest, Value::Integer(_)) | (Field::ProcessingId, Value::Text(_)) => Ok(()),
-            (Field::DaysSinceRequest, _) => Err("compares days_since_request with no whole number"),
-            (Field::ProcessingId, _) => Err("compares processing_id with no text: put the value in quotes"),
+            (Field::DaysSinceRequest, _) => {
+                Err("compares days_since_request with a value that is not a whole number")
+            }
+            (Field::ProcessingId, _) => {
+                Err("compares processing_id with a value that is not text: put it in quotes")
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ fn all_violations_are_told_together() {
         "the rule for category \"Luft\" names no category",
         "leads to the unknown action \"Leere\"",
         "leads to the unknown action \"Nichts\"",
-        "compares days_since_request with no whole number",
+        "compares days_since_request with a value that is not a whole number",
         "threshold of category \"Abfall\" is 1.5, it must be 0 to 1",
         "max_user_text_length is 0",
         "preparser is enabled without a config",

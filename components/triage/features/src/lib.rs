@@ -48,7 +48,7 @@ pub struct FeatureSettings {
 pub enum SettingsError {
     /// They are for another version of this code.
     #[error(
-        "the features are of version {0}, this component computes version {FEATURES_VERSION}: train the head anew"
+        "the features are of version {0}, this component computes version {FEATURES_VERSION}: train the head again"
     )]
     Version(u32),
     /// A setting is out of range.

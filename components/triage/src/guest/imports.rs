@@ -91,7 +91,7 @@ impl Host for Imports {
 
     fn ask(&self, question: &Question) -> Result<String, Failure> {
         host::ask(question, "category", Some(ANSWER_TOKENS)).map_err(|(failure, why)| {
-            LOG.warn(&format!("the language model has not chosen a category: {why}"));
+            LOG.warn(&format!("the language model did not choose a category: {why}"));
             failure
         })
     }

@@ -42,9 +42,9 @@ fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
     let base = judged(found("prompt_injection"), Verdict::Safe);
     let reply = ask(&base, Guarding::Withhold).unwrap();
     assert!(reply.response.starts_with("Ein Reisepass kostet 70 Euro."), "{}", reply.response);
-    let told = reply.reason.unwrap();
-    assert!(told.contains("die Prüfung beanstandet die Nachricht"), "{told}");
-    assert!(told.contains("hat die Nachricht beanstandet (prompt_injection)"), "{told}");
+    let given = reply.reason.unwrap();
+    assert!(given.contains("die Prüfung beanstandet die Nachricht"), "{given}");
+    assert!(given.contains("hat die Nachricht beanstandet (prompt_injection)"), "{given}");
     assert!(!reply.auto_publish && base.questions.borrow().is_empty());
     let reply = ask_for(&base, Guarding::Withhold, "fees").unwrap();
     assert!(!reply.auto_publish && reply.reason.unwrap().contains("prompt_injection"));
@@ -55,14 +55,14 @@ fn an_unsafe_answer_is_a_draft() {
     let base = judged(Verdict::Safe, found("pii_exposure"));
     let reply = ask(&base, Guarding::Withhold).unwrap();
     assert!(!reply.auto_publish && reply.response.contains("70 Euro"), "{reply:?}");
-    let told = reply.reason.unwrap();
-    assert!(told.contains("hat die Antwort beanstandet (pii_exposure)"), "{told}");
+    let given = reply.reason.unwrap();
+    assert!(given.contains("hat die Antwort beanstandet (pii_exposure)"), "{given}");
 }
 
 #[test]
 fn what_is_unsafe_is_refused_where_that_is_wanted() {
     let base = judged(found("prompt_injection"), Verdict::Safe);
-    for action in ["answer", "fees", "clerk", "an action that nobody configured"] {
+    for action in ["answer", "fees", "clerk", "an unknown action"] {
         let refused = ask_for(&base, Guarding::Refuse, action).unwrap_err();
         assert_eq!(refused.to_string(), "the guard refuses this ticket: prompt_injection");
     }
