@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_the_floor_is_not_read() {
+    fn passages_below_the_floor_are_dropped() {
         let found = vec![passage("a", "de", 0.4), passage("b", "de", 0.5), passage("c", "de", 0.9)];
         let (read, own) = worth_reading(found, 0.5, "de");
         assert_eq!((titles(&read), own), (vec!["c", "b"], true));
     }
 
     #[test]
-    fn what_is_far_behind_the_best_is_not_read() {
+    fn passages_far_behind_are_dropped() {
         let found = vec![passage("far", "de", 0.08), passage("near", "de", 0.2), passage("best", "de", 0.9)];
         assert_eq!(titles(&worth_reading(found, 0.0, "de").0), ["best", "near"]);
         assert_eq!(titles(&worth_reading(vec![passage("far", "de", 0.08)], 0.0, "de").0), ["far"]);

@@ -61,7 +61,7 @@ mod tests {
     use crate::sample::configuration;
 
     #[test]
-    fn each_changes_with_what_it_stands_for() {
+    fn version_changes_with_its_input() {
         let before = prompts(&configuration(), Strategy::Llm);
         let changed = |change: fn(&mut Configuration)| {
             let mut configuration = configuration();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_s_is_one_where_it_writes() {
+    fn llm_prompt_is_listed_if_used() {
         let versions = |strategy| {
             let prompts = prompts(&configuration(), strategy);
             prompts.into_iter().map(|prompt| (prompt.name, prompt.version)).collect::<Vec<_>>()

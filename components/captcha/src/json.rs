@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn text_around_the_value_and_broken_text_are_refused() {
+    fn broken_json_is_refused() {
         for text in
             ["", " ", "{} {}", "{}x", "{'a':1}", "{\"a\":1,}", "[1,]", "\"\\ud800\"", "\"\u{1}\"", "nul"]
         {

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_keep_their_order_and_whole_floats_have_no_fraction() {
+    fn object_keeps_order_and_integers_lack_fraction() {
         let mut object = Object::default();
         object.put("z", 0.0);
         object.put("a", 0.01);

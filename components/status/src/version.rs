@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_a_number_where_nothing_is_lost() {
+    fn lossless_parts_are_numbers() {
         assert_eq!(typed("25"), Json::Integer(25));
         assert_eq!(typed("0"), Json::Integer(0));
         for text in ["03", "00-muc47", "unknown", "3.4", "99999999999"] {

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_failure_is_told_in_the_clerk_s_language() {
+    fn failure_messages_match_the_clerk_s_language() {
         use Failure::{Denied, Form, Guarded, Injected, NotConfigured, OverBudget, Silent};
         let all = [Guarded, Injected, NotConfigured, Denied, OverBudget, Silent, Form];
         let messages =

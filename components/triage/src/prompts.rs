@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn each_changes_with_what_it_stands_for() {
+    fn version_changes_with_its_input() {
         let before = texts(CONFIGURATION, Some("head"));
         let changed = |json: &str, head| {
             let after = texts(json, head);

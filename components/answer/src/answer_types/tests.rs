@@ -23,7 +23,7 @@ fn an_answer_has_what_is_asked_for() {
 }
 
 #[test]
-fn what_has_nothing_of_the_kind_is_no_answer() {
+fn text_without_answer_type_is_no_answer() {
     for (question, answer) in [
         ("Was kostet ein Reisepass?", "Den Reisepass beantragen Sie im Bürgerbüro."),
         ("How much is a parking permit?", "Apply for a parking permit online."),

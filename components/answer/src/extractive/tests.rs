@@ -24,7 +24,7 @@ fn first(question: &str) -> String {
 }
 
 #[test]
-fn the_sentence_that_bears_on_the_question_comes_first() {
+fn most_relevant_sentence_comes_first() {
     assert_eq!(first("Was kostet ein Reisepass?"), "Ein Reisepass kostet 70 Euro.");
     assert_eq!(first("Wie lange dauert es bis zum Reisepass?"), "Die Herstellung dauert etwa vier Wochen.");
     assert_eq!(
@@ -38,7 +38,7 @@ fn the_sentence_that_bears_on_the_question_comes_first() {
 }
 
 #[test]
-fn sentences_stand_in_the_order_of_their_passage() {
+fn sentences_keep_their_passage_s_order() {
     let written =
         german("Was kostet ein Reisepass, und wie lange dauert die Herstellung?", &[(PASSPORT, 0.9)], BOUNDS);
     let places: Vec<_> = written.iter().map(|(text, _)| PASSPORT.find(text.as_str())).collect();
@@ -47,14 +47,14 @@ fn sentences_stand_in_the_order_of_their_passage() {
 }
 
 #[test]
-fn a_sentence_that_points_back_brings_the_one_before() {
+fn anaphoric_sentence_brings_its_antecedent() {
     let written = german("Wie viele Jahre ist der Ausweis gültig?", &[(CARD, 0.9)], BOUNDS);
     assert_eq!(written.first().map(|(text, _)| text.as_str()), Some("Ein Personalausweis kostet 37 Euro."));
     assert_eq!(written.last().map(|(text, _)| text.as_str()), Some("Er ist zehn Jahre gültig."));
 }
 
 #[test]
-fn a_single_sentence_brings_the_one_after_it() {
+fn single_sentence_brings_its_continuation() {
     let written = german("Wie lange dauert die Herstellung?", &[(PASSPORT, 0.9)], BOUNDS);
     let texts: Vec<_> = written.iter().map(|(text, _)| text.as_str()).collect();
     let after = "Der Express-Pass ist nach drei Werktagen da.";
@@ -69,7 +69,7 @@ fn the_same_is_not_said_twice() {
 }
 
 #[test]
-fn without_a_common_word_the_passage_s_beginning_is_quoted() {
+fn passage_without_common_words_is_quoted_first() {
     let written = german("Urlaub geplant, Grenzübertritt", &[(PASSPORT, 0.9)], BOUNDS);
     let texts: Vec<_> = written.iter().map(|(text, _)| text.as_str()).collect();
     assert_eq!(
@@ -101,7 +101,7 @@ const CARDS: &str = "Personalausweis\n\nDen Ausweis beantragen Sie im Bürgerbü
                      Euro.\n\nUnterlagen\n\n- bisheriger Ausweis\n- ein Foto\n\nDauer\n\nDas dauert drei Wochen.";
 
 #[test]
-fn what_others_pay_stands_beside_what_one_pays() {
+fn prices_for_others_are_adjacent() {
     for question in ["Wie hoch ist die Gebühr für einen Personalausweis?", "Was kostet ein Personalausweis?"]
     {
         let written = german(question, &[(CARDS, 0.9)], BOUNDS);
@@ -114,7 +114,7 @@ fn what_others_pay_stands_beside_what_one_pays() {
 }
 
 #[test]
-fn a_heading_says_what_stands_under_it() {
+fn heading_words_match_sentences_below() {
     let written = german("Welche Unterlagen brauche ich für den Personalausweis?", &[(CARDS, 0.9)], BOUNDS);
     assert!(written.iter().any(|(text, _)| text == "- bisheriger Ausweis\n- ein Foto"), "{written:?}");
 }

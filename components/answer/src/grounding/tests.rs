@@ -30,7 +30,7 @@ fn other_words_for_the_same_are_grounded() {
 }
 
 #[test]
-fn a_figure_that_the_passage_lacks_is_not() {
+fn unknown_figure_is_not_grounded() {
     assert_eq!(german("Der Reisepass kostet 75 Euro."), Err(Ungrounded::Figure("75".to_owned())));
     assert_eq!(german("Ein Reisepass kostet zwei Euro."), Err(Ungrounded::Figure("2".to_owned())));
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_figure_with_another_unit_is_not() {
 
 /// A unit that only one of the two names refuses nothing.
 #[test]
-fn a_figure_without_a_unit_is_the_same() {
+fn missing_unit_matches_any() {
     let passage = "Wer jünger als 24 ist, zahlt für den Pass 37,50 Euro.";
     assert_eq!(
         checked("Wer jünger als 24 Jahre ist, zahlt für den Pass 37,50.", passage, Language::German),
@@ -126,7 +126,7 @@ fn a_figure_without_a_unit_is_the_same() {
 }
 
 #[test]
-fn an_address_that_the_passage_lacks_is_not() {
+fn unknown_address_is_not_grounded() {
     for address in ["https://evil.example/pay", "www.evil.example", "evil.example", "pass.stadt.example/a"] {
         let sentence = format!("Ein Reisepass kostet 70,00 Euro, siehe {address}.");
         assert!(matches!(german(&sentence), Err(Ungrounded::Figure(_))), "{address}");
@@ -182,7 +182,7 @@ fn left(statements: &[Statement]) -> Vec<(String, usize, String)> {
 }
 
 #[test]
-fn a_sentence_rests_on_the_first_of_its_passages_that_says_it() {
+fn first_supporting_passage_is_cited() {
     let sentence = "Der Reisepass kostet 70 Euro.";
     let first = (sentence.to_owned(), 0, "Ein Reisepass kostet 70,00 Euro.".to_owned());
     assert_eq!(left(&[statement(sentence, &[0, 2])]), [first]);
@@ -195,7 +195,7 @@ fn a_sentence_rests_on_the_first_of_its_passages_that_says_it() {
 
 /// A combination of two passages is in neither.
 #[test]
-fn a_sentence_is_said_by_one_passage_alone() {
+fn combined_passages_support_nothing() {
     assert_eq!(left(&[statement("Ein Reisepass kostet 37 Euro.", &[0, 1, 2])]), []);
 }
 

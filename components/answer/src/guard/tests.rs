@@ -44,7 +44,7 @@ const HONEST: &[&str] = &[
 ];
 
 #[test]
-fn tickets_that_speak_to_a_machine_are_seen() {
+fn injected_ticket_is_found() {
     for text in INJECTED {
         assert_eq!(read(text), [GuardFinding::TicketInjection], "{text}");
     }
@@ -91,7 +91,7 @@ fn an_answer_is_read_as_well() {
 }
 
 #[test]
-fn a_ticket_that_is_not_read_whole_is_seen() {
+fn cut_ticket_is_found() {
     assert_eq!(ticket("a", &clean::render("a"), true), [GuardFinding::TicketLength]);
     assert_eq!(ticket("a", &clean::render("a"), false), []);
 }

@@ -38,7 +38,7 @@ fn one(text: &str, passages: &[usize]) -> Vec<(String, Vec<usize>)> {
 }
 
 #[test]
-fn ticket_and_passages_are_data_and_nothing_personal_is_shown() {
+fn prompt_holds_redacted_json_data() {
     let question = question(&configuration(), &redact(TICKET), &passages(), Language::German);
     let shown: Value = serde_json::from_str(&question.user).unwrap();
     assert_eq!(shown.as_object().unwrap().len(), 2);
@@ -59,7 +59,7 @@ fn ticket_and_passages_are_data_and_nothing_personal_is_shown() {
 }
 
 #[test]
-fn sentences_come_with_the_places_of_their_passages() {
+fn statements_have_passage_indices() {
     assert_eq!(said("Ein Reisepass kostet 70 Euro.", &[1]), one("Ein Reisepass kostet 70 Euro.", &[0]));
     assert_eq!(said("Beides kostet.", &[2, 1, 2]), one("Beides kostet.", &[0, 1]));
     for wrong in [&[0][..], &[3], &[-1], &[i64::MAX], &[i64::MIN], &[]] {
@@ -71,7 +71,7 @@ fn sentences_come_with_the_places_of_their_passages() {
 }
 
 #[test]
-fn values_go_back_only_where_the_passage_has_them() {
+fn values_return_only_if_passage_has_them() {
     let office = "Fragen an pass@stadt.example.";
     assert_eq!(said("Fragen an [EMAIL_1].", &[1, 2]), one(office, &[0]));
     assert_eq!(said("Fragen an [EMAIL_2].", &[1]), one("Fragen an eva@example.org.", &[]));

@@ -24,7 +24,7 @@ fn what_everything_speaks_for_is_published() {
 }
 
 #[test]
-fn each_thing_alone_stands_against_it() {
+fn each_blocker_alone_forbids_publication() {
     assert_eq!(found("fines", &good()), [PublishBlocker::Category]);
     assert_eq!(found("unknown", &good()), [PublishBlocker::UnknownCategory]);
     assert_eq!(

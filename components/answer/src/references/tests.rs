@@ -49,7 +49,7 @@ fn what_refers_to_nothing_is_not_said() {
 }
 
 #[test]
-fn what_is_quoted_is_the_passage_s_and_stands_once() {
+fn quotes_are_unique_passage_text() {
     let said = |text: &str, quote: &str| Grounded { quote: quote.to_owned(), ..statement(text, 0) };
     let statements =
         [said("It is 70.", "It costs 70."), said("70 are due.", "It costs 70."), said("Now.", "Pay now.")];
@@ -60,7 +60,7 @@ fn what_is_quoted_is_the_passage_s_and_stands_once() {
 
 /// Readers take `[n]` for the n-th document.
 #[test]
-fn numbers_in_brackets_are_references_and_nothing_else() {
+fn only_references_are_in_square_brackets() {
     for (text, expected) in [
         ("Es gilt die Satzung [12].", "Es gilt die Satzung (12). [1]"),
         ("Es gilt die Satzung 【12】.", "Es gilt die Satzung (12). [1]"),
@@ -74,7 +74,7 @@ fn numbers_in_brackets_are_references_and_nothing_else() {
 }
 
 #[test]
-fn a_heading_is_shown_and_what_has_no_stop_stands_apart() {
+fn headings_and_unfinished_sentences_are_separated() {
     let under =
         |heading: &str, text: &str| Grounded { heading: Some(heading.to_owned()), ..statement(text, 0) };
     let statements =
@@ -84,7 +84,7 @@ fn a_heading_is_shown_and_what_has_no_stop_stands_apart() {
 }
 
 #[test]
-fn between_neighbours_in_a_passage_there_is_no_gap() {
+fn adjacent_quotes_have_no_gap() {
     let passage = Passage { text: "A. B.\n\nC. D.".to_owned(), ..passage("1", "", 0.6) };
     let quote = |texts: &[&str]| {
         let statements: Vec<_> = texts.iter().map(|text| statement(text, 0)).collect();

@@ -7,7 +7,7 @@ fn texts(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn full_stops_inside_a_sentence_do_not_end_it() {
+fn inner_full_stop_ends_no_sentence() {
     assert_eq!(
         texts("Bringen Sie z. B. ein Foto mit. Es kostet ca. 12. Mai bis Nr. 5 nichts! Wirklich? Ja."),
         ["Bringen Sie z. B. ein Foto mit.", "Es kostet ca. 12. Mai bis Nr. 5 nichts!", "Wirklich?", "Ja."]
@@ -19,7 +19,7 @@ fn full_stops_inside_a_sentence_do_not_end_it() {
 }
 
 #[test]
-fn a_list_stays_with_the_line_above_it() {
+fn list_joins_its_introducing_line() {
     let text = "Sie brauchen:\n- ein Foto\n- 70 Euro\n\nKommen Sie\nmit Termin.";
     assert_eq!(texts(text), ["Sie brauchen:\n- ein Foto\n- 70 Euro", "Kommen Sie mit Termin."]);
     assert_eq!(texts("1. Termin buchen\n2. Kommen"), ["1. Termin buchen\n2. Kommen"]);
@@ -27,7 +27,7 @@ fn a_list_stays_with_the_line_above_it() {
 }
 
 #[test]
-fn what_is_cut_off_or_a_heading_is_not_whole() {
+fn fragments_and_headings_are_not_whole() {
     let found = sentences("# Reisepass\nund dann zahlen. Das kostet 70 Euro. Wer jünger ist, zah");
     let whole: Vec<_> = found.iter().map(|sentence| (sentence.text.as_str(), sentence.whole)).collect();
     assert_eq!(
@@ -78,14 +78,14 @@ fn sentences_stand_under_the_nearest_headings() {
 }
 
 #[test]
-fn a_paragraph_may_begin_with_a_small_letter() {
+fn paragraph_may_begin_in_lower_case() {
     let found = sentences("und mehr.\n\nab 24 Jahren: Gebühr 37 Euro.\n\nab 60: frei");
     let whole: Vec<_> = found.iter().map(|sentence| sentence.whole).collect();
     assert_eq!(whole, [false, true, false], "{found:?}");
 }
 
 #[test]
-fn a_number_at_the_end_of_a_sentence_makes_no_heading() {
+fn final_number_makes_no_heading() {
     let headings = |text: &str| {
         let found = sentences(text).into_iter().filter(|sentence| sentence.heading);
         found.map(|sentence| sentence.text).collect::<Vec<_>>()

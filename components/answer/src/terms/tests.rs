@@ -24,7 +24,7 @@ fn words_without_meaning_are_left_out() {
 }
 
 #[test]
-fn a_part_of_a_compound_says_less_than_the_word() {
+fn compound_part_scores_less_than_word() {
     let said_in = |term: &str, text: &str| {
         let stems = Stems::new(Language::German);
         match_score(&stems.stem(term), &stems.terms(text))

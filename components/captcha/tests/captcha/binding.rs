@@ -10,7 +10,7 @@ use crate::native_host::{NativeHost, client, compat_site, site};
 use crate::payloads::{refusal, solve, solved};
 
 #[test]
-fn another_site_refuses_even_under_the_same_keys() {
+fn other_site_refuses_despite_equal_keys() {
     let host = NativeHost::new();
     let other = Site { key: "site-b".to_owned(), ..site() };
     let payload = solved(&host, &site(), &client("a"));
@@ -20,7 +20,7 @@ fn another_site_refuses_even_under_the_same_keys() {
 }
 
 #[test]
-fn challenges_without_a_site_are_for_compat_mode_only() {
+fn siteless_challenge_needs_compat_mode() {
     let host = NativeHost::new();
     let payload = solved(&host, &compat_site(), &client("a"));
     assert_eq!(refusal(&host, &site(), &client("a"), &payload), Some(Reason::WrongSite));
@@ -29,7 +29,7 @@ fn challenges_without_a_site_are_for_compat_mode_only() {
 }
 
 #[test]
-fn challenges_that_name_another_site_are_refused_in_compat_mode_too() {
+fn compat_mode_refuses_other_site() {
     let host = NativeHost::new();
     let payload = solved(&host, &site(), &client("a"));
     let other = Site { key: "site-b".to_owned(), ..compat_site() };
@@ -74,7 +74,7 @@ fn clients_are_compared_at_the_sites_granularity() {
 }
 
 #[test]
-fn unbound_challenges_are_refused_once_a_site_binds() {
+fn binding_site_refuses_unbound_challenge() {
     let host = NativeHost::new();
     let payload = solved(&host, &site(), &client("a"));
     let bound = Site { binding: Binding::Network, ..site() };
@@ -82,7 +82,7 @@ fn unbound_challenges_are_refused_once_a_site_binds() {
 }
 
 #[test]
-fn refusals_for_binding_cost_neither_a_derivation_nor_a_failure() {
+fn binding_refusal_costs_nothing() {
     let host = NativeHost::new();
     let site = Site { binding: Binding::Exact, deterministic: false, ..site() };
     let payload = solved(&host, &site, &client("a"));

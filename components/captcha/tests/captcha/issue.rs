@@ -56,7 +56,7 @@ fn compat_mode_overrides_what_it_fixes() {
 }
 
 #[test]
-fn deterministic_challenges_publish_half_of_a_signed_key() {
+fn deterministic_challenge_publishes_half_the_key() {
     let host = NativeHost::new();
     let issued = issue(&host, &site(), &client("a"), Some("login")).unwrap();
     let (parameters, _) = parts(&issued);
@@ -72,7 +72,7 @@ fn deterministic_challenges_publish_half_of_a_signed_key() {
 }
 
 #[test]
-fn signing_key_ids_are_found_whatever_the_guess() {
+fn wrong_key_id_guess_is_corrected() {
     let host = NativeHost::new();
     for (id, key_id) in [("7", "7"), ("8", "other")] {
         host.set_key("site", id, "secret");
@@ -102,7 +102,7 @@ fn memory_hard_algorithms_name_their_memory() {
 }
 
 #[test]
-fn scrypt_costs_are_powers_of_two_even_for_allow_listed_clients() {
+fn scrypt_cost_is_a_power_of_two() {
     let host = NativeHost::new();
     let site = Site { algorithm: "SCRYPT".to_owned(), difficulty: ladder(&[(1, 1000)]), ..site() };
     assert_eq!(issue(&host, &site, &client("a"), None).unwrap().cost, 1024);
@@ -129,7 +129,7 @@ fn ladder_counts_the_visits_before_this_one() {
 }
 
 #[test]
-fn ladder_without_a_fitting_step_is_an_error() {
+fn ladder_without_matching_step_errs() {
     let host = NativeHost::new();
     for steps in [&[][..], &[(3, 1000)][..]] {
         let site = Site { difficulty: ladder(steps), ..compat_site() };
@@ -151,7 +151,7 @@ fn auto_reads_the_load() {
 }
 
 #[test]
-fn actions_and_bindings_that_cannot_be_signed_are_refused_before_the_visit_counts() {
+fn unsignable_action_is_refused_before_counting() {
     let host = NativeHost::new();
     let long = "x".repeat(101);
     for (site, action) in [(compat_site(), "login"), (site(), ""), (site(), long.as_str())] {
@@ -175,7 +175,7 @@ fn busy_derivations_pass_through() {
 }
 
 #[test]
-fn self_test_needs_its_key_and_a_sound_host() {
+fn self_test_needs_key_and_sound_host() {
     let host = NativeHost::new();
     let problem = self_test(&host).unwrap_err();
     assert!(problem.contains(self_test::KEY), "{problem}");

@@ -61,7 +61,7 @@ fn payloads_that_are_none_are_malformed() {
 }
 
 #[test]
-fn payloads_without_parameters_are_refused_like_the_original_does() {
+fn missing_parameters_are_refused() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &compat_site(), &anyone());
     payload["challenge"]["parameters"] = Value::Null;

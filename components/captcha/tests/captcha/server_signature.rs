@@ -30,7 +30,7 @@ fn reason(host: &NativeHost, payload: &Value) -> Option<Reason> {
 }
 
 #[test]
-fn results_are_accepted_once_even_where_payloads_are_accepted_more_often() {
+fn server_result_is_accepted_only_once() {
     let host = NativeHost::new();
     let site = Site { max_verifies: 5, ..site() };
     let payload = signed(&host, &good()).to_string();

@@ -23,7 +23,7 @@ fn spoil(payload: &Value) -> Value {
 }
 
 #[test]
-fn a_challenge_is_accepted_as_often_as_the_site_allows() {
+fn challenge_is_accepted_max_verifies_times() {
     for base in [site(), compat_site()] {
         for limit in [0, 1, 3] {
             let host = NativeHost::new();
@@ -40,7 +40,7 @@ fn a_challenge_is_accepted_as_often_as_the_site_allows() {
 }
 
 #[test]
-fn replay_ids_come_from_the_signature_and_outlive_the_challenge() {
+fn replay_id_outlives_the_challenge() {
     let host = NativeHost::new();
     let mut payload = solved(&host, &site(), &anyone());
     let signature = payload["challenge"]["signature"].as_str().unwrap().to_owned();
@@ -86,7 +86,7 @@ fn failures_below_the_limit_do_not_matter() {
 }
 
 #[test]
-fn invalidating_spends_all_that_is_left_whatever_the_solution() {
+fn invalidate_spends_all_despite_wrong_solution() {
     for base in [site(), compat_site()] {
         let host = NativeHost::new();
         let site = Site { max_verifies: 3, ..base };

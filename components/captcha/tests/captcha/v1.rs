@@ -29,7 +29,7 @@ fn with(payload: &Value, name: &str, value: impl Into<Value>) -> Value {
 }
 
 #[test]
-fn compat_challenges_have_the_shape_of_captchaservice_1() {
+fn compat_challenge_has_captchaservice_shape() {
     let challenge = issued(&NativeHost::new(), &v1_compat_site());
     let names: Vec<&String> = challenge.as_object().unwrap().keys().collect();
     assert_eq!(names, ["algorithm", "challenge", "maxnumber", "salt", "signature"]);
@@ -40,7 +40,7 @@ fn compat_challenges_have_the_shape_of_captchaservice_1() {
 }
 
 #[test]
-fn other_challenges_sign_what_they_are_bound_to_after_the_expiry() {
+fn binding_is_signed_after_the_expiry() {
     let host = NativeHost::new();
     let site = Site { key: "büro & co".to_owned(), binding: Binding::Network, ..v1_site() };
     let challenge = issue(&host, &site, &client("a"), Some("log in?")).unwrap().challenge;
@@ -74,7 +74,7 @@ fn solved_challenges_are_valid_under_every_hash() {
 }
 
 #[test]
-fn sha1_is_refused_unless_the_site_asks_for_it() {
+fn sha1_needs_the_site_s_consent() {
     let host = NativeHost::new();
     let asking = Site { algorithm: "SHA-1".to_owned(), ..v1_site() };
     let payload = solve_v1(&issue(&host, &asking, &client("a"), None).unwrap().challenge);

@@ -244,7 +244,7 @@ fn object(value: &Value) -> json::Object {
 }
 
 #[test]
-fn without_the_key_signing_key_a_deterministic_challenge_is_derived_again() {
+fn missing_key_signing_key_forces_derivation() {
     for (id, verified) in [("v2_pbkdf2_deterministic", true), ("v2_keysig_counter_unchecked", false)] {
         let mut input = vector(id)["input"].clone();
         input.as_object_mut().unwrap().remove("hmacKeySignatureSecret");
@@ -255,7 +255,7 @@ fn without_the_key_signing_key_a_deterministic_challenge_is_derived_again() {
 }
 
 #[test]
-fn allow_listed_cost_is_that_of_the_vector() {
+fn allow_listed_cost_matches_the_vector() {
     let cost = &vector("v2_sha256_cost1")["input"]["payload"]["challenge"]["parameters"]["cost"];
     assert_eq!(*cost, difficulty::ALLOW_LISTED_COST);
 }

@@ -73,7 +73,7 @@ fn null_and_unknown_members_are_accepted() {
 }
 
 #[test]
-fn every_change_to_the_parameters_breaks_the_signature() {
+fn changed_parameters_break_the_signature() {
     let host = NativeHost::new();
     let site = site();
     let payload = solved(&host, &site, &client("a"));
@@ -162,7 +162,7 @@ fn expiry_may_be_fractional_or_absent() {
 }
 
 #[test]
-fn wrong_solutions_are_refused_and_what_can_be_refused_cheaply_is() {
+fn wrong_solutions_are_refused_cheaply() {
     for site in sites() {
         let host = NativeHost::new();
         let site = Site { max_failures: 100, ..site };
@@ -192,7 +192,7 @@ fn wrong_solutions_are_refused_and_what_can_be_refused_cheaply_is() {
 }
 
 #[test]
-fn challenges_that_ask_for_no_work_are_solved_by_nothing() {
+fn workless_challenge_has_no_solution() {
     let host = NativeHost::new();
     let site = compat_site();
     let mut payload = solved(&host, &site, &anyone());
@@ -228,7 +228,7 @@ fn absurd_times_are_not_reported() {
 }
 
 #[test]
-fn keys_may_be_rotated_while_challenges_are_out() {
+fn rotated_keys_accept_open_challenges() {
     let host = NativeHost::new();
     let payload = solved(&host, &site(), &anyone());
     host.rotate("site", "2", "newer");
@@ -244,7 +244,7 @@ fn keys_may_be_rotated_while_challenges_are_out() {
 }
 
 #[test]
-fn a_busy_host_says_so_and_spends_nothing() {
+fn busy_host_spends_nothing() {
     let host = NativeHost::new();
     let payload = solved(&host, &compat_site(), &anyone());
     host.busy.set(true);

@@ -103,7 +103,7 @@ fn each_threshold_is_strict() {
 }
 
 #[test]
-fn findings_stand_in_the_order_of_the_old_server() {
+fn findings_keep_the_old_server_s_order() {
     let figures = Figures {
         database: Some(Database {
             connections: 51,
@@ -125,7 +125,7 @@ fn findings_stand_in_the_order_of_the_old_server() {
 }
 
 #[test]
-fn a_section_that_is_not_known_is_fatal() {
+fn unknown_section_is_fatal() {
     let (level, text) = found(&unknown());
     assert_eq!(level, Level::Fatal);
     for section in ["sources", "mail", "database"] {
@@ -146,7 +146,7 @@ fn without_statistics(fails: bool) -> Figures {
 }
 
 #[test]
-fn a_section_whose_collection_fails_is_warned_of() {
+fn failing_collection_warns() {
     let figures = Figures { sessions: None, ..without_statistics(true) };
     let said = ["processes", "slots", "sessions"]
         .map(|section| format!("WARN - the figures of {section} are not known"));
@@ -157,13 +157,13 @@ fn a_section_whose_collection_fails_is_warned_of() {
 }
 
 #[test]
-fn a_failure_is_no_finding_while_figures_are_shown() {
+fn failure_with_known_figures_is_no_finding() {
     let figures = Figures { collections: without_statistics(true).collections, ..clean() };
     assert_eq!(found(&figures).0, Level::Ok);
 }
 
 #[test]
-fn statistics_that_nobody_asks_for_are_not_missed() {
+fn unrequested_statistics_are_not_reported() {
     let never = Figures { collections: Vec::new(), ..without_statistics(false) };
     for figures in [without_statistics(false), never] {
         assert_eq!(found(&figures).0, Level::Ok);
@@ -171,7 +171,7 @@ fn statistics_that_nobody_asks_for_are_not_missed() {
 }
 
 #[test]
-fn a_mail_grows_late_while_figures_are_kept() {
+fn mail_age_grows_between_collections() {
     let mut figures = clean();
     figures.mail = Some(Mail { queued: 1, oldest_seconds: Some(250), newest_seconds: Some(250) });
     assert_eq!(found(&figures).0, Level::Ok);
@@ -182,7 +182,7 @@ fn a_mail_grows_late_while_figures_are_kept() {
 }
 
 #[test]
-fn a_figure_without_a_column_is_warned_of() {
+fn missing_column_warns() {
     let figures = Figures { lacking: vec![Lacking::OutdatedSlots, Lacking::ExternalUserIds], ..clean() };
     let expected = "WARN - the DB schema is too old for outdated slots; WARN - the DB schema is too old for external user ids";
     assert_eq!(found(&figures), (Level::Warning, expected.into()));
@@ -190,7 +190,7 @@ fn a_figure_without_a_column_is_warned_of() {
 
 /// Programs depend on the codes: each kind of finding has its own, and none changes.
 #[test]
-fn each_finding_has_a_code_of_its_own() {
+fn finding_codes_are_unique() {
     let database =
         Database { connections: 51, connection_limit: Some(100), lock_waits: 11, ..Database::default() };
     let late = Some(Mail { queued: 1, oldest_seconds: Some(400), newest_seconds: Some(400) });

@@ -109,7 +109,7 @@ fn ages_of_mails_grow_with_time() {
 }
 
 #[test]
-fn a_figure_without_a_column_has_no_series() {
+fn missing_column_has_no_series() {
     let mut figures = golden();
     figures.slots.as_mut().unwrap().outdated = None;
     figures.processes.as_mut().unwrap().external_user_ids = None;

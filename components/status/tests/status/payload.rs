@@ -9,7 +9,7 @@ use bulkhead_status_figures::{Figures, Section, Sessions, Sources};
 use super::{NOW, clean, collection, golden, unknown};
 
 #[test]
-fn without_statistics_only_the_last_calculation_is_left() {
+fn payload_without_statistics_has_last_calculation() {
     let figures = Figures { processes: None, slots: None, ..golden() };
     let (typed, _) = payload(&figures, Wire::Typed, "1.0.0").unwrap();
     let expected = concat!(
@@ -35,7 +35,7 @@ fn what_is_not_known_is_absent() {
 }
 
 #[test]
-fn rows_that_are_missing_leave_their_members_out() {
+fn missing_rows_leave_members_out() {
     let figures = Figures {
         sources: Some(Sources::default()),
         processes: None,
@@ -49,7 +49,7 @@ fn rows_that_are_missing_leave_their_members_out() {
 }
 
 #[test]
-fn a_figure_without_a_column_is_absent_alone() {
+fn missing_column_omits_only_its_figure() {
     let mut figures = golden();
     (figures.slots.as_mut().unwrap().outdated, figures.slots.as_mut().unwrap().outdated_oldest) =
         (None, None);
@@ -67,7 +67,7 @@ fn a_figure_without_a_column_is_absent_alone() {
 }
 
 #[test]
-fn the_age_is_that_of_the_oldest_section_that_is_shown() {
+fn age_is_the_oldest_section_s() {
     let mut figures = golden();
     for collection in &mut figures.collections {
         collection.succeeded_at = Some(match collection.section {

@@ -21,7 +21,7 @@ fn a_letter_keeps_what_it_asks() {
 
 /// A sender who thanks in the middle of a letter continues with the request.
 #[test]
-fn thanks_end_a_letter_only_above_a_signature() {
+fn thanks_need_a_signature_to_close() {
     for (letter, own) in [
         (
             "Der Pass ist da.\nVielen Dank dafür!\nNun brauche ich noch einen Parkausweis.\nWas kostet der?\nViele Grüße\nEva",
@@ -124,7 +124,7 @@ fn lines_of_a_head_may_be_paragraphs() {
 }
 
 #[test]
-fn from_and_to_of_a_move_are_no_head() {
+fn moving_form_is_not_a_header() {
     for text in [
         "Ich ziehe um.\nVon: Alte Gasse 1\nAn: Neue Gasse 2\nDatum: 01.12.2026\nTelefon 0171 2345678.",
         "I am moving.\nFrom: Old Street 1\n\nTo: New Street 2\n\nDate: 1 December\nCall me.",
@@ -134,7 +134,7 @@ fn from_and_to_of_a_move_are_no_head() {
 }
 
 #[test]
-fn a_mail_forwarded_without_a_word_is_the_request() {
+fn uncommented_forwarded_mail_is_the_request() {
     for rule in [
         "-------- Weitergeleitete Nachricht --------",
         "-------- Forwarded Message --------",
@@ -182,7 +182,7 @@ fn a_text_of_nothing_else_stays() {
 }
 
 #[test]
-fn words_that_only_look_like_salutations_or_closings_stay() {
+fn similar_words_are_not_removed() {
     for text in [
         "Liebe zu Hunden ist keine Steuer wert, finde ich",
         "Danke für Ihre Antwort, aber der Bescheid, den Sie mir am Montag geschickt haben, ist falsch",
@@ -217,7 +217,7 @@ fn tables_of_html_have_rows() {
 }
 
 #[test]
-fn plain_text_with_angle_brackets_is_no_html() {
+fn angle_brackets_make_no_html() {
     assert_eq!(render("a < b und c > d, Anna <a@b.example>").plain, "a < b und c > d, Anna <a@b.example>");
 }
 
@@ -229,7 +229,7 @@ fn broken_html_still_gives_its_text() {
 }
 
 #[test]
-fn what_html_hides_is_told_and_not_shown() {
+fn hidden_html_is_reported_separately() {
     for hiding in [
         "style=\"display:none\"",
         "style='color:red; DISPLAY : None !important'",
@@ -302,7 +302,7 @@ fn a_ticket_of_heads_alone_is_read() {
 }
 
 #[test]
-fn a_note_above_a_forwarded_mail_leaves_the_mail() {
+fn forwarding_note_keeps_the_mail() {
     let head = "---------- Weitergeleitete Nachricht ---------\nVon: Max <max@x.example>\nDatum: 2. März 2026\nBetreff: Hundesteuer\nAn: <amt@stadt.example>\n\n";
     let mail = format!("{head}Bitte melden Sie meinen Hund ab.");
     let cleaned = clean(&format!("Bitte bearbeiten.\n\n{mail}"));

@@ -80,7 +80,7 @@ fn telephone_numbers_lose_their_decoration() {
 }
 
 #[test]
-fn plates_are_read_in_the_spellings_of_their_writers() {
+fn plates_are_found_in_all_spellings() {
     for (text, plate) in [
         ("mein Auto M-AB 1234 wurde", "M-AB 1234"),
         ("FÜ-K318E", "FÜ-K 318E"),
@@ -101,7 +101,7 @@ fn plates_are_read_in_the_spellings_of_their_writers() {
 }
 
 #[test]
-fn what_only_looks_like_a_plate_is_none() {
+fn similar_text_is_not_a_plate() {
     for text in [
         "WG-118-2026",
         "A-AB 0123",
@@ -124,7 +124,7 @@ fn what_only_looks_like_a_plate_is_none() {
 }
 
 #[test]
-fn a_place_in_the_text_is_one_value() {
+fn text_range_is_one_value() {
     let text = "Az. 2026-08-15 vom 15.08.2026, IBAN DE89370400440532013000, Tel. 089 123456";
     let kinds: Vec<_> = found(text).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["date", "date", "iban", "phone"]);

@@ -179,19 +179,19 @@ const HONEST: &[&str] = &[
 ];
 
 #[test]
-fn whoever_speaks_to_a_machine_is_seen() {
+fn injections_are_found() {
     let missed: Vec<_> = INJECTED.iter().filter(|text| !is_injected_ticket(text, &render(text))).collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]
-fn whoever_speaks_to_an_office_is_not() {
+fn messages_to_an_office_are_harmless() {
     let flagged: Vec<_> = HONEST.iter().filter(|text| is_injected_ticket(text, &render(text))).collect();
     assert!(flagged.is_empty(), "{flagged:#?}");
 }
 
 #[test]
-fn tickets_and_passages_of_the_project_are_honest() {
+fn project_texts_hold_no_injection() {
     for file in [
         include_str!("../../../../tests/data/triage/test-german.jsonl"),
         include_str!("../../../../tests/data/triage/test-english.jsonl"),

@@ -109,7 +109,7 @@ fn wrong<'t>(
 }
 
 #[test]
-fn short_texts_are_told_apart() {
+fn short_texts_are_detected() {
     assert_eq!(wrong(SHORT_GERMAN, "de"), []);
     assert_eq!(wrong(SHORT_ENGLISH, "en"), []);
 }
@@ -156,7 +156,7 @@ fn what_is_open_is_answered_in_german() {
 
 /// Both languages can be answered.
 #[test]
-fn of_the_two_in_one_text_the_greater_counts() {
+fn mixed_text_takes_the_main_language() {
     let german =
         "Ich habe den Ausweis nicht mehr, wo ist das Amt und was muss ich mitbringen? Thank you very much.";
     assert_eq!(detect(german), Some("de"));
@@ -165,7 +165,7 @@ fn of_the_two_in_one_text_the_greater_counts() {
 }
 
 #[test]
-fn words_that_others_have_too_do_not_decide() {
+fn shared_words_do_not_decide() {
     for text in ["Hund tot", "Hund los", "Mag die Adresse ändern", "Katze tot auf der Lindenstr."] {
         assert_eq!(detect(text), Some("de"), "{text}");
     }
@@ -180,7 +180,7 @@ fn words_that_others_have_too_do_not_decide() {
 }
 
 #[test]
-fn names_of_streets_and_addresses_are_in_no_language() {
+fn street_names_and_addresses_are_neutral() {
     for text in [
         "Rubbish everywhere on Lindenstraße",
         "Broken light, Königstr. 5",
@@ -204,7 +204,7 @@ fn names_of_streets_and_addresses_are_in_no_language() {
 }
 
 #[test]
-fn letters_tell_the_languages_of_arabic_script_apart() {
+fn arabic_script_languages_differ_by_letters() {
     for (text, language) in [
         ("مرحبا، أريد تجديد جواز سفري", "ar"),
         ("أين المكتب؟", "ar"),
@@ -233,7 +233,7 @@ fn lines<'t>(file: &'t str, key: &str) -> Vec<(String, String)> {
 
 /// Checks all tickets and questions of the project in both languages. Those of three words may be undetected.
 #[test]
-fn tickets_and_questions_are_told_apart() {
+fn project_texts_are_detected() {
     for (file, key) in [
         (include_str!("../../../../tests/data/triage/test-german.jsonl"), "text"),
         (include_str!("../../../../tests/data/triage/test-english.jsonl"), "text"),

@@ -15,7 +15,7 @@ const LETTER: &str = "Sehr geehrte Frau Dr. Huber,\n\nmein Name ist Petra Vogel,
                       Mit freundlichen Grüßen\nPetra Vogel\nTel. 0171 2345678, p.vogel@post.example";
 
 #[test]
-fn a_letter_loses_what_is_personal_and_keeps_what_it_asks() {
+fn letter_is_redacted_but_keeps_request() {
     let redacted = redact(LETTER);
     assert_eq!(
         redacted.text(),
@@ -28,7 +28,7 @@ fn a_letter_loses_what_is_personal_and_keeps_what_it_asks() {
 }
 
 #[test]
-fn values_go_back_into_what_is_said_of_them() {
+fn reply_restores_values() {
     let redacted = redact("Hello, my name is Eva Brandt, write to eva@example.org");
     assert_eq!(
         redacted.restore("[NAME_1] wants mail at [EMAIL_1], not [EMAIL_2] or [NAME_1"),
@@ -37,7 +37,7 @@ fn values_go_back_into_what_is_said_of_them() {
 }
 
 #[test]
-fn tokens_of_another_text_are_told_with_their_values() {
+fn tokens_of_other_text_have_values() {
     let redacted = redact("Hello, my name is Eva Brandt");
     let tokens: Vec<_> = redacted.tokens("[NAME_1], [IBAN_3] and [1]").collect();
     assert_eq!(tokens, [("[NAME_1]", Some("Eva Brandt")), ("[IBAN_3]", None)]);
@@ -81,7 +81,7 @@ fn names_are_taken_where_they_are_sure() {
 }
 
 #[test]
-fn names_of_the_letter_are_taken_out_of_its_part() {
+fn letter_s_names_are_redacted_in_part() {
     let part = "der Antrag von Erika Mustermann ist offen, Frau Huber. Frau MUSTERMANN wartet";
     let letter = format!("{part}\nMit freundlichen Grüßen\nErika Mustermann\nLindenstraße 5");
     let redacted = redact_part(part, &letter);
@@ -116,7 +116,7 @@ fn boxes_and_english_houses_are_kept_back() {
 }
 
 #[test]
-fn what_looks_like_a_token_is_one_itself() {
+fn token_like_text_becomes_a_token() {
     let text = "[EMAIL_1] and [email_7], but mine is eva@example.org";
     let redacted = redact(text);
     assert_eq!(redacted.text(), "[LITERAL_1] and [LITERAL_2], but mine is [EMAIL_1]");
@@ -129,7 +129,7 @@ fn what_looks_like_a_token_is_one_itself() {
 }
 
 #[test]
-fn numbers_without_a_form_are_kept_back_too() {
+fn formless_numbers_are_redacted() {
     for text in ["Pass 123456789", "Kunde 12 34 56 78", "Karte 4111 1111 1111 1111", "xeva@localhost"] {
         assert!(redact(text).text().contains("_1]"), "{text}");
     }
@@ -137,7 +137,7 @@ fn numbers_without_a_form_are_kept_back_too() {
 }
 
 #[test]
-fn numbers_of_documents_and_the_insured_are_kept_back() {
+fn document_and_insurance_numbers_are_redacted() {
     for (text, kept) in [
         ("Mein Pass C01X00T47 ist weg", "Mein Pass [NUMBER_1] ist weg"),
         ("Ausweis L01X00T471 verloren", "Ausweis [NUMBER_1] verloren"),
@@ -284,7 +284,7 @@ fn is_whole(text: &str, at: usize, value: &str) -> bool {
 }
 
 #[test]
-fn whatever_the_text_it_comes_back_whole_and_no_value_stays() {
+fn random_text_is_redacted_and_restored() {
     let mut random = Rng::with_seed(20_261_128);
     for _ in 0..4_000 {
         let count = random.usize(..24);

@@ -57,7 +57,7 @@ fn a_sentence_may_end_with_a_date() {
 
 /// Texts without spaces must not be read once for each letter.
 #[test]
-fn a_word_of_any_length_is_read_once() {
+fn long_word_is_read_once() {
     for letters in ["護", "ก", "の", "x", "a.", "1.", "!", "Ä"] {
         let text = letters.repeat(20_000 / letters.chars().count());
         assert_eq!(sentences(&text).count(), 1, "{letters}");
@@ -66,14 +66,14 @@ fn a_word_of_any_length_is_read_once() {
 }
 
 #[test]
-fn a_comma_in_a_figure_sets_nothing_apart() {
+fn comma_in_figure_separates_nothing() {
     let parts = |text: &'static str| clauses(text).into_iter().map(|part| &text[part]).collect::<Vec<_>>();
     assert_eq!(parts("Es kostet 37,50 Euro, nicht 70"), ["Es kostet 37,50 Euro,", " nicht 70"]);
     assert_eq!(parts("On May 3, 2026 it was"), ["On May 3, 2026 it was"]);
 }
 
 #[test]
-fn the_time_is_told_by_verbs() {
+fn verbs_determine_the_tense() {
     for (sentence, expected) in [
         ("Ich habe am 5. Mai den Pass beantragt", Some(Tense::Past)),
         ("Der Antrag wurde eingereicht", Some(Tense::Past)),

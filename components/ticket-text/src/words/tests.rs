@@ -15,7 +15,7 @@ fn words_of_capitals_are_in_lower_case() {
 }
 
 #[test]
-fn abbreviations_and_usual_texts_stay_as_they_are() {
+fn abbreviations_and_usual_texts_stay() {
     for text in [
         "",
         "KFZ",

@@ -52,7 +52,7 @@ fn a_valid_configuration_is_taken_over() {
 }
 
 #[test]
-fn all_violations_are_told_together() {
+fn all_violations_are_reported_together() {
     let found = violations(|settings| {
         settings["categories"][2]["name"] = json!("Abfall");
         settings["categories"][1]["threshold"] = json!(1.5);
@@ -90,7 +90,7 @@ fn all_violations_are_told_together() {
 }
 
 #[test]
-fn empty_and_blank_names_are_told() {
+fn empty_and_blank_names_are_violations() {
     assert!(
         violations(|settings| settings["actions"] = json!([]))
             .iter()
@@ -102,7 +102,7 @@ fn empty_and_blank_names_are_told() {
 
 /// Reports form and meaning together, without violations that only follow from others.
 #[test]
-fn everything_wrong_with_the_form_is_told_with_its_place() {
+fn form_violations_name_their_path() {
     let found = violations(|settings| {
         settings["categoris"] = json!([]);
         settings["margin"] = json!("wide");
@@ -158,7 +158,7 @@ fn everything_wrong_with_the_form_is_told_with_its_place() {
 }
 
 #[test]
-fn names_that_cannot_be_read_are_missed_by_nobody() {
+fn unreadable_names_cause_no_other_violations() {
     let found = violations(|settings| settings["categories"] = json!("Abfall"));
     assert_eq!(found, ["categories: is \"Abfall\", it must be a list"]);
     let found = violations(|settings| settings["actions"][1]["name"] = json!(5));
@@ -204,7 +204,7 @@ fn braces_without_partners_are_refused() {
 
 /// The component repeats the host's checks, except those of patterns.
 #[test]
-fn what_the_host_has_checked_is_read_without_compiling() {
+fn checked_configuration_compiles_no_patterns() {
     let mut settings = valid();
     settings["categories"][1]["extract"][0]["pattern"] = json!("(");
     assert!(Configuration::from_json(&settings.to_string()).is_err());

@@ -13,7 +13,7 @@ fn length(row: &Row) -> f32 {
 }
 
 #[test]
-fn words_are_lower_case_and_digits_are_alike() {
+fn words_ignore_case_and_digits() {
     assert_eq!(words("Müll-Tonne, 12a/2026!"), ["müll", "tonne", "00a", "0000"]);
     assert_eq!(words(" \n"), Vec::<String>::new());
 }
@@ -44,7 +44,7 @@ fn rows_have_length_one_and_ascending_columns() {
 }
 
 #[test]
-fn a_text_without_words_has_an_empty_row() {
+fn wordless_text_has_empty_row() {
     assert_eq!(SETTINGS.row(" --- \n"), Row::default());
 }
 

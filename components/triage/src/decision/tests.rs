@@ -38,7 +38,7 @@ fn thresholds_and_margins_refuse() {
 }
 
 #[test]
-fn nothing_is_told_as_certain() {
+fn reported_confidence_is_never_certain() {
     for (confidence, reported) in [(1.0, 0.99), (0.99999, 0.99), (0.5, 0.5), (0.0, 0.0)] {
         assert_eq!(Candidate { name: String::new(), confidence }.reported_confidence(), reported);
     }
@@ -58,7 +58,7 @@ fn the_category_for_none_can_be_learnt() {
 }
 
 #[test]
-fn answers_that_do_not_fit_are_no_decision() {
+fn mismatched_probabilities_are_refused() {
     assert!(matches!(of(&["waste"], &[0.5, 0.5]).refusal, Some(Refusal::Unavailable(_))));
     assert!(matches!(of(&["waste"], &[f32::NAN]).refusal, Some(Refusal::Unavailable(_))));
     assert!(matches!(of(&[], &[]).refusal, Some(Refusal::Unavailable(_))));

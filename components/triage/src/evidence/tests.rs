@@ -15,7 +15,7 @@ fn examples() -> Vec<String> {
 }
 
 #[test]
-fn the_likest_example_and_shared_words_are_named() {
+fn evidence_names_example_and_shared_words() {
     let found = evidence("Unsere Tonne stinkt! Die tonne wurde seit Wochen nicht geleert.", &examples());
     assert_eq!(found.example.as_deref(), Some("Die braune Tonne wurde nicht geleert"));
     assert_eq!(found.words, ["Tonne", "geleert"]);
@@ -43,7 +43,7 @@ fn cosines_of_rows() {
 }
 
 #[test]
-fn only_words_of_the_named_example_are_named() {
+fn evidence_words_are_in_the_example() {
     let mut examples = examples();
     examples.push("Der Wertstoffhof stinkt".to_owned());
     let found = evidence("Die braune Tonne wurde nicht geleert und der Wertstoffhof stinkt", &examples);
@@ -65,7 +65,7 @@ fn quotes_are_one_short_line() {
 
 /// Checks all tickets and labelled examples of the project.
 #[test]
-fn every_named_word_stands_in_the_ticket_and_in_the_example_as_quoted() {
+fn evidence_words_are_in_both_texts() {
     let read = |file: &str| {
         let lines = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let text = |line: &serde_json::Value, key: &str| line[key].as_str().unwrap().to_owned();

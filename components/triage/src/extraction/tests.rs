@@ -67,7 +67,7 @@ fn numbers_are_read_as_germans_write_them() {
 }
 
 #[test]
-fn a_pattern_that_somebody_has_checked_finds_the_same() {
+fn checked_pattern_matches_the_same() {
     let settings = |pattern: &str| PatternSettings {
         name: "liter".into(),
         pattern: pattern.into(),

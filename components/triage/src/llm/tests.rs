@@ -23,7 +23,7 @@ fn kept(reasoning: &str) -> String {
 }
 
 #[test]
-fn a_figure_that_nobody_has_named_is_not_passed_on() {
+fn invented_figure_is_removed() {
     for invented in [
         "Der Pass kostet 99 Euro und Sie bekommen morgen einen Termin.",
         "Am 3. Juni wurde die Tonne nicht geleert.",
@@ -46,7 +46,7 @@ fn a_figure_that_nobody_has_named_is_not_passed_on() {
 }
 
 #[test]
-fn a_token_that_stands_for_nothing_is_left_out() {
+fn unknown_token_is_removed() {
     assert_eq!(kept("[NAME_1] mit [EMAIL_7] will [name_1] Abfuhr"), "Petra Vogel mit will Abfuhr");
     assert_eq!(kept("[IBAN_1]."), "");
     assert_eq!(kept(" \n"), "");

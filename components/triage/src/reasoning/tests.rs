@@ -95,7 +95,7 @@ fn rounded_figures_do_not_contradict_themselves() {
 }
 
 #[test]
-fn a_model_that_gives_no_reason_is_quoted_with_none() {
+fn missing_model_reasoning_is_reported() {
     assert_eq!(quoted("Tonne", Language::German), "Begründung des Sprachmodells: Tonne");
     assert_eq!(quoted("", Language::German), "Das Sprachmodell hat es nicht begründet.");
     assert_eq!(quoted("", Language::English), "The language model gave no reason.");
@@ -107,7 +107,7 @@ fn certainty_is_not_rounded_up() {
 }
 
 #[test]
-fn what_is_told_in_german_has_no_english_in_it() {
+fn german_reasoning_has_no_english() {
     use {LlmClassifierError as Advice, Unclassified as Class};
     for reason in [Class::Missing, Class::Silent, Class::Unfit, Class::Strange] {
         let said = reasoning(

@@ -16,7 +16,7 @@ fn facts(text: &str) -> Facts {
 }
 
 #[test]
-fn days_since_the_request_come_from_its_sentence() {
+fn request_sentence_gives_the_days() {
     for (text, days) in [
         ("Ich habe am 18.11.2026 Wohngeld beantragt.", Some(10)),
         ("Ich habe am 20. Nov. den Parkausweis beantragt.", Some(8)),
@@ -37,13 +37,13 @@ fn days_since_the_request_come_from_its_sentence() {
 }
 
 #[test]
-fn the_processing_id_is_the_first_file_number() {
+fn first_file_number_is_processing_id() {
     assert_eq!(facts("Vorgang 88231, früher Az. 1234").processing_id.as_deref(), Some("88231"));
     assert_eq!(facts("Ticket#20261184").processing_id, None);
 }
 
 #[test]
-fn a_date_without_a_year_was_the_requests_when_it_last_came() {
+fn yearless_request_date_is_the_last() {
     for (text, days) in [
         ("Ich habe am 5. Mai meinen Führerschein beantragt", Some(207)),
         ("Am 29.11. habe ich Wohngeld beantragt", Some(364)),
@@ -84,7 +84,7 @@ fn a_day_of_birth_is_no_requests() {
 }
 
 #[test]
-fn days_are_told_by_words() {
+fn relative_days_are_parsed() {
     for (text, days) in [
         ("Gestern habe ich Wohngeld beantragt", Some(1)),
         ("Ich habe vorgestern alles eingereicht", Some(2)),
@@ -115,7 +115,7 @@ fn days_are_told_by_words() {
 
 /// The 3rd of March is 270 days ago.
 #[test]
-fn another_day_in_the_sentence_is_not_the_requests() {
+fn other_day_in_sentence_is_ignored() {
     for text in [
         "Ich habe am 3.3. den Antrag gestellt und am 5.5. eine Mahnung bekommen",
         "Am 5.5. bekam ich eine Mahnung, den Antrag habe ich am 3.3. gestellt",
@@ -142,7 +142,7 @@ fn another_day_in_the_sentence_is_not_the_requests() {
 
 /// The 3rd of October is eight weeks ago.
 #[test]
-fn a_day_that_is_told_twice_is_one() {
+fn day_mentioned_twice_counts_once() {
     for text in [
         "Ich habe am 3. Oktober, also vor acht Wochen, einen Antrag gestellt.",
         "Am 3. Oktober, vor acht Wochen, habe ich einen Antrag gestellt.",
@@ -157,7 +157,7 @@ fn a_day_that_is_told_twice_is_one() {
 
 /// The 1st of November is 27 days ago.
 #[test]
-fn a_day_that_something_is_requested_for_is_not_the_requests() {
+fn purpose_day_is_not_the_request_s() {
     for text in [
         "Ich habe am 1.11. einen Parkplatz für den 15.12. beantragt.",
         "Ich habe am 1.11.2026 einen Parkplatz für den 15.12. beantragt.",
@@ -217,7 +217,7 @@ fn what_was_not_requested_has_no_day() {
 }
 
 #[test]
-fn a_request_whose_day_is_told_roughly_has_none() {
+fn approximate_request_day_is_ignored() {
     for text in [
         "Ich habe den Antrag im Mai gestellt und gestern nachgefragt.",
         "Am 20.11.2026 kam der Bescheid zu meinem Antrag, den ich im Mai gestellt habe.",
@@ -241,7 +241,7 @@ fn a_request_whose_day_is_told_roughly_has_none() {
 
 /// A requested appointment has not been made yet.
 #[test]
-fn an_appointment_that_was_requested_has_no_day() {
+fn requested_appointment_has_no_day() {
     for text in [
         "Ich habe am 1. November einen Termin beantragt.",
         "Am 1. November habe ich online einen Termin gebucht und den Antrag ausgefüllt abgeschickt.",
@@ -251,7 +251,7 @@ fn an_appointment_that_was_requested_has_no_day() {
 }
 
 #[test]
-fn a_day_to_come_was_not_last_year() {
+fn future_day_was_not_last_year() {
     for text in [
         "Mein Termin ist am 3.12.",
         "Mein Termin für den Antrag ist am 3.12.",
@@ -276,7 +276,7 @@ fn a_day_to_come_was_not_last_year() {
 }
 
 #[test]
-fn a_number_of_a_quote_counts_where_there_is_nothing_else() {
+fn quoted_number_counts_without_other_text() {
     let id = |own, whole| super::facts(own, whole, today()).processing_id;
     assert_eq!(id("Wann kommt der Pass?", "Wann kommt der Pass?\n> Az. 4711"), None);
     assert_eq!(id("", "> Az. 4711\n> Az. 4711").as_deref(), Some("4711"));

@@ -113,7 +113,7 @@ fn a_sure_decision_leads_to_its_action() {
 }
 
 #[test]
-fn words_of_capitals_are_classified_in_lower_case() {
+fn capitals_are_classified_in_lower_case() {
     let host = host(&[0.9, 0.1]);
     let result = triage(&host, &configuration(), "DIE TONNE WURDE NICHT GELEERT!").unwrap();
     assert_eq!(host.asked.borrow()[0].0, "die tonne wurde nicht geleert!");
@@ -156,7 +156,7 @@ fn an_unsure_one_leads_to_a_human() {
 }
 
 #[test]
-fn a_blank_text_asks_nobody() {
+fn blank_text_asks_no_model() {
     let host = host(&[1.0, 0.0]);
     let result = triage(&host, &configuration(), " \n\t ").unwrap();
     assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 1.0));
@@ -179,7 +179,7 @@ fn signs_without_a_word_are_not_sorted() {
 }
 
 #[test]
-fn without_a_classifier_the_reason_is_told() {
+fn missing_classifier_is_explained() {
     let host = Fixed { probabilities: Err(Unclassified::Missing), ..host(&[]) };
     let result = triage(&host, &configuration(), "Where is my bin?").unwrap();
     assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 0.0));
@@ -187,7 +187,7 @@ fn without_a_classifier_the_reason_is_told() {
 }
 
 #[test]
-fn long_texts_are_classified_by_head_and_tail() {
+fn long_text_uses_head_and_tail() {
     let host = host(&[0.9, 0.1]);
     let text = format!("Anfang {} Ende", "wort ".repeat(500));
     let result = triage(&host, &configuration(), &text).unwrap();
@@ -208,7 +208,7 @@ fn a_word_of_any_length_is_read() {
 
 /// The read part is bounded, and the returned text is complete.
 #[test]
-fn a_huge_text_is_read_at_both_ends() {
+fn huge_text_is_read_at_both_ends() {
     let host = host(&[0.9, 0.1]);
     let middle = "hidden@example.org < ".repeat(50_000);
     let text = format!("Anfang, head@example.org {middle} tail@example.org Ende");

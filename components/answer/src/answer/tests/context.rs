@@ -32,7 +32,7 @@ fn assert_withheld(reply: &Reply, reason: &str) {
 }
 
 #[test]
-fn a_heading_that_limits_is_shown_with_its_sentence_and_a_clerk_reads_it() {
+fn limiting_heading_is_shown_and_blocks_publication() {
     let reply = extracted(SCHEIN, "Was kostet der Fischereischein?");
     assert!(
         reply.response.contains("Bis 31. Dezember 2024: Der Fischereischein kostet 20 Euro."),
@@ -55,7 +55,7 @@ fn a_heading_that_limits_is_shown_with_its_sentence_and_a_clerk_reads_it() {
 }
 
 #[test]
-fn a_heading_that_limits_nothing_and_one_that_is_named_do_no_harm() {
+fn harmless_headings_allow_publication() {
     let plain = "Reisepass\n\nGebühren\n\nEin Reisepass kostet 70 Euro.\n\nAb wann?\n\nDen Antrag stellen Sie vorher.";
     let reply = extracted(plain, "Was kostet ein Reisepass?");
     assert_eq!((reply.response.as_str(), reply.auto_publish), ("Ein Reisepass kostet 70 Euro. [1]", true));
@@ -66,14 +66,14 @@ fn a_heading_that_limits_nothing_and_one_that_is_named_do_no_harm() {
 }
 
 #[test]
-fn another_figure_under_another_heading_leaves_it_to_a_clerk() {
+fn other_figure_under_heading_blocks_publication() {
     let text = "Erwachsene\n\nDer Eintritt kostet 5 Euro.\n\nKinder\n\nDer Eintritt kostet 3 Euro.";
     assert_withheld(&extracted(text, "Was kostet der Eintritt?"), "eine andere Angabe");
     assert_withheld(&wrote_by_model(text, &["Der Eintritt kostet 5 Euro."]), "eine andere Angabe");
 }
 
 #[test]
-fn an_exception_is_said_with_what_it_is_from() {
+fn exception_is_quoted_with_its_rule() {
     let reply = extracted(EHE, "Wann ist die Anmeldung der Eheschließung möglich?");
     assert!(reply.response.contains("Das gilt nicht für Paare"), "{reply:?}");
     let rule = "Die Anmeldung der Eheschließung ist frühestens sechs Monate vor dem Termin möglich.";
@@ -97,7 +97,7 @@ fn questions_and_headings_alone_are_no_answer() {
 }
 
 #[test]
-fn an_answer_without_what_is_asked_for_is_left_to_a_clerk() {
+fn missing_answer_type_blocks_publication() {
     let place = "Den Reisepass beantragen Sie im Bürgerbüro am Markt.";
     let reply = extracted(place, "Was kostet ein Reisepass?");
     assert!(!reply.auto_publish, "{reply:?}");
@@ -114,7 +114,7 @@ fn a_list_has_its_heading() {
 }
 
 #[test]
-fn what_others_pay_is_not_left_out_of_what_is_published() {
+fn prices_for_others_are_quoted() {
     let page =
         "Der Eintritt in das Freibad kostet 5 Euro.\nFür Kinder kostet der Eintritt in das Freibad 2 Euro.";
     let mut configuration = configuration();
@@ -128,7 +128,7 @@ fn what_others_pay_is_not_left_out_of_what_is_published() {
 }
 
 #[test]
-fn a_copy_of_the_page_with_another_figure_keeps_an_answer_from_being_published() {
+fn contradicting_copy_blocks_publication() {
     let copy = |document: &str, text: &str| Passage { document: document.to_owned(), ..page(text) };
     let (old, new) = ("Ein Reisepass kostet 70 Euro.", "Ein Reisepass kostet 75 Euro.");
     let question = "Was kostet ein Reisepass?";

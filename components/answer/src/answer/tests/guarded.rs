@@ -38,7 +38,7 @@ fn what_is_safe_is_published_as_ever() {
 }
 
 #[test]
-fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
+fn unsafe_ticket_is_drafted_without_model() {
     let base = judged(found("prompt_injection"), Verdict::Safe);
     let reply = ask(&base, Guarding::Withhold).unwrap();
     assert!(reply.response.starts_with("Ein Reisepass kostet 70 Euro."), "{}", reply.response);
@@ -60,7 +60,7 @@ fn an_unsafe_answer_is_a_draft() {
 }
 
 #[test]
-fn what_is_unsafe_is_refused_where_that_is_wanted() {
+fn unsafe_text_is_refused_if_configured() {
     let base = judged(found("prompt_injection"), Verdict::Safe);
     for action in ["answer", "fees", "clerk", "an unknown action"] {
         let refused = ask_for(&base, Guarding::Refuse, action).unwrap_err();
@@ -72,7 +72,7 @@ fn what_is_unsafe_is_refused_where_that_is_wanted() {
 }
 
 #[test]
-fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
+fn unavailable_guard_blocks_only_publication() {
     for guarding in [Guarding::Withhold, Guarding::Refuse] {
         for (ticket, checks) in [(down(), 1), (Verdict::Safe, 2)] {
             let base = judged(ticket, down());
@@ -93,7 +93,7 @@ fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
 }
 
 #[test]
-fn what_is_not_answered_is_judged_all_the_same() {
+fn guard_judges_tickets_without_answer() {
     let base = judged(down(), down());
     assert_eq!(ask_for(&base, Guarding::Refuse, "clerk").unwrap().outcome, Outcome::None);
     let unknown = ask_for(&base, Guarding::Refuse, "dance").unwrap_err();
@@ -102,7 +102,7 @@ fn what_is_not_answered_is_judged_all_the_same() {
 }
 
 #[test]
-fn nobody_judges_what_is_empty_or_unguarded() {
+fn guard_skips_empty_and_unguarded_texts() {
     let base = judged(down(), down());
     let policy = Policy { strategy: Strategy::Llm, guarding: Guarding::Refuse };
     for action in ["answer", "fees", "clerk"] {

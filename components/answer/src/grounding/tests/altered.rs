@@ -47,7 +47,7 @@ fn assert_published(passage: &str, language: Language, sentences: &[&str]) {
 }
 
 #[test]
-fn a_fee_of_somebody_else_is_not_published() {
+fn fee_of_other_group_is_withheld() {
     assert_not_published(
         DOGS,
         Language::German,
@@ -115,7 +115,7 @@ fn a_fee_of_somebody_else_is_not_published() {
 }
 
 #[test]
-fn a_figure_a_unit_or_a_word_that_was_changed_is_not_published() {
+fn changed_figure_unit_or_word_is_withheld() {
     assert_not_published(
         PASSPORT,
         Language::German,
@@ -157,7 +157,7 @@ fn a_figure_a_unit_or_a_word_that_was_changed_is_not_published() {
 }
 
 #[test]
-fn a_condition_that_was_left_out_is_missed() {
+fn omitted_condition_is_noticed() {
     assert_not_published(
         PASSPORT,
         Language::German,
@@ -263,7 +263,7 @@ fn the_same_in_other_words_is_published() {
 
 /// A pronoun may have another referent in the answer.
 #[test]
-fn a_sentence_that_points_back_makes_no_sense_by_itself() {
+fn anaphoric_sentence_is_not_close() {
     for (sentence, pointing) in [
         ("Er kostet 120 Euro.", true),
         ("Sie kostet 15 Euro.", true),
@@ -295,7 +295,7 @@ fn a_passage_s_own_sentences_are_close() {
 
 /// The search is bounded.
 #[test]
-fn a_passage_of_one_clause_many_times_is_read_in_time() {
+fn repetitive_passage_is_read_in_time() {
     let passage = format!("Wer parkt, zahlt {}.", ["70 Euro"; 60].join(", "));
     let claim = format!("Man zahlt {}.", ["70 Euro"; 60].join(", "));
     assert_ne!(close(&claim, &passage, Language::German), Some(true));

@@ -28,7 +28,7 @@ fn dates_are_read_in_many_forms() {
 }
 
 #[test]
-fn a_date_without_a_year_has_the_one_that_is_spoken_of() {
+fn tense_selects_a_missing_year() {
     for (text, date) in [
         ("Ich habe am 5. Mai meinen Führerschein beantragt", "2026-05-05"),
         ("Am 29.11. wurde der Antrag abgelehnt", "2025-11-29"),
@@ -79,7 +79,7 @@ fn amounts_paragraphs_and_versions_are_no_dates() {
 }
 
 #[test]
-fn a_day_of_birth_is_known_by_the_words_about_it() {
+fn birth_date_is_found_by_context() {
     let found = |text: &str| {
         let dates = date::find(text, today()).into_iter();
         dates.map(|(range, _)| birth::is_birth(text, &range)).collect::<Vec<_>>()
@@ -122,7 +122,7 @@ fn the_calendar_is_kept() {
 }
 
 #[test]
-fn a_year_of_two_digits_is_kept_behind_a_month() {
+fn two_digit_year_follows_a_month() {
     for (text, date) in [
         ("am 3.März 26 bestellt", "2026-03-03"),
         ("am 3. März 26 bestellt", "2026-03-03"),
@@ -151,7 +151,7 @@ fn a_year_of_two_digits_is_kept_behind_a_month() {
 }
 
 #[test]
-fn short_months_and_computers_dates_are_read_in_all_spellings() {
+fn short_months_and_iso_dates_are_read() {
     for (text, date) in [
         ("am 5.Okt.2026", "2026-10-05"),
         ("am 5. Okt. 2026", "2026-10-05"),
@@ -170,7 +170,7 @@ fn short_months_and_computers_dates_are_read_in_all_spellings() {
 }
 
 #[test]
-fn spans_of_days_share_what_their_last_day_tells() {
+fn ranges_share_the_last_day_s_parts() {
     let dates = |text: &str| found(text).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
     for (text, expected) in [
         ("1.-3.6.2026", ["2026-06-03"].as_slice()),
@@ -192,7 +192,7 @@ fn spans_of_days_share_what_their_last_day_tells() {
 }
 
 #[test]
-fn the_day_that_a_street_is_named_after_is_no_date() {
+fn street_named_after_day_is_no_date() {
     for text in [
         "Straße des 17. Juni 135",
         "in der Straße des 17. Juni 13 in Berlin",
@@ -216,7 +216,7 @@ fn the_day_that_a_street_is_named_after_is_no_date() {
 }
 
 #[test]
-fn a_date_is_not_told_of_by_the_sentence_before() {
+fn previous_sentence_does_not_date() {
     let dates = |text: &str| found(text).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
     for first in ["20.11.2026", "20.11."] {
         let stop = if first.ends_with('.') { "" } else { "." };

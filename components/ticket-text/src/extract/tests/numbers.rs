@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn numbers_of_tickets_and_files_follow_their_words() {
+fn numbers_follow_their_announcing_words() {
     one("Aktenzeichen 503.884211.7, bitte", "file_number", "503.884211.7");
     one("Az. FE-2026-004711", "file_number", "FE-2026-004711");
     one("my reference number is 2026/1184", "file_number", "2026/1184");
@@ -64,7 +64,7 @@ fn file_numbers_with_blanks_are_whole() {
 }
 
 #[test]
-fn what_is_announced_as_something_else_is_no_telephone() {
+fn otherwise_announced_number_is_no_phone() {
     for text in [
         "Rechnung 0123456789012",
         "die Stromrechnung: 0123456789",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn addresses_that_are_hidden_from_machines_are_kept_back() {
+fn obfuscated_addresses_are_redacted() {
     for email in [
         "eva.brandt (at) example.org",
         "eva(at)example.org",
@@ -25,7 +25,7 @@ fn addresses_that_are_hidden_from_machines_are_kept_back() {
 }
 
 #[test]
-fn streets_that_begin_with_a_preposition_are_kept_back() {
+fn streets_with_preposition_are_redacted() {
     for street in [
         "Am Anger 3",
         "Unter den Linden 77",
@@ -117,7 +117,7 @@ fn names_above_addresses_are_kept_back() {
 }
 
 #[test]
-fn streets_that_are_named_after_a_day_are_kept_back() {
+fn streets_named_after_days_are_redacted() {
     for street in [
         "Straße des 17. Juni 135",
         "Straße des 17.Juni 135 a",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn particles_and_what_follows_them_belong_to_names() {
+fn particles_belong_to_names() {
     for (text, kept) in [
         ("Frau Prof. Dr. Anna-Lena Graf von Schönburg wartet", "Frau Prof. Dr. [NAME_1] wartet"),
         ("bei Prof. Dr. Anna-Lena Graf von Schönburg", "bei Prof. Dr. [NAME_1]"),
@@ -33,7 +33,7 @@ fn particles_and_what_follows_them_belong_to_names() {
 }
 
 #[test]
-fn names_behind_greetings_on_one_line_are_kept_back() {
+fn names_after_inline_greetings_are_redacted() {
     for (text, kept) in [
         ("Ist sie da? Liebe Grüße, Euer Fritz Walter", "Ist sie da? Liebe Grüße, Euer [NAME_1]"),
         ("Viele Grüße Ihre Petra Vogel", "Viele Grüße Ihre [NAME_1]"),

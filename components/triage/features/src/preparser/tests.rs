@@ -25,7 +25,7 @@ fn tables_of_html_mails_are_forms() {
 }
 
 #[test]
-fn a_row_that_is_not_filled_in_is_none() {
+fn empty_row_is_dropped() {
     for text in [
         "| Feld | Wert |\n|---|---|\n| Anliegen |  |\n\nDie Tonne ist voll.",
         "<table><tr><td>Anliegen</td><td> </td></tr></table><p>Die Tonne ist voll.</p>",

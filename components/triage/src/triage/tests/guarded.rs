@@ -29,7 +29,7 @@ fn what_is_safe_is_decided_as_ever() {
 }
 
 #[test]
-fn what_is_unsafe_is_sorted_but_neither_published_nor_shown_to_a_model() {
+fn unsafe_ticket_is_classified_without_model() {
     let host = judged(found());
     let withhold = policy(Strategy::Llm, Guarding::Withhold);
     let result = super::super::triage(&host, &configuration(), withhold, LETTER).unwrap();
@@ -43,7 +43,7 @@ fn what_is_unsafe_is_sorted_but_neither_published_nor_shown_to_a_model() {
 }
 
 #[test]
-fn what_is_unsafe_is_refused_where_that_is_wanted() {
+fn unsafe_text_is_refused_if_configured() {
     let host = judged(found());
     let refuse = policy(Strategy::Llm, Guarding::Refuse);
     let refused = super::super::triage(&host, &configuration(), refuse, LETTER).unwrap_err();
@@ -53,7 +53,7 @@ fn what_is_unsafe_is_refused_where_that_is_wanted() {
 }
 
 #[test]
-fn without_an_answer_of_the_guard_nothing_is_published_and_all_else_goes_on() {
+fn unavailable_guard_blocks_only_publication() {
     for guarding in [Guarding::Withhold, Guarding::Refuse] {
         let host = judged(Verdict::Unavailable("it is down".to_owned()));
         let result =
