@@ -58,9 +58,9 @@ pub enum Unclassified {
     /// The classifier failed.
     Silent,
     /// The probabilities do not match the labels.
-    Unfit,
+    Mismatched,
     /// None of the labels is a configured category.
-    Strange,
+    UnknownLabels,
 }
 
 /// A decision on the classifier's probabilities.
@@ -90,7 +90,7 @@ impl Decision {
 pub fn decide(configuration: &Configuration, labels: &[String], probabilities: &[f32]) -> Decision {
     if labels.len() != probabilities.len() || !probabilities.iter().all(|probability| probability.is_finite())
     {
-        return Decision::refused(Refusal::Unavailable(Unclassified::Unfit));
+        return Decision::refused(Refusal::Unavailable(Unclassified::Mismatched));
     }
     let known = labels.iter().zip(probabilities).filter(|(label, _)| configuration.category(label).is_some());
     let mut candidates: Vec<Candidate> = known
@@ -104,7 +104,7 @@ pub fn decide(configuration: &Configuration, labels: &[String], probabilities: &
 
 fn refusal(configuration: &Configuration, candidates: &[Candidate]) -> Option<Refusal> {
     let Some(first) = candidates.first() else {
-        return Some(Refusal::Unavailable(Unclassified::Strange));
+        return Some(Refusal::Unavailable(Unclassified::UnknownLabels));
     };
     let threshold = configuration.category(&first.name).map_or(1.0, |category| category.threshold);
     let second = candidates.get(1).map_or(0.0, |second| second.confidence);

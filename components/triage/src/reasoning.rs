@@ -63,10 +63,10 @@ fn unclassified(reason: Unclassified, language: Language) -> &'static str {
     let (german, english) = match reason {
         Unclassified::Missing => ("keiner ist geladen", "none is loaded"),
         Unclassified::Silent => ("er ist gestört", "it fails"),
-        Unclassified::Unfit => {
+        Unclassified::Mismatched => {
             ("seine Antwort passt nicht zu seinen Kategorien", "its answer does not fit its categories")
         }
-        Unclassified::Strange => {
+        Unclassified::UnknownLabels => {
             ("er kennt keine der eingerichteten Kategorien", "it knows none of the configured categories")
         }
     };

@@ -83,9 +83,9 @@ impl Search<'_> {
         let was_left =
             last.is_some_and(|last| part(*last) != own) && used.iter().any(|index| part(*index) == own);
         let leans = self.clauses.get(index).and_then(|one| one.leans).filter(|_| !named);
-        let stands =
+        let has_subject =
             leans.is_none_or(|back| last.is_some_and(|last| *last < index && own <= part(*last) + back));
-        !was_left && stands
+        !was_left && has_subject
     }
 
     /// Returns whether the `used` clauses hold without their neighbours.

@@ -84,13 +84,13 @@ fn evidence_words_are_in_both_texts() {
             assert!(found.words.is_empty(), "{text}");
             continue;
         };
-        let stands = |word: &str, whole: &str| {
+        let has = |word: &str, whole: &str| {
             whole
                 .split(|letter: char| !letter.is_alphanumeric())
                 .any(|one| one.to_lowercase() == word.to_lowercase())
         };
         for word in &found.words {
-            assert!(stands(word, text) && stands(word, &quoted), "{word}: {text} / {quoted}");
+            assert!(has(word, text) && has(word, &quoted), "{word}: {text} / {quoted}");
             assert!(!empty::is_empty(&word.to_lowercase()));
             named += 1;
         }

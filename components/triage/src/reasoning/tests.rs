@@ -109,7 +109,7 @@ fn certainty_is_not_rounded_up() {
 #[test]
 fn german_reasoning_has_no_english() {
     use {LlmClassifierError as Advice, Unclassified as Class};
-    for reason in [Class::Missing, Class::Silent, Class::Unfit, Class::Strange] {
+    for reason in [Class::Missing, Class::Silent, Class::Mismatched, Class::UnknownLabels] {
         let said = reasoning(
             &Decision::refused(Refusal::Unavailable(reason)),
             &Evidence::default(),

@@ -303,8 +303,8 @@ fn random_model_replies_stay_supported() {
             assert!(!reply.response.contains(never), "{sentence:?} became {:?}", reply.response);
         }
         for quoted in reply.documents.iter().flat_map(|document| document.quote.split(" … ")) {
-            let stands = passages.iter().any(|passage| passage.text.contains(quoted));
-            assert!(stands, "{sentence:?} is said to rest on {quoted:?}");
+            let is_quoted = passages.iter().any(|passage| passage.text.contains(quoted));
+            assert!(is_quoted, "{sentence:?} cites {quoted:?}");
         }
         answered += usize::from(reply.outcome == Outcome::Answered);
     }
