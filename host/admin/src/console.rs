@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_file_is_served() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/admin/console");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
         let there =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         let served = FILES.iter().map(|(path, ..)| match *path {

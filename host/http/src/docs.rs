@@ -92,7 +92,7 @@ mod tests {
             assert_eq!(found, hash, "{file} is not the one of {package}");
             recorded.insert(file.to_owned());
         }
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendor/swagger-ui");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vendor/swagger-ui");
         let there =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         let there = there.map(|file| file.strip_suffix(".gz").unwrap_or(&file).to_owned());

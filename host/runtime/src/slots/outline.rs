@@ -98,7 +98,7 @@ pub fn outline(wasm: &[u8]) -> Result<Outline, String> {
     }
     if !wasm.starts_with(MAGIC) {
         return Err(
-            "it does not start with the WebAssembly magic bytes 00 61 73 6d; check that it is the right file"
+            "it does not start with the bytes 00 61 73 6d of WebAssembly; check that it is the right file"
                 .into(),
         );
     }

@@ -229,7 +229,7 @@ fn file_without_component_names_its_format() {
     let core = check(b"\0asm\x01\0\0\0").err().unwrap_or_default();
     assert!(core.contains("it is a core module"), "{core}");
     for (wasm, reason) in [
-        (&b"garbage!"[..], "it does not start with the WebAssembly magic bytes"),
+        (&b"garbage!"[..], "it does not start with the bytes 00 61 73 6d of WebAssembly"),
         (b"", "the file is empty"),
         (b"  (component)", "it is text; translate it with `wasm-tools parse`"),
         (b"\0asm", "it is truncated"),
