@@ -19,7 +19,7 @@ fn serialised() -> Vec<u8> {
 
 /// Files that hold machine code, with what is said of them.
 fn files() -> [(Vec<u8>, &'static str); 4] {
-    let (code, stranger) = (serialised(), "it does not start with the WebAssembly magic bytes");
+    let (code, stranger) = (serialised(), "it does not start with the bytes 00 61 73 6d of WebAssembly");
     let elf = fs::read(program()).unwrap();
     assert!(elf.starts_with(b"\x7fELF"));
     // As a component begins.
