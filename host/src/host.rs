@@ -279,7 +279,7 @@ async fn start_services(context: &Context, listeners: &mut Listeners) -> anyhow:
         // Closed after the service whose database it is in.
         opened.extend(sharing::open(context, *service));
         let name = service.spec().name;
-        let settings = context.config.services.get(name);
+        let settings: &crate::config::services::Service = context.config.services.get(name);
         if !settings.enabled {
             continue;
         }
